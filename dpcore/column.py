@@ -1,0 +1,268 @@
+"""One column's public description, and the fixed rule that turns its cells into codes and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, Literal, Self, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.errors import DataError, SchemaError
+from dpcore.taxonomy import Taxonomy
+
+__all__ = ["MAX_CATEGORIES", "Codes", "Column", "Kind", "as_text", "code_dtype"]
+
+Codes = NDArray[np.unsignedinteger[Any]]
+"""Codes of rows: entry (i, j) is the category or bin of row i in column j; column-major when two-dimensional."""
+
+MAX_CATEGORIES = 1_000
+MAX_BINS = 10_000
+DEFAULT_BINS = 16
+MISSING = "(missing)"
+Kind = Literal["categorical", "ordered", "integer", "continuous"]
+KINDS: tuple[Kind, ...] = ("categorical", "ordered", "integer", "continuous")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One column's public description.
+
+    Parameters
+    ----------
+    name : str
+        The header, unique in its schema.
+    kind : {"categorical", "ordered", "integer", "continuous"}
+        `integer` and `continuous` have bounds and bins; the others a list of categories.
+    categories : tuple of str
+        All values that may occur, in public order. Values are compared as text (`3`, `3.0` and `"3"` are equal).
+    lower, upper : float
+        Public inclusive bounds.
+    bins : int or tuple of float
+        Number of equal-width bins, or the cut points between `lower` and `upper`. A bin holds its left cut.
+        The integers `lower..upper` are divided as the interval [lower, upper + 1).
+    missing : bool
+        Whether "missing" is a declared value (the last code). If not, missing cells are refused.
+    outside : {"refuse", "clip"}
+        What encoding does with cells outside the declaration: raise, or move them by a public rule (numbers to the
+        nearest bound, unknown categories to "missing", which must then be declared).
+    description : str
+        For people.
+    taxonomy : Taxonomy, optional
+        A public tree whose leaves are the categories.
+    """
+
+    name: str
+    kind: Kind
+    categories: tuple[str, ...] = ()
+    lower: float | None = None
+    upper: float | None = None
+    bins: int | tuple[float, ...] = DEFAULT_BINS
+    missing: bool = False
+    outside: Literal["refuse", "clip"] = "refuse"
+    description: str = ""
+    taxonomy: Taxonomy | None = None
+
+    def __post_init__(self) -> None:
+        def fail(cause: str, remedy: str) -> None:
+            raise SchemaError(f"Column {self.name!r}: {cause}", remedy)
+
+        if not self.name.strip():
+            raise SchemaError("A column has no name.", "Give every column a header.")
+        if self.kind not in KINDS:
+            fail("its type is not known.", f"Choose one of {', '.join(KINDS)}.")
+        if self.outside not in ("refuse", "clip"):
+            fail("the rule for values outside is not known.", "Choose refuse or clip.")
+        if self.numeric:
+            self._check_numbers(fail)
+            return
+        if not self.categories:
+            fail("it has no categories.", "List every value that may occur.")
+        if len(set(self.categories)) != len(self.categories) or any(not c for c in self.categories):
+            fail("a category is empty or listed twice.", "List every category once.")
+        if len(self.categories) > MAX_CATEGORIES:
+            fail(
+                f"it has {len(self.categories):,} categories; at most {MAX_CATEGORIES:,} are allowed.",
+                "Ignore the column or group its values before uploading.",
+            )
+        if self.outside == "clip" and not self.missing:
+            fail("unknown categories have nowhere to go.", "Declare missing values, or choose refuse.")
+        if self.taxonomy is not None and set(self.taxonomy.leaves) != set(self.categories):
+            fail("the taxonomy's leaves are not the categories.", "Give every category exactly one path.")
+
+    def _check_numbers(self, fail: Any) -> None:
+        low, high = self.lower, self.upper
+        if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+            fail("its bounds are not declared.", "Give the lowest and highest value that may occur.")
+            return
+        if self.kind == "integer" and (low != math.floor(low) or high != math.floor(high)):
+            fail("an integer column has fractional bounds.", "Use whole numbers or the type continuous.")
+        if low > high or (low == high and self.kind == "continuous"):
+            fail("the lower bound is not below the upper bound.", "Check the two bounds.")
+        if isinstance(self.bins, tuple):
+            inside = [low, *self.bins, high + (self.kind == "integer")]
+            if any(a >= b for a, b in pairwise(inside)):
+                fail("the cut points do not increase strictly inside the bounds.", "List them in increasing order.")
+            if self.kind == "integer" and any(cut != math.floor(cut) for cut in self.bins):
+                fail("an integer column has fractional cut points.", "Use whole numbers or the type continuous.")
+        elif not 1 <= self.bins <= MAX_BINS:
+            fail("the number of bins is out of range.", f"Choose between 1 and {MAX_BINS:,}.")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column has bounds and bins rather than categories."""
+        return self.kind in ("integer", "continuous")
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """The bins' boundaries, shape (bins + 1,); for integers the last one is `upper + 1`."""
+        low, high = cast(float, self.lower), cast(float, self.upper) + (self.kind == "integer")
+        if isinstance(self.bins, tuple):
+            return np.array([low, *self.bins, high], dtype=float)
+        count = min(self.bins, round(high - low)) if self.kind == "integer" else self.bins
+        return np.linspace(low, high, count + 1)
+
+    @property
+    def size(self) -> int:
+        """Number of codes, "missing" included."""
+        return (len(self.edges) - 1 if self.numeric else len(self.categories)) + self.missing
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A short name for every code, for charts and tables."""
+        names: Iterable[str] = self.categories
+        if self.kind == "integer":
+            first = np.ceil(self.edges[:-1]).astype(int)
+            last = np.ceil(self.edges[1:]).astype(int) - 1
+            names = [f"{a}" if a == b else f"{a}–{b}" for a, b in zip(first, last, strict=True)]
+        elif self.kind == "continuous":
+            names = [f"{a:.4g} to {b:.4g}" for a, b in zip(self.edges[:-1], self.edges[1:], strict=True)]
+        return (*names, MISSING) if self.missing else tuple(names)
+
+    def encode(self, values: pd.Series[Any]) -> Codes:
+        """Codes of one column's cells, shape (n,).
+
+        Raises
+        ------
+        DataError
+            If cells are missing, not numbers, or outside the declaration and the column does not allow it. The
+            message says how many rows, never which value.
+        """
+        absent = values.isna().to_numpy(dtype=bool)
+        codes = self._encode_numbers(values, absent) if self.numeric else self._encode_categories(values, absent)
+        if absent.any():
+            if not self.missing:
+                raise DataError(
+                    f"Column {self.name!r} has {int(absent.sum()):,} missing cells, but missing is not declared.",
+                    "Tick “missing” for this column, or remove those rows before uploading.",
+                )
+            codes[absent] = self.size - 1
+        return codes.astype(code_dtype(self.size))
+
+    def _encode_categories(self, values: pd.Series[Any], absent: NDArray[np.bool_]) -> NDArray[np.int64]:
+        places, distinct = pd.factorize(values)
+        position = {category: i for i, category in enumerate(self.categories)}
+        found = np.array([position.get(as_text(value), -1) for value in distinct], dtype=np.int64)
+        codes = found[places] if len(found) else np.zeros(len(values), dtype=np.int64)
+        unknown = (codes < 0) & ~absent
+        if unknown.any():
+            self._refuse(int(unknown.sum()), "are not among the declared categories", "Add the categories")
+            codes[unknown] = self.size - 1
+        return codes
+
+    def _encode_numbers(self, values: pd.Series[Any], absent: NDArray[np.bool_]) -> NDArray[np.int64]:
+        numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        words = np.isnan(numbers) & ~absent
+        if words.any():
+            raise DataError(
+                f"Column {self.name!r} has {int(words.sum()):,} cells that are not numbers.",
+                "Declare the column as categorical, or clean those cells before uploading.",
+            )
+        low, high, edges = cast(float, self.lower), cast(float, self.upper), self.edges
+        far = ((numbers < low) | (numbers > high)) & ~absent
+        if far.any():
+            self._refuse(int(far.sum()), f"lie outside the declared bounds {low:g} to {high:g}", "Widen the bounds")
+        if self.kind == "integer" and (numbers[~absent & ~far] % 1 != 0).any():
+            raise DataError(
+                f"Column {self.name!r} is declared integer but has fractional values.",
+                "Declare it as continuous.",
+            )
+        clipped = np.where(absent, low, np.clip(numbers, low, high))
+        return np.clip(np.searchsorted(edges, clipped, side="right") - 1, 0, len(edges) - 2)
+
+    def _refuse(self, rows: int, what: str, remedy: str) -> None:
+        if self.outside == "refuse":
+            raise DataError(
+                f"{rows:,} cells of column {self.name!r} {what}.",
+                f"{remedy}, or choose “clip” for values outside.",
+            )
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> pd.Series[Any]:
+        """Cells for codes of shape (n,): the category, or a uniform draw inside the bin."""
+        if not self.numeric:
+            index = codes.astype(np.int64)
+            index[index >= len(self.categories)] = -1
+            kind = pd.CategoricalDtype(list(self.categories), ordered=self.kind == "ordered")
+            return pd.Series(pd.Categorical.from_codes(index, dtype=kind), name=self.name)
+        edges = self.edges
+        absent = codes >= len(edges) - 1
+        bins = np.where(absent, 0, codes)
+        low, high = edges[bins], edges[bins + 1]
+        if self.kind == "continuous":
+            numbers = low + (high - low) * rng.random(len(codes))
+            return pd.Series(np.where(absent, np.nan, numbers), name=self.name)
+        first, last = np.ceil(low), np.ceil(high)
+        whole = np.floor(first + (last - first) * rng.random(len(codes))).astype(np.int64)
+        result = pd.Series(whole, name=self.name)
+        return result.astype("Int64").mask(absent) if self.missing else result
+
+    def to_dict(self) -> dict[str, Any]:
+        """The declaration as JSON-ready values, without the fields that do not apply."""
+        raw = asdict(self)
+        skip: tuple[str, ...] = ("categories",) if self.numeric else ("lower", "upper", "bins")
+        if self.taxonomy is None:
+            skip += ("taxonomy",)
+        else:
+            raw["taxonomy"] = [list(path) for path in self.taxonomy.paths]
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in raw.items() if key not in skip}
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`; raises SchemaError on anything malformed."""
+        unknown = set(raw) - set(cls.__dataclass_fields__)
+        if unknown or not isinstance(raw.get("name"), str):
+            raise SchemaError(
+                "A column of the schema file has unknown or missing fields.", "Export a schema to compare."
+            )
+        fields = dict(raw)
+        try:
+            if "categories" in fields:
+                fields["categories"] = tuple(as_text(c) for c in fields["categories"])
+            if isinstance(fields.get("bins"), list):
+                fields["bins"] = tuple(float(b) for b in fields["bins"])
+            for bound in ("lower", "upper"):
+                if fields.get(bound) is not None:
+                    fields[bound] = float(fields[bound])
+            if fields.get("taxonomy") is not None:
+                fields["taxonomy"] = Taxonomy(tuple(tuple(map(str, path)) for path in fields["taxonomy"]))
+            return cls(**fields)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, SchemaError):
+                raise
+            raise SchemaError(f"Column {raw['name']!r} is malformed.", "Export a schema to compare.") from None
+
+
+def as_text(value: object) -> str:
+    """A category's canonical text: whole floats lose their `.0`, everything else is `str`."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def code_dtype(size: int) -> np.dtype[Any]:
+    """The smallest unsigned type that holds `size` codes."""
+    return np.dtype(np.uint8 if size <= 256 else np.uint16 if size <= 65_536 else np.uint32)

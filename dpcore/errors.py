@@ -1,0 +1,48 @@
+"""What dpcore raises. Every message names a cause and a remedy, and never a private value.
+
+DPCoreError (ValueError)
+├── DataError        a file or frame cannot be read or does not fit the schema
+├── SchemaError      a declaration contradicts itself
+├── ParameterError   a method's parameter is outside what it allows
+└── BudgetError      a question would cost more epsilon than is left; nothing was drawn
+"""
+
+from __future__ import annotations
+
+__all__ = ["BudgetError", "DPCoreError", "DataError", "ParameterError", "SchemaError"]
+
+
+class DPCoreError(ValueError):
+    """Base of all errors that a user can mend.
+
+    Parameters
+    ----------
+    cause : str
+        What is wrong, naming the column or parameter but no private value.
+    remedy : str
+        What to do about it.
+    """
+
+    def __init__(self, cause: str, remedy: str = "") -> None:
+        super().__init__(cause, remedy)
+        self.cause = cause
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.cause} {self.remedy}".strip()
+
+
+class DataError(DPCoreError):
+    """A file or frame cannot be read or does not fit the schema."""
+
+
+class SchemaError(DPCoreError):
+    """A declaration contradicts itself."""
+
+
+class ParameterError(DPCoreError):
+    """A method's parameter is outside what it allows."""
+
+
+class BudgetError(DPCoreError):
+    """A question would cost more epsilon than is left; nothing was drawn."""

@@ -1,0 +1,167 @@
+"""What is public about a table: its columns, their values, bounds and bins.
+
+Everything a method may know for free stands in a `Schema`. It is declared, never computed from the private
+rows; `Schema.infer` exists for convenience and marks its result, so that every screen and export can say that
+the guarantee is void. Encoding maps each cell to the code of its category or bin by a fixed public rule, row by
+row; adding or changing one row therefore adds or changes one row of codes and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import numpy as np
+import pandas as pd
+
+from dpcore.column import Codes, Column, code_dtype
+from dpcore.errors import DataError, SchemaError
+from dpcore.infer import infer_column
+
+__all__ = ["Schema"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """The public description of a table.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+    target : str, optional
+        The class column, for methods and evaluations that need one.
+    source : {"declared", "inferred"}
+        Where the declaration came from. "inferred" means it was read off the private rows: guarantee void.
+    max_rows : int, optional
+        A public upper bound on the number of rows (for instance from the data set's documentation).
+    notes : tuple of str
+        What `infer` left out or wants checked.
+    """
+
+    columns: tuple[Column, ...]
+    target: str | None = None
+    source: Literal["declared", "inferred"] = "declared"
+    max_rows: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = self.names
+        if not names:
+            raise SchemaError("The schema has no columns.", "Keep at least one column.")
+        if len(set(names)) != len(names):
+            raise SchemaError("Two columns have the same name.", "Rename one of them.")
+        if self.target is not None and self.target not in names:
+            raise SchemaError(f"The target {self.target!r} is not a column of the schema.", "Choose a listed column.")
+        if self.source not in ("declared", "inferred"):
+            raise SchemaError("The schema's source is not known.", "Use declared or inferred.")
+        if self.max_rows is not None and self.max_rows < 1:
+            raise SchemaError("The public number of rows is below 1.", "Give a positive whole number or leave it out.")
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[self.index(name)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The columns' numbers of codes, in order."""
+        return tuple(column.size for column in self.columns)
+
+    def index(self, name: str) -> int:
+        """Position of a column; SchemaError if there is none of that name."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise SchemaError(f"The schema has no column {name!r}.", "Choose a listed column.") from None
+
+    def select(self, names: Sequence[str]) -> Self:
+        """The schema of some columns, in the given order."""
+        target = self.target if self.target in names else None
+        return replace(self, columns=tuple(self[name] for name in names), target=target)
+
+    def encode(self, frame: pd.DataFrame) -> Codes:
+        """Codes of a frame, shape (n, d), column-major; columns outside the schema are ignored.
+
+        Raises
+        ------
+        DataError
+            If a column is lacking or a cell does not fit its declaration.
+        """
+        lacking = [name for name in self.names if name not in frame.columns]
+        if lacking:
+            raise DataError(
+                f"The data lack the column {lacking[0]!r}" + (f" and {len(lacking) - 1} more." if lacking[1:] else "."),
+                "Use data with the schema's columns, or ignore those columns in the schema.",
+            )
+        if not frame.columns.is_unique:
+            raise DataError("The data have two columns of the same name.", "Rename one of them.")
+        codes = np.empty((len(frame), len(self)), dtype=code_dtype(max(self.sizes)), order="F")
+        for j, column in enumerate(self.columns):
+            codes[:, j] = column.encode(frame[column.name])
+        return codes
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> pd.DataFrame:
+        """A frame for codes of shape (n, d); numbers are drawn uniformly inside their bins with `rng`."""
+        return pd.DataFrame({c.name: c.decode(codes[:, j], rng) for j, c in enumerate(self.columns)})
+
+    def to_json(self) -> str:
+        """The schema as a JSON document that `from_json` reads back to an equal schema."""
+        document = {
+            "format": "dpcore schema 1",
+            "source": self.source,
+            "target": self.target,
+            "max_rows": self.max_rows,
+            "notes": list(self.notes),
+            "columns": [column.to_dict() for column in self.columns],
+        }
+        return json.dumps(document, indent=2, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a schema document; SchemaError with cause and remedy if it is not one."""
+        remedy = "Choose a schema file that this program exported."
+        try:
+            document = json.loads(text)
+            columns = document["columns"]
+            if document.get("format") != "dpcore schema 1" or not isinstance(columns, list):
+                raise SchemaError("This is not a dpcore schema file.", remedy)
+            return cls(
+                columns=tuple(Column.from_dict(raw) for raw in columns),
+                target=document.get("target"),
+                source=document.get("source", "declared"),
+                max_rows=document.get("max_rows"),
+                notes=tuple(map(str, document.get("notes", ()))),
+            )
+        except SchemaError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise SchemaError("The schema file cannot be read.", remedy) from None
+
+    @classmethod
+    def infer(cls, frame: pd.DataFrame, *, target: str | None = None) -> Self:
+        """Guess a schema from rows. Convenient and not private: the result is marked `source="inferred"`.
+
+        Columns that cannot be declared (empty, or text with too many different values) are left out and named in
+        `notes`. Numbers get their own minimum and maximum as bounds; text gets the values that occur.
+        """
+        columns, notes = [], []
+        for name in frame.columns:
+            column, note = infer_column(str(name), frame[name])
+            columns += [column] if column else []
+            notes += [note] if note else []
+        if not columns:
+            raise SchemaError("No column of these data can be used.", "Check that the file is the one you meant.")
+        return cls(
+            columns=tuple(columns), target=target, source="inferred", max_rows=max(len(frame), 1), notes=tuple(notes)
+        )
