@@ -1,0 +1,32 @@
+"""Differentially private data release, as published and as it can be proved.
+
+Start with `datasets.load("sample")`, a method of `METHODS`, and its `ledger_`.
+"""
+
+from dpcore import audit, evaluate
+import dpcore.datasets as datasets
+from dpcore.column import Column
+from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
+from dpcore.ledger import Ledger, Relation
+from dpcore.methods import METHODS, NaiveBayesSynthesizer
+from dpcore.schema import Schema
+from dpcore.taxonomy import Taxonomy
+
+__version__ = "0.1.0"
+__all__ = [
+    "METHODS",
+    "BudgetError",
+    "Column",
+    "DPCoreError",
+    "DataError",
+    "Ledger",
+    "NaiveBayesSynthesizer",
+    "ParameterError",
+    "Relation",
+    "Schema",
+    "SchemaError",
+    "Taxonomy",
+    "audit",
+    "datasets",
+    "evaluate",
+]

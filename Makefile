@@ -1,0 +1,59 @@
+# Each target makes what it needs in .venv and redoes it only when its lock file changes.
+# Another Python: make run PYTHON=python3.12        More for pytest: make test ARGS="-k ledger -x"
+
+PYTHON ?= python3
+ARGS ?=
+
+BIN := .venv/bin
+RUN := .venv/.stamp-run
+DEV := .venv/.stamp-dev
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
+LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
+	--generate-hashes --quiet
+
+.PHONY: help run test check browser audit lock
+
+help:
+	@echo "make run      start the dashboard on this computer"
+	@echo "make test     run the tests that need no browser and no patience"
+	@echo "make check    lint, formatting and types"
+	@echo "make audit    run the long statistical tests"
+	@echo "make browser  run the tests that drive Chromium"
+	@echo "make lock     solve both lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
+
+run: $(RUN)
+	@$(BIN)/python -m streamlit run app.py $(ARGS)
+
+test: $(DEV)
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(DEV)
+	@echo "ruff check" && $(BIN)/ruff check .
+	@echo "ruff format --check" && $(BIN)/ruff format --check .
+	@echo "mypy" && $(BIN)/mypy
+
+audit: $(DEV)
+	@$(BIN)/python -m pytest -m slow $(ARGS)
+
+browser: $(DEV)
+	@$(BIN)/python -m pytest -m browser $(ARGS)
+
+lock:
+	@command -v uv >/dev/null || { echo "make lock needs the uv program; install it and try again." >&2; exit 1; }
+	@echo "requirements-dev.lock" && $(LOCK) --extra dev $(ARGS) -o requirements-dev.lock
+	@echo "requirements.lock" && $(LOCK) $(ARGS) -o requirements.lock
+
+$(RUN): requirements.lock
+	$(call install,requirements.lock)
+
+$(DEV): requirements-dev.lock
+	$(call install,requirements-dev.lock)
+
+define install
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "dpcore needs Python 3.11 or newer; '$(PYTHON)' is not. Name another: make run PYTHON=python3.12" >&2; exit 1; }
+@echo "Installing the packages of $(1) into .venv (a minute or so) ..."
+@$(PYTHON) -m venv .venv
+@$(PIP) -r $(1)
+@touch $@
+endef

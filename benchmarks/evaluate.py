@@ -1,0 +1,87 @@
+"""How long the evaluation takes on Adult, beside its targets: `python -m benchmarks.evaluate`.
+
+Needs Adult (see `dpcore.datasets`). Times are the best of a few runs, in seconds. The released table is a resample of
+each column on its own: right one-way marginals, no dependence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from dpcore import datasets, evaluate
+from dpcore.classifiers import one_hot
+from dpcore.counting import joint_counts
+
+
+def best(call: Callable[[], Any], runs: int = 5) -> tuple[float, Any]:
+    """The shortest time of some runs, and what the last one returned."""
+    times = []
+    for _ in range(runs):
+        start = perf_counter()
+        result = call()
+        times.append(perf_counter() - start)
+    return min(times), result
+
+
+def show(what: str, seconds: float, target: str = "") -> None:
+    print(f"{what:<58} {seconds:8.3f} s  {target}")
+
+
+def main() -> None:
+    data = datasets.load("adult")
+    train, test, schema, target = data.train, data.test, data.schema, data.target
+    rng = np.random.default_rng(0)
+    codes, test_codes = schema.encode(train), schema.encode(test)
+    released_codes = np.asfortranarray(rng.permuted(codes, axis=0))
+    released = schema.decode(released_codes, rng)
+    print(f"{len(train):,} training rows, {len(test):,} test rows, {len(schema)} columns, {sum(schema.sizes)} codes\n")
+
+    show("encode the training rows", best(lambda: schema.encode(train))[0])
+    show("all 3-way counts of one table", best(lambda: three_way(codes, schema))[0])
+    for degree, goal in ((1, ""), (2, "target .3"), (3, "target 2")):
+        seconds, result = best(lambda k=degree: evaluate.marginal_avd(train, released, schema, k))
+        show(f"{len(result)} {degree}-way distances, encoding both tables", seconds, goal)
+        seconds, _ = best(lambda k=degree: evaluate.marginal_avd_codes(codes, released_codes, schema, k))
+        show(f"{len(result)} {degree}-way distances of codes", seconds, goal)
+        seconds, floor = best(lambda k=degree: evaluate.noise_floor(train, schema, k), runs=2)
+        show(f"{len(result)} {degree}-way noise floors, 5 resamples", seconds)
+        print(f"{'':4}mean distance {result['avd'].mean():.4f}, mean noise floor {floor['avd'].mean():.4f}")
+    show("marginals of one column", best(lambda: evaluate.marginals(train, released, schema, "education"))[0])
+    show("a pair of columns", best(lambda: evaluate.pair(train, released, schema, "education", "income"))[0])
+    show("validity", best(lambda: evaluate.validity(released, schema))[0])
+
+    print()
+    for model in evaluate.MODELS:
+        show(
+            model, best(lambda m=model: evaluate.real_ceiling(train, test, schema, target, models=[m]))[0], "target .5"
+        )
+    args = codes, test_codes, released_codes, schema, target
+    show("tstr of codes, ceiling known", best(lambda: evaluate.tstr_codes(*args, include_real=False))[0])
+    seconds, result = best(lambda: evaluate.tstr(train, test, released, schema, target))
+    show("tstr of frames, ceiling included", seconds)
+    print("\n" + result.drop(columns="note").round(5).to_string(index=False))
+    print(f"\nlogistic regression, fully converged: {converged(codes, test_codes, schema, target):.5f} on real rows")
+
+
+def three_way(codes: Any, schema: Any) -> list[Any]:
+    d = len(schema)
+    families = [(i, j, k) for i in range(d) for j in range(i + 1, d) for k in range(j + 1, d)]
+    return joint_counts(codes, schema.sizes, families)
+
+
+def converged(train: Any, test: Any, schema: Any, target: str) -> float:
+    """Accuracy of the regression by Newton steps down to a gradient of 1e-10: what L-BFGS is compared with."""
+    position = schema.index(target)
+    sizes = np.delete(schema.sizes, position).tolist()
+    X, X_test = (one_hot(np.delete(codes, position, axis=1), sizes) for codes in (train, test))
+    model = LogisticRegression(solver="newton-cholesky", tol=1e-10, max_iter=1_000).fit(X, train[:, position])
+    return float((model.predict(X_test) == test[:, position]).mean())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,286 @@
+"""Data sets, each split before any fit: a person's own file, the bundled sample, and two published ones.
+
+The published ones are found in `$DPCORE_DATA`, then in the user's cache (`$XDG_CACHE_HOME/dpcore` or
+`~/.cache/dpcore`), and are checked against a sum, so that their declared schemas are true of them. Nothing is
+fetched from the network unless the caller asks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.resources
+import os
+import tempfile
+import urllib.request
+from dataclasses import dataclass, replace
+from http.client import HTTPException
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpcore.errors import DataError, ParameterError
+from dpcore.published import adult_schema, big5_schema
+from dpcore.reading import MAX_BYTES, read_frame, source_bytes
+from dpcore.schema import Schema
+
+__all__ = ["DATASETS", "Dataset", "adult_schema", "big5_schema", "load", "read", "split"]
+
+DATASETS = ("sample", "adult", "big5")
+
+# Sums of the files' lines without comment lines and blank lines: the published files and the copies of them that are
+# passed around differ in those, and in line endings, only.
+CHECKSUMS = {
+    "adult/adult.data": "df25a4e32ed6f1bd4b3910d21a7bd661a09061eced7cb45555a519d9667cc87b",
+    "adult/adult.test": "5c8e678e04c82a07182bbcb6667c9a06faaba123a55b409af7c5d21fb45784b3",
+    "big5/data.csv": "ccf2440c364b7cf4aa131b83968084aa7c7388be5808ff1920a27b3d6a07f3d9",
+}
+SOURCES = {
+    "adult/adult.data": "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data",
+    "adult/adult.test": "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.test",
+}
+BIG5_PAGE = "https://openpsychometrics.org/_rawdata/"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Rows to fit on, rows to evaluate on, and what is public about both.
+
+    Parameters
+    ----------
+    name : str
+        For people.
+    train, test : DataFrame
+        Disjoint rows; methods see `train` only.
+    schema : Schema
+        The public description of both.
+    sha256 : str
+        Identifies the source's content, for caches and exports.
+    note : str
+        Where the rows come from and how they were split.
+    """
+
+    name: str
+    train: pd.DataFrame
+    test: pd.DataFrame
+    schema: Schema
+    sha256: str
+    note: str = ""
+
+    @property
+    def target(self) -> str | None:
+        """The class column, if the schema names one."""
+        return self.schema.target
+
+
+def load(name: str, *, download: bool = False) -> Dataset:
+    """One of the data sets that this package knows: "sample" (bundled), "adult" or "big5".
+
+    Parameters
+    ----------
+    name : {"sample", "adult", "big5"}
+        Which one.
+    download : bool, default=False
+        Whether a missing file may be fetched from its public source into the user's cache.
+
+    Raises
+    ------
+    DataError
+        If the files are not there, cannot be fetched, or are not the published ones.
+    """
+    if name == "sample":
+        return _sample()
+    if name == "adult":
+        return _adult(download)
+    if name == "big5":
+        return _big5(download)
+    raise ParameterError(f"There is no data set {name!r}.", f"Choose one of {', '.join(DATASETS)}.")
+
+
+def read(
+    source: str | PathLike[str] | bytes,
+    name: str = "",
+    *,
+    schema: Schema | None = None,
+    target: str | None = None,
+    test_share: float = 0.3,
+    split_seed: int = 0,
+    max_bytes: int = MAX_BYTES,
+    **reading: Any,
+) -> Dataset:
+    """A person's own table.
+
+    Parameters
+    ----------
+    source, name, max_bytes, **reading
+        As for `read_frame`: the file or its bytes, the file name that tells the format, and how to read it.
+    schema : Schema, optional
+        What is public. If none is given it is inferred from all rows, and the guarantee is void.
+    target : str, optional
+        The class column; default the schema's own.
+    test_share, split_seed : float, int
+        As for `split`.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    SchemaError
+        If no schema can be inferred, or it lacks the target.
+    """
+    raw = source_bytes(source, max_bytes)
+    name = name or ("" if isinstance(source, bytes) else Path(fspath(source)).name)
+    frame = read_frame(raw, name, max_bytes=max_bytes, **reading)
+    if schema is None:
+        schema = Schema.infer(frame, target=target)
+    elif target is not None:
+        schema = replace(schema, target=target)
+    train, test = split(frame, test_share, split_seed)
+    return Dataset(
+        name=name or "data",
+        train=train,
+        test=test,
+        schema=schema,
+        sha256=hashlib.sha256(raw).hexdigest(),
+        note=f"{_share(test_share)} Test rows were chosen by position before any fit (seed {split_seed}).",
+    )
+
+
+def split(frame: pd.DataFrame, test_share: float = 0.3, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Training and test rows, by a public rule that looks at positions and never at values.
+
+    The test rows are the first `round(test_share * n)` of a seeded permutation of the positions 0 to n - 1; at
+    least one row is left for training. Both parts keep the order of the rows.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        All rows.
+    test_share : float
+        Between 0 (no test rows) and 1, exclusive.
+    seed : int
+        Public; the same seed and number of rows give the same positions.
+    """
+    if not 0 <= test_share < 1:
+        raise ParameterError(f"The test share is {test_share:g}.", "Choose at least 0 and less than 1.")
+    if seed < 0:
+        raise ParameterError(f"The seed of the split is {seed}.", "Choose 0 or a positive whole number.")
+    rows = len(frame)
+    order = np.random.default_rng(seed).permutation(rows)
+    count = min(round(test_share * rows), max(rows - 1, 0))
+    test, train = np.sort(order[:count]), np.sort(order[count:])
+    return frame.iloc[train].reset_index(drop=True), frame.iloc[test].reset_index(drop=True)
+
+
+def _share(test_share: float) -> str:
+    return f"{1 - test_share:.0%} of the rows for training, {test_share:.0%} for testing."
+
+
+def _sample() -> Dataset:
+    """The synthetic census-like table that is part of the package."""
+    folder = importlib.resources.files("dpcore") / "data"
+    try:
+        raw = (folder / "sample.parquet").read_bytes()
+        schema = Schema.from_json((folder / "sample.schema.json").read_text(encoding="utf-8"))
+    except OSError:
+        raise DataError("The bundled sample is not part of this installation.", "Install dpcore again.") from None
+    train, test = split(read_frame(raw, "sample.parquet"))
+    return Dataset(
+        name="sample",
+        train=train,
+        test=test,
+        schema=schema,
+        sha256=hashlib.sha256(raw).hexdigest(),
+        note=f"Synthetic rows, released by this project from UCI Adult. {_share(0.3)}",
+    )
+
+
+def _adult(download: bool) -> Dataset:
+    """UCI Adult, complete rows: 30,162 for training and 15,060 for testing, as its documentation divides them."""
+    schema = adult_schema()
+    sources = [_published(path, download) for path in ("adult/adult.data", "adult/adult.test")]
+    header = ",".join(schema.names).encode() + b"\n"
+    frames = [read_frame(header + raw, "adult.csv", delimiter=",", encoding="utf-8", decimal=".") for raw in sources]
+    train, test = (frame.dropna().reset_index(drop=True) for frame in frames)
+    test["income"] = test["income"].str.removesuffix(".")
+    return Dataset(
+        name="adult",
+        train=train,
+        test=test,
+        schema=schema,
+        sha256=hashlib.sha256(b"".join(sources)).hexdigest(),
+        note="UCI Adult (Census Income), Becker and Kohavi 1996, CC BY 4.0. Complete rows, split as published.",
+    )
+
+
+def _big5(download: bool) -> Dataset:
+    """The Open-Source Psychometrics Project's Big Five answers: 19,719 rows, 70 % of them for training."""
+    raw = _published("big5/data.csv", download)
+    # "NA" is Namibia here; only an empty cell is missing
+    frame = read_frame(raw, "data.tsv", delimiter="\t", encoding="utf-8", decimal=".", missing=("",))
+    train, test = split(frame)
+    return Dataset(
+        name="big5",
+        train=train,
+        test=test,
+        schema=big5_schema(),
+        sha256=hashlib.sha256(raw).hexdigest(),
+        note=f"Big Five test answers, Open-Source Psychometrics Project, public raw data. {_share(0.3)} The target "
+        "is gender; the published evaluations predict whether age is below 50.",
+    )
+
+
+def _published(path: str, download: bool) -> bytes:
+    """The content of a published file: from `$DPCORE_DATA`, the cache, or, if asked, its source."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore"
+    folders = [Path(folder) for folder in [os.environ.get("DPCORE_DATA")] if folder] + [cache]
+    for folder in folders:
+        if (folder / path).is_file():
+            return _checked(path, source_bytes(folder / path), "Replace it with the published file, or remove it.")
+    name = path.partition("/")[0]
+    if path not in SOURCES:
+        raise DataError(
+            f"The file {path} was not found, and it cannot be fetched automatically.",
+            f"Download BIG5.zip from {BIG5_PAGE}, and put its data.csv at {path} in the folder that DPCORE_DATA names.",
+        )
+    if not download:
+        raise DataError(
+            f"The file {path} was not found.",
+            f'Set DPCORE_DATA to the folder that holds {path}, or call load("{name}", download=True).',
+        )
+    try:
+        with urllib.request.urlopen(SOURCES[path], timeout=30) as answer:  # an https address of our own
+            raw = answer.read(MAX_BYTES)
+    except (OSError, HTTPException):
+        raise DataError(
+            f"The file {path} could not be fetched from {SOURCES[path]}.",
+            "Check the network, or download it elsewhere and set DPCORE_DATA to the folder that holds it.",
+        ) from None
+    text = _checked(path, raw, "Try again later, or download it elsewhere and set DPCORE_DATA.")
+    _store(cache / path, text)
+    return text
+
+
+def _checked(path: str, raw: bytes, remedy: str) -> bytes:
+    """The file's lines without comments and blank ones, if they are the published ones."""
+    lines = [line for line in raw.splitlines() if line.strip() and not line.startswith(b"|")]
+    text = b"\n".join(lines) + b"\n"
+    if hashlib.sha256(text).hexdigest() != CHECKSUMS[path]:
+        raise DataError(f"The file {path} differs from the published one (checksum).", remedy)
+    return text
+
+
+def _store(path: Path, content: bytes) -> None:
+    """Write a file so that other processes see all of it or nothing."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(content)
+        Path(file.name).replace(path)
+    except OSError:
+        raise DataError(
+            f"The file {path.name} was fetched, but the cache folder cannot be written.",
+            "Set XDG_CACHE_HOME to a folder that can be written.",
+        ) from None

@@ -1,0 +1,176 @@
+"""scikit-learn conventions over the door: parameters in the constructor, `fit` on rows, learned state with a `_`.
+
+`fit` does four things and no more: check the parameters against what is public, encode, open the door, and hand the
+`PrivateTable` to the method's `_fit`. A method therefore cannot see a row, and a replay test can put recorded answers
+in the door's place.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+
+from dpcore.column import Codes
+from dpcore.errors import ParameterError
+from dpcore.ledger import Ledger, Relation
+from dpcore.noise import generator, make_noise
+from dpcore.private import PrivateTable
+from dpcore.schema import Schema
+
+__all__ = ["PrivateEstimator", "Progress", "Synthesizer", "no_progress"]
+
+Progress = Callable[[float, str], None]
+"""Called with the fraction done and a text; raising inside it cancels the work cleanly."""
+
+MODES = ("corrected", "paper")
+
+
+def no_progress(fraction: float, text: str) -> None:
+    """The progress callback of somebody who does not want one."""
+
+
+class PrivateEstimator(BaseEstimator):
+    """What synthesizers and private classifiers share.
+
+    Subclasses store their parameters in a keyword-only constructor (`epsilon`, `mode`, `relation`, `noise` and
+    `random_state` at least), and implement `_check` and `_fit`.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        The public schema that `fit` was given.
+    ledger_ : Ledger
+        What `fit` cost.
+    noise_label_ : str
+        Which source of noise made this release, in words.
+    publishable_ : bool
+        Whether that source is fit for publication.
+    """
+
+    title: ClassVar[str]
+    paper: ClassVar[str]
+    relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
+
+    epsilon: float
+    mode: str
+    relation: str
+    noise: str
+    random_state: int | None
+
+    def fit(
+        self,
+        frame: pd.DataFrame,
+        y: None = None,
+        *,
+        schema: Schema,
+        ledger: Ledger | None = None,
+        progress: Progress = no_progress,
+    ) -> Self:
+        """Learn from private rows through the door.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The private rows, with the schema's columns.
+        y : ignored
+            The class is one of the frame's columns.
+        schema : Schema
+            What is public about the rows.
+        ledger : Ledger, optional
+            Somebody's budget to charge; it must have this method's relation.
+        progress : callable
+
+        Raises
+        ------
+        ParameterError, SchemaError, DataError
+            Before anything is asked or charged.
+        BudgetError
+            If the ledger's cap would be exceeded; earlier answers stay charged.
+        """
+        relation = self._check_common()
+        self._check(schema)
+        codes = schema.encode(frame)
+        source = make_noise(self.noise, self.random_state)
+        if ledger is not None and ledger.relation != relation:
+            raise ParameterError(
+                f"The ledger counts under {ledger.relation}, the method under {relation}.", "Use one relation per run."
+            )
+        cap = self.epsilon if self.mode == "corrected" else None
+        run = Ledger(relation, epsilon=cap, name=self.title) if ledger is None else ledger.child(self.title, cap)
+        table = PrivateTable(codes, schema, run, source, unprotected_allowed=self.mode == "paper")
+        self._fit(table, progress)
+        self.schema_ = schema
+        self.ledger_ = run
+        self.noise_label_ = source.label
+        self.publishable_ = source.publishable
+        return self
+
+    def _check_common(self) -> Relation:
+        relation = Relation.parse(self.relation)
+        if relation not in self.relations:
+            allowed = " or ".join(self.relations)
+            raise ParameterError(f"{self.title} is not defined under {relation}.", f"Use {allowed}.")
+        if self.mode not in MODES:
+            raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(MODES)}.")
+        if not isinstance(self.epsilon, int | float) or not 0 <= self.epsilon < np.inf:
+            raise ParameterError("The 'epsilon' parameter is not a finite number of 0 or more.", "Try epsilon=1.0.")
+        if self.random_state is not None and not (
+            isinstance(self.random_state, int | np.integer) and self.random_state >= 0
+        ):
+            raise ParameterError("The 'random_state' parameter is not a whole number.", "Use a number or None.")
+        return relation
+
+    def _check_choice(self, name: str, allowed: tuple[str, ...]) -> None:
+        if getattr(self, name) not in allowed:
+            raise ParameterError(f"The {name!r} parameter is not known.", f"Choose one of {', '.join(allowed)}.")
+
+    def _target(self, schema: Schema, chosen: str | None) -> str:
+        target = schema.target if chosen is None else chosen
+        if target is None:
+            raise ParameterError(f"{self.title} needs a class column.", "Set target= or the schema's target.")
+        if schema[target].numeric:
+            raise ParameterError(
+                f"The target {target!r} is a numeric column.", "Choose a categorical column, or declare it as one."
+            )
+        return target
+
+    @abstractmethod
+    def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the parameters do not fit the public schema."""
+
+    @abstractmethod
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Learn from the door's answers; set attributes that end in `_`."""
+
+
+class Synthesizer(PrivateEstimator):
+    """A method that releases rows."""
+
+    def sample(self, n: int | None = None) -> pd.DataFrame:
+        """Synthetic rows inside the schema; post-processing, at no cost.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many; by default as many as the release itself says the data have.
+
+        Returns
+        -------
+        DataFrame of n rows
+            With `random_state` set, the same rows at every call.
+        """
+        if not hasattr(self, "schema_"):
+            raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
+        if n is not None and (not isinstance(n, int | np.integer) or n < 1):
+            raise ParameterError("The number of rows to sample is not a positive whole number.", "Try n=10_000.")
+        rng = generator(self.random_state, 2)
+        return self.schema_.decode(self._sample(n, rng), rng)
+
+    @abstractmethod
+    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
+        """Codes of n rows (or the release's own size), shape (n, d)."""

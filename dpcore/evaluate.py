@@ -1,0 +1,249 @@
+"""How close a released table is to the real one.
+
+Everything here reads the real rows without noise. The results are therefore never private, whatever the release was:
+show them to people who may see the data, and leave them out of what is published. All results are tidy frames of
+aggregates; none holds a row. Tables are compared by their codes, that is, up to the schema's categories and bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations, groupby
+from math import comb, prod
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from dpcore.classifiers import MODELS, real_ceiling, require_rows, tstr, tstr_codes
+from dpcore.column import Codes, Column, as_text
+from dpcore.counting import Counts, joint_counts
+from dpcore.errors import ParameterError
+from dpcore.schema import Schema
+
+__all__ = [
+    "MODELS",
+    "marginal_avd",
+    "marginal_avd_codes",
+    "marginals",
+    "noise_floor",
+    "pair",
+    "real_ceiling",
+    "tstr",
+    "tstr_codes",
+    "validity",
+]
+
+Subset = tuple[int, ...]
+MAX_CELLS = 1 << 18  # larger tables are nearly empty; their occupied cells are compared instead
+
+
+def marginal_avd(
+    real: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    schema: Schema,
+    degree: int = 2,
+    *,
+    max_subsets: int | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Average variation distance ½ Σ|P − Q| of the `degree`-way marginals. Reads real rows: not private.
+
+    Parameters
+    ----------
+    real, synthetic : DataFrame
+        Tables that fit the schema; they may differ in length.
+    schema : Schema
+        Columns, categories and bins; P and Q are the shares of its cells.
+    degree : int
+        Number of columns per marginal.
+    max_subsets : int, optional
+        Compare only this many subsets of columns, drawn with `seed`. All by default.
+
+    Returns
+    -------
+    DataFrame
+        `attributes` (tuple of str, in schema order) and `avd` (0: equal, 1: disjoint), one row per subset.
+
+    Raises
+    ------
+    DataError
+        If a table is empty or does not fit the schema.
+    ParameterError
+        If `degree` or `max_subsets` is out of range.
+    """
+    codes = schema.encode(real), schema.encode(synthetic)
+    return marginal_avd_codes(*codes, schema, degree, max_subsets=max_subsets, seed=seed)
+
+
+def marginal_avd_codes(
+    real_codes: Codes,
+    synthetic_codes: Codes,
+    schema: Schema,
+    degree: int = 2,
+    *,
+    max_subsets: int | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """`marginal_avd` of encoded tables, shapes (n, d) and (m, d), for callers that encode once."""
+    require_rows(real_codes, synthetic_codes)
+    subsets = _subsets(len(schema), degree, max_subsets, seed)
+    avd = _distances(real_codes, synthetic_codes, schema.sizes, subsets)
+    return pd.DataFrame({"attributes": [tuple(schema.names[j] for j in subset) for subset in subsets], "avd": avd})
+
+
+def noise_floor(
+    real: pd.DataFrame,
+    schema: Schema,
+    degree: int = 2,
+    *,
+    rows: int | None = None,
+    repeats: int = 5,
+    max_subsets: int | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """`marginal_avd` between the real rows and resamples of them: nothing below it can be asked of a release.
+
+    Reads real rows: not private. With equal `max_subsets` and `seed`, the subsets are those of `marginal_avd`.
+
+    Parameters
+    ----------
+    rows : int, optional
+        Rows drawn, with replacement, per resample: the released table's length. The real table's by default.
+    repeats : int
+        Resamples; `avd` is the mean over them.
+    """
+    codes = schema.encode(real)
+    rows = len(codes) if rows is None else rows
+    require_rows(codes)
+    if rows < 1 or repeats < 1:
+        raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
+    rng = np.random.default_rng([seed, 1])  # not the stream that draws the subsets
+    frames = [
+        marginal_avd_codes(
+            codes, codes[rng.integers(len(codes), size=rows)], schema, degree, max_subsets=max_subsets, seed=seed
+        )
+        for _ in range(repeats)
+    ]
+    return frames[0].assign(avd=np.mean([frame["avd"] for frame in frames], axis=0))
+
+
+def marginals(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, column: str) -> pd.DataFrame:
+    """Shares of one column's values, with the range that resampling alone explains. Reads real rows: not private.
+
+    Returns
+    -------
+    DataFrame
+        One row per label of the column, in label order: `value`, the shares `real` and `released`, and `floor_low`,
+        `floor_high`: the 2.5 % and 97.5 % quantiles of the share in a resample of the real rows as long as the
+        released table. Such a resample's count is binomial, so the quantiles are exact and nothing is drawn.
+    """
+    p, q = _shares(real, synthetic, schema.select([column]))
+    m = len(synthetic)
+    low, high = (binom.ppf(level, m, p) / m for level in (0.025, 0.975))
+    return pd.DataFrame(
+        {"value": schema[column].labels, "real": p, "released": q, "floor_low": low, "floor_high": high}
+    )
+
+
+def pair(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, x: str, y: str) -> pd.DataFrame:
+    """Shares of two columns' value pairs. Reads real rows: not private.
+
+    Returns
+    -------
+    DataFrame
+        `x_value`, `y_value`, `source` ("real" or "released") and `share`; for each source every pair of labels, in
+        label order, so that the shares of a source sum to 1.
+    """
+    if x == y:
+        raise ParameterError("A pair needs two different columns.", "Choose another column.")
+    grid = pd.MultiIndex.from_product([schema[x].labels, schema[y].labels], names=["x_value", "y_value"])
+    cells = grid.to_frame(index=False)
+    shares = zip(("real", "released"), _shares(real, synthetic, schema.select([x, y])), strict=True)
+    return pd.concat([cells.assign(source=source, share=share) for source, share in shares], ignore_index=True)
+
+
+def validity(synthetic: pd.DataFrame, schema: Schema) -> float:
+    """Share of the schema's cells that hold a declared value; 1 for every sound release.
+
+    A column that is lacking counts as wholly invalid; columns outside the schema are ignored. `outside="clip"` does
+    not help: a cell that would be moved is not a declared value.
+    """
+    require_rows(synthetic)
+    shares = [_inside(synthetic[c.name], c).mean() if c.name in synthetic.columns else 0.0 for c in schema]
+    return float(np.mean(shares))
+
+
+def _shares(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> list[NDArray[np.float64]]:
+    """Shares of all cells of a small schema's joint table, flat, in the real and in the released rows."""
+    require_rows(real, synthetic)
+    family = [range(len(schema))]
+    return [joint_counts(schema.encode(t), schema.sizes, family)[0].ravel() / len(t) for t in (real, synthetic)]
+
+
+def _subsets(d: int, degree: int, max_subsets: int | None, seed: int) -> list[Subset]:
+    """All `degree`-subsets of d columns in lexicographic order, or a sample of them in the same order."""
+    if not 1 <= degree <= d:
+        raise ParameterError(f"There are no {degree}-way marginals of {d} columns.", f"Choose between 1 and {d}.")
+    total = comb(d, degree)
+    if max_subsets is None or max_subsets >= total:
+        return list(combinations(range(d), degree))
+    if max_subsets < 1:
+        raise ParameterError("At least one marginal must be compared.", "Give a positive number of subsets.")
+    ranks = np.random.default_rng(seed).choice(total, max_subsets, replace=False)
+    return [_subset(int(rank), d, degree) for rank in np.sort(ranks)]
+
+
+def _subset(rank: int, d: int, degree: int) -> Subset:
+    """The subset that `itertools.combinations` yields at place `rank`."""
+    chosen: list[int] = []
+    for j in range(d):
+        left = degree - len(chosen)
+        with_j = comb(d - j - 1, left - 1) if left else 0
+        if rank < with_j:
+            chosen.append(j)
+        else:
+            rank -= with_j
+    return tuple(chosen)
+
+
+def _distances(real: Codes, synthetic: Codes, sizes: Sequence[int], subsets: Iterable[Subset]) -> list[float]:
+    """½ Σ|P − Q| per subset. Counts are compared as whole numbers, so equal shares differ by exactly 0."""
+    n, m = len(real), len(synthetic)
+    distances: list[float] = []
+    for _, same_start in groupby(subsets, key=lambda subset: subset[:-1]):  # few tables at a time, one shared prefix
+        group = list(same_start)
+        if max(prod(sizes[j] for j in subset) for subset in group) <= MAX_CELLS:
+            tables = list(zip(joint_counts(real, sizes, group), joint_counts(synthetic, sizes, group), strict=True))
+        else:
+            tables = [_occupied(real, synthetic, sizes, subset) for subset in group]
+        distances += [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in tables]
+    return distances
+
+
+def _occupied(real: Codes, synthetic: Codes, sizes: Sequence[int], subset: Subset) -> tuple[Counts, Counts]:
+    """Counts of the cells that occur in either table, in one order for both."""
+    n = len(real)
+    cell = np.zeros(n + len(synthetic), dtype=np.int64)
+    for j in subset:  # renumbering the occupied cells at every step keeps the numbers small, however many columns
+        cell, _ = pd.factorize(cell * sizes[j] + np.concatenate([real[:, j], synthetic[:, j]]))
+    cells = int(cell.max()) + 1
+    return np.bincount(cell[:n], minlength=cells), np.bincount(cell[n:], minlength=cells)
+
+
+def _inside(values: pd.Series[Any], column: Column) -> NDArray[np.bool_]:
+    """Which cells hold a declared value, shape (n,)."""
+    absent = values.isna().to_numpy(dtype=bool)
+    if column.numeric:
+        numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        inside = (numbers >= column.lower) & (numbers <= column.upper)  # false for NaN
+        if column.kind == "integer":
+            inside[inside] = numbers[inside] % 1 == 0
+    else:
+        places, distinct = pd.factorize(values)
+        categories = set(column.categories)
+        known = np.array([as_text(value) in categories for value in distinct], dtype=bool)
+        inside = known[places] if len(known) else np.zeros(len(values), dtype=bool)
+    return np.where(absent, column.missing, inside)

@@ -1,0 +1,278 @@
+"""What a run cost: every question asked of private rows, with the epsilon claimed and the epsilon proved.
+
+The ledger records events apart from how they compose (the idea is dp_accounting's). Two numbers stand in every
+entry: `epsilon_claimed`, what the method's source says the question costs, and `epsilon_bound`, what can be proved
+of the noise that was really drawn. In corrected mode they are equal. Sums are exact (rational arithmetic), so a
+budget that is spent to the last cent sums to itself.
+
+Composition lives here alone:
+
+sequential   Questions about the same rows add up (Dwork and Roth 2014, Theorem 3.16).
+parallel     Questions about disjoint *records* cost the largest of the parts (McSherry 2009, Theorem 4). One added or
+             removed record touches one part. A *replaced* record may leave one part and enter another: when the parts
+             are formed by the records' values, each of the two parts sees one record less or more, so the parts are
+             charged under add_remove and the whole costs twice the largest. Parts formed by labels drawn independently
+             of the values stay at the largest under both relations. Splitting attributes is not splitting records.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, Literal, Self
+
+import pandas as pd
+
+from dpcore.errors import BudgetError, ParameterError
+
+__all__ = ["Entry", "Epsilon", "Ledger", "Relation", "exact", "shares_of"]
+
+Epsilon = Fraction | float
+"""An exact finite epsilon, or `math.inf`."""
+
+
+class Relation(StrEnum):
+    """Which two tables count as neighbors: what "one person" changes."""
+
+    REPLACE = "replace"
+    ADD_REMOVE = "add_remove"
+
+    @property
+    def histogram_l1(self) -> int:
+        """How much one person moves one contingency table of counts, in L1: the one place where 1 or 2 is decided."""
+        return 2 if self is Relation.REPLACE else 1
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words, for screens and exports."""
+        if self is Relation.REPLACE:
+            return "Neighbors differ in the values of one row; the number of rows is public."
+        return "Neighbors differ by the presence of one row; the number of rows is private."
+
+    @classmethod
+    def parse(cls, value: str) -> Self:
+        """The relation of that name; ParameterError with the allowed names otherwise."""
+        try:
+            return cls(value)
+        except ValueError:
+            raise ParameterError("The 'relation' parameter is not known.", f"Choose one of {', '.join(cls)}.") from None
+
+
+def exact(epsilon: Epsilon) -> Epsilon:
+    """The same number as an exact fraction; infinity stays a float."""
+    if isinstance(epsilon, Fraction):
+        return epsilon
+    if math.isnan(epsilon) or epsilon < 0:
+        raise ParameterError("An epsilon is negative or not a number.", "Use an epsilon of 0 or more.")
+    return math.inf if math.isinf(epsilon) else Fraction(epsilon)
+
+
+def shares_of(epsilon: Epsilon, weights: list[float] | int) -> list[Epsilon]:
+    """Parts of an epsilon in proportion to weights (an int means that many equal parts), summing exactly to it."""
+    parts = [1.0] * weights if isinstance(weights, int) else weights
+    if not parts or min(parts) <= 0 or not math.isfinite(sum(parts)):
+        raise ParameterError("The shares of epsilon are not all positive.", "Give positive finite shares.")
+    total = sum(map(Fraction, parts))
+    return [exact(epsilon) * (Fraction(part) / total) for part in parts]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One question to the door.
+
+    Attributes
+    ----------
+    name : str
+        What was asked, in the schema's terms.
+    mechanism : str
+        laplace, geometric, exponential, … or "none" for raw access.
+    epsilon_claimed, epsilon_bound : Fraction or inf
+        What the source claims, and what can be proved, for all `draws` together.
+    sensitivity : float
+        The true sensitivity under the ledger's relation.
+    claimed_sensitivity : float
+        What the source says it is.
+    scale : float
+        Noise scale in the question's units (for the exponential mechanism: one over the exponent's factor).
+    draws : int
+        How many answers were drawn.
+    reason : str
+        Why claim and bound differ, in words.
+    """
+
+    name: str
+    mechanism: str
+    epsilon_claimed: Epsilon
+    epsilon_bound: Epsilon
+    sensitivity: float
+    claimed_sensitivity: float
+    scale: float
+    draws: int = 1
+    reason: str = ""
+
+
+class Ledger:
+    """An account of questions under one neighboring relation.
+
+    Parameters
+    ----------
+    relation : Relation or str
+    epsilon : float, optional
+        A cap on `epsilon_bound`. A question that would exceed it raises BudgetError and is not recorded.
+    name : str
+        For people.
+    """
+
+    def __init__(self, relation: Relation | str, *, epsilon: Epsilon | None = None, name: str = "run") -> None:
+        self.relation = Relation.parse(relation)
+        self.cap = None if epsilon is None else exact(epsilon)
+        self.name = name
+        self._parent: Ledger | None = None
+        self._rule: Literal["sequential", "parallel"] = "sequential"
+        self._factor = 1
+        self._items: list[Entry | Ledger] = []
+        self._claimed: Epsilon = Fraction(0)
+        self._bound: Epsilon = Fraction(0)
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.name!r}, claimed={self.epsilon_claimed:g}, bound={self.epsilon_bound:g})"
+
+    @property
+    def epsilon_claimed(self) -> float:
+        """What the methods' sources say was spent."""
+        return float(self._claimed)
+
+    @property
+    def epsilon_bound(self) -> float:
+        """What can be proved that was spent; may be infinite."""
+        return float(self._bound)
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All questions, in order, those of children included."""
+        return [entry for _, _, entry in self._walk()]
+
+    def charge(self, entry: Entry) -> None:
+        """Record one question *before* its answer is drawn.
+
+        Raises
+        ------
+        BudgetError
+            If this ledger or one above it would exceed its cap. Nothing is recorded then.
+        """
+        if self._rule == "parallel":
+            raise ParameterError("A parallel group has no rows of its own.", "Charge one of its parts.")
+        updates = []
+        node: Ledger | None = self
+        claimed, bound = self._claimed + entry.epsilon_claimed, self._bound + entry.epsilon_bound
+        while node is not None:
+            if node.cap is not None and bound > node.cap:
+                raise BudgetError(
+                    f"This question needs a total of epsilon {float(bound):.4g}, but {node.name!r} is capped at "
+                    f"{float(node.cap):.4g}.",
+                    "Nothing was drawn. Ask for less, or raise the cap.",
+                )
+            updates.append((node, claimed, bound))
+            if node._parent is not None:
+                claimed, bound = (
+                    node._parent._total_with(node, "_claimed", claimed),
+                    node._parent._total_with(node, "_bound", bound),
+                )
+            node = node._parent
+        for changed, new_claimed, new_bound in updates:
+            changed._claimed, changed._bound = new_claimed, new_bound
+        self._items.append(entry)
+
+    def _total_with(self, part: Ledger, field: str, new: Epsilon) -> Epsilon:
+        total: Epsilon = getattr(self, field)
+        if math.isinf(new):
+            return math.inf
+        if self._rule == "parallel":
+            return max(total, self._factor * new)
+        old: Epsilon = getattr(part, field)
+        return total + (new - old)
+
+    def child(self, name: str, epsilon: Epsilon | None = None) -> Ledger:
+        """A sequential part of this ledger, optionally with a cap of its own."""
+        return self._adopt(Ledger(self.relation, epsilon=epsilon, name=name))
+
+    def parallel(self, name: str, *, by: Literal["value", "label"]) -> Ledger:
+        """A group whose parts (`part`) hold disjoint records.
+
+        Parameters
+        ----------
+        name : str
+        by : {"value", "label"}
+            Whether the parts are formed by the records' values (public predicates or earlier noisy answers) or by
+            labels drawn for each record independently of its values. See the module docstring for the difference.
+        """
+        group = self._adopt(Ledger(self.relation, name=name))
+        group._rule = "parallel"
+        if by == "value" and self.relation is Relation.REPLACE:
+            group.relation, group._factor = Relation.ADD_REMOVE, 2
+        return group
+
+    def part(self, name: str) -> Ledger:
+        """One part of a parallel group."""
+        if self._rule != "parallel":
+            raise ParameterError("Only a parallel group has parts.", "Call parallel(…) first.")
+        return self._adopt(Ledger(self.relation, name=name))
+
+    def _adopt(self, ledger: Ledger) -> Ledger:
+        ledger._parent = self
+        self._items.append(ledger)
+        return ledger
+
+    def _walk(self, scope: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Relation, Entry]]:
+        rows = []
+        for item in self._items:
+            if isinstance(item, Ledger):
+                rows += item._walk((*scope, item.name))
+            else:
+                rows.append((scope, self.relation, item))
+        return rows
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per question, in order: its scope, the fields of `Entry`, and the relation it was charged under."""
+        rows = [
+            {
+                "scope": " / ".join(scope),
+                "name": entry.name,
+                "mechanism": entry.mechanism,
+                "relation": str(relation),
+                "draws": entry.draws,
+                "sensitivity": entry.sensitivity,
+                "claimed_sensitivity": entry.claimed_sensitivity,
+                "scale": entry.scale,
+                "epsilon_claimed": float(entry.epsilon_claimed),
+                "epsilon_bound": float(entry.epsilon_bound),
+                "reason": entry.reason,
+            }
+            for scope, relation, entry in self._walk()
+        ]
+        columns = ["scope", "name", "mechanism", "relation", "draws", "sensitivity", "claimed_sensitivity", "scale"]
+        return pd.DataFrame(rows, columns=[*columns, "epsilon_claimed", "epsilon_bound", "reason"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ledger as JSON-ready values; infinite numbers become the text "infinity"."""
+        return {
+            "name": self.name,
+            "relation": str(self.relation),
+            "epsilon_claimed": finite_or_text(self.epsilon_claimed),
+            "epsilon_bound": finite_or_text(self.epsilon_bound),
+            "entries": [
+                {key: finite_or_text(value) for key, value in row.items()} for row in self.to_frame().to_dict("records")
+            ],
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def finite_or_text(value: Any) -> Any:
+    """JSON has no infinity: write the word."""
+    return "infinity" if isinstance(value, float) and math.isinf(value) else value

@@ -1,0 +1,102 @@
+"""What the door needs to know of a score, and the form that scores of one contingency table share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.counting import Counts
+from dpcore.errors import ParameterError
+from dpcore.ledger import Relation
+
+__all__ = ["CountTables", "Floats", "Score", "Shape", "TableScore", "need_rows", "per_record", "xlog2"]
+
+Floats = NDArray[np.float64]
+CountTables = Callable[[Sequence[Sequence[str]]], list[Counts]]
+Shape = tuple[int, ...]
+
+
+class Score(ABC):
+    """What the door's exponential mechanism needs to know of a score.
+
+    `rows` is the public number of rows under replace, and a public upper bound (or None) under add_remove.
+    """
+
+    name: str
+
+    @abstractmethod
+    def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
+        """Exact scores, candidates along the last axis. Private."""
+
+    @abstractmethod
+    def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """The most that one person moves any candidate's score."""
+
+    @abstractmethod
+    def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """The epsilon that selection with probability proportional to exp(score) costs.
+
+        Twice the sensitivity in general; once if one person moves all scores the same way or moves one score only
+        (then the normalizing sum cannot move against the numerator).
+        """
+
+
+class TableScore(Score):
+    """A score of one contingency table; candidates are sets of columns, the child first."""
+
+    monotone_when_added: bool = False
+
+    @abstractmethod
+    def of(self, table: Counts, relation: Relation) -> float:
+        """The score of one table of counts."""
+
+    @abstractmethod
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """The most that one person moves the score of a table of this shape."""
+
+    def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
+        """See `Score.values`."""
+        return np.array([self.of(as_matrix(table), relation) for table in count(candidates)])
+
+    def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See `Score.sensitivity`: the largest over the candidates' shapes."""
+        return max(self.table_sensitivity(shape, relation, rows) for shape in {flat_shape(s) for s in shapes})
+
+    def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See `Score.exponent_loss`."""
+        one_way = self.monotone_when_added and relation is Relation.ADD_REMOVE
+        return (1 if one_way else 2) * self.sensitivity(shapes, relation, rows)
+
+
+def xlog2(counts: NDArray[np.number]) -> Floats:
+    """x log2 x with 0 at 0."""
+    x = np.asarray(counts, dtype=float)
+    return x * np.log2(np.where(x > 0, x, 1.0))
+
+
+def per_record(value: float, total: float, relation: Relation) -> float:
+    """Count-scaled under add_remove, divided by n under replace."""
+    return value if relation is Relation.ADD_REMOVE or total == 0 else value / total
+
+
+def need_rows(name: str, rows: int | None) -> int:
+    """The public number (or bound on the number) of rows, or a ParameterError that says where to declare it."""
+    if rows is None:
+        raise ParameterError(
+            f"The score {name!r} needs a public bound on the number of rows under add_remove.",
+            "Declare the schema's max_rows.",
+        )
+    return rows
+
+
+def flat_shape(shape: Shape) -> tuple[int, int]:
+    """Child x parents: the shape of a table with its parents flattened to one axis."""
+    return shape[0], int(np.prod(shape[1:], dtype=int))
+
+
+def as_matrix(table: Counts) -> Counts:
+    """A table with its parents flattened to one axis."""
+    return table.reshape(flat_shape(table.shape))

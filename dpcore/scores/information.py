@@ -1,0 +1,153 @@
+"""Scores of dependence between columns: entropy, mutual information, R, F, Jaccard."""
+
+from __future__ import annotations
+
+from math import log2
+
+import numpy as np
+
+from dpcore.counting import Counts
+from dpcore.errors import ParameterError
+from dpcore.ledger import Relation
+from dpcore.scores.base import Shape, TableScore, need_rows, per_record, xlog2
+
+__all__ = ["Entropy", "Jaccard", "LinearF", "MutualInformation", "R"]
+
+
+class Entropy(TableScore):
+    r"""H(X) under replace, n H(X) under add_remove.
+
+    Replace: H = sum f(c), f(c) = -(c/n) log2(c/n) concave; moving one record from a cell to another changes H by
+    increments of f, whose extremes are at c = 0 and c = n: at most D_b(n), attained from a constant column.
+    Add_remove: n H = n log n - sum c log c; adding to a cell of count c changes it by g(n) - g(c), which lies in
+    [0, g(n)]: monotone, tight, and in need of a public bound on n.
+    """
+
+    name = "entropy"
+    monotone_when_added = True
+
+    def of(self, table: Counts, relation: Relation) -> float:
+        """See `TableScore.of`."""
+        total = table.sum()
+        n_entropy = float(xlog2(total) - xlog2(table).sum())
+        return per_record(n_entropy, float(total), relation)
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        n = need_rows(self.name, rows)
+        return binary_information_step(n) if relation is Relation.REPLACE else information_step(n)
+
+
+class MutualInformation(TableScore):
+    r"""I(X; Pi) under replace, n I under add_remove.
+
+    Replace: D_b(n) if X or Pi is binary, D_g(n) in general (Zhang et al., PrivBayes, Lemma 4.1).
+    Add_remove: n I = n log n + sum c_xp log c_xp - sum c_x log c_x - sum c_p log c_p. Adding to cell (x, p) changes it
+    by g(n) + g(c_xp) - g(c_x) - g(c_p). As g >= 0 increases and c_xp <= c_x, c_p <= n, this lies in [-g(n), g(n)].
+    """
+
+    name = "mutual information"
+
+    def of(self, table: Counts, relation: Relation) -> float:
+        """See `TableScore.of`."""
+        total = table.sum()
+        margins = xlog2(table.sum(axis=1)).sum() + xlog2(table.sum(axis=0)).sum()
+        return per_record(float(xlog2(total) + xlog2(table).sum() - margins), float(total), relation)
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        n = need_rows(self.name, rows)
+        if relation is Relation.ADD_REMOVE:
+            return information_step(n)
+        if min(shape) <= 2:
+            return binary_information_step(n)
+        return 2 / n * log2((n + 1) / 2) + ((n - 1) / n * log2((n + 1) / (n - 1)) if n > 1 else 0.0)
+
+
+class R(TableScore):
+    r"""R = ½ ||P_XPi - P_X P_Pi||_1 under replace, n R under add_remove (PrivBayes, TODS 2017).
+
+    Add_remove: write u, v for the added record's indicator vectors, p, q for the margins of the table before, n for
+    the size after. T = N - N_x N_pi^T / n changes by exactly ((n-1)/n) (u-p)(v-q)^T. Half of its L1 norm is
+    ½ ((n-1)/n) ||u-p||_1 ||v-q||_1 <= 2 (n-1)/n < 2 for every n, so no bound on n is needed.
+    Replace: the difference of two such terms; its six unit-mass pieces give ||.||_1 <= 6 (n-1)/n, hence
+    3 (n-1)/n^2 per record; if X or Pi is binary its two rows are negatives of each other, hence 2 (n-1)/n^2, tight.
+    """
+
+    name = "R"
+
+    def of(self, table: Counts, relation: Relation) -> float:
+        """See `TableScore.of`."""
+        total = float(table.sum())
+        if total == 0:
+            return 0.0
+        expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
+        return per_record(float(np.abs(table - expected).sum()) / 2, total, relation)
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        if relation is Relation.ADD_REMOVE:
+            return 2.0
+        n = need_rows(self.name, rows)
+        return (2 if min(shape) <= 2 else 3) * (n - 1) / n**2
+
+
+class LinearF(TableScore):
+    r"""F of PrivBayes (SIGMOD 2014), for a binary child: minus half the L1 distance to a table of maximal information.
+
+    F = -min over assignments of each parent value to 0 or 1 of (½ - K0)_+ + (½ - K1)_+, where K0 sums P(0, pi) over
+    the values assigned to 0 and K1 sums P(1, pi) over the others. Each bracket is 1-Lipschitz in a sum of disjoint
+    cells. Replace moves 1/n out of one cell and 1/n into another: the terms fall or rise by 1/n in total, because the
+    two moves act on K0 + K1 in opposite directions, or each on its own bracket; the minimum over assignments inherits
+    1/n. Add_remove, times n with n/2 as the target (no ceiling): the target moves by ½ in both brackets and one K by
+    1, so the sum moves by at most 1. The minimum is found by dynamic programming over the parent values.
+    """
+
+    name = "F"
+
+    def of(self, table: Counts, relation: Relation) -> float:
+        """See `TableScore.of`."""
+        if table.shape[0] != 2:
+            raise ParameterError("The score F needs a binary child.", "Use R for columns with more values.")
+        total = int(table.sum())
+        cap = total / 2
+        best = {0.0: 0.0}  # sum assigned to 0, capped -> largest capped sum assigned to 1
+        for zero, one in table.T:
+            following: dict[float, float] = {}
+            for a, b in best.items():
+                for key, value in ((min(a + zero, cap), b), (a, min(b + one, cap))):
+                    following[key] = max(value, following.get(key, -1.0))
+            best = following
+        return per_record(-min((cap - a) + (cap - b) for a, b in best.items()), float(total), relation)
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        return 1.0 if relation is Relation.ADD_REMOVE else 1.0 / need_rows(self.name, rows)
+
+
+class Jaccard(TableScore):
+    """|x and y| / |x or y| of two binary columns (1 if the union is empty).
+
+    The union may be a single record, so one person can move the index from 0 to 1 or from 1 to 0: sensitivity 1.
+    """
+
+    name = "Jaccard"
+
+    def of(self, table: Counts, relation: Relation) -> float:
+        """See `TableScore.of`."""
+        union = int(table.sum() - table[0, 0])
+        return float(table[1, 1] / union) if union else 1.0
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        return 1.0
+
+
+def information_step(n: int) -> float:
+    """g(n): the most that one added record moves n times an entropy or mutual information."""
+    return log2(n + 1) + n * log2((n + 1) / n)
+
+
+def binary_information_step(n: int) -> float:
+    """D_b(n): the most that one replaced record moves an entropy, or a mutual information with a binary side."""
+    return (log2(n) + (n - 1) * log2(n / (n - 1))) / n if n > 1 else 0.0

@@ -1,0 +1,91 @@
+"""Scores of an attribute at a tree node: rows are the attribute's values, columns the classes."""
+
+from __future__ import annotations
+
+from math import log, log2
+
+from dpcore.counting import Counts
+from dpcore.ledger import Relation
+from dpcore.scores.base import Shape, TableScore, need_rows, xlog2
+from dpcore.scores.information import MutualInformation
+
+__all__ = ["ConditionalEntropy", "Gini", "InfoGain", "Max"]
+
+
+class Max(TableScore):
+    """Max = sum over rows j of max_c N_jc (Friedman and Schuster 2010).
+
+    A record moves one cell by 1 and hence one row's maximum by at most 1, upward when added: sensitivity 1, monotone.
+    A replaced record lowers one row maximum by at most 1 and raises one by at most 1: sensitivity 1.
+    """
+
+    name = "Max"
+    monotone_when_added = True
+
+    def of(self, table: Counts, relation: Relation) -> float:
+        """See `TableScore.of`."""
+        return float(table.max(axis=1).sum())
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        return 1.0
+
+
+class Gini(TableScore):
+    """Gini = -sum_j t_j (1 - sum_c (t_jc/t_j)^2), the negative count-scaled impurity (Friedman and Schuster 2010).
+
+    One row is S/t - t with S = sum_c t_c^2. Adding a record of class c changes it by t (2x - 1 - y)/(t + 1), where
+    x = t_c/t and y = S/t^2. From x^2 <= y follows 2x - 1 - y <= -(1 - x)^2 <= 0, from y <= 1 at least -2: the change
+    lies in (-2, 0], monotone, sensitivity 2. A replacement is one such fall and one such rise, so again at most 2.
+    """
+
+    name = "Gini"
+    monotone_when_added = True
+
+    def of(self, table: Counts, relation: Relation) -> float:
+        """See `TableScore.of`."""
+        totals = table.sum(axis=1)
+        filled = totals > 0
+        squares = (table[filled].astype(float) ** 2).sum(axis=1)
+        return float((squares / totals[filled]).sum() - totals.sum())
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        return 2.0
+
+
+class ConditionalEntropy(TableScore):
+    """-|T| H(C|A) = sum_jc t_jc log2(t_jc / t_j), count-scaled.
+
+    Adding a record to cell (j, c) changes the score by g(t_jc) - g(t_j), which lies in [-g(t_j), 0]: monotone, and
+    g(N) = log2(N+1) + N log2(1 + 1/N) <= log2(N_max + 1) + 1/ln 2. A replacement is one such fall and one such rise.
+    """
+
+    name = "conditional entropy"
+    monotone_when_added = True
+
+    def of(self, table: Counts, relation: Relation) -> float:
+        """See `TableScore.of`."""
+        return float(xlog2(table).sum() - xlog2(table.sum(axis=1)).sum())
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        return log2(need_rows(self.name, rows) + 1) + 1 / log(2)
+
+
+class InfoGain(TableScore):
+    """Information gain per record, H(C) - H(C|A), in bits, of a node of unknown size.
+
+    It lies in [0, log2 |C|], and both ends are attained by neighboring tables on tiny nodes, so nothing better than
+    the range can be said without a lower bound on the node's size.
+    """
+
+    name = "information gain"
+
+    def of(self, table: Counts, relation: Relation) -> float:
+        """See `TableScore.of`."""
+        return MutualInformation().of(table, Relation.REPLACE)
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        return log2(max(shape[1], 2))

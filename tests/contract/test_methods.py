@@ -1,0 +1,231 @@
+"""What every class in METHODS promises, in every mode that it has."""
+
+import math
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import dpcore.estimator
+from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError
+from dpcore.estimator import Synthesizer
+from dpcore.ledger import Ledger
+from dpcore.methods import METHODS
+from dpcore.private import PrivateTable
+from dpcore.schema import Schema
+
+CORRECTED = [
+    (name, extra)
+    for name, variants in {"NB-Synth": ({}, {"x_source": "model"}, {"variant": "C2"}, {"kappa": "argmax"})}.items()
+    for extra in variants
+]
+PAPER = [("NB-Synth", {}), ("NB-Synth", {"variant": "Alg1"})]
+RELATIONS = ["add_remove", "replace"]
+IDS = [f"{name}-{extra}" for name, extra in CORRECTED]
+
+
+def make(name, extra, **more):
+    return METHODS[name](**{**extra, **more})
+
+
+def fitted_state(method):
+    skip = {"ledger_", "schema_"}
+    return {key: value for key, value in vars(method).items() if key.endswith("_") and key not in skip}
+
+
+def same(a, b):
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    return bool(np.array_equal(a, b))
+
+
+def test_every_method_has_a_contract_case():
+    assert {name for name, _ in CORRECTED} == set(METHODS)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0, 1.7])
+@pytest.mark.parametrize(("name", "extra"), CORRECTED, ids=IDS)
+def test_corrected_mode_spends_exactly_epsilon(name, extra, epsilon, relation, small_frame, small_schema):
+    method = make(name, extra, epsilon=epsilon, relation=relation, random_state=0).fit(small_frame, schema=small_schema)
+    assert method.ledger_.epsilon_bound == method.ledger_.epsilon_claimed == epsilon
+    assert method.ledger_.relation == relation
+    assert math.fsum(method.ledger_.to_frame()["epsilon_bound"]) == pytest.approx(epsilon)
+    for entry in method.ledger_.entries:  # the noise that was drawn is the noise that was booked
+        if entry.mechanism == "laplace" and epsilon:
+            assert entry.draws * entry.sensitivity / entry.scale == pytest.approx(float(entry.epsilon_bound))
+
+
+@pytest.mark.parametrize(("name", "extra"), PAPER)
+def test_paper_mode_claims_less_than_can_be_proved(name, extra, small_frame, small_schema):
+    method = make(name, extra, mode="paper", epsilon=1.0, random_state=0).fit(small_frame, schema=small_schema)
+    if extra.get("variant") == "Alg1":
+        assert method.ledger_.epsilon_bound == math.inf
+    else:
+        assert method.ledger_.epsilon_claimed == 1.0
+        assert method.ledger_.epsilon_bound > 100
+    assert all(method.ledger_.to_frame()["reason"])
+
+
+class Tape:
+    """Door answers of one fit, recorded and replayed."""
+
+    def __init__(self, monkeypatch):
+        self.answers, self.replaying = [], False
+        tape = self
+
+        class TapedTable(PrivateTable):
+            def _answer(self, question, draw):
+                if tape.replaying:
+                    expected, answer = tape.answers.pop(0)
+                    assert expected == question
+                    return deepcopy(answer)
+                answer = draw()
+                tape.answers.append((question, deepcopy(answer)))
+                return answer
+
+        monkeypatch.setattr(dpcore.estimator, "PrivateTable", TapedTable)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("name", "extra"), CORRECTED, ids=IDS)
+def test_replay_nothing_reaches_the_result_except_through_the_door(
+    name, extra, relation, small_frame, other_frame, small_schema, monkeypatch
+):
+    other = other_frame if relation == "replace" else other_frame.head(37)  # n is public only under replace
+    tape = Tape(monkeypatch)
+    first = make(name, extra, relation=relation, random_state=3).fit(small_frame, schema=small_schema)
+    assert tape.answers
+    tape.replaying = True
+    second = make(name, extra, relation=relation, random_state=3).fit(other, schema=small_schema)
+    assert not tape.answers
+    before, after = fitted_state(first), fitted_state(second)
+    assert before.keys() == after.keys()
+    for key in before:
+        assert same(before[key], after[key]), key
+    assert first.ledger_.to_json() == second.ledger_.to_json()
+    if isinstance(first, Synthesizer):
+        pd.testing.assert_frame_equal(first.sample(), second.sample())
+
+
+def test_replay_catches_a_method_that_peeks(small_frame, other_frame, small_schema, monkeypatch):
+    class Peeking(METHODS["NB-Synth"]):
+        def _fit(self, table, progress):
+            super()._fit(table, progress)
+            self.leak_ = int(table._codes[:, 0].sum())
+
+    tape = Tape(monkeypatch)
+    first = Peeking(random_state=3).fit(small_frame, schema=small_schema)
+    tape.replaying = True
+    second = Peeking(random_state=3).fit(other_frame, schema=small_schema)
+    assert not same(fitted_state(first)["leak_"], fitted_state(second)["leak_"])
+
+
+@pytest.mark.parametrize(("name", "extra"), CORRECTED, ids=IDS)
+def test_parameters_are_stored_untouched_and_clone(name, extra, small_frame, small_schema):
+    method = make(name, extra, epsilon=0.5, random_state=1)
+    parameters = method.get_params()
+    copy = clone(method).fit(small_frame, schema=small_schema)
+    assert copy.get_params() == parameters == method.get_params()
+    assert not [key for key in vars(method) if key.endswith("_")]
+
+
+@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("name", METHODS)
+def test_output_is_inside_the_schema(name, mode, small_frame, small_schema):
+    method = METHODS[name](mode=mode, epsilon=0.1).fit(small_frame, schema=small_schema)
+    rows = method.sample(500)
+    assert list(rows.columns) == list(small_schema.names)
+    assert len(rows) == 500
+    codes = small_schema.encode(rows)  # refuses anything outside
+    assert all(codes[:, j].max() < size for j, size in enumerate(small_schema.sizes))
+    assert len(method.sample()) > 0
+
+
+@pytest.mark.parametrize(("name", "extra"), CORRECTED + [(n, {"mode": "paper", **e}) for n, e in PAPER])
+def test_seeded_fits_repeat_and_unseeded_ones_do_not(name, extra, small_frame, small_schema):
+    seeded = [make(name, extra, random_state=4).fit(small_frame, schema=small_schema).sample(300) for _ in range(2)]
+    pd.testing.assert_frame_equal(*seeded)
+    free = [make(name, extra).fit(small_frame, schema=small_schema).sample(300) for _ in range(2)]
+    assert not free[0].equals(free[1])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_fit_charges_somebody_elses_ledger_and_stops_at_its_cap(name, small_frame, small_schema):
+    shared = Ledger("add_remove", epsilon=1.5, name="mine")
+    METHODS[name](epsilon=1.0).fit(small_frame, schema=small_schema, ledger=shared)
+    assert shared.epsilon_bound == 1.0
+    with pytest.raises(BudgetError, match="'mine'"):
+        METHODS[name](epsilon=1.0).fit(small_frame, schema=small_schema, ledger=shared)
+    assert shared.epsilon_bound <= 1.5
+    with pytest.raises(ParameterError, match="relation"):
+        METHODS[name](epsilon=1.0, relation="replace").fit(small_frame, schema=small_schema, ledger=shared)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "word"),
+    [
+        ({"epsilon": -1}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"epsilon": math.inf}, "epsilon"),
+        ({"epsilon": "1"}, "epsilon"),
+        ({"mode": "fast"}, "mode"),
+        ({"relation": "swap"}, "relation"),
+        ({"noise": "gauss"}, "noise"),
+        ({"noise": "opendp", "random_state": 1}, "seeded"),
+        ({"random_state": 1.5}, "random_state"),
+        ({"random_state": -1}, "random_state"),
+        ({"target": "nobody"}, "nobody"),
+        ({"target": "age"}, "numeric"),
+    ],
+)
+@pytest.mark.parametrize("name", METHODS)
+def test_bad_parameters_are_refused_before_anything_is_charged(name, parameters, word, small_frame, small_schema):
+    ledger = Ledger("add_remove")
+    with pytest.raises(DPCoreError, match=word) as caught:
+        METHODS[name](**parameters).fit(small_frame, schema=small_schema, ledger=ledger)
+    assert caught.value.remedy
+    assert not ledger.entries
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_bad_rows_are_refused_without_showing_a_value(name, small_frame, small_schema):
+    for column, value in [("age", "secret-77"), ("grade", "secret-77"), ("age", 500), ("ill", None)]:
+        broken = small_frame.astype({column: object})
+        broken.loc[3, column] = value
+        with pytest.raises(DataError, match=column) as caught:
+            METHODS[name]().fit(broken, schema=small_schema)
+        assert "secret" not in str(caught.value)
+        assert "500" not in str(caught.value)
+        assert caught.value.remedy
+    with pytest.raises(DataError, match="grade"):
+        METHODS[name]().fit(small_frame.drop(columns="grade"), schema=small_schema)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_edge_tables(name, small_frame, small_schema):
+    only_target = Schema(columns=(small_schema["ill"],), target="ill", max_rows=50)
+    assert len(METHODS[name]().fit(small_frame, schema=only_target).sample(9)) == 9
+    assert len(METHODS[name]().fit(small_frame.head(0), schema=small_schema).sample(9)) == 9
+    no_target = Schema(columns=small_schema.columns)
+    with pytest.raises(ParameterError, match="target"):
+        METHODS[name]().fit(small_frame, schema=no_target)
+    with pytest.raises(ParameterError, match="not fitted"):
+        METHODS[name]().sample(3)
+    with pytest.raises(ParameterError, match="sample"):
+        METHODS[name]().fit(small_frame, schema=small_schema).sample(0)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_progress_can_cancel(name, small_frame, small_schema):
+    class Cancelled(Exception):
+        pass
+
+    def stop(fraction, text):
+        assert 0 <= fraction <= 1
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        METHODS[name]().fit(small_frame, schema=small_schema, progress=stop)

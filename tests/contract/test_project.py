@@ -1,0 +1,282 @@
+"""The house rules: which way imports point, how long files may be, and what no file may do.
+
+The rules read the source with `ast`, so a broken module breaks its own tests and not these. Each rule is a function
+from source to complaints, and `test_the_rules_can_fail` shows every one of them something to complain about.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A module may import from the lines above its own. Modules on one line do not know each other; a package is one module.
+LAYERS = [
+    ("errors", "postprocess"),
+    ("taxonomy",),
+    ("column",),
+    ("infer",),
+    ("schema",),
+    ("counting", "ledger", "noise"),
+    ("scores",),
+    ("private",),
+    ("estimator",),
+    ("methods",),
+    ("delimited",),
+    ("reading",),
+    ("datasets", "charts", "classifiers"),
+    ("evaluate",),
+    ("experiment", "audit", "export"),
+    ("dpcore",),  # the package's own front door, `import dpcore`
+    ("dashboard",),
+    ("pages",),
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+# Tighter than the layers: these may import nothing of dpcore but what stands here.
+ONLY = {
+    "postprocess": set(),
+    "charts": set(),
+    "delimited": {"errors", "column"},
+    "reading": {"delimited", "errors", "taxonomy", "column", "infer", "schema"},
+    "datasets": {"errors", "taxonomy", "column", "schema", "reading"},
+}
+MAX_LINES = {"dpcore": 300, "pages": 90, "app": 40}
+PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def python_files(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+PACKAGE = python_files("dpcore")
+APP = [path for path in (ROOT / "app.py",) if path.exists()] + python_files("pages")
+EVERY_MODULE = {module_name(path) for path in PACKAGE}
+
+
+def imports(tree: ast.AST, module: str, *, is_package: bool = False) -> Iterator[tuple[int, str]]:
+    """Line and absolute dotted name of everything that is imported, relative imports resolved."""
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{stem}.{alias.name}") for alias in node.names)
+
+
+def layer(name: str) -> str:
+    """The layer of a dotted name under dpcore or pages; "dpcore" for the front door."""
+    first, *rest = name.split(".")
+    if first != "dpcore":
+        return first
+    if not rest:
+        return "dpcore"
+    is_module = rest[0] in RANK or f"dpcore.{rest[0]}" in EVERY_MODULE
+    return rest[0] if is_module else "dpcore"
+
+
+def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list[str]:
+    own = layer(module)
+    complaints = []
+    for line, name in imports(ast.parse(source), module, is_package=is_package):
+        other = layer(name)
+        if name.split(".")[0] not in ("dpcore", "pages", "app") or (module == "app" and other != "app"):
+            continue
+        if module == "dpcore":  # the front door shows everything but the dashboard
+            allowed = other not in ("dashboard", "pages", "app")
+        elif own == "methods" and other == "methods":  # only the registry imports methods
+            allowed = module == "dpcore.methods"
+        elif own in ONLY:
+            allowed = other in ONLY[own]
+        else:
+            same_package = own == other != "pages"
+            allowed = same_package or (other in RANK and RANK[other] < RANK.get(own, -1))
+        if not allowed:
+            complaints.append(f"{module}, line {line}: may not import {name}")
+    return complaints
+
+
+def streamlit_imports(source: str, module: str) -> list[str]:
+    if layer(module) in ("dashboard", "pages", "app"):
+        return []
+    found = imports(ast.parse(source), module)
+    return [f"{module}, line {line}: imports {name}" for line, name in found if name.split(".")[0] == "streamlit"]
+
+
+def eager_imports(source: str, module: str, slow: str = "opendp") -> list[str]:
+    """Imports of a slow library that run when the module is imported rather than on first use."""
+    tree = ast.parse(source)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    lazy = {item for function in functions for item in imports(function, module)}
+    found = [item for item in imports(tree, module) if item[1].split(".")[0] == slow and item not in lazy]
+    return [f"{module}, line {line}: imports {name} outside a function" for line, name in found]
+
+
+def forbidden_calls(source: str, module: str) -> list[str]:
+    """Uses of print and of pickle in any of its guises."""
+    tree = ast.parse(source)
+    complaints = [
+        f"line {line}: imports {name}" for line, name in imports(tree, module) if set(name.split(".")) & PICKLES
+    ]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "print":
+            complaints.append(f"line {node.lineno}: print")
+        elif isinstance(node, ast.Attribute) and node.attr in ("read_pickle", "to_pickle"):
+            complaints.append(f"line {node.lineno}: {node.attr}")
+        elif isinstance(node, ast.Attribute) and ast.unparse(node) in ("joblib.load", "joblib.dump"):
+            complaints.append(f"line {node.lineno}: {ast.unparse(node)} pickles")
+        elif isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            complaints.append(f"line {node.value.lineno}: allow_pickle")
+    return [f"{module}, {complaint}" for complaint in complaints]
+
+
+def too_long(source: str, module: str) -> list[str]:
+    limit = MAX_LINES[module.split(".")[0]]
+    lines = len(source.splitlines())
+    return [f"{module}: {lines} lines, at most {limit} are allowed"] if lines > limit else []
+
+
+@pytest.mark.parametrize("path", PACKAGE + APP, ids=module_name)
+def test_source(path: Path) -> None:
+    source, module = path.read_text(encoding="utf-8"), module_name(path)
+    complaints = [
+        *wrong_imports(source, module, is_package=path.stem == "__init__"),
+        *streamlit_imports(source, module),
+        *eager_imports(source, module),
+        *forbidden_calls(source, module),
+        *too_long(source, module),
+    ]
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize("path", python_files("scripts", "benchmarks"), ids=module_name)
+def test_streamlit_stays_in_the_dashboard(path: Path) -> None:
+    assert not streamlit_imports(path.read_text(encoding="utf-8"), module_name(path))
+
+
+@pytest.mark.parametrize("name", sorted({layer(name) for name in EVERY_MODULE}))
+def test_every_module_has_a_layer(name: str) -> None:
+    assert name in RANK, f"dpcore.{name} is new: give it a line in LAYERS and in docs/architecture.md"
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert f"`{name}" in text, f"docs/architecture.md does not say what {name} is for"
+
+
+@pytest.mark.parametrize("module", sorted(EVERY_MODULE))
+def test_all_names_exist(module: str) -> None:
+    loaded = importlib.import_module(module)
+    names = getattr(loaded, "__all__", [])
+    assert [name for name in names if not hasattr(loaded, name)] == []
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("rule", "module", "source"),
+    [
+        (wrong_imports, "dpcore.schema", "from dpcore.private import PrivateTable"),
+        (wrong_imports, "dpcore.schema", "from dpcore import ledger"),
+        (wrong_imports, "dpcore.schema", "from . import ledger"),
+        (wrong_imports, "dpcore.schema", "def f():\n    import dpcore.evaluate"),
+        (wrong_imports, "dpcore.evaluate", "import dpcore as dp"),
+        (wrong_imports, "dpcore.noise", "from dpcore.ledger import Relation"),
+        (wrong_imports, "dpcore.postprocess", "from dpcore.errors import DPCoreError"),
+        (wrong_imports, "dpcore.charts", "from dpcore.schema import Schema"),
+        (wrong_imports, "dpcore.datasets", "from dpcore.methods import METHODS"),
+        (wrong_imports, "dpcore.methods.one", "from dpcore.methods.two import Two"),
+        (wrong_imports, "dpcore.methods.one", "from .two import Two"),
+        (wrong_imports, "dpcore.methods.one", "from dpcore.methods import METHODS"),
+        (wrong_imports, "dpcore", "from dpcore import dashboard"),
+        (wrong_imports, "dpcore.dashboard.state", "import pages.about"),
+        (wrong_imports, "pages.a", "from pages import b"),
+        (wrong_imports, "pages.a", "import app"),
+        (streamlit_imports, "dpcore.charts", "def f():\n    import streamlit as st"),
+        (streamlit_imports, "scripts.make", "from streamlit.testing import v1"),
+        (eager_imports, "dpcore.noise", "try:\n    import opendp.prelude\nexcept ImportError:\n    pass"),
+        (eager_imports, "dpcore.noise", "class A:\n    import opendp"),
+        (forbidden_calls, "dpcore.ledger", "print(1)"),
+        (forbidden_calls, "dpcore.export", "from pickle import loads"),
+        (forbidden_calls, "dpcore.export", "import numpy as np\nnp.load('x', allow_pickle=True)"),
+        (forbidden_calls, "dpcore.export", "import joblib\njoblib.dump(1, 'x')"),
+        (forbidden_calls, "dpcore.reading", "import pandas as pd\npd.read_pickle('x')"),
+        (too_long, "dpcore.ledger", "\n" * 301),
+        (too_long, "pages.a", "\n" * 91),
+        (too_long, "app", "\n" * 41),
+    ],
+)
+def test_the_rules_can_fail(rule, module: str, source: str) -> None:
+    assert len(rule(source, module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("dpcore.scores.trees", "from dpcore.scores.base import Score"),
+        ("dpcore.private", "from dpcore.ledger import Ledger\nfrom .noise import Noise"),
+        ("dpcore.methods.one", "from dpcore import postprocess\nfrom dpcore.estimator import Synthesizer"),
+        ("dpcore.dashboard.panels", "import dpcore as dp\nfrom dpcore.dashboard.state import data"),
+        ("pages.a", "from dpcore import Schema, charts\nfrom dpcore.dashboard import frame"),
+        ("app", "from dpcore.dashboard import frame"),
+    ],
+)
+def test_imports_downward_are_fine(module: str, source: str) -> None:
+    assert wrong_imports(source, module) == []
+
+
+def pins(lock: str) -> dict[str, set[str]]:
+    """The versions that a lock file names, by package; every one of them must come with hashes."""
+    found: dict[str, set[str]] = {}
+    for block in re.split(r"\n(?=\S)", (ROOT / lock).read_text(encoding="utf-8")):
+        name, _, version = re.split(r"[\s;\\]", block, maxsplit=1)[0].partition("==")
+        assert version, f"{lock}: {block.splitlines()[0]!r} is not a pinned package"
+        assert "--hash=sha256:" in block, f"{lock}: {name} has no hash"
+        found.setdefault(name, set()).add(version)
+    return found
+
+
+def test_locks_agree_with_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    run, dev = pins("requirements.lock"), pins("requirements-dev.lock")
+    assert run.items() <= dev.items()
+    assert {re.split(r"[<>=]", need)[0] for need in project["dependencies"]} <= set(run)
+    assert {re.split(r"[<>=]", need)[0] for need in project["optional-dependencies"]["dev"]} <= set(dev)
+
+
+def documents() -> list[Path]:
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_of_documents_lead_somewhere(path: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
+
+
+def test_quick_start_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dpcore = importlib.import_module("dpcore")
+    if not (hasattr(dpcore, "datasets") and hasattr(dpcore, "NaiveBayesSynthesizer")):
+        pytest.skip("the names that the README uses are not there yet")
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(block, "README.md", "exec"), {})
+
+
+@pytest.mark.slow
+def test_streamlit_knows_every_option_of_our_config() -> None:
+    show = [sys.executable, "-m", "streamlit", "config", "show"]
+    done = subprocess.run(show, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+    assert "not a valid config option" not in done.stdout + done.stderr
+    assert 'address = "127.0.0.1"' in done.stdout

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcore.errors import ParameterError
+from dpcore.noise import NOISES, generator, make_noise
+
+VOTES = np.array([30.0, 25.0, 8.0, 2.0])
+
+
+@pytest.mark.parametrize("kind", NOISES)
+def test_noise_on_counts_is_centered_with_its_variance(kind):
+    draws = 20_000
+    noise = make_noise(kind, None if kind == "opendp" else 7)
+    scale = 3.0
+    noisy = noise.counts(np.full(draws, 100, dtype=np.int64), scale) - 100
+    if kind == "laplace":
+        variance = 2 * scale**2
+    else:
+        assert (noisy == np.round(noisy)).all()
+        ratio = np.exp(-1 / scale)
+        variance = 2 * ratio / (1 - ratio) ** 2
+    # Five standard errors: a false alarm about once in a million runs (OpenDP cannot be seeded).
+    assert abs(noisy.mean()) < 5 * np.sqrt(variance / draws)
+    assert abs(noisy.var() / variance - 1) < 5 * np.sqrt(5 / draws)
+
+
+@pytest.mark.parametrize("kind", ["geometric", "opendp"])
+def test_discrete_noise_has_the_two_sided_geometric_distribution(kind):
+    noise = make_noise(kind, None if kind == "opendp" else 1)
+    scale, draws = 1.5, 20_000
+    noisy = noise.counts(np.zeros(draws, dtype=np.int64), scale)
+    ratio = np.exp(-1 / scale)
+    support = np.arange(-6, 7)
+    expected = (1 - ratio) / (1 + ratio) * ratio ** np.abs(support)
+    observed = np.array([(noisy == k).sum() for k in support])
+    tail = draws - observed.sum(), 1 - expected.sum()
+    test = stats.chisquare([*observed, tail[0]], draws * np.array([*expected, tail[1]]))
+    assert test.pvalue > 1e-6  # false-alarm rate one in a million
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "expected"), [(0.1, [0.4240, 0.3302, 0.1412, 0.1046]), (1.0, [0.9241, 0.0759, 1.54e-5, 7.7e-7])]
+)
+def test_selection_has_the_exponential_mechanisms_probabilities(epsilon, expected):
+    draws = 100_000
+    chosen = make_noise("laplace", 5).select(np.tile(VOTES, (draws, 1)), epsilon / 2)
+    shares = np.bincount(chosen, minlength=4) / draws
+    error = 5 * np.sqrt(np.array(expected) * (1 - np.array(expected)) / draws) + 1e-4
+    assert (np.abs(shares - expected) < error).all()
+
+
+def test_opendp_selection_is_permute_and_flip_and_within_its_bound():
+    noise = make_noise("opendp", None)
+    draws, factor = 4_000, 1.0
+    first = np.bincount(noise.select(np.tile([1.0, 0.0], (draws, 1)), factor), minlength=2) / draws
+    # Permute-and-flip on two candidates with gap 1: the worse wins with probability exp(-1)/2.
+    worse = np.exp(-1.0) / 2
+    assert abs(first[1] - worse) < 5 * np.sqrt(worse * (1 - worse) / draws)
+
+
+def test_opendp_agrees_with_the_scale_we_ask_for():
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    assert dp.m.make_laplace(*space, scale=14.0).map(1) == pytest.approx(1 / 14)
+    scores = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
+    assert dp.m.make_noisy_max(*scores, dp.max_divergence(), scale=2.0).map(1.0) == pytest.approx(1.0)
+
+
+def test_reals_get_laplace_noise():
+    for kind in ("laplace", "opendp"):
+        noisy = make_noise(kind, None if kind == "opendp" else 2).reals(np.zeros(5_000), 2.0)
+        assert stats.kstest(noisy, "laplace", args=(0, 2.0)).pvalue > 1e-6
+
+
+def test_seeds_reproduce_and_streams_differ():
+    counts = np.arange(10)
+    assert (make_noise("laplace", 3).counts(counts, 1.0) == make_noise("laplace", 3).counts(counts, 1.0)).all()
+    assert (make_noise("laplace", None).counts(counts, 1.0) != make_noise("laplace", None).counts(counts, 1.0)).any()
+    assert generator(3, 0).random() != generator(3, 1).random()
+
+
+def test_a_seed_for_opendp_or_an_unknown_source_is_refused():
+    with pytest.raises(ParameterError, match="cannot be seeded"):
+        make_noise("opendp", 1)
+    with pytest.raises(ParameterError, match="laplace"):
+        make_noise("gaussian", 1)
