@@ -3,8 +3,7 @@
 Start with `datasets.load("sample")`, a method of `METHODS`, and its `ledger_`.
 """
 
-from dpcore import audit, evaluate
-import dpcore.datasets as datasets
+from dpcore import audit, datasets, evaluate, experiment, export
 from dpcore.column import Column
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
 from dpcore.ledger import Ledger, Relation
@@ -29,4 +28,6 @@ __all__ = [
     "audit",
     "datasets",
     "evaluate",
+    "experiment",
+    "export",
 ]

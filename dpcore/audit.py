@@ -18,7 +18,8 @@ from scipy.stats import beta
 from sklearn.base import clone
 
 from dpcore.errors import ParameterError
-from dpcore.estimator import PrivateEstimator, Progress, no_progress
+from dpcore.estimator import PrivateEstimator
+from dpcore.progress import Progress, no_progress
 from dpcore.schema import Schema
 
 __all__ = ["AuditResult", "audit", "lower_bound", "lower_bound_of_statistics"]

@@ -22,11 +22,10 @@ from sklearn.svm import LinearSVC
 
 from dpcore.column import Codes
 from dpcore.errors import DataError, ParameterError
+from dpcore.progress import Progress
 from dpcore.schema import Schema
 
-__all__ = ["MODELS", "Progress", "bayes_net", "one_hot", "real_ceiling", "require_rows", "tstr", "tstr_codes"]
-
-Progress = Callable[[float, str], None]
+__all__ = ["MODELS", "bayes_net", "one_hot", "real_ceiling", "require_rows", "tstr", "tstr_codes"]
 
 MAX_STEPS = 1_000  # Adult needs 76 steps for the regression and 10 for the machine
 

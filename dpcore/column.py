@@ -96,7 +96,7 @@ class Column:
 
     def _check_numbers(self, fail: Any) -> None:
         low, high = self.lower, self.upper
-        if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        if low is None or high is None or not math.isfinite(high - low):
             fail("its bounds are not declared.", "Give the lowest and highest value that may occur.")
             return
         if self.kind == "integer" and (low != math.floor(low) or high != math.floor(high)):
@@ -104,13 +104,15 @@ class Column:
         if low > high or (low == high and self.kind == "continuous"):
             fail("the lower bound is not below the upper bound.", "Check the two bounds.")
         if isinstance(self.bins, tuple):
+            if len(self.bins) >= MAX_BINS:
+                fail("it has too many cut points.", f"Give fewer than {MAX_BINS:,}.")
             inside = [low, *self.bins, high + (self.kind == "integer")]
             if any(a >= b for a, b in pairwise(inside)):
                 fail("the cut points do not increase strictly inside the bounds.", "List them in increasing order.")
             if self.kind == "integer" and any(cut != math.floor(cut) for cut in self.bins):
                 fail("an integer column has fractional cut points.", "Use whole numbers or the type continuous.")
-        elif not 1 <= self.bins <= MAX_BINS:
-            fail("the number of bins is out of range.", f"Choose between 1 and {MAX_BINS:,}.")
+        elif type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS:
+            fail("the number of bins is out of range.", f"Choose a whole number between 1 and {MAX_BINS:,}.")
 
     @property
     def numeric(self) -> bool:
@@ -214,9 +216,11 @@ class Column:
         low, high = edges[bins], edges[bins + 1]
         if self.kind == "continuous":
             numbers = low + (high - low) * rng.random(len(codes))
+            numbers = np.minimum(numbers, np.nextafter(high, low))  # rounding may reach the next bin
             return pd.Series(np.where(absent, np.nan, numbers), name=self.name)
         first, last = np.ceil(low), np.ceil(high)
-        whole = np.floor(first + (last - first) * rng.random(len(codes))).astype(np.int64)
+        drawn = np.floor(first + (last - first) * rng.random(len(codes)))
+        whole = np.minimum(drawn, last - 1).astype(np.int64)  # rounding may reach the next bin
         result = pd.Series(whole, name=self.name)
         return result.astype("Int64").mask(absent) if self.missing else result
 
@@ -240,8 +244,13 @@ class Column:
             )
         fields = dict(raw)
         try:
+            if not isinstance(raw.get("missing", False), bool) or not isinstance(raw.get("description", ""), str):
+                raise TypeError
             if "categories" in fields:
-                fields["categories"] = tuple(as_text(c) for c in fields["categories"])
+                values = fields["categories"]
+                if not isinstance(values, list | tuple) or not all(isinstance(c, str | int | float) for c in values):
+                    raise TypeError
+                fields["categories"] = tuple(as_text(c) for c in values)
             if isinstance(fields.get("bins"), list):
                 fields["bins"] = tuple(float(b) for b in fields["bins"])
             for bound in ("lower", "upper"):

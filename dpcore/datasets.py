@@ -151,27 +151,26 @@ def read(
 def split(frame: pd.DataFrame, test_share: float = 0.3, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Training and test rows, by a public rule that looks at positions and never at values.
 
-    The test rows are the first `round(test_share * n)` of a seeded permutation of the positions 0 to n - 1; at
-    least one row is left for training. Both parts keep the order of the rows.
+    Every position draws its own label from a seeded stream, so one more row at the end moves no other row: the split
+    is 1-stable, and a person added to the file is added to one part. The first row is always for training. Both parts
+    keep the order of the rows.
 
     Parameters
     ----------
     frame : DataFrame
         All rows.
     test_share : float
-        Between 0 (no test rows) and 1, exclusive.
+        The chance of each row, between 0 (no test rows) and 1, exclusive.
     seed : int
-        Public; the same seed and number of rows give the same positions.
+        Public; the same seed gives the same positions.
     """
     if not 0 <= test_share < 1:
         raise ParameterError(f"The test share is {test_share:g}.", "Choose at least 0 and less than 1.")
     if seed < 0:
         raise ParameterError(f"The seed of the split is {seed}.", "Choose 0 or a positive whole number.")
-    rows = len(frame)
-    order = np.random.default_rng(seed).permutation(rows)
-    count = min(round(test_share * rows), max(rows - 1, 0))
-    test, train = np.sort(order[:count]), np.sort(order[count:])
-    return frame.iloc[train].reset_index(drop=True), frame.iloc[test].reset_index(drop=True)
+    test = np.random.default_rng(seed).random(len(frame)) < test_share
+    test[:1] = False
+    return frame[~test].reset_index(drop=True), frame[test].reset_index(drop=True)
 
 
 def _share(test_share: float) -> str:

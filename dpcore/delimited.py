@@ -57,20 +57,10 @@ def text_table(
     body = table.rstrip("\r\n ").encode() + b"\n"
     if body.count(b'"') % 2:  # a cell may be open until the end and swallow rows
         _check_rows(body, delimiter, len(headers), blank)
-    names = [str(j) for j in range(len(headers))]
-    try:
-        cells = arrow_csv.read_csv(
-            pa.BufferReader(body),
-            # large blocks: a quoted cell may hold many lines, but no record may straddle two block boundaries
-            read_options=arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=2**23),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())), null_values=[]
-            ),
-        )
-    except pa.ArrowException:
+    cells = _cells(body, delimiter, len(headers))
+    if cells is None:
         _check_rows(body, delimiter, len(headers), blank)
-        raise DataError("The text cannot be read as a table.", "Save it again as CSV in UTF-8.") from None
+        raise DataError("The text cannot be read as a table.", "Save it again as CSV in UTF-8.")
     if not cells.num_rows:
         raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
     columns = [clean(column, missing, decimal) for column in cells.columns]
@@ -152,6 +142,26 @@ def _find_decimal(records: list[list[str]], delimiter: str) -> str:
     )
     european = delimiter == ";"  # spreadsheets write it where the comma is taken by decimals
     return "," if commas and commas + european > points else "."
+
+
+def _cells(body: bytes, delimiter: str, width: int) -> pa.Table | None:
+    """The cells below the header, as dictionaries of text; None if some line is malformed.
+
+    None and no error: the parser's messages quote the line, and must not hang on ours as their context.
+    """
+    names = [str(j) for j in range(width)]
+    try:
+        return arrow_csv.read_csv(
+            pa.BufferReader(body),
+            # large blocks: a quoted cell may hold many lines, but no record may straddle two block boundaries
+            read_options=arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=2**23),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())), null_values=[]
+            ),
+        )
+    except pa.ArrowException:
+        return None
 
 
 def _check_rows(body: bytes, delimiter: str, width: int, before: int) -> None:

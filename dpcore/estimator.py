@@ -8,7 +8,6 @@ in the door's place.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import ClassVar, Self
 
 import numpy as np
@@ -20,18 +19,12 @@ from dpcore.errors import ParameterError
 from dpcore.ledger import Ledger, Relation
 from dpcore.noise import generator, make_noise
 from dpcore.private import PrivateTable
+from dpcore.progress import Progress, no_progress
 from dpcore.schema import Schema
 
-__all__ = ["PrivateEstimator", "Progress", "Synthesizer", "no_progress"]
-
-Progress = Callable[[float, str], None]
-"""Called with the fraction done and a text; raising inside it cancels the work cleanly."""
+__all__ = ["PrivateEstimator", "Synthesizer"]
 
 MODES = ("corrected", "paper")
-
-
-def no_progress(fraction: float, text: str) -> None:
-    """The progress callback of somebody who does not want one."""
 
 
 class PrivateEstimator(BaseEstimator):

@@ -28,16 +28,25 @@ def infer_column(name: str, values: pd.Series[Any]) -> tuple[Column | None, str 
         return Column(
             name=name, kind=kind, lower=float(numbers.min()), upper=float(numbers.max()), missing=missing
         ), None
-    categories = sorted({as_text(value) for value in present.unique()} - {""})
+    counts = present.value_counts()  # every distinct cell once: parsing a million texts takes seconds
+    texts = pd.Series([as_text(value) for value in counts.index], dtype=object)
+    categories = sorted(set(texts) - {""})
     if len(categories) > MAX_CATEGORIES or not categories:
         return None, (
             f"{name!r} is left out: it has {len(categories):,} different values; at most {MAX_CATEGORIES:,} categories "
             "are allowed. Group its values before uploading if you need it."
         )
-    numbers_too = pd.to_numeric(present.astype(str), errors="coerce").notna()
+    not_numbers = counts.to_numpy()[pd.to_numeric(texts, errors="coerce").isna().to_numpy(dtype=bool)]
     note = None
     if len(categories) == 1:
         note = f"{name!r} has one value only: it adds nothing."
-    elif not is_number and numbers_too.any() and not numbers_too.all():
-        note = f"{name!r} mixes numbers and text in {int((~numbers_too).sum()):,} rows: it is read as categories."
-    return Column(name=name, kind="categorical", categories=tuple(categories), missing=missing), note
+    elif not is_number and 0 < len(not_numbers) < len(texts):
+        note = f"{name!r} mixes numbers and text in {int(not_numbers.sum()):,} rows: it is read as categories."
+    blank = "" in set(texts)  # empty texts are no category: they count as missing
+    return Column(
+        name=name,
+        kind="categorical",
+        categories=tuple(categories),
+        missing=missing or blank,
+        outside="clip" if blank else "refuse",
+    ), note

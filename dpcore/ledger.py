@@ -155,8 +155,13 @@ class Ledger:
         """All questions, in order, those of children included."""
         return [entry for _, _, entry in self._walk()]
 
-    def charge(self, entry: Entry) -> None:
-        """Record one question *before* its answer is drawn.
+    @property
+    def children(self) -> list[Ledger]:
+        """The ledgers directly under this one, in order."""
+        return [item for item in self._items if isinstance(item, Ledger)]
+
+    def charge(self, *entries: Entry) -> None:
+        """Record questions *before* their answers are drawn: all of them, or none.
 
         Raises
         ------
@@ -167,7 +172,8 @@ class Ledger:
             raise ParameterError("A parallel group has no rows of its own.", "Charge one of its parts.")
         updates = []
         node: Ledger | None = self
-        claimed, bound = self._claimed + entry.epsilon_claimed, self._bound + entry.epsilon_bound
+        claimed = self._claimed + sum(entry.epsilon_claimed for entry in entries)
+        bound = self._bound + sum(entry.epsilon_bound for entry in entries)
         while node is not None:
             if node.cap is not None and bound > node.cap:
                 raise BudgetError(
@@ -184,7 +190,7 @@ class Ledger:
             node = node._parent
         for changed, new_claimed, new_bound in updates:
             changed._claimed, changed._bound = new_claimed, new_bound
-        self._items.append(entry)
+        self._items += entries
 
     def _total_with(self, part: Ledger, field: str, new: Epsilon) -> Epsilon:
         total: Epsilon = getattr(self, field)

@@ -103,8 +103,8 @@ class PrivateTable:
         claimed = sensitivity if claimed_sensitivity is None else claimed_sensitivity
         shares = shares_of(epsilon, len(families) if weights is None else weights)
         scales = [claimed / float(share) if share else np.inf for share in shares]
-        for family, share, scale in zip(families, shares, scales, strict=True):
-            self.ledger.charge(
+        self.ledger.charge(
+            *(
                 Entry(
                     name=f"counts of {' × '.join(family)}",
                     mechanism=self._noise.on_counts,
@@ -114,7 +114,9 @@ class PrivateTable:
                     claimed_sensitivity=claimed,
                     scale=scale,
                 )
+                for family, share, scale in zip(families, shares, scales, strict=True)
             )
+        )
 
         def draw() -> list[Floats]:
             tables = self._count(families)

@@ -133,19 +133,21 @@ class Schema:
         remedy = "Choose a schema file that this program exported."
         try:
             document = json.loads(text)
-            columns = document["columns"]
+            columns, notes = document["columns"], document.get("notes", [])
             if document.get("format") != "dpcore schema 1" or not isinstance(columns, list):
                 raise SchemaError("This is not a dpcore schema file.", remedy)
+            if not isinstance(notes, list) or type(document.get("max_rows")) not in (int, type(None)):
+                raise TypeError
             return cls(
                 columns=tuple(Column.from_dict(raw) for raw in columns),
                 target=document.get("target"),
                 source=document.get("source", "declared"),
                 max_rows=document.get("max_rows"),
-                notes=tuple(map(str, document.get("notes", ()))),
+                notes=tuple(map(str, notes)),
             )
         except SchemaError:
             raise
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise SchemaError("The schema file cannot be read.", remedy) from None
 
     @classmethod

@@ -46,11 +46,12 @@ from numpy.typing import NDArray
 from dpcore.column import Codes, code_dtype
 from dpcore.counting import joint_counts
 from dpcore.errors import ParameterError
-from dpcore.estimator import Progress, Synthesizer
+from dpcore.estimator import Synthesizer
 from dpcore.ledger import Relation, exact
 from dpcore.noise import generator
 from dpcore.postprocess import combine_row_sums, project_rows, spread_difference, systematic_sample
 from dpcore.private import PrivateTable
+from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores.naive_bayes import ClassLogScore, class_log_scores
 

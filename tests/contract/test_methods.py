@@ -220,12 +220,12 @@ def test_edge_tables(name, small_frame, small_schema):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_progress_can_cancel(name, small_frame, small_schema):
-    class Cancelled(Exception):
+    class CancelledError(Exception):
         pass
 
     def stop(fraction, text):
         assert 0 <= fraction <= 1
-        raise Cancelled
+        raise CancelledError
 
-    with pytest.raises(Cancelled):
+    with pytest.raises(CancelledError):
         METHODS[name]().fit(small_frame, schema=small_schema, progress=stop)

@@ -30,7 +30,7 @@ def planted(rows=4_000, seed=0):
     return pd.DataFrame(
         {
             name: np.where(rng.random(rows) < p, y, rng.random(rows) < 0.4).astype(int)
-            for name, p in zip("abc", (0.9, 0.5, 0.2))
+            for name, p in zip("abc", (0.9, 0.5, 0.2), strict=True)
         }
         | {"y": y.astype(int)}
     )

@@ -1,0 +1,5 @@
+"""The dashboard: `streamlit run app.py`."""
+
+from dpcore.dashboard.frame import run
+
+run()

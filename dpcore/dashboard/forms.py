@@ -1,0 +1,163 @@
+"""Questions that every method's page asks: how much epsilon, which neighbors, which noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from dpcore import charts
+from dpcore.dashboard import runs
+from dpcore.datasets import Dataset
+
+__all__ = [
+    "EPSILONS",
+    "epsilon_picker",
+    "method_picker",
+    "noise_picker",
+    "odds_sentence",
+    "relation_picker",
+    "rows_picker",
+    "run_button",
+    "target_picker",
+]
+
+EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+RELATIONS = {
+    "add_remove": "Add or remove one person",
+    "replace": "Change one person's values",
+}
+NOISES = {
+    "laplace": "NumPy, continuous (teaching)",
+    "geometric": "NumPy, whole numbers (teaching)",
+    "opendp": "OpenDP, exact (may be published)",
+}
+
+
+def odds_sentence(epsilon: float) -> str:
+    """What an epsilon means for one person, in the worst case."""
+    sure = charts.odds(epsilon)
+    if sure >= 0.99995:
+        return (
+            "Somebody who is 50:50 unsure whether you are in the data could become **practically certain**. "
+            "This is no protection that one could put a number on."
+        )
+    digits = 1 if sure < 0.999 else 3
+    return (
+        "Somebody who is 50:50 unsure whether you are in the data could become at most "
+        f"**{100 * sure:.{digits}f} % sure** from seeing the release."
+    )
+
+
+def epsilon_picker(key: str, default: float = 1.0) -> float:
+    """Epsilon on a logarithmic scale, with what it means. Touches no data."""
+    epsilon: float = st.select_slider(
+        "Privacy budget epsilon",
+        EPSILONS,
+        value=default,
+        key=f"{key}.epsilon",
+        persist_state="session",
+        format_func=lambda value: f"{value:g}",
+        help="How much one person can change what comes out: at most by the factor e to the epsilon.",
+    )
+    left, right = st.columns(2)
+    left.caption("◀ more private")
+    right.markdown(":small[:gray[more accurate ▶]]", text_alignment="right")
+    st.markdown(odds_sentence(epsilon))
+    icons = charts.odds_icons(charts.odds(epsilon))
+    st.altair_chart(icons, width="content", key=f"{key}.icons")
+    st.caption("Worst case over all observers and all people; pure epsilon; for one release.")
+    return epsilon
+
+
+def method_picker(
+    key: str, corrected: Mapping[str, dict[str, Any]], paper: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Mode and variant, as constructor arguments."""
+    modes = {"corrected": "Corrected: guarantee proved", "paper": "As the paper prints it"}
+    mode = st.segmented_control(
+        "Method",
+        list(modes),
+        default="corrected",
+        required=True,
+        format_func=modes.__getitem__,
+        key=f"{key}.mode",
+        persist_state="session",
+    )
+    variants = corrected if mode == "corrected" else paper
+    variant = st.selectbox("Variant", list(variants), key=f"{key}.variant.{mode}", persist_state="session")
+    if mode == "paper":
+        st.caption(":red[:material/warning: The paper's proof is wrong. The ledger will show what can be proved.]")
+    return {"mode": mode, **variants[variant]}
+
+
+def rows_picker(key: str, data: Dataset) -> int:
+    """How many synthetic rows. The suggestion is public: the schema's bound, or a round number."""
+    suggestion = min(data.schema.max_rows or 10_000, 100_000)
+    return int(
+        st.number_input(
+            "Synthetic rows",
+            1,
+            1_000_000,
+            suggestion,
+            step=1_000,
+            key=f"{key}.rows:{data.sha256}",
+            persist_state="session",
+        )
+    )
+
+
+def target_picker(key: str, data: Dataset) -> str | None:
+    """The class column: one with categories."""
+    names = [column.name for column in data.schema if not column.numeric]
+    if not names:
+        st.warning("This method needs a column with categories as class. Declare one on the page Data & schema.")
+        return None
+    index = names.index(data.schema.target) if data.schema.target in names else len(names) - 1
+    return st.selectbox("Class column", names, index=index, key=f"{key}.target:{data.sha256}", persist_state="session")
+
+
+def relation_picker(key: str) -> str:
+    """Which tables count as neighbors."""
+    return st.radio(
+        "What one person changes",
+        list(RELATIONS),
+        format_func=RELATIONS.__getitem__,
+        key=f"{key}.relation",
+        persist_state="session",
+        captions=["The number of rows stays private.", "The number of rows is public; counts need twice the noise."],
+    )
+
+
+def run_button(key: str, parameters: Mapping[str, Any], rows: int) -> None:
+    """The button that makes a release, and what it would make."""
+    button, words = st.columns([1, 4], vertical_alignment="center")
+    if button.button("Run", type="primary", icon=":material/play_arrow:", key=f"{key}.run", width="stretch"):
+        runs.request(key)
+        st.rerun()
+    mode = "as the paper prints it" if parameters["mode"] == "paper" else "corrected"
+    words.caption(
+        f"Next run: epsilon {parameters['epsilon']:g}, {mode}, {rows:,} rows. Every run is charged to the ledger."
+    )
+
+
+def noise_picker(key: str) -> dict[str, Any]:
+    """Source of noise and seed, as constructor arguments."""
+    noise = st.selectbox(
+        "Noise", list(NOISES), format_func=NOISES.__getitem__, key=f"{key}.noise", persist_state="session"
+    )
+    if noise == "opendp":
+        st.caption("Uses the operating system's randomness and takes no seed. The first use takes a second longer.")
+        return {"noise": noise, "random_state": None}
+    seed = st.number_input(
+        "Seed (empty: none)",
+        min_value=0,
+        max_value=2**31,
+        value=None,
+        step=1,
+        key=f"{key}.seed",
+        persist_state="session",
+        help="A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.",
+    )
+    return {"noise": noise, "random_state": None if seed is None else int(seed)}

@@ -1,0 +1,87 @@
+"""The frame around every page: navigation, the card of the data in use, and errors that say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.dashboard import state
+from dpcore.errors import DPCoreError
+
+if TYPE_CHECKING:
+    from streamlit.navigation.page import StreamlitPage
+
+__all__ = ["frame", "mendable", "open_page", "page", "run"]
+
+PAGES = Path(__file__).parents[2] / "pages"
+SECTIONS = {
+    "Start": [("home", "Home", ":material/home:"), ("data", "Data & schema", ":material/table:")],
+    "Synthesize": [("naive_bayes", "Naive Bayes", ":material/scatter_plot:")],
+    "Understand": [("ledger", "Ledger", ":material/receipt_long:")],
+}
+_inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
+
+
+def page(name: str) -> StreamlitPage:
+    """The page of that file name, for navigation and links."""
+    titles = {key: (title, icon) for entries in SECTIONS.values() for key, title, icon in entries}
+    title, icon = titles[name]
+    return st.Page(PAGES / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "home")
+
+
+def navigation() -> StreamlitPage:
+    """Page set-up and the menu."""
+    st.set_page_config(page_title="dpcore", page_icon=":material/shield_person:", layout="wide")
+    return st.navigation({name: [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()})
+
+
+def run() -> None:
+    """What app.py does: the menu, then the chosen page."""
+    chosen = navigation()
+    token = _inside_app.set(True)
+    try:
+        chosen.run()
+    finally:
+        _inside_app.reset(token)
+
+
+def frame(title: str, lead: str) -> None:
+    """Title, lead sentence and side bar; the first line of every page.
+
+    A deep link into a fresh server can run a page without app.py; then the menu is set up here.
+    """
+    if not _inside_app.get():
+        navigation()
+    data = state.dataset()
+    with st.sidebar:
+        st.caption("Data in use")
+        st.markdown(f"**{escaped(data.name)}** · {len(data.train):,} rows to learn from, {len(data.test):,} to test on")
+        if data.schema.source == "inferred":
+            st.markdown(":red[:material/warning: inferred schema: no guarantee]")
+        st.caption("Teaching tool. Comparisons read the real rows: what is marked so must not be published.")
+    st.title(title)
+    st.markdown(lead)
+
+
+def open_page(name: str) -> None:
+    """Go to another page."""
+    st.switch_page(page(name))
+
+
+@contextmanager
+def mendable() -> Iterator[None]:
+    """Show an error that the user can mend, with its remedy, and go on with everything kept."""
+    try:
+        yield
+    except DPCoreError as error:
+        st.error(f"{escaped(error.cause)}\n\n**What to do:** {escaped(error.remedy)}", icon=":material/error:")
+
+
+def escaped(text: str) -> str:
+    """A user's text as literal Markdown: no markup, no links, no math, no directives."""
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~$:^=&" else c for c in " ".join(text.split()))

@@ -1,0 +1,134 @@
+"""From a choice or a file to rows in the session: read once, kept until something better is read."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore import datasets
+from dpcore.dashboard.frame import mendable
+from dpcore.datasets import Dataset
+from dpcore.errors import DataError
+from dpcore.reading import FORMATS, MAX_BYTES, read_frame
+from dpcore.schema import Schema
+
+__all__ = ["Intake", "choose", "current", "dataset_of"]
+
+SOURCES = {"sample": "Bundled sample", "adult": "UCI Adult", "big5": "Big Five answers", "upload": "My own file"}
+AUTO = "find out"
+DELIMITERS = {AUTO: None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+ENCODINGS = {AUTO: None, "UTF-8": "utf-8", "UTF-16": "utf-16", "Latin-1 / Windows": "cp1252"}
+DECIMALS = {AUTO: None, "point": ".", "comma": ","}
+
+
+@dataclass(frozen=True, eq=False)
+class Intake:
+    """What was read: a split data set as it is, or an uploaded frame that is still to be split."""
+
+    name: str
+    sha256: str
+    frame: pd.DataFrame
+    schema: Schema
+    fixed: Dataset | None
+    read_as: str
+
+
+def current() -> Intake:
+    """What was read last; the bundled sample at first."""
+    if "dpcore.intake" not in st.session_state:
+        st.session_state["dpcore.intake"] = known("sample", download=False)
+    found: Intake = st.session_state["dpcore.intake"]
+    return found
+
+
+def known(name: str, *, download: bool) -> Intake:
+    """One of the data sets that the package knows."""
+    data = datasets.load(name, download=download)
+    return Intake(data.name, data.sha256, data.train, data.schema, data, data.note)
+
+
+def choose() -> None:
+    """The question where the rows come from. A failure says what to do and leaves the earlier rows in place."""
+    source = st.segmented_control(
+        "Where do the rows come from?",
+        list(SOURCES),
+        default="sample",
+        required=True,
+        format_func=SOURCES.__getitem__,
+        key="data.source",
+        persist_state="session",
+    )
+    if source == "upload":
+        upload()
+        return
+    if current().name != source:
+        with mendable():
+            try:
+                st.session_state["dpcore.intake"] = known(str(source), download=False)
+            except DataError:
+                offer_download(str(source))
+
+
+def offer_download(name: str) -> None:
+    """A published data set that is not on this computer: fetch it if somebody asks."""
+    if name not in ("adult",):
+        st.session_state["dpcore.intake"] = known(name, download=False)  # raises, with where to get it
+    st.info(f"{SOURCES[name]} is not on this computer. It can be fetched once from its public source.")
+    if st.button("Fetch it now", icon=":material/cloud_download:", key="data.fetch"):
+        with st.spinner("Fetching"):
+            st.session_state["dpcore.intake"] = known(name, download=True)
+        st.rerun()
+
+
+def upload() -> None:
+    """A person's own file."""
+    file = st.file_uploader(
+        f"A table with one row per person ({', '.join(FORMATS[:5])}, also packed; at most {MAX_BYTES >> 20} MB)",
+        key="data.file",
+        help="Read in this program's memory on this computer; written nowhere.",
+    )
+    with st.expander("How to read it", icon=":material/settings:"):
+        columns = st.columns(3)
+        delimiter = columns[0].selectbox("Columns are separated by", list(DELIMITERS), key="data.delimiter")
+        encoding = columns[1].selectbox("Encoding", list(ENCODINGS), key="data.encoding")
+        decimal = columns[2].selectbox("Decimal mark", list(DECIMALS), key="data.decimal")
+    if file is None:
+        return
+    options: dict[str, Any] = {
+        "delimiter": DELIMITERS[delimiter],
+        "encoding": ENCODINGS[encoding],
+        "decimal": DECIMALS[decimal],
+    }
+    asked = (file.file_id, *options.values())
+    if st.session_state.get("dpcore.asked") == asked and current().fixed is None:
+        return
+    with mendable():
+        raw = file.getvalue()
+        frame = read_frame(raw, file.name, **options)
+        found = frame.attrs.get("read_as", {})
+        read_as = ", ".join(f"{key} {value!r}" for key, value in found.items() if value)
+        st.session_state["dpcore.intake"] = Intake(
+            file.name, hashlib.sha256(raw).hexdigest(), frame, Schema.infer(frame), None, f"Read with {read_as}."
+        )
+        st.session_state["dpcore.asked"] = asked
+
+
+def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
+    """The data set to work with: the schema must fit every row, and the split is made before any fit.
+
+    Raises
+    ------
+    DataError
+        If rows do not fit the schema.
+    """
+    if intake.fixed is not None:
+        schema.encode(intake.fixed.train)
+        schema.encode(intake.fixed.test)
+        return replace(intake.fixed, schema=schema)
+    schema.encode(intake.frame)
+    train, test = datasets.split(intake.frame, test_share)
+    return Dataset(intake.name, train, test, schema, intake.sha256, intake.read_as)

@@ -1,0 +1,227 @@
+"""What every release shows: its price, its columns, its pairs, its use for learning, and a way to take it home.
+
+Written once for all methods. Each panel draws from the immutable release; what it computes from the real rows is
+remembered with the release and carries the mark "uses real data".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore import charts, evaluate
+from dpcore.dashboard import forms
+from dpcore.dashboard.frame import escaped, mendable
+from dpcore.dashboard.state import Shown, remember
+from dpcore.export import bundle, show_code
+from dpcore.ledger import Ledger
+
+__all__ = ["chart", "epsilon_primer", "headline", "number", "runs_frame", "table_behind", "tabs"]
+
+PAIRS_AT_MOST = 60  # columns; beyond it the pairs panel compares a sample of the pairs
+
+
+def tabs(page: str, shown: Shown, extra: dict[str, Callable[[], None]] | None = None) -> None:
+    """All panels of a release, as tabs of which only the open one is computed."""
+    panels: dict[str, Callable[[], None]] = {
+        "Price": lambda: price(shown),
+        "Columns": lambda: columns(page, shown),
+        "Pairs": lambda: pairs(page, shown),
+        "Accuracy": lambda: accuracy(shown),
+        **(extra or {}),
+        "Take home": lambda: take_home(page, shown),
+    }
+    for tab, draw in zip(st.tabs(list(panels), key=f"{page}.tab", on_change="rerun"), panels.values(), strict=True):
+        if tab.open:
+            with tab, mendable():
+                draw()
+
+
+def headline(shown: Shown) -> None:
+    """The release in one line: what it is, what it cost, and whether a guarantee holds."""
+    release, ledger = shown.release, shown.release.ledger
+    cells = st.columns(4)
+    cells[0].metric("Epsilon claimed", number(ledger.epsilon_claimed), border=True)
+    cells[1].metric("Epsilon proved", number(ledger.epsilon_bound), border=True)
+    cells[2].metric("Synthetic rows", f"{len(release.synthetic):,}", border=True)
+    cells[3].metric("Run time", f"{release.seconds:.2f} s", border=True)
+    st.caption(
+        f"{escaped(release.method)}, {release.parameters['mode']} mode, made from {escaped(release.data_name)}. "
+        f"{ledger.relation.sentence} {escaped(release.noise_label)}."
+    )
+    if release.guarantee_void:
+        st.error(release.guarantee_void, icon=":material/gpp_bad:")
+    elif ledger.epsilon_bound > ledger.epsilon_claimed:
+        st.error(
+            f"The paper claims epsilon {number(ledger.epsilon_claimed)}. What can be proved is "
+            f"{number(ledger.epsilon_bound)}.",
+            icon=":material/gpp_bad:",
+        )
+
+
+def price(shown: Shown) -> None:
+    """Claimed and proved epsilon, in odds, and where it went."""
+    ledger = shown.release.ledger
+    frame = ledger.to_frame()
+    chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound))
+    left, right = st.columns(2, gap="large")
+    for place, title, epsilon in (
+        (left, "What is claimed", ledger.epsilon_claimed),
+        (right, "What can be proved", ledger.epsilon_bound),
+    ):
+        with place:
+            st.markdown(f"**{title}: epsilon {number(epsilon)}**")
+            st.markdown(forms.odds_sentence(epsilon))
+    for reason in frame.loc[frame["reason"] != "", "reason"].unique():
+        st.info(escaped(reason), icon=":material/help:")
+    chart(charts.epsilon_split(frame))
+    table_behind(frame, "Every question that was asked of the rows")
+
+
+def columns(page: str, shown: Shown) -> None:
+    """Worst columns first, then one column's marginal."""
+    release, real = shown.release, shown.data.train
+    worst = remember(shown, "1-way", lambda: distances(shown, 1))
+    valid = remember(shown, "validity", lambda: evaluate.validity(release.synthetic, release.schema))
+    st.markdown(
+        f"Mean distance over all columns: **{worst['avd'].mean():.3f}**; a fresh sample of the real rows would have "
+        f"**{worst['floor'].mean():.3f}**. {valid:.0%} of the synthetic cells lie inside the schema."
+    )
+    chart(charts.mark_real(charts.worst_columns(worst)), data=worst)
+    names = list(worst.sort_values("avd", ascending=False)["attributes"])
+    name = st.selectbox("One column, value by value (the worst first)", names, key=f"{page}.column")
+    if name is None:
+        return
+    frame = remember(shown, f"column {name}", lambda: evaluate.marginals(real, release.synthetic, release.schema, name))
+    chart(charts.mark_real(charts.marginal(frame, column=name)), data=frame)
+
+
+def pairs(page: str, shown: Shown) -> None:
+    """Distances of all pairs, and one pair side by side."""
+    release = shown.release
+    if len(release.schema) < 2:
+        st.info("The schema has one column only; there are no pairs.")
+        return
+    frame = remember(shown, "2-way", lambda: distances(shown, 2))
+    st.markdown(
+        f"Mean distance over the pairs: **{frame['avd'].mean():.3f}**; a fresh sample of the real rows would have "
+        f"**{frame['floor'].mean():.3f}**."
+    )
+    chart(charts.mark_real(charts.pair_heatmap(frame)), data=frame)
+    worst = frame.sort_values("avd").iloc[-1]
+    names = list(release.schema.names)
+    left, right = st.columns(2)
+    x = left.selectbox("First column", names, index=names.index(worst["a"]), key=f"{page}.pair_x")
+    y = right.selectbox("Second column", names, index=names.index(worst["b"]), key=f"{page}.pair_y")
+    if x == y:
+        st.info("Choose two different columns.")
+        return
+    shares = remember(
+        shown, f"pair {x} {y}", lambda: evaluate.pair(shown.data.train, release.synthetic, release.schema, x, y)
+    )
+    chart(charts.mark_real(charts.pair_tables(shares, x=x, y=y)), data=shares)
+
+
+def accuracy(shown: Shown) -> None:
+    """Classifiers trained on the release and on the real rows, both tested on real rows kept aside."""
+    release, data = shown.release, shown.data
+    target = release.parameters.get("target") or release.schema.target
+    if target is None or data.test.empty:
+        st.info("Accuracy needs a class column and test rows. Choose them on the page Data & schema.")
+        return
+    frame = remember(
+        shown,
+        "accuracy",
+        lambda: evaluate.tstr(data.train, data.test, release.synthetic, release.schema, target),
+    )
+    majority = float(frame.loc[frame["model"] == "majority class", "accuracy"].iloc[0])
+    models = frame[frame["model"] != "majority class"]
+    st.markdown(
+        f"How well can **{escaped(target)}** be predicted for {len(data.test):,} real rows that no method has seen, by "
+        "a classifier that learnt from the synthetic rows, or from the real ones?"
+    )
+    chart(charts.mark_real(charts.accuracy(models, majority=majority)), data=frame)
+    for note in frame.loc[frame["note"].fillna("") != "", "note"].unique():
+        st.caption(escaped(str(note)))
+
+
+def take_home(page: str, shown: Shown) -> None:
+    """The code that does the same, and the zip."""
+    release = shown.release
+    st.markdown("The zip holds the synthetic rows, the schema, the settings, the ledger, and a script. No real row.")
+    if release.guarantee_void:
+        st.warning(release.guarantee_void, icon=":material/gpp_bad:")
+    table = st.segmented_control("Table format", ["csv", "parquet"], default="csv", required=True, key=f"{page}.format")
+    st.download_button(
+        "Download the release",
+        data=lambda: bundle(release, table="parquet" if table == "parquet" else "csv"),
+        file_name="dpcore-release.zip",
+        mime="application/zip",
+        icon=":material/download:",
+        type="primary",
+        on_click="ignore",
+        key=f"{page}.download",
+    )
+    st.dataframe(release.synthetic.head(20), hide_index=True, key=f"{page}.rows")
+    st.caption("The first 20 synthetic rows.")
+    with st.expander("Show the code", icon=":material/code:"):
+        st.code(show_code(release), language="python")
+
+
+def epsilon_primer() -> None:
+    """Epsilon as odds, to play with; touches no data."""
+    st.subheader("What does epsilon mean?")
+    forms.epsilon_picker("home")
+
+
+def distances(shown: Shown, degree: int) -> pd.DataFrame:
+    """AVD and noise floor per column (`attributes`) or pair (`a`, `b`)."""
+    release, real = shown.release, shown.data.train
+    most = None if len(release.schema) <= PAIRS_AT_MOST else PAIRS_AT_MOST**2 // 2
+    frame = evaluate.marginal_avd(real, release.synthetic, release.schema, degree, max_subsets=most)
+    rows = len(release.synthetic)
+    floor = evaluate.noise_floor(real, release.schema, degree, rows=rows, max_subsets=most)
+    merged = frame.merge(floor.rename(columns={"avd": "floor"}), on="attributes")
+    if degree == 2:
+        merged["a"], merged["b"] = merged["attributes"].str[0], merged["attributes"].str[1]
+    merged["attributes"] = merged["attributes"].map(" × ".join)
+    return merged
+
+
+def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
+    """A chart with its alternative text, and the table behind it."""
+    st.altair_chart(picture)  # its description is the alternative text
+    if data is not None:
+        table_behind(data)
+
+
+def table_behind(frame: pd.DataFrame, title: str = "The numbers behind this chart") -> None:
+    """A table in an expander, for people who want to read values."""
+    with st.expander(title, icon=":material/table_rows:"):
+        st.dataframe(frame, hide_index=True)
+
+
+def runs_frame(runs: list[Ledger]) -> pd.DataFrame:
+    """One row per run of an account: when and what, questions, and both epsilons."""
+    return pd.DataFrame(
+        [
+            {
+                "run": run.name,
+                "questions": len(run.entries),
+                "epsilon claimed": number(run.epsilon_claimed),
+                "epsilon proved": number(run.epsilon_bound),
+            }
+            for run in runs
+        ]
+    )
+
+
+def number(epsilon: float) -> str:
+    """An epsilon for people: three digits, thousands separated, the sign for infinity."""
+    if math.isinf(epsilon):
+        return "∞"
+    return f"{epsilon:,.0f}" if epsilon >= 1000 else f"{epsilon:.3g}"

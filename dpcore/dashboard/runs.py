@@ -1,0 +1,67 @@
+"""Running things from a page: on request only, with progress, a cancel button, and the spending on the books.
+
+A button's callback leaves a request; the page takes it exactly once. Streamlit stops a script at its next `st` call, so
+the progress callback is where a press of Cancel takes effect: whatever was charged until then stays charged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from dpcore.dashboard import state
+from dpcore.dashboard.frame import mendable
+from dpcore.datasets import Dataset
+from dpcore.estimator import Synthesizer
+from dpcore.export import release_of
+from dpcore.progress import Progress
+
+__all__ = ["cancellable", "request", "requested", "synthesize"]
+
+
+def request(name: str) -> None:
+    """Ask for a run; a button's callback."""
+    st.session_state[f"dpcore.request:{name}"] = True
+
+
+def requested(name: str) -> bool:
+    """Whether a run was asked for; true once per request."""
+    return bool(st.session_state.pop(f"dpcore.request:{name}", False))
+
+
+@contextmanager
+def cancellable(title: str, key: str) -> Iterator[Progress]:
+    """A progress bar and a cancel button around long work; both vanish when it ends."""
+    place = st.empty()
+    with place.container(border=True):
+        bar = st.progress(0.0, text=title)
+        st.button("Cancel", key=f"cancel:{key}", icon=":material/stop:", help="Keeps the last finished result.")
+    shown_at = 0.0
+
+    def progress(fraction: float, text: str) -> None:
+        nonlocal shown_at
+        now = time.monotonic()
+        if now - shown_at > 0.1 or fraction >= 1:  # each call costs a message to the browser
+            bar.progress(min(max(fraction, 0.0), 1.0), text=f"{title}: {text}")
+            shown_at = now
+
+    try:
+        yield progress
+    finally:
+        place.empty()
+
+
+def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: int) -> None:
+    """Fit, sample, and show the release on its page; a mendable failure leaves the earlier release in place."""
+    with mendable(), cancellable("Making a private copy", page) as progress:
+        start = time.perf_counter()
+        purpose = f"{name}, {method.mode} mode"
+        ledger = state.account(data, method.relation, purpose)
+        method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
+        synthetic = method.sample(rows)
+        seconds = time.perf_counter() - start
+        release = release_of(method, name, synthetic, data_name=data.name, data_sha256=data.sha256, seconds=seconds)
+        state.keep(page, release, data)

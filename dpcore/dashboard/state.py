@@ -1,0 +1,82 @@
+"""What a session remembers: the data, the releases, and what they cost.
+
+All of it lives under a few namespaced keys, as immutable objects. A release is drawn once, on submit; everything on
+screen is drawn from it, and what is computed for the screen is remembered with it, so that moving a widget draws no
+noise, spends nothing and computes nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from dpcore import datasets
+from dpcore.datasets import Dataset
+from dpcore.export import Release
+from dpcore.ledger import Ledger, Relation
+
+__all__ = ["Shown", "account", "accounts", "dataset", "keep", "remember", "set_dataset", "shown"]
+
+Value = TypeVar("Value")
+MOST_REMEMBERED = 60
+
+
+@dataclass(eq=False)
+class Shown:
+    """A release with the data it was made from and what was computed for its panels."""
+
+    release: Release
+    data: Dataset
+    memory: dict[str, Any] = field(default_factory=dict)
+
+
+def dataset() -> Dataset:
+    """The session's data; the bundled sample until somebody chooses other data."""
+    if "dpcore.data" not in st.session_state:
+        st.session_state["dpcore.data"] = datasets.load("sample")
+    data: Dataset = st.session_state["dpcore.data"]
+    return data
+
+
+def set_dataset(data: Dataset) -> None:
+    """Use other data from now on. Releases stay on their pages until the next run."""
+    st.session_state["dpcore.data"] = data
+
+
+def shown(page: str) -> Shown | None:
+    """The release that a page shows, if any."""
+    found: Shown | None = st.session_state.get(f"dpcore.shown:{page}")
+    return found
+
+
+def keep(page: str, release: Release, data: Dataset) -> Shown:
+    """Show a new release on a page."""
+    st.session_state[f"dpcore.shown:{page}"] = Shown(release, data)
+    return st.session_state[f"dpcore.shown:{page}"]  # type: ignore[no-any-return]
+
+
+def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
+    """A value computed once per release; bounded, the oldest go first."""
+    if key not in release.memory:
+        value = compute()
+        while len(release.memory) >= MOST_REMEMBERED:
+            release.memory.pop(next(iter(release.memory)))
+        release.memory[key] = value
+    return release.memory[key]  # type: ignore[no-any-return]
+
+
+def accounts() -> dict[tuple[str, str], Ledger]:
+    """All accounts of this session, by the data's SHA-256 and the relation; two relations are never added up."""
+    return st.session_state.setdefault("dpcore.accounts", {})  # type: ignore[no-any-return]
+
+
+def account(data: Dataset, relation: str, purpose: str) -> Ledger:
+    """A new part of the session's account for these data, to be charged by one run."""
+    key = (data.sha256, relation)
+    if key not in accounts():
+        accounts()[key] = Ledger(Relation.parse(relation), name=data.name)
+    return accounts()[key].child(f"{datetime.now(UTC).astimezone():%H:%M:%S} {purpose}")

@@ -1,0 +1,235 @@
+"""A release, and the zip that a person takes home.
+
+The zip holds what was released and what it cost, and nothing that was computed from real rows besides: synthetic rows
+(CSV or Parquet), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, `replay.py` and a `README.md` that says
+under which relation, with which epsilons and which noise the rows were made. A release that may be published has no
+seed, so none is exported with it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import zipfile
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from dpcore.errors import ParameterError
+from dpcore.estimator import Synthesizer
+from dpcore.ledger import Ledger
+from dpcore.schema import Schema
+
+__all__ = ["Release", "bundle", "release_of", "show_code", "spreadsheet_safe"]
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What one submitted run gave. Immutable; every panel and export draws from it.
+
+    Attributes
+    ----------
+    method : str
+        The name in `METHODS`.
+    class_name : str
+        The class in `dpcore`.
+    parameters : dict
+        The constructor's arguments.
+    schema : Schema
+    synthetic : DataFrame
+    ledger : Ledger
+    noise_label, publishable
+        Which source of noise made it, and whether its releases may be published.
+    data_name, data_sha256 : str
+        Which data it was made from.
+    seconds : float
+        Fit and sampling together.
+    """
+
+    method: str
+    class_name: str
+    parameters: dict[str, Any]
+    schema: Schema
+    synthetic: pd.DataFrame
+    ledger: Ledger
+    noise_label: str
+    publishable: bool
+    data_name: str
+    data_sha256: str
+    seconds: float
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of a teaching run, None for operating-system entropy."""
+        seed: int | None = self.parameters.get("random_state")
+        return seed
+
+    @property
+    def guarantee_void(self) -> str:
+        """Why no guarantee holds, in a sentence; empty if one does."""
+        if self.schema.source == "inferred":
+            return "The schema was inferred from the private rows: the guarantee is void."
+        if math.isinf(self.ledger.epsilon_bound):
+            return "No finite epsilon can be proved for this run."
+        if self.seed is not None:
+            return "A known seed made the noise: whoever has it can subtract the noise. For teaching only."
+        return ""
+
+    def config(self) -> dict[str, Any]:
+        """What ran, as JSON-ready values."""
+        return {
+            "format": "dpcore release 1",
+            "method": self.method,
+            "class": self.class_name,
+            "parameters": self.parameters,
+            "rows": len(self.synthetic),
+            "data": {"name": self.data_name, "sha256": self.data_sha256},
+            "schema_source": self.schema.source,
+            "noise": self.noise_label,
+        }
+
+
+def release_of(
+    fitted: Synthesizer,
+    method: str,
+    synthetic: pd.DataFrame,
+    *,
+    data_name: str,
+    data_sha256: str,
+    seconds: float = math.nan,
+) -> Release:
+    """The release of a fitted synthesizer and the rows sampled from it."""
+    return Release(
+        method=method,
+        class_name=type(fitted).__name__,
+        parameters=fitted.get_params(deep=False),
+        schema=fitted.schema_,
+        synthetic=synthetic,
+        ledger=fitted.ledger_,
+        noise_label=fitted.noise_label_,
+        publishable=fitted.publishable_,
+        data_name=data_name,
+        data_sha256=data_sha256,
+        seconds=seconds,
+    )
+
+
+def show_code(release: Release, *, data: str = "your-data.csv", schema: str = "schema.json") -> str:
+    """A script that fits the same method with the same parameters through `dpcore`."""
+    arguments = "".join(f"    {key}={value!r},\n" for key, value in release.parameters.items() if value is not None)
+    return (
+        "from pathlib import Path\n\n"
+        "import dpcore as dp\n\n"
+        f"schema = dp.Schema.from_json(Path({schema!r}).read_text(encoding='utf-8'))\n"
+        f"private = dp.datasets.read({data!r}, schema=schema)\n\n"
+        f"method = dp.{release.class_name}(\n{arguments})\n"
+        "method.fit(private.train, schema=schema)  # reads the rows and spends epsilon\n"
+        f"synthetic = method.sample({len(release.synthetic)})\n\n"
+        "print(method.ledger_.to_frame())\n"
+        "print('claimed', method.ledger_.epsilon_claimed, 'proved', method.ledger_.epsilon_bound)\n"
+        "synthetic.to_csv('synthetic-again.csv', index=False)\n"
+    )
+
+
+def bundle(release: Release, *, table: Literal["csv", "parquet"] = "csv") -> bytes:
+    """The zip, as bytes."""
+    if table not in ("csv", "parquet"):
+        raise ParameterError("The table format is not known.", "Choose csv or parquet.")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        escaped = 0
+        if table == "csv":
+            safe, escaped = spreadsheet_safe(release.synthetic)
+            archive.writestr("synthetic.csv", safe.to_csv(index=False).encode("utf-8"))
+        else:
+            rows = io.BytesIO()
+            release.synthetic.to_parquet(rows, index=False)
+            archive.writestr("synthetic.parquet", rows.getvalue())
+        archive.writestr("schema.json", release.schema.to_json())
+        archive.writestr("config.json", json.dumps(release.config(), indent=2, ensure_ascii=False))
+        archive.writestr("ledger.json", release.ledger.to_json())
+        archive.writestr("ledger.csv", release.ledger.to_frame().to_csv(index=False))
+        archive.writestr("replay.py", show_code(release))
+        archive.writestr("README.md", readme(release, table, escaped))
+    return buffer.getvalue()
+
+
+def readme(release: Release, table: str, escaped: int = 0) -> str:
+    """What the zip says of itself."""
+    ledger = release.ledger
+    lines = [
+        f"# Synthetic data by {release.method}",
+        "",
+        f"{len(release.synthetic):,} synthetic rows in `synthetic.{table}`, made from {plain(release.data_name)!r}.",
+        "",
+        "## Privacy",
+        "",
+        *([f"**{release.guarantee_void}**", ""] if release.guarantee_void else []),
+        f"- Epsilon claimed by the method's source: {ledger.epsilon_claimed:g}",
+        f"- Epsilon that can be proved: {ledger.epsilon_bound:g}",
+        f"- Neighboring relation: {ledger.relation}. {ledger.relation.sentence}",
+        "- Unit of protection: one row. Somebody with several rows is protected several times less.",
+        f"- Noise: {release.noise_label}.",
+        f"- Seed: {'none (operating-system entropy)' if release.seed is None else release.seed}.",
+        f"- Publication: {publication(release)}",
+        f"- Schema: {release.schema.source}. Bounds, bins and categories are public by declaration.",
+        "- Every further release from the same rows adds to these epsilons.",
+        "",
+        "## Replay",
+        "",
+        "`replay.py` runs the same method with the same parameters through `dpcore` on data that you provide. "
+        + (
+            "With the seed above and the same rows it gives the same release."
+            if release.seed is not None
+            else "It draws new noise, gives another release, and spends the same epsilon again."
+        ),
+        "",
+        f"The rows were made from data with SHA-256 `{release.data_sha256}`.",
+    ]
+    if escaped:
+        lines += [
+            "",
+            f"{escaped:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def publication(release: Release) -> str:
+    """Whether the release may leave the house, in a sentence."""
+    if release.guarantee_void:
+        return "do not publish."
+    if not release.publishable:
+        return "teaching-grade floating-point noise; make the release with OpenDP's noise before you publish it."
+    return "the noise is fit for publication; whether this epsilon is small enough is for you to decide."
+
+
+def spreadsheet_safe(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """The frame with an apostrophe before texts (headers too) that a spreadsheet would run, and how many there were.
+
+    See the advice of OWASP on CSV injection. Numbers are left alone.
+    """
+    safe, escaped = {}, 0
+    for name in frame.columns:
+        values = frame[name]
+        if not pd.api.types.is_numeric_dtype(values):
+            distinct = pd.Series(values.dropna().unique().astype(object))
+            risky = {v: f"'{v}" for v in distinct if str(v).startswith(FORMULA_STARTS)}
+            if risky:
+                values = values.astype(object)
+                hit = values.isin(list(risky))
+                escaped += int(hit.sum())
+                values = values.where(~hit, values.map(lambda v, risky=risky: risky.get(v, v)))
+        header = f"'{name}" if str(name).startswith(FORMULA_STARTS) else name
+        escaped += header != name
+        safe[header] = values
+    return pd.DataFrame(safe), int(np.int64(escaped))
+
+
+def plain(text: str) -> str:
+    """A user's text on one line without markup characters, for Markdown."""
+    return "".join(c for c in text if c.isprintable() and c not in "<>`*_[]#|\\")[:80]

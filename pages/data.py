@@ -1,0 +1,76 @@
+"""Data & schema: choose rows, say what is public about them, keep test rows aside."""
+
+import streamlit as st
+
+from dpcore import Schema
+from dpcore.dashboard import frame, intake, schema_editor, state
+
+frame.frame(
+    "Data & schema",
+    "Choose the rows, then say what everybody may know about them: columns, bounds, categories. A method learns that "
+    "for free, and pays for everything else.",
+)
+intake.choose()
+rows = intake.current()
+
+with st.expander(f"The first rows of {frame.escaped(rows.name)}: real data, for your eyes only", expanded=False):
+    st.dataframe(rows.frame.head(20), hide_index=True)
+    st.caption(frame.escaped(rows.read_as))
+
+st.subheader("What is public")
+with frame.mendable():
+    uploaded = st.file_uploader("Load a schema (JSON)", type="json", key="data.schema_file")
+    if uploaded is not None and st.session_state.get("data.schema_id") != uploaded.file_id:
+        loaded = Schema.from_json(uploaded.getvalue().decode("utf-8", errors="replace"))
+        st.session_state["data.base"] = (rows.sha256, loaded)
+        st.session_state["data.schema_id"] = uploaded.file_id
+owner, base = st.session_state.get("data.base", ("", rows.schema))
+if owner != rows.sha256:
+    base = rows.schema
+headers = [str(name) for name in rows.frame.columns]
+for note in base.notes:
+    st.warning(frame.escaped(note), icon=":material/info:")
+table = schema_editor.editor(
+    schema_editor.schema_frame(base, headers), key=f"data.editor:{rows.sha256}:{hash(base.to_json())}"
+)
+
+used = [str(name) for name in table.loc[table["use"] != schema_editor.IGNORED, "name"]]
+left, middle, right = st.columns(3)
+options = [None, *used]
+target = left.selectbox(
+    "Class column",
+    options,
+    index=options.index(base.target) if base.target in used else 0,
+    format_func=lambda name: "(none)" if name is None else name,
+    key=f"data.target:{rows.sha256}:{hash(base.to_json())}",
+)
+bound = middle.number_input(
+    "At most how many rows? (public; empty: not known)", 1, None, base.max_rows, key=f"data.max_rows:{rows.sha256}"
+)
+share = right.slider(
+    "Rows kept aside for testing", 0.1, 0.5, 0.3, key="data.share", disabled=rows.fixed is not None, format="percent"
+)
+source = base.source
+if base.source == "inferred":
+    st.error(
+        "This schema was **read off your rows**. Bounds and categories can betray a person, so no guarantee holds "
+        "until you have checked every line against public knowledge.",
+        icon=":material/gpp_bad:",
+    )
+    if st.checkbox("I have checked every line: it holds for anybody, whoever is in these rows", key="data.declared"):
+        source = "declared"
+
+with frame.mendable():
+    schema = schema_editor.schema_of(table, base, target=target, source=source, max_rows=bound)
+    go, save = st.columns([1, 3])
+    if go.button("Use these data", type="primary", icon=":material/check:", key="data.use"):
+        state.set_dataset(intake.dataset_of(rows, schema, share))
+        st.session_state["data.done"] = rows.sha256
+        st.rerun()
+    save.download_button(
+        "Save the schema", schema.to_json(), "schema.json", "application/json", key="data.save", on_click="ignore"
+    )
+if st.session_state.get("data.done") == rows.sha256 == state.dataset().sha256:
+    st.success("These data are in use now.", icon=":material/check_circle:")
+    if st.button("Go to Naive Bayes", icon=":material/arrow_forward:", key="data.next"):
+        frame.open_page("naive_bayes")
