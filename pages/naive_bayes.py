@@ -32,19 +32,19 @@ data = state.dataset()
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
     with st.expander("Settings", expanded=state.shown(PAGE) is None, icon=":material/tune:"):
+        epsilon = forms.epsilon_picker(PAGE)
         left, middle, right = st.columns(3, gap="large")
     with left:
-        epsilon = forms.epsilon_picker(PAGE)
-    with middle:
         method = forms.method_picker(PAGE, CORRECTED, PAPER)
+    with middle:
         rows = forms.rows_picker(PAGE, data)
         target = forms.target_picker(PAGE, data)
-    with right:
-        relation = forms.relation_picker(PAGE)
-        noise = forms.noise_picker(PAGE)
         smoothing = st.number_input(
             "Smoothing (pseudo-count)", 0.01, 1000.0, 1.0, key=f"{PAGE}.smoothing", persist_state="session"
         )
+    with right:
+        relation = forms.relation_picker(PAGE)
+        noise = forms.noise_picker(PAGE)
     parameters = {**method, **noise, "epsilon": epsilon, "relation": relation, "smoothing": smoothing, "target": target}
     if method["variant"] in ("C2", "Alg1", "Alg2"):
         parameters["rows"] = rows

@@ -52,7 +52,8 @@ def odds_sentence(epsilon: float) -> str:
 
 def epsilon_picker(key: str, default: float = 1.0) -> float:
     """Epsilon on a logarithmic scale, with what it means. Touches no data."""
-    epsilon: float = st.select_slider(
+    left, right = st.columns([3, 1], gap="large", vertical_alignment="center")
+    epsilon: float = left.select_slider(
         "Privacy budget epsilon",
         EPSILONS,
         value=default,
@@ -61,13 +62,12 @@ def epsilon_picker(key: str, default: float = 1.0) -> float:
         format_func=lambda value: f"{value:g}",
         help="How much one person can change what comes out: at most by the factor e to the epsilon.",
     )
-    left, right = st.columns(2)
-    left.caption("◀ more private")
-    right.markdown(":small[:gray[more accurate ▶]]", text_alignment="right")
-    st.markdown(odds_sentence(epsilon))
+    with left:
+        st.caption("◀ more private · · · more accurate ▶", text_alignment="center")
+        st.markdown(odds_sentence(epsilon))
+        st.caption("Worst case over all observers and all people; pure epsilon; for one release.")
     icons = charts.odds_icons(charts.odds(epsilon))
-    st.altair_chart(icons, width="content", key=f"{key}.icons")
-    st.caption("Worst case over all observers and all people; pure epsilon; for one release.")
+    right.altair_chart(icons, width="content", key=f"{key}.icons")
     return epsilon
 
 
@@ -76,11 +76,9 @@ def method_picker(
 ) -> dict[str, Any]:
     """Mode and variant, as constructor arguments."""
     modes = {"corrected": "Corrected: guarantee proved", "paper": "As the paper prints it"}
-    mode = st.segmented_control(
+    mode = st.radio(
         "Method",
         list(modes),
-        default="corrected",
-        required=True,
         format_func=modes.__getitem__,
         key=f"{key}.mode",
         persist_state="session",

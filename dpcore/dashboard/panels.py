@@ -17,11 +17,14 @@ from dpcore import charts, evaluate
 from dpcore.dashboard import forms
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.dashboard.state import Shown, remember
+from dpcore.estimator import Synthesizer
 from dpcore.export import bundle, show_code
 from dpcore.ledger import Ledger
+from dpcore.methods import METHODS
 
 __all__ = ["chart", "epsilon_primer", "headline", "number", "runs_frame", "table_behind", "tabs"]
 
+NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 PAIRS_AT_MOST = 60  # columns; beyond it the pairs panel compares a sample of the pairs
 
 
@@ -136,7 +139,7 @@ def accuracy(shown: Shown) -> None:
     frame = remember(
         shown,
         "accuracy",
-        lambda: evaluate.tstr(data.train, data.test, release.synthetic, release.schema, target),
+        lambda: accuracies(shown, target),
     )
     majority = float(frame.loc[frame["model"] == "majority class", "accuracy"].iloc[0])
     models = frame[frame["model"] != "majority class"]
@@ -147,6 +150,21 @@ def accuracy(shown: Shown) -> None:
     chart(charts.mark_real(charts.accuracy(models, majority=majority)), data=frame)
     for note in frame.loc[frame["note"].fillna("") != "", "note"].unique():
         st.caption(escaped(str(note)))
+
+
+def accuracies(shown: Shown, target: str) -> pd.DataFrame:
+    """The release's accuracies beside those of real rows and of the same method without noise.
+
+    The reference without noise is for the screen only: it is never released, and says what the noise alone cost.
+    """
+    release, data = shown.release, shown.data
+    found = [evaluate.tstr(data.train, data.test, release.synthetic, release.schema, target)]
+    quiet = METHODS[release.method](**{**release.parameters, "epsilon": NO_NOISE, "noise": "laplace"})
+    if isinstance(quiet, Synthesizer):
+        rows = quiet.fit(data.train, schema=release.schema).sample(len(release.synthetic))
+        scores = evaluate.tstr(data.train, data.test, rows, release.schema, target, include_real=False)
+        found.append(scores[scores["trained_on"] == "released"].assign(trained_on="same method, no noise"))
+    return pd.concat(found, ignore_index=True)
 
 
 def take_home(page: str, shown: Shown) -> None:

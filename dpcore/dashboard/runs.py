@@ -65,3 +65,4 @@ def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: i
         seconds = time.perf_counter() - start
         release = release_of(method, name, synthetic, data_name=data.name, data_sha256=data.sha256, seconds=seconds)
         state.keep(page, release, data)
+        st.rerun()  # the settings fold away, the release comes up

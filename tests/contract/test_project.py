@@ -44,7 +44,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # Tighter than the layers: these may import nothing of dpcore but what stands here.
 ONLY = {
     "postprocess": set(),
-    "charts": set(),
+    "charts": {"charts"},
     "delimited": {"errors", "column"},
     "published": {"taxonomy", "column", "schema"},
     "reading": {"delimited", "errors", "taxonomy", "column", "infer", "schema"},

@@ -1,0 +1,1 @@
+"""What we measure and how to measure it again; each module prints its figures."""

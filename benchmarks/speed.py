@@ -1,0 +1,79 @@
+"""How long the things take that a person waits for.
+
+    DPCORE_DATA=... python -m benchmarks.speed
+
+Best and median of several runs, in seconds, in one process. `python -m benchmarks.evaluate` has the evaluation's parts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+import dpcore as dp
+
+ROOT = Path(__file__).parents[1]
+
+
+def timed(name: str, work: Callable[[], object], runs: int = 5) -> None:
+    """Print best and median of `runs` after one warm-up."""
+    work()
+    seconds = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    print(f"{name:60} best {min(seconds):7.3f}  median {median(seconds):7.3f}")
+
+
+def fit_and_sample(data: dp.datasets.Dataset, **parameters: object) -> pd.DataFrame:
+    return dp.NaiveBayesSynthesizer(**parameters).fit(data.train, schema=data.schema).sample(30_162)
+
+
+def page_rerun() -> None:
+    """A display widget moved on the Naive Bayes page, in the server, after a release of the bundled sample."""
+    app = AppTest.from_file(str(ROOT / "pages" / "naive_bayes.py"), default_timeout=60).run()
+    app.button(key="naive_bayes.run").click().run()
+    for tab, key in (("Columns", "naive_bayes.column"), ("Pairs", "naive_bayes.pair_x")):
+        app.session_state["naive_bayes.tab"] = tab
+        app.run()
+        options = app.selectbox(key=key).options[:4]
+        seen = iter(options * 10)
+
+        def move(key: str = key, seen: object = seen) -> None:
+            app.selectbox(key=key).set_value(next(seen)).run()
+
+        timed(f"rerun of the page, another {key.split('.')[1]} chosen", move, runs=8)
+
+
+def main() -> None:
+    adult = dp.datasets.load("adult")
+    released = fit_and_sample(adult, x_source="model")
+    timed("C1 fit + 30,162 rows (uniform x)", lambda: fit_and_sample(adult))
+    timed("C1-gen fit + 30,162 rows", lambda: fit_and_sample(adult, x_source="model"))
+    timed("C1-gen with OpenDP's noise", lambda: fit_and_sample(adult, x_source="model", noise="opendp"))
+    timed("paper mode, 30,162 labels", lambda: fit_and_sample(adult, mode="paper"))
+    for degree, tables in ((2, 105), (3, 455)):
+        timed(
+            f"{tables} {degree}-way marginals of two tables, encoding included",
+            lambda degree=degree: dp.evaluate.marginal_avd(adult.train, released, adult.schema, degree),
+        )
+    million = adult.train.iloc[np.random.default_rng(0).integers(len(adult.train), size=1_000_000)]
+    million = million.reset_index(drop=True)
+    timed("encoding 1,000,000 x 15 rows", lambda: adult.schema.encode(million), runs=3)
+    timed(
+        "C1-gen fit on 1,000,000 rows, encoding included",
+        lambda: dp.NaiveBayesSynthesizer().fit(million, schema=adult.schema),
+        runs=3,
+    )
+    page_rerun()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Pictures: a tidy frame of aggregates in, one Altair chart out. Nothing here sees rows of data.
+
+Three rules hold for every chart.
+
+- Text from users (columns, categories) is only ever a data value or a plain title: never a field, an expression, or the
+  title of a tooltip. Vega reads `a.b[0]` as a path, and its tooltips make an `<img>` of what is titled "image".
+- Real data are grey, the release is blue, a paper's claim is orange; each has its own shape or place too. These colors
+  have a contrast of about 4 with white and with Streamlit's dark page; everything else takes the theme's colors.
+- Only finite numbers reach a chart: an infinite epsilon is drawn to the edge and named, others are left out.
+
+A chart is as wide as its container, but one with panels cannot be: its `width` is the pixels of one panel.
+`chart.description` is the alternative text.
+"""
+
+from dpcore.charts.base import mark_real
+from dpcore.charts.columns import marginal, pair_heatmap, pair_tables, worst_columns
+from dpcore.charts.learning import accuracy, redraws, sweep, sweep_variance
+from dpcore.charts.price import claimed_vs_bound, epsilon_split, odds, odds_icons
+
+__all__ = [
+    "accuracy",
+    "claimed_vs_bound",
+    "epsilon_split",
+    "marginal",
+    "mark_real",
+    "odds",
+    "odds_icons",
+    "pair_heatmap",
+    "pair_tables",
+    "redraws",
+    "sweep",
+    "sweep_variance",
+    "worst_columns",
+]

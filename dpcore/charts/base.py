@@ -1,0 +1,116 @@
+"""What the charts share: colors, honest data frames, marks and titles."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+__all__ = ["mark_real"]
+
+Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
+
+REAL, RELEASED, CLAIMED, NEUTRAL = "#808080", "#1f77d4", "#c2571a", "#787878"
+SERIES, SHAPES = [CLAIMED, RELEASED, "#2a8a4a", "#a05ab4"], ["circle", "diamond", "triangle-up", "square"]
+REAL_DATA = "⚠ Uses real data: do not publish"
+NO_TIP = alt.value(None)
+MOST_VALUES, MOST_ENTRIES, MOST_NUMBERED = 40, 20, 15
+
+
+def texts(column: Iterable[object]) -> pd.Series:
+    """Values as text that can be seen."""
+    missing = (value is None or value is pd.NA or value != value for value in column)
+    shown = (" ".join(str(value).split()) or "(empty)" for value in column)
+    return pd.Series(["(missing)" if gone else text for gone, text in zip(missing, shown, strict=True)], dtype=object)
+
+
+def short(name: str) -> str:
+    text = str(texts([name])[0])
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def in_order(labels: Iterable[Any]) -> list[str]:
+    return list(dict.fromkeys(labels))
+
+
+def distinct(data: pd.DataFrame, label: str) -> pd.DataFrame:
+    """Equal labels told apart, because an axis would draw them in one place."""
+    again = data.groupby(label).cumcount()
+    return data.assign(**{label: data[label].where(again == 0, data[label] + " (" + (again + 1).astype(str) + ")")})
+
+
+def tidy(frame: pd.DataFrame, text: Sequence[str], numbers: Sequence[str]) -> pd.DataFrame:
+    """These columns only, with a new index; numbers that are not finite are missing."""
+    values = {name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in numbers}
+    finite = {name: pd.Series(np.where(np.isfinite(value), value, np.nan)) for name, value in values.items()}
+    return pd.DataFrame({name: texts(frame[name]) for name in text} | finite)
+
+
+def fold(data: pd.DataFrame, label: str, weight: pd.Series, most: int) -> pd.DataFrame:
+    """The `most` heaviest rows in their order, then one row that sums the others; labels are distinct."""
+    keep = data.index.isin(weight.nlargest(most).index)
+    if not keep.all():
+        others = {label: f"({(~keep).sum():,} others)", **data[~keep].select_dtypes("number").sum()}
+        data = pd.concat([data[keep], pd.DataFrame([others])], ignore_index=True)
+    return distinct(data, label)
+
+
+def largest(values: Iterable[float], at_least: float) -> float:
+    return float(np.nanmax([at_least, *values]))
+
+
+def tooltips(*lines: str) -> list[alt.Tooltip]:
+    """A tooltip's lines, each "field|title" or "field|title|number format". The titles are always ours."""
+    return [
+        alt.Tooltip(f"{field}:{'Q' if number else 'N'}", title=title, format=number[0] if number else alt.Undefined)
+        for field, title, *number in (line.split("|") for line in lines)
+    ]
+
+
+def color_and_shape(field: str, names: list[str], colors: list[str], shapes: list[str], **options: Any) -> list[Any]:
+    """Color and shape for a few kinds of marks, under one legend."""
+    options = {"title": None} | options
+    channels: tuple[tuple[Any, list[str]], ...] = ((alt.Color, colors), (alt.Shape, shapes))
+    return [channel(f"{field}:N", scale=alt.Scale(domain=names, range=look), **options) for channel, look in channels]
+
+
+def diamonds(base: alt.Chart, color: str) -> Any:
+    return base.mark_point(shape="diamond", filled=True, size=150, color=color, opacity=1)
+
+
+def panels(chart: Any, field: str, names: list[str], *, columns: int, width: int, height: int) -> Any:
+    """One chart as wide as its container, or a panel of `width` per name."""
+    if len(names) <= 1:
+        return chart.properties(height=height + 150)  # what fits its container counts the title as well
+    header = alt.Header(title=None, labelFontSize=15, labelFontWeight="bold", labelAnchor="start", labelLimit=width)
+    facet = alt.Facet(f"{field}:N", sort=names, header=header)
+    panels = chart.properties(width=width, height=height).facet(facet=facet, columns=columns)
+    return panels.resolve_scale(x="independent" if columns == 1 else "shared")
+
+
+def present(chart: Any, title: str, *, seen: str, key: str = "", **size: Any) -> Chart:
+    """Title, key, alternative text, size, and letters that can be read from the last row."""
+    if not isinstance(chart, alt.FacetChart):
+        size = {"width": "container"} | size
+    look: Any = {"anchor": "start", "offset": 16, "fontSize": 18, "subtitleFontSize": 15, "subtitlePadding": 6}
+    heading = alt.TitleParams(textwrap.wrap(title, 66), subtitle=textwrap.wrap(key, 76), subtitleColor=NEUTRAL, **look)
+    margin = {"left": 4, "right": 14, "top": 4, "bottom": 8}
+    chart = chart.properties(title=heading, description=seen, padding=margin, **size)
+    letters: Any = {"labelFontSize": 14, "titleFontSize": 14, "labelLimit": 230}
+    chart = chart.configure_axis(**letters, titleLimit=400, labelFlush=False)
+    presented: Chart = chart.configure_legend(**letters, orient="top", gradientLength=220)
+    return presented
+
+
+def mark_real(chart: Chart) -> Chart:
+    """The same chart with the mark "uses real data: do not publish" as the last line of its title, once."""
+    title: Any = getattr(chart, "title")  # noqa: B009 - Altair does not type it
+    if REAL_DATA in title.text:
+        return chart
+    title = title.copy()
+    title.text = [*title.text, REAL_DATA]
+    return chart.properties(title=title, description=f"{chart.description} {REAL_DATA}.")
