@@ -49,7 +49,7 @@ def settings() -> None:
     if method["variant"] in ("C2", "Alg1", "Alg2"):
         parameters["rows"] = rows
     st.session_state[f"{PAGE}.chosen"] = (parameters, rows)
-    forms.run_button(PAGE, parameters, rows)
+    forms.next_run(parameters, rows)
 
 
 def figures() -> None:
@@ -64,6 +64,7 @@ def figures() -> None:
 
 
 settings()
+forms.run_button(PAGE)
 if runs.requested(PAGE):
     chosen, size = st.session_state[f"{PAGE}.chosen"]
     runs.synthesize(PAGE, "NB-Synth", NaiveBayesSynthesizer(**chosen), data, size)

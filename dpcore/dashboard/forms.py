@@ -15,6 +15,7 @@ __all__ = [
     "EPSILONS",
     "epsilon_picker",
     "method_picker",
+    "next_run",
     "noise_picker",
     "odds_sentence",
     "relation_picker",
@@ -128,15 +129,22 @@ def relation_picker(key: str) -> str:
     )
 
 
-def run_button(key: str, parameters: Mapping[str, Any], rows: int) -> None:
-    """The button that makes a release, and what it would make."""
-    button, words = st.columns([1, 4], vertical_alignment="center")
-    if button.button("Run", type="primary", icon=":material/play_arrow:", key=f"{key}.run", width="stretch"):
-        runs.request(key)
-        st.rerun()
+def next_run(parameters: Mapping[str, Any], rows: int) -> None:
+    """What the Run button would make."""
     mode = "as the paper prints it" if parameters["mode"] == "paper" else "corrected"
-    words.caption(
-        f"Next run: epsilon {parameters['epsilon']:g}, {mode}, {rows:,} rows. Every run is charged to the ledger."
+    st.caption(f"Next run: epsilon {parameters['epsilon']:g}, {mode}, {rows:,} rows. Every run is charged to the ledger.")
+
+
+def run_button(key: str) -> None:
+    """The button that makes a release; outside the settings' fragment, so that a press reruns the whole page."""
+    st.button(
+        "Run",
+        type="primary",
+        icon=":material/play_arrow:",
+        key=f"{key}.run",
+        on_click=runs.request,
+        args=(key,),
+        width="stretch",
     )
 
 

@@ -36,7 +36,7 @@ def page(name: str) -> StreamlitPage:
 
 def navigation() -> StreamlitPage:
     """Page set-up and the menu."""
-    st.set_page_config(page_title="dpcore", page_icon=":material/shield_person:", layout="wide")
+    st.set_page_config(page_title="dpcore", page_icon="🛡️", layout="wide")  # a material icon would be fetched
     return st.navigation({name: [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()})
 
 
@@ -53,10 +53,15 @@ def run() -> None:
 def frame(title: str, lead: str) -> None:
     """Title, lead sentence and side bar; the first line of every page.
 
-    A deep link into a fresh server can run a page without app.py; then the menu is set up here.
+    A deep link into a fresh server can run a page without app.py. Then the menu is set up here, which makes app.py take
+    over from the next run on; that run is asked for at once, because widgets get other identities there and would
+    lose the first thing that a person sets.
     """
     if not _inside_app.get():
         navigation()
+        if "dpcore.alone" not in st.session_state:
+            st.session_state["dpcore.alone"] = True
+            st.rerun()
     data = state.dataset()
     with st.sidebar:
         st.caption("Data in use")

@@ -1,0 +1,191 @@
+"""Pictures of every page, for the README and to look at before a lecture.
+
+    python -m scripts.screenshots [--out docs/images] [--size 1366x768] [--theme light] [--full] [--only home data]
+
+Starts a dashboard of its own, drives Chromium (the one on PATH) through it, and writes PNGs such as
+`naive-bayes-price-light-1366x768.png`. With `--full` the window is as tall as the page, so that nothing is cut off.
+Everything is made from the bundled sample, which is itself a private release.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+SIZES, THEMES = ("1366x768", "1920x1080"), ("light", "dark")
+PAGES = ("home", "data", "naive_bayes", "ledger")
+TABS = ("Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home")
+QUIET = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # whatever asks for another computer finds none
+)
+START_SECONDS, IDLE_SECONDS = 60, 120
+
+
+def chromium() -> str | None:
+    """Where Chromium is; None if nowhere on PATH."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def launch(playwright: Playwright, program: str) -> Browser:
+    """A browser that knows no other computer than this one."""
+    root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    return playwright.chromium.launch(executable_path=program, args=[*QUIET, *root])
+
+
+@contextmanager
+def serving(log: Path) -> Iterator[str]:
+    """A dashboard on a free port of this computer; its address. Ends with the block."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    options = {"headless": "true", "port": str(port), "address": "127.0.0.1", "fileWatcherType": "none"}
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command += [word for key, value in options.items() for word in (f"--server.{key}", value)]
+    with log.open("wb") as output:
+        server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        try:
+            wait_for(server, f"{address}/_stcore/health", log)
+            yield address
+        finally:
+            server.terminate()
+            try:
+                server.wait(10)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+def wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and server.poll() is None:
+        try:
+            with urlopen(address, timeout=1):
+                return
+        except (URLError, OSError):
+            time.sleep(0.05)
+    raise RuntimeError(f"The dashboard did not start:\n{log.read_text(errors='replace')}")
+
+
+def settle(page: Page, seconds: float = IDLE_SECONDS) -> None:
+    """Wait until the dashboard has done all that was asked of it, and drawn it."""
+    page.evaluate("window.idleSince = undefined")
+    page.wait_for_function(
+        """() => {
+            const app = document.querySelector('[data-testid="stApp"]');
+            const busy = !app || app.dataset.testScriptState !== 'notRunning' || document.querySelector(
+                '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"]');
+            if (busy) { window.idleSince = undefined; return false; }
+            window.idleSince ??= performance.now();
+            return performance.now() - window.idleSince > 400;
+        }""",
+        timeout=seconds * 1000,
+    )
+
+
+def go(page: Page, title: str) -> None:
+    """To another page, by the menu."""
+    page.get_by_test_id("stSidebar").get_by_role("link", name=title).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(title))
+    settle(page)
+
+
+def slug(text: str) -> str:
+    return re.sub(r"[^a-z]+", "-", text.lower().replace("'", "")).strip("-")
+
+
+def shoot(page: Page, path: Path, *, full: bool) -> None:
+    """One picture; with `full`, of a window that is as tall as the page."""
+    size = page.viewport_size
+    assert size is not None
+    page.mouse.move(size["width"] - 1, size["height"] // 2)  # no tooltips
+    if full:
+        for _ in range(2):  # charts may change their height with the window's
+            tall = page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollHeight")
+            page.set_viewport_size({"width": size["width"], "height": max(tall, size["height"])})
+            settle(page)
+    page.screenshot(path=path)
+    print(path)
+    page.set_viewport_size(size)
+
+
+def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *, full: bool) -> None:
+    """All pages once, in the order in which a visitor would see them."""
+
+    def save(name: str) -> None:
+        if name.split("-")[0] in only:
+            shoot(page, out / f"{name.replace('_', '-')}-{look}.png", full=full)
+
+    page.goto(address)
+    go(page, "Home")
+    save("home")
+    if "data" in only:
+        go(page, "Data & schema")
+        save("data")
+        go(page, "Home")
+    page.get_by_role("button", name="Try it now").click()
+    page.get_by_role("tab", name="Price").wait_for(timeout=IDLE_SECONDS * 1000)
+    settle(page)
+    if "naive_bayes" in only:
+        for tab in TABS:
+            page.get_by_role("tab", name=tab).click()
+            settle(page)
+            for start in ("Draw 20 more", "Run 160 releases"):
+                if (button := page.get_by_role("button", name=start)).is_visible():
+                    button.click()
+                    settle(page)
+            save(f"naive_bayes-{slug(tab)}")
+    if "ledger" in only:
+        go(page, "Ledger")
+        save("ledger")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
+    parser.add_argument("--size", nargs="+", default=SIZES, help="such as 1366x768")
+    parser.add_argument("--theme", nargs="+", default=THEMES, choices=THEMES)
+    parser.add_argument("--only", nargs="+", default=PAGES, choices=PAGES)
+    parser.add_argument("--full", action="store_true", help="a window as tall as the page")
+    chosen = parser.parse_args(arguments)
+    if (program := chromium()) is None:
+        parser.error("There is no Chromium on PATH; install one.")
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    with (
+        TemporaryDirectory() as folder,
+        serving(Path(folder) / "server.log") as address,
+        sync_playwright() as playwright,
+    ):
+        browser = launch(playwright, program)
+        for size in chosen.size:
+            width, height = map(int, size.split("x"))
+            for theme in chosen.theme:
+                context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+                tour(context.new_page(), address, chosen.only, f"{theme}-{size}", chosen.out, full=chosen.full)
+                context.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
