@@ -65,7 +65,7 @@ def choose() -> None:
     if source == "upload":
         upload()
         return
-    if current().name != source:
+    if current().fixed is None or current().name != source:
         with mendable():
             try:
                 st.session_state["dpcore.intake"] = known(str(source), download=False)
