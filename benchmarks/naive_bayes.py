@@ -21,7 +21,9 @@ LR, BAYES_NET = "logistic regression", "Bayes net"
 PRINTED = (0.822, 0.836)  # the paper's range at epsilon 1.5
 
 
-def measure(data: dp.datasets.Dataset, models: tuple[str, ...], sampled: int | None, **parameters: object) -> np.ndarray:
+def measure(
+    data: dp.datasets.Dataset, models: tuple[str, ...], sampled: int | None, **parameters: object
+) -> np.ndarray:
     """Accuracies, shape (repeats, models), and the mean 1- and 2-way distances in the last two columns."""
     schema = data.schema
     train, test = schema.encode(data.train), schema.encode(data.test)
@@ -73,9 +75,11 @@ def readings(data: dp.datasets.Dataset) -> None:
         columns = tuple(replace(c, bins=bins) if c.numeric else c for c in schema)
         return replace(data, schema=replace(schema, columns=columns))
 
+    no_weight = replace(data, schema=schema.select([name for name in schema.names if name != "fnlwgt"]))
     categorical = replace(data, schema=schema.select([c.name for c in schema if not c.numeric]))
     cases = [(f"{bins}", binned(bins), times, "e", 1.0) for bins in (4, 10, 16) for times in (1, 3, 10)]
     cases += [("no numbers", categorical, times, "e", 1.0) for times in (1, 10)]
+    cases += [("16, no fnlwgt", no_weight, times, "e", 1.0) for times in (1, 10)]
     cases += [("10", binned(10), 1, base, 1.0) for base in ("2", "10")]
     cases += [("10", binned(10), times, "e", smoothing) for smoothing in (0.1, 10.0, 100.0) for times in (1, 10)]
     for bins, read, times, base, smoothing in cases:

@@ -121,7 +121,7 @@ def sweep(
     layers = alt.layer(lines.encode(tooltip=tooltips("label|reference", "value|value|.4~g")), *names, *runs)
     return present(
         panels(layers, "model", in_order(data["model"]), columns=2, width=width, height=300),
-        f"{y_title} against epsilon",
+        f"{y_title[:1].upper()}{y_title[1:]} against epsilon",
         key="One mark per run; lines join the means.",
         seen=f"{y_title} against epsilon, a mark per run and a line of means per series.",
     )
@@ -170,7 +170,7 @@ def _against_epsilon(base: alt.Chart, data: pd.DataFrame, y_title: str) -> list[
     names, epsilons = in_order(data["series"]), sorted(data["epsilon"].unique())
     ticks = epsilons if 0 < len(epsilons) <= 10 else alt.Undefined
     log = not epsilons or epsilons[0] > 0
-    scale = alt.Scale(type="log" if log else "linear", padding=14)
+    scale = alt.Scale(type="log" if log else "linear", padding=14, nice=False)
     axis = alt.Axis(format="~g", labelOverlap=True, values=ticks)
     base = base.encode(alt.X("epsilon:Q", title="epsilon (log scale)" if log else "epsilon", scale=scale, axis=axis))
     color, shape = color_and_shape("series", names, SERIES, SHAPES)

@@ -132,7 +132,9 @@ def relation_picker(key: str) -> str:
 def next_run(parameters: Mapping[str, Any], rows: int) -> None:
     """What the Run button would make."""
     mode = "as the paper prints it" if parameters["mode"] == "paper" else "corrected"
-    st.caption(f"Next run: epsilon {parameters['epsilon']:g}, {mode}, {rows:,} rows. Every run is charged to the ledger.")
+    st.caption(
+        f"Next run: epsilon {parameters['epsilon']:g}, {mode}, {rows:,} rows. Every run is charged to the ledger."
+    )
 
 
 def run_button(key: str) -> None:

@@ -22,6 +22,7 @@ from dpcore.methods import METHODS
 __all__ = ["figures", "redraws"]
 
 REDRAWS = 20
+PANEL = 340  # pixels; two panels fill a laptop's page
 
 
 def redraws(page: str, shown: Shown) -> None:
@@ -154,10 +155,10 @@ def draw_figures(memory: Mapping[str, Any]) -> None:
             for label, value in (("trained on real rows", row.accuracy), ("majority class", majority))
         ]
     )
-    picture = charts.sweep(frame, y="value", y_title="accuracy on real test rows", references=references)
+    picture = charts.sweep(frame, y="value", y_title="accuracy on real test rows", references=references, width=PANEL)
     panels.chart(charts.mark_real(picture), data=frame)
     if frame.groupby(["series", "epsilon"])["repeat"].nunique().max() > 1:
-        panels.chart(charts.mark_real(charts.sweep_variance(frame)))
+        panels.chart(charts.mark_real(charts.sweep_variance(frame, width=PANEL)))
     best, cost = frame.drop_duplicates(["series", "epsilon", "repeat"]), []
     for series, part in best.groupby("series"):
         claimed, bound = part["epsilon_claimed"].sum(), part["epsilon_bound"].sum()
