@@ -24,6 +24,7 @@ from dpcore.schema import Schema
 
 __all__ = ["AuditResult", "audit", "lower_bound", "lower_bound_of_statistics"]
 
+FEWEST = 20
 Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
 """A mechanism as a function: (frame, number of runs) -> that many independent outputs."""
 
@@ -77,8 +78,12 @@ def lower_bound_of_statistics(
     The first half of the runs chooses the event (above or below a threshold, and which table makes it likely) that
     promises most; the second half alone is counted, so the choice costs no confidence.
     """
-    if len(first) != len(second) or len(first) < 20:
-        raise ParameterError("An audit needs the same number of runs, 20 or more, on both tables.", "Raise trials.")
+    if len(first) != len(second) or len(first) < FEWEST:
+        raise ParameterError(
+            f"An audit needs the same number of runs, {FEWEST} or more, on both tables.", "Raise trials."
+        )
+    if not (0 < alpha < 1 and 0 <= delta < 1):
+        raise ParameterError("The 'alpha' or 'delta' parameter is not a probability.", "Try alpha=0.05, delta=0.")
     half = len(first) // 2
     choose, count = (first[:half], second[:half]), (first[half:], second[half:])
     best, event = 0.0, (np.inf, 1.0, 0)
@@ -125,6 +130,8 @@ def audit(
     -------
     AuditResult
     """
+    if trials < FEWEST:
+        raise ParameterError(f"An audit needs {FEWEST} runs or more on each table.", "Raise trials.")
     claimed = bound = np.nan
     if isinstance(method, PrivateEstimator):
         if schema is None or method.random_state is not None:
@@ -139,7 +146,10 @@ def audit(
                 values[run] = event(clone(method).fit(frame, schema=schema))
                 progress((side + (run + 1) / trials) / 2, f"World {side + 1}: run {run + 1:,} of {trials:,}")
         else:
-            values[:] = [event(output) for output in method(frame, trials)]
+            outputs = method(frame, trials)
+            if len(outputs) != trials:
+                raise ParameterError("The mechanism gave another number of outputs than asked.", "One output per run.")
+            values[:] = [event(output) for output in outputs]
             progress((side + 1) / 2, f"World {side + 1} done")
         statistics.append(values)
     found = lower_bound_of_statistics(statistics[0], statistics[1], alpha=alpha, delta=delta)

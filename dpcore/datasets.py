@@ -12,6 +12,7 @@ import importlib.resources
 import os
 import tempfile
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http.client import HTTPException
 from os import PathLike, fspath
@@ -60,6 +61,8 @@ class Dataset:
         Identifies the source's content, for caches and exports.
     note : str
         Where the rows come from and how they were split.
+    reading : mapping, optional
+        The arguments of `read` that give these rows again, for exports.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Dataset:
     schema: Schema
     sha256: str
     note: str = ""
+    reading: Mapping[str, Any] | None = None
 
     @property
     def target(self) -> str | None:
@@ -145,6 +149,7 @@ def read(
         schema=schema,
         sha256=hashlib.sha256(raw).hexdigest(),
         note=f"{_share(test_share)} Test rows were chosen by position before any fit (seed {split_seed}).",
+        reading={"test_share": test_share, "split_seed": split_seed, **reading},
     )
 
 

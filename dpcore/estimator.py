@@ -7,7 +7,7 @@ in the door's place.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import ClassVar, Self
 
 import numpy as np
@@ -27,7 +27,7 @@ __all__ = ["PrivateEstimator", "Synthesizer"]
 MODES = ("corrected", "paper")
 
 
-class PrivateEstimator(BaseEstimator):
+class PrivateEstimator(BaseEstimator, ABC):
     """What synthesizers and private classifiers share.
 
     Subclasses store their parameters in a keyword-only constructor (`epsilon`, `mode`, `relation`, `noise` and
@@ -96,6 +96,8 @@ class PrivateEstimator(BaseEstimator):
         cap = self.epsilon if self.mode == "corrected" else None
         run = Ledger(relation, epsilon=cap, name=self.title) if ledger is None else ledger.child(self.title, cap)
         table = PrivateTable(codes, schema, run, source, unprotected_allowed=self.mode == "paper")
+        for learned in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, learned)  # a fit that fails leaves no mixture of two releases behind
         self._fit(table, progress)
         self.schema_ = schema
         self.ledger_ = run

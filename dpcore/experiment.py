@@ -7,6 +7,7 @@ The accuracy is measured on real rows and is never private.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,6 @@ from dpcore.column import Codes
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.estimator import Synthesizer
-from dpcore.ledger import Relation
 from dpcore.progress import Progress, no_progress
 
 __all__ = ["COLUMNS", "Run", "plan", "stream", "sweep", "tidy"]
@@ -85,9 +85,14 @@ def stream(
         raise ParameterError("A sweep needs a class column.", "Choose a target in the schema.")
     train, test = data.schema.encode(data.train), data.schema.encode(data.test)
     jobs = (delayed(one_run)(run, data, train, test, target, tuple(models), rows) for run in runs)
-    workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    for done, frame in enumerate(workers(jobs), start=1):
-        yield done / len(runs), frame
+    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs)
+    try:
+        for done, frame in enumerate(found, start=1):
+            yield done / len(runs), frame
+    finally:
+        with warnings.catch_warnings():  # joblib warns of work that is thrown away; here somebody asked for that
+            warnings.simplefilter("ignore", UserWarning)
+            found.close()
 
 
 def sweep(
@@ -149,7 +154,7 @@ def one_run(
         "method": run.label,
         "epsilon": run.method.epsilon,
         "repeat": run.repeat,
-        "relation": str(Relation.parse(run.method.relation)),
+        "relation": str(run.method.relation),
         "metric": "accuracy",
         "error": "",
     }

@@ -3,7 +3,8 @@
 The zip holds what was released and what it cost, and nothing that was computed from real rows besides: synthetic rows
 (CSV or Parquet), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, `replay.py` and a `README.md` that says
 under which relation, with which epsilons and which noise the rows were made. A release that may be published has no
-seed, so none is exported with it.
+seed, so none is exported with it. Nor is a checksum of the private rows: whoever knows all rows but one could test
+every guess of that one against it.
 """
 
 from __future__ import annotations
@@ -11,21 +12,26 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from dpcore.datasets import DATASETS
 from dpcore.errors import ParameterError
 from dpcore.estimator import Synthesizer
-from dpcore.ledger import Ledger
+from dpcore.ledger import Ledger, finite_or_text
 from dpcore.schema import Schema
 
 __all__ = ["Release", "bundle", "release_of", "show_code", "spreadsheet_safe"]
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +52,12 @@ class Release:
     noise_label, publishable
         Which source of noise made it, and whether its releases may be published.
     data_name, data_sha256 : str
-        Which data it was made from.
+        Which data it was made from; the sum stays in memory and is not exported.
     seconds : float
         Fit and sampling together.
+    reading : mapping, optional
+        The arguments of `datasets.read` that gave the rows (`test_share` at least; 0 if all rows of the file were
+        used). None if that is not known; of no use for the data sets of `datasets.load`.
     """
 
     method: str
@@ -62,6 +71,7 @@ class Release:
     data_name: str
     data_sha256: str
     seconds: float
+    reading: Mapping[str, Any] | None = None
 
     @property
     def seed(self) -> int | None:
@@ -86,9 +96,9 @@ class Release:
             "format": "dpcore release 1",
             "method": self.method,
             "class": self.class_name,
-            "parameters": self.parameters,
+            "parameters": {key: finite_or_text(value) for key, value in self.parameters.items()},
             "rows": len(self.synthetic),
-            "data": {"name": self.data_name, "sha256": self.data_sha256},
+            "data": {"name": self.data_name},
             "schema_source": self.schema.source,
             "noise": self.noise_label,
         }
@@ -102,12 +112,14 @@ def release_of(
     data_name: str,
     data_sha256: str,
     seconds: float = math.nan,
+    reading: Mapping[str, Any] | None = None,
 ) -> Release:
     """The release of a fitted synthesizer and the rows sampled from it."""
+    parameters = fitted.get_params(deep=False)
     return Release(
         method=method,
         class_name=type(fitted).__name__,
-        parameters=fitted.get_params(deep=False),
+        parameters={key: v.item() if isinstance(v, np.generic) else v for key, v in parameters.items()},
         schema=fitted.schema_,
         synthetic=synthetic,
         ledger=fitted.ledger_,
@@ -116,24 +128,59 @@ def release_of(
         data_name=data_name,
         data_sha256=data_sha256,
         seconds=seconds,
+        reading=reading,
     )
 
 
-def show_code(release: Release, *, data: str = "your-data.csv", schema: str = "schema.json") -> str:
-    """A script that fits the same method with the same parameters through `dpcore`."""
-    arguments = "".join(f"    {key}={value!r},\n" for key, value in release.parameters.items() if value is not None)
+def show_code(
+    release: Release,
+    *,
+    data: str = "your-data.csv",
+    schema: str = "schema.json",
+    table: Literal["csv", "parquet"] | None = None,
+) -> str:
+    """A script that fits the same method with the same parameters through `dpcore`.
+
+    With a seed, and the release's rows beside it (`table`), the script also says whether it made the same rows.
+    """
+    given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
+    arguments = "".join(f"    {key}={value},\n" for key, value in given.items())
+    if release.data_name in DATASETS:
+        source = f"private = dp.datasets.load({release.data_name!r})\n\n"
+    else:
+        reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
+        known = "" if release.reading is not None else "  # as for the release; 0 if it was made from all rows"
+        how = "".join(f", {key}={literal(value)}" for key, value in reading.items())
+        source = f"private = dp.datasets.read({data!r}, schema=schema{how}){known}\n\n"
     return (
         "from pathlib import Path\n\n"
-        "import dpcore as dp\n\n"
+        + ("import pandas as pd\n\n" if table == "parquet" and release.seed is not None else "")
+        + "import dpcore as dp\n\n"
         f"schema = dp.Schema.from_json(Path({schema!r}).read_text(encoding='utf-8'))\n"
-        f"private = dp.datasets.read({data!r}, schema=schema)\n\n"
+        f"{source}"
         f"method = dp.{release.class_name}(\n{arguments})\n"
         "method.fit(private.train, schema=schema)  # reads the rows and spends epsilon\n"
         f"synthetic = method.sample({len(release.synthetic)})\n\n"
         "print(method.ledger_.to_frame())\n"
         "print('claimed', method.ledger_.epsilon_claimed, 'proved', method.ledger_.epsilon_bound)\n"
         "synthetic.to_csv('synthetic-again.csv', index=False)\n"
+        + ("" if release.seed is None or table is None else CHECK[table])
     )
+
+
+CHECK = {
+    "csv": "\nsame = dp.export.spreadsheet_safe(synthetic)[0].to_csv(index=False).encode()"
+    " == Path('synthetic.csv').read_bytes()\n"
+    "print('the same rows as synthetic.csv' if same else 'other rows than synthetic.csv: other data, or versions?')\n",
+    "parquet": "\nsame = pd.read_parquet('synthetic.parquet').equals(synthetic)\n"
+    "print('the same rows as synthetic.parquet' if same else 'other rows than synthetic.parquet: other data, or "
+    "versions?')\n",
+}
+
+
+def literal(value: Any) -> str:
+    """A parameter as Python source."""
+    return repr(value) if not isinstance(value, float) or math.isfinite(value) else f"float({str(value)!r})"
 
 
 def bundle(release: Release, *, table: Literal["csv", "parquet"] = "csv") -> bytes:
@@ -151,10 +198,10 @@ def bundle(release: Release, *, table: Literal["csv", "parquet"] = "csv") -> byt
             release.synthetic.to_parquet(rows, index=False)
             archive.writestr("synthetic.parquet", rows.getvalue())
         archive.writestr("schema.json", release.schema.to_json())
-        archive.writestr("config.json", json.dumps(release.config(), indent=2, ensure_ascii=False))
+        archive.writestr("config.json", json.dumps(release.config(), indent=2, ensure_ascii=False, allow_nan=False))
         archive.writestr("ledger.json", release.ledger.to_json())
         archive.writestr("ledger.csv", release.ledger.to_frame().to_csv(index=False))
-        archive.writestr("replay.py", show_code(release))
+        archive.writestr("replay.py", show_code(release, table=table))
         archive.writestr("README.md", readme(release, table, escaped))
     return buffer.getvalue()
 
@@ -163,7 +210,7 @@ def readme(release: Release, table: str, escaped: int = 0) -> str:
     """What the zip says of itself."""
     ledger = release.ledger
     lines = [
-        f"# Synthetic data by {release.method}",
+        f"# Synthetic data by {plain(release.method)}",
         "",
         f"{len(release.synthetic):,} synthetic rows in `synthetic.{table}`, made from {plain(release.data_name)!r}.",
         "",
@@ -184,12 +231,13 @@ def readme(release: Release, table: str, escaped: int = 0) -> str:
         "",
         "`replay.py` runs the same method with the same parameters through `dpcore` on data that you provide. "
         + (
-            "With the seed above and the same rows it gives the same release."
+            "With the seed above, the same rows and the same versions of the libraries it gives the same release, and "
+            "says whether it did."
             if release.seed is not None
             else "It draws new noise, gives another release, and spends the same epsilon again."
         ),
         "",
-        f"The rows were made from data with SHA-256 `{release.data_sha256}`.",
+        whence(release),
     ]
     if escaped:
         lines += [
@@ -197,6 +245,16 @@ def readme(release: Release, table: str, escaped: int = 0) -> str:
             f"{escaped:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.",
         ]
     return "\n".join(lines) + "\n"
+
+
+def whence(release: Release) -> str:
+    """Which rows a replay has to learn from, in a sentence or two."""
+    if release.data_name in DATASETS:
+        return f"It learns from the training rows of the data set {release.data_name!r}, which `dpcore` knows."
+    sentence = "Write your file's name into it. `test_share` is the share of rows that is set aside before the fit"
+    if release.reading is not None:
+        return f"{sentence}, as it was for this release."
+    return f"{sentence}: use the share that this release was made with, and 0 if it was made from all rows of the file."
 
 
 def publication(release: Release) -> str:
@@ -211,25 +269,32 @@ def publication(release: Release) -> str:
 def spreadsheet_safe(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """The frame with an apostrophe before texts (headers too) that a spreadsheet would run, and how many there were.
 
-    See the advice of OWASP on CSV injection. Numbers are left alone.
+    See the advice of OWASP on CSV injection. Numbers are left alone, and so are texts that are nothing but a number.
     """
-    safe, escaped = {}, 0
+    headers, cells, escaped = [], [], 0
     for name in frame.columns:
         values = frame[name]
         if not pd.api.types.is_numeric_dtype(values):
             distinct = pd.Series(values.dropna().unique().astype(object))
-            risky = {v: f"'{v}" for v in distinct if str(v).startswith(FORMULA_STARTS)}
+            risky = {v: f"'{v}" for v in distinct if runs_as_formula(str(v))}
             if risky:
                 values = values.astype(object)
                 hit = values.isin(list(risky))
                 escaped += int(hit.sum())
                 values = values.where(~hit, values.map(lambda v, risky=risky: risky.get(v, v)))
-        header = f"'{name}" if str(name).startswith(FORMULA_STARTS) else name
-        escaped += header != name
-        safe[header] = values
-    return pd.DataFrame(safe), int(np.int64(escaped))
+        headers.append(f"'{name}" if runs_as_formula(str(name)) else name)
+        escaped += headers[-1] != name
+        cells.append(values)
+    safe = pd.DataFrame(dict(enumerate(cells)))  # by position: an escaped header may equal another one
+    safe.columns = pd.Index(headers)
+    return safe, escaped
+
+
+def runs_as_formula(text: str) -> bool:
+    """Whether a spreadsheet may run a cell with this text."""
+    return text.startswith(FORMULA_STARTS) and NUMBER.fullmatch(text) is None
 
 
 def plain(text: str) -> str:
     """A user's text on one line without markup characters, for Markdown."""
-    return "".join(c for c in text if c.isprintable() and c not in "<>`*_[]#|\\")[:80]
+    return "".join(c for c in text if c.isprintable() and c not in "<>`*_[]#|\\~$@:")[:80]

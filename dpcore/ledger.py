@@ -170,6 +170,8 @@ class Ledger:
         """
         if self._rule == "parallel":
             raise ParameterError("A parallel group has no rows of its own.", "Charge one of its parts.")
+        if not all(entry.epsilon_claimed >= 0 and entry.epsilon_bound >= 0 for entry in entries):
+            raise ParameterError("A question would cost less than nothing.", "A ledger gives nothing back.")
         updates = []
         node: Ledger | None = self
         claimed = self._claimed + sum(entry.epsilon_claimed for entry in entries)
@@ -280,5 +282,7 @@ class Ledger:
 
 
 def finite_or_text(value: Any) -> Any:
-    """JSON has no infinity: write the word."""
-    return "infinity" if isinstance(value, float) and math.isinf(value) else value
+    """JSON has no infinity and no NaN: write the word, or null."""
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else "infinity"

@@ -28,6 +28,7 @@ __all__ = ["NOISES", "Noise", "generator", "make_noise"]
 NoiseKind = Literal["laplace", "geometric", "opendp"]
 NOISES: tuple[NoiseKind, ...] = ("laplace", "geometric", "opendp")
 Floats = NDArray[np.float64]
+WIDEST = 2.0**53  # far beyond it, both geometric draws stop at the largest integer and their difference at 0: no noise
 
 
 class Noise(ABC):
@@ -73,6 +74,8 @@ class NumpyNoise(Noise):
         """See `Noise.counts`."""
         if not self._discrete:
             return counts + self._rng.laplace(0.0, scale, counts.shape)
+        if scale > WIDEST:
+            return np.rint(counts + self._rng.laplace(0.0, scale, counts.shape))
         success = -np.expm1(-1.0 / scale)
         # The difference of two geometric variables is two-sided geometric with the same ratio exp(-1/scale).
         up, down = self._rng.geometric(success, counts.shape), self._rng.geometric(success, counts.shape)

@@ -100,9 +100,10 @@ class PrivateTable:
             Table f has one axis per column of family f. Noise scale: sensitivity / (the family's share of epsilon).
         """
         sensitivity = self.relation.histogram_l1
-        claimed = sensitivity if claimed_sensitivity is None else claimed_sensitivity
+        claimed = sensitivity if claimed_sensitivity is None else positive(claimed_sensitivity)
+        shapes = [self._shape(family) for family in families]  # unknown columns are refused before they are charged
         shares = shares_of(epsilon, len(families) if weights is None else weights)
-        scales = [claimed / float(share) if share else np.inf for share in shares]
+        scales = [claimed / float(share) if float(share) else np.inf for share in shares]
         self.ledger.charge(
             *(
                 Entry(
@@ -121,8 +122,8 @@ class PrivateTable:
         def draw() -> list[Floats]:
             tables = self._count(families)
             return [
-                self._noise.counts(table, scale) if np.isfinite(scale) else np.zeros(table.shape)
-                for table, scale in zip(tables, scales, strict=True)
+                self._noise.counts(table, scale) if np.isfinite(scale) else np.zeros(shape)
+                for table, shape, scale in zip(tables, shapes, scales, strict=True)
             ]
 
         return self._answer("counts", draw)
@@ -159,14 +160,14 @@ class PrivateTable:
         int array of the score's leading shape
         """
         shapes = [self._shape(family) for family in candidates]
-        rows = self.public_rows
+        rows = self._true_bound()
         sensitivity = score.sensitivity(shapes, self.relation, rows)
         loss = score.exponent_loss(shapes, self.relation, rows)
         per_draw = exact(epsilon)
         if claimed_sensitivity is None:
-            factor, bound = float(per_draw) / loss, draws * per_draw
+            factor, bound = float(per_draw) / loss if loss else 0.0, draws * per_draw
         else:
-            factor = float(per_draw) / (2 * claimed_sensitivity)
+            factor = float(per_draw) / (2 * positive(claimed_sensitivity))
             bound = draws * exact(factor * loss)
         self.ledger.charge(
             Entry(
@@ -192,8 +193,10 @@ class PrivateTable:
 
     def noisy_scores(self, score: Score, candidates: Sequence[Family], *, epsilon: Epsilon) -> Floats:
         """Scores of all candidates with Laplace noise, shape (len(candidates),); `epsilon` is for all together."""
+        if not candidates:
+            raise ParameterError("There is nothing to score.", "Give one candidate or more.")
         shapes = [self._shape(family) for family in candidates]
-        sensitivity = score.sensitivity(shapes, self.relation, self.public_rows)
+        sensitivity = score.sensitivity(shapes, self.relation, self._true_bound())
         total = exact(epsilon)
         scale = len(candidates) * sensitivity / float(total) if total else np.inf
         self.ledger.charge(
@@ -211,6 +214,8 @@ class PrivateTable:
 
         def draw() -> Floats:
             values = score.values(self._count, candidates, self.relation)
+            if values.shape != (len(candidates),):
+                raise ParameterError("The score gives other values than were charged.", "Use one value per candidate.")
             return self._noise.reals(values, scale) if np.isfinite(scale) else np.zeros(len(candidates))
 
         return self._answer("noisy_scores", draw)
@@ -275,5 +280,17 @@ class PrivateTable:
     def _shape(self, family: Family) -> tuple[int, ...]:
         return tuple(self.schema[name].size for name in family)
 
+    def _true_bound(self) -> int | None:
+        """`public_rows`, or None if the table has more rows than declared: no sensitivity can rest on that."""
+        rows = self.public_rows
+        return None if rows is None or len(self._codes) > rows else rows
+
     def _sibling(self, codes: Codes, schema: Schema, ledger: Ledger) -> PrivateTable:
         return type(self)(codes, schema, ledger, self._noise, unprotected_allowed=self._unprotected_allowed)
+
+
+def positive(claimed_sensitivity: float) -> float:
+    """A source's sensitivity, if noise can be scaled to it."""
+    if not 0 < claimed_sensitivity < np.inf:
+        raise ParameterError("A claimed sensitivity is not positive.", "A method without noise asks `unprotected`.")
+    return claimed_sensitivity

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -27,7 +28,10 @@ DECIMALS = {AUTO: None, "point": ".", "comma": ","}
 
 @dataclass(frozen=True, eq=False)
 class Intake:
-    """What was read: a split data set as it is, or an uploaded frame that is still to be split."""
+    """What was read: a split data set as it is, or an uploaded frame that is still to be split.
+
+    `options` are the reading options that somebody asked for, as arguments of `datasets.read`.
+    """
 
     name: str
     sha256: str
@@ -35,6 +39,7 @@ class Intake:
     schema: Schema
     fixed: Dataset | None
     read_as: str
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def current() -> Intake:
@@ -91,7 +96,7 @@ def upload() -> None:
         key="data.file",
         help="Read in this program's memory on this computer; written nowhere.",
     )
-    with st.expander("How to read it", icon=":material/settings:"):
+    with st.expander("How to read it"):
         columns = st.columns(3)
         delimiter = columns[0].selectbox("Columns are separated by", list(DELIMITERS), key="data.delimiter")
         encoding = columns[1].selectbox("Encoding", list(ENCODINGS), key="data.encoding")
@@ -109,10 +114,17 @@ def upload() -> None:
     with mendable():
         raw = file.getvalue()
         frame = read_frame(raw, file.name, **options)
+        asked_for = {key: value for key, value in options.items() if value is not None}
         found = frame.attrs.get("read_as", {})
         read_as = ", ".join(f"{key} {value!r}" for key, value in found.items() if value)
         st.session_state["dpcore.intake"] = Intake(
-            file.name, hashlib.sha256(raw).hexdigest(), frame, Schema.infer(frame), None, f"Read with {read_as}."
+            file.name,
+            hashlib.sha256(raw).hexdigest(),
+            frame,
+            Schema.infer(frame),
+            None,
+            f"Read with {read_as}.",
+            asked_for,
         )
         st.session_state["dpcore.asked"] = asked
 
@@ -131,4 +143,5 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
         return replace(intake.fixed, schema=schema)
     schema.encode(intake.frame)
     train, test = datasets.split(intake.frame, test_share)
-    return Dataset(intake.name, train, test, schema, intake.sha256, intake.read_as)
+    reading = {"test_share": test_share, **intake.options}
+    return Dataset(intake.name, train, test, schema, intake.sha256, intake.read_as, reading)

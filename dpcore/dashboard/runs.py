@@ -63,6 +63,8 @@ def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: i
         method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
         synthetic = method.sample(rows)
         seconds = time.perf_counter() - start
-        release = release_of(method, name, synthetic, data_name=data.name, data_sha256=data.sha256, seconds=seconds)
+        release = release_of(
+            method, name, synthetic, data_name=data.name, data_sha256=data.sha256, seconds=seconds, reading=data.reading
+        )
         state.keep(page, release, data)
         st.rerun()  # the settings fold away, the release comes up

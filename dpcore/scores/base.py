@@ -40,7 +40,8 @@ class Score(ABC):
         """The epsilon that selection with probability proportional to exp(score) costs.
 
         Twice the sensitivity in general; once if one person moves all scores the same way or moves one score only
-        (then the normalizing sum cannot move against the numerator).
+        (then the normalizing sum cannot move against the numerator). Permute-and-flip costs no more: its loss is at
+        most the largest change of a difference of two scores.
         """
 
 
@@ -63,6 +64,8 @@ class TableScore(Score):
 
     def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
         """See `Score.sensitivity`: the largest over the candidates' shapes."""
+        if not shapes:
+            raise ParameterError(f"The score {self.name!r} has nothing to rate.", "Give one candidate or more.")
         return max(self.table_sensitivity(shape, relation, rows) for shape in {flat_shape(s) for s in shapes})
 
     def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
@@ -87,9 +90,9 @@ def need_rows(name: str, rows: int | None) -> int:
     if rows is None:
         raise ParameterError(
             f"The score {name!r} needs a public bound on the number of rows under add_remove.",
-            "Declare the schema's max_rows.",
+            "Declare a max_rows in the schema that the table does not exceed.",
         )
-    return rows
+    return max(rows, 1)  # an empty table has no neighbors of its size
 
 
 def flat_shape(shape: Shape) -> tuple[int, int]:

@@ -94,7 +94,7 @@ def test_read_infers_a_schema_and_says_so(tmp_path):
     assert (len(data.train), len(data.test)) == (13, 7)
     assert data.sha256 == hashlib.sha256(CSV).hexdigest()
     assert data.schema.encode(data.train).shape == (13, 2)
-    assert data.schema.encode(data.test).shape == (6, 2)
+    assert data.schema.encode(data.test).shape == (7, 2)
     assert "70%" in data.note
     assert data.train.attrs["read_as"]["delimiter"] == ","
     same = datasets.read(CSV, "people.csv", target="word")
