@@ -155,7 +155,8 @@ class Schema:
         """Guess a schema from rows. Convenient and not private: the result is marked `source="inferred"`.
 
         Columns that cannot be declared (empty, or text with too many different values) are left out and named in
-        `notes`. Numbers get their own minimum and maximum as bounds; text gets the values that occur.
+        `notes`. Numbers get their own minimum and maximum as bounds; text gets the values that occur; `max_rows` is
+        the number of rows rounded up to one digit, so that a checked schema does not carry the exact number.
         """
         columns, notes = [], []
         for name in frame.columns:
@@ -165,5 +166,11 @@ class Schema:
         if not columns:
             raise SchemaError("No column of these data can be used.", "Check that the file is the one you meant.")
         return cls(
-            columns=tuple(columns), target=target, source="inferred", max_rows=max(len(frame), 1), notes=tuple(notes)
+            columns=tuple(columns), target=target, source="inferred", max_rows=round_up(len(frame)), notes=tuple(notes)
         )
+
+
+def round_up(rows: int) -> int:
+    """The next number that is one digit and zeros, such as 7, 40 or 20,000; at least 1."""
+    unit: int = 10 ** (len(str(max(rows, 1))) - 1)
+    return -(-max(rows, 1) // unit) * unit

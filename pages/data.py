@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpcore import Schema
+from dpcore import Schema, SchemaError
 from dpcore.dashboard import frame, intake, schema_editor, state
 
 frame.frame(
@@ -18,34 +18,37 @@ with st.expander(f"The first rows of {frame.escaped(rows.name)}: real data, for 
     st.caption(frame.escaped(rows.read_as))
 
 st.subheader("What is public")
+headers = [str(name) for name in rows.frame.columns]
 with frame.mendable():
     uploaded = st.file_uploader("Load a schema (JSON)", type="json", key="data.schema_file")
     if uploaded is not None and st.session_state.get("data.schema_id") != uploaded.file_id:
         loaded = Schema.from_json(uploaded.getvalue().decode("utf-8", errors="replace"))
+        if not set(loaded.names) & set(headers):
+            raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
         st.session_state["data.base"] = (rows.sha256, loaded)
         st.session_state["data.schema_id"] = uploaded.file_id
 owner, base = st.session_state.get("data.base", ("", rows.schema))
 if owner != rows.sha256:
     base = rows.schema
-headers = [str(name) for name in rows.frame.columns]
 for note in base.notes:
     st.warning(frame.escaped(note), icon=":material/info:")
-table = schema_editor.editor(
-    schema_editor.schema_frame(base, headers), key=f"data.editor:{rows.sha256}:{hash(base.to_json())}"
-)
+if owner == rows.sha256 and (left_out := len(set(headers) - set(base.names))):
+    st.caption(f"{left_out:,} columns of the data are not in this schema and are ignored.")
+key = f"{rows.sha256}:{hash(base.to_json())}"  # another file or another schema: other widgets
+table = schema_editor.editor(schema_editor.schema_frame(base, headers), key=f"data.editor:{key}")
 
 used = [str(name) for name in table.loc[table["use"] != schema_editor.IGNORED, "name"]]
-left, middle, right = st.columns(3)
+left, middle, right = st.columns(3, vertical_alignment="bottom")
 options = [None, *used]
 target = left.selectbox(
     "Class column",
     options,
     index=options.index(base.target) if base.target in used else 0,
     format_func=lambda name: "(none)" if name is None else name,
-    key=f"data.target:{rows.sha256}:{hash(base.to_json())}",
+    key=f"data.target:{key}",
 )
 bound = middle.number_input(
-    "At most how many rows? (public; empty: not known)", 1, None, base.max_rows, key=f"data.max_rows:{rows.sha256}"
+    "At most how many rows? (public; empty: not known)", 1, None, base.max_rows, key=f"data.max_rows:{key}"
 )
 share = right.slider(
     "Rows kept aside for testing", 0.1, 0.5, 0.3, key="data.share", disabled=rows.fixed is not None, format="percent"
@@ -57,7 +60,9 @@ if base.source == "inferred":
         "until you have checked every line against public knowledge.",
         icon=":material/gpp_bad:",
     )
-    if st.checkbox("I have checked every line: it holds for anybody, whoever is in these rows", key="data.declared"):
+    if st.checkbox(
+        "I have checked every line: it holds for anybody, whoever is in these rows", key=f"data.declared:{key}"
+    ):
         source = "declared"
 
 with frame.mendable():
@@ -65,6 +70,7 @@ with frame.mendable():
     go, save = st.columns([1, 3])
     if go.button("Use these data", type="primary", icon=":material/check:", key="data.use"):
         state.set_dataset(intake.dataset_of(rows, schema, share))
+        st.session_state["data.base"] = (rows.sha256, schema)  # the table's edits would go when the page changes
         st.session_state["data.done"] = rows.sha256
         st.rerun()
     save.download_button(

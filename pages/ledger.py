@@ -16,7 +16,7 @@ if not books:
         frame.open_page("naive_bayes")
 for (sha256, relation), ledger in books.items():
     runs = [child for child in ledger.children if child.entries]
-    st.subheader(f"{frame.escaped(ledger.name)} · {relation}", anchor=False)
+    st.subheader(f"{frame.escaped(ledger.name)} · {forms.RELATIONS[relation].lower()}", anchor=False)
     cells = st.columns(3)
     cells[0].metric("Runs", len(runs), border=True)
     cells[1].metric("Epsilon claimed, in all", panels.number(ledger.epsilon_claimed), border=True)

@@ -31,9 +31,9 @@ data = state.dataset()
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with st.expander("Settings", expanded=state.shown(PAGE) is None, icon=":material/tune:"):
+    with st.expander("Settings", expanded=state.shown(PAGE) is None):
         epsilon = forms.epsilon_picker(PAGE)
-        left, middle, right = st.columns(3, gap="large")
+        left, middle, right = st.columns(3, gap="medium")
     with left:
         method = forms.method_picker(PAGE, CORRECTED, PAPER)
     with middle:

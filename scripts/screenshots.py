@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.error import URLError
@@ -98,7 +98,7 @@ def settle(page: Page, seconds: float = IDLE_SECONDS) -> None:
                 '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"]');
             if (busy) { window.idleSince = undefined; return false; }
             window.idleSince ??= performance.now();
-            return performance.now() - window.idleSince > 400;
+            return performance.now() - window.idleSince > 300;
         }""",
         timeout=seconds * 1000,
     )
@@ -145,6 +145,10 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
         go(page, "Data & schema")
         save("data")
         go(page, "Home")
+    if "naive_bayes" in only:
+        go(page, "Naive Bayes")
+        save("naive_bayes-settings")
+        go(page, "Home")
     page.get_by_role("button", name="Try it now").click()
     page.get_by_role("tab", name="Price").wait_for(timeout=IDLE_SECONDS * 1000)
     settle(page)
@@ -157,6 +161,14 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                     button.click()
                     settle(page)
             save(f"naive_bayes-{slug(tab)}")
+        page.get_by_text("Settings", exact=True).click()
+        page.get_by_text("As the paper prints it").click()
+        page.get_by_text("as the paper prints it, ").wait_for()
+        page.get_by_role("button", name="Run", exact=True).click()
+        settle(page)
+        page.get_by_role("tab", name="Price").click()
+        settle(page)
+        save("naive_bayes-paper")
     if "ledger" in only:
         go(page, "Ledger")
         save("ledger")

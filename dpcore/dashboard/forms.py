@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -51,6 +52,12 @@ def odds_sentence(epsilon: float) -> str:
     )
 
 
+@cache
+def icons(epsilon: float) -> Any:
+    """The odds of one of `EPSILONS` as icons."""
+    return charts.odds_icons(charts.odds(epsilon))
+
+
 def epsilon_picker(key: str, default: float = 1.0) -> float:
     """Epsilon on a logarithmic scale, with what it means. Touches no data."""
     left, right = st.columns([3, 1], gap="large", vertical_alignment="center")
@@ -64,11 +71,12 @@ def epsilon_picker(key: str, default: float = 1.0) -> float:
         help="How much one person can change what comes out: at most by the factor e to the epsilon.",
     )
     with left:
-        st.caption("◀ more private · · · more accurate ▶", text_alignment="center")
+        with st.container(horizontal=True, horizontal_alignment="distribute"):
+            st.caption("◀ more private", width="content")
+            st.caption("more accurate ▶", width="content")
         st.markdown(odds_sentence(epsilon))
         st.caption("Worst case over all observers and all people; pure epsilon; for one release.")
-    icons = charts.odds_icons(charts.odds(epsilon))
-    right.altair_chart(icons, width="content", key=f"{key}.icons")
+    right.altair_chart(icons(epsilon), width="content", key=f"{key}.icons")
     return epsilon
 
 
@@ -85,9 +93,9 @@ def method_picker(
         persist_state="session",
     )
     variants = corrected if mode == "corrected" else paper
-    variant = st.selectbox("Variant", list(variants), key=f"{key}.variant.{mode}", persist_state="session")
+    variant = st.radio("Variant", list(variants), key=f"{key}.variant.{mode}", persist_state="session")
     if mode == "paper":
-        st.caption(":red[:material/warning: The paper's proof is wrong. The ledger will show what can be proved.]")
+        st.markdown(":red[:material/warning: The paper's proof is wrong. The ledger will show what can be proved.]")
     return {"mode": mode, **variants[variant]}
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, evaluate
-from dpcore.dashboard import forms
+from dpcore.dashboard import forms, runs
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.dashboard.state import Shown, remember
 from dpcore.estimator import Synthesizer
@@ -34,7 +34,7 @@ def tabs(page: str, shown: Shown, extra: dict[str, Callable[[], None]] | None = 
         "Price": lambda: price(shown),
         "Columns": lambda: columns(page, shown),
         "Pairs": lambda: pairs(page, shown),
-        "Accuracy": lambda: accuracy(shown),
+        "Accuracy": lambda: accuracy(page, shown),
         **(extra or {}),
         "Take home": lambda: take_home(page, shown),
     }
@@ -129,7 +129,7 @@ def pairs(page: str, shown: Shown) -> None:
     chart(charts.mark_real(charts.pair_tables(shares, x=x, y=y)), data=shares)
 
 
-def accuracy(shown: Shown) -> None:
+def accuracy(page: str, shown: Shown) -> None:
     """Classifiers trained on the release and on the real rows, both tested on real rows kept aside."""
     release, data = shown.release, shown.data
     target = release.parameters.get("target") or release.schema.target
@@ -139,7 +139,7 @@ def accuracy(shown: Shown) -> None:
     frame = remember(
         shown,
         "accuracy",
-        lambda: accuracies(shown, target),
+        lambda: accuracies(page, shown, target),
     )
     majority = float(frame.loc[frame["model"] == "majority class", "accuracy"].iloc[0])
     models = frame[frame["model"] != "majority class"]
@@ -152,18 +152,19 @@ def accuracy(shown: Shown) -> None:
         st.caption(escaped(str(note)))
 
 
-def accuracies(shown: Shown, target: str) -> pd.DataFrame:
+def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
     """The release's accuracies beside those of real rows and of the same method without noise.
 
     The reference without noise is for the screen only: it is never released, and says what the noise alone cost.
     """
     release, data = shown.release, shown.data
-    found = [evaluate.tstr(data.train, data.test, release.synthetic, release.schema, target)]
-    quiet = METHODS[release.method](**{**release.parameters, "epsilon": NO_NOISE, "noise": "laplace"})
-    if isinstance(quiet, Synthesizer):
-        rows = quiet.fit(data.train, schema=release.schema).sample(len(release.synthetic))
-        scores = evaluate.tstr(data.train, data.test, rows, release.schema, target, include_real=False)
-        found.append(scores[scores["trained_on"] == "released"].assign(trained_on="same method, no noise"))
+    with runs.cancellable("Training classifiers", f"{page}.accuracy") as progress:
+        found = [evaluate.tstr(data.train, data.test, release.synthetic, release.schema, target, progress=progress)]
+        quiet = METHODS[release.method](**{**release.parameters, "epsilon": NO_NOISE, "noise": "laplace"})
+        if isinstance(quiet, Synthesizer):
+            rows = quiet.fit(data.train, schema=release.schema).sample(len(release.synthetic))
+            scores = evaluate.tstr(data.train, data.test, rows, release.schema, target, include_real=False)
+            found.append(scores[scores["trained_on"] == "released"].assign(trained_on="same method, no noise"))
     return pd.concat(found, ignore_index=True)
 
 
@@ -186,7 +187,7 @@ def take_home(page: str, shown: Shown) -> None:
     )
     st.dataframe(release.synthetic.head(20), hide_index=True, key=f"{page}.rows")
     st.caption("The first 20 synthetic rows.")
-    with st.expander("Show the code", icon=":material/code:"):
+    with st.expander("Show the code"):
         st.code(show_code(release), language="python")
 
 
@@ -219,7 +220,7 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
 
 def table_behind(frame: pd.DataFrame, title: str = "The numbers behind this chart") -> None:
     """A table in an expander, for people who want to read values."""
-    with st.expander(title, icon=":material/table_rows:"):
+    with st.expander(title):
         st.dataframe(frame, hide_index=True)
 
 

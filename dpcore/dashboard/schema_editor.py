@@ -101,6 +101,7 @@ def editor(base: pd.DataFrame, key: str) -> pd.DataFrame:
         key=key,
         hide_index=True,
         disabled=["name"],
+        placeholder="",
         column_config={
             "use": config.SelectboxColumn("Role", options=[USED, IGNORED], required=True, width="small"),
             "name": config.TextColumn("Column", pinned=True),

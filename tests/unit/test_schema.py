@@ -291,6 +291,9 @@ def test_inference_marks_itself_and_names_what_it_leaves_out():
     schema = Schema.infer(frame, target="flag")
     assert schema.source == "inferred"
     assert schema.max_rows == 3
+    many = pd.DataFrame({"a": ["x", "y"] * 7_000 + ["x"] * 151})
+    assert Schema.infer(many).max_rows == 20_000  # rounded up: not the exact number
+    assert [Schema.infer(many.head(rows)).max_rows for rows in (9, 10, 11, 99)] == [9, 10, 20, 100]
     assert schema.names == ("age", "height", "word", "mixed", "constant", "flag")
     assert (schema["age"].kind, schema["age"].lower, schema["age"].upper) == ("integer", 20, 40)
     assert (schema["height"].kind, schema["height"].missing) == ("continuous", True)

@@ -1,0 +1,57 @@
+"""The dashboard in AppTest, run as a server that has been up for a while runs it."""
+
+import functools
+from collections.abc import Callable
+from typing import ClassVar
+
+import pytest
+from altair.utils import schemapi
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import app_test
+
+from dpcore import charts
+
+
+@pytest.fixture(autouse=True)
+def server(monkeypatch: pytest.MonkeyPatch) -> type[PagesManager]:
+    """Runs go through app.py, unless `fresh` is set.
+
+    AppTest forgets, before every run, that app.py calls `st.navigation`. It then finds the folder pages/ and runs the
+    page without app.py, as a fresh server does with a deep link: the second run would be another app than the first.
+    """
+
+    class Server(PagesManager):
+        fresh: ClassVar[bool] = False
+
+        def __init__(self, *args, **kwargs) -> None:
+            PagesManager.uses_pages_directory = None if self.fresh else False
+            super().__init__(*args, **kwargs)
+
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
+    monkeypatch.setattr(app_test, "PagesManager", Server)
+    return Server
+
+
+ICONS = functools.cache(charts.odds_icons)
+
+
+@pytest.fixture(autouse=True)
+def quick_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts in two thirds of the time: checked when complete and not piece by piece, and the settings' icons kept."""
+    monkeypatch.setattr(schemapi, "DEBUG_MODE", False)
+    monkeypatch.setattr(charts, "odds_icons", ICONS)
+
+
+@pytest.fixture
+def downloads(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], bytes]]:
+    """What the download buttons would call, the latest last."""
+    found: list[Callable[[], bytes]] = []
+    original = MediaFileManager.add_deferred
+
+    def add_deferred(self, data_callable, *args, **kwargs):
+        found.append(data_callable)
+        return original(self, data_callable, *args, **kwargs)
+
+    monkeypatch.setattr(MediaFileManager, "add_deferred", add_deferred)
+    return found

@@ -1,0 +1,137 @@
+"""Every file in pages/ runs through the app, alone, and behind a deep link into a server that was just started."""
+
+import logging
+import time
+
+import pytest
+from altair.utils import schemapi
+from driving import (
+    PAGE,
+    PAGES,
+    ROOT,
+    TIMEOUT,
+    books,
+    change,
+    elements,
+    opened,
+    press,
+    released,
+    run,
+    said,
+    shown,
+    started,
+    tab,
+    tabs,
+)
+from streamlit.testing.v1 import AppTest
+
+from dpcore import charts
+
+
+def test_pages_are_found() -> None:
+    assert {"home", "data", "naive_bayes", "ledger"} <= set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_through_the_app(page: str) -> None:
+    at = started()
+    title = at.title[0].value
+    opened(at, page)
+    assert len(at.title) == 1
+    assert (at.title[0].value == title) == (page == "home")
+    assert "Data in use" in [caption.value for caption in at.sidebar.caption]
+    assert not at.error
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_alone(page: str) -> None:
+    at = run(AppTest.from_file(ROOT / "pages" / f"{page}.py", default_timeout=TIMEOUT))
+    assert at.title[0].value == opened(started(), page).title[0].value
+    assert "Data in use" in [caption.value for caption in at.sidebar.caption]
+    assert not at.error
+    first = said(at)
+    assert said(run(at)) == first
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_asks_the_rows_unasked(page: str) -> None:
+    assert books(run(opened(started(), page))) == {}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_after_a_release(page: str) -> None:
+    at = released()
+    first, spent = shown(at), books(at)
+    opened(at, page)
+    assert shown(opened(at, PAGE)) is first
+    assert books(at) == spent
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_first_thing_done_behind_a_deep_link_counts(page: str, server) -> None:
+    """A server that nobody has opened yet runs the page without app.py, where widgets have other identities."""
+    server.fresh = True
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
+    run(at.switch_page(f"pages/{page}.py"))
+    server.fresh = False
+    before = [found.id for found in elements(at) if getattr(found, "id", "")]
+    assert before
+    assert [found.id for found in elements(run(at)) if getattr(found, "id", "")] == before
+
+
+def test_first_setting_and_press_behind_a_deep_link(server) -> None:
+    server.fresh = True
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
+    run(at.switch_page(f"pages/{PAGE}.py"))
+    server.fresh = False
+    change(at, epsilon=0.1)
+    press(at, f"{PAGE}.run")
+    assert shown(at).release.ledger.epsilon_bound == 0.1
+
+
+def test_home_leads_to_the_data_page() -> None:
+    at = press(started(), "home.own")
+    assert at.title[0].value == "Data & schema"
+
+
+def test_primer_moves_without_touching_data() -> None:
+    at = started()
+    assert "73.1 % sure" in said(at)
+    at.select_slider("home.epsilon").set_value(5.0)
+    assert "99.3 % sure" in said(run(at)).replace("99.331", "99.3")
+    assert books(at) == {}
+
+
+def test_odds_stay_below_certainty_on_the_whole_scale() -> None:
+    at = started()
+    for option in at.select_slider("home.epsilon").options[::-4]:
+        at.select_slider("home.epsilon").set_value(float(option))
+        text = said(run(at))
+        assert " % sure**" in text or "practically certain" in text
+        assert "100.0" not in text
+
+
+def test_a_display_widget_answers_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the server needs for a run after which only a tab or a choice differs; the aim is 0.3 s."""
+    monkeypatch.setattr(schemapi, "DEBUG_MODE", True)  # the charts as the dashboard makes them
+    monkeypatch.setattr(charts, "odds_icons", charts.odds_icons.__wrapped__)
+    at = released()
+    for name in tabs(at):  # warm
+        tab(at, name)
+    slowest = {}
+    for name in tabs(at):
+        tab(at, name)
+        start = time.perf_counter()
+        run(at)
+        slowest[name] = time.perf_counter() - start
+    tab(at, "Columns")
+    box = at.selectbox(f"{PAGE}.column")
+    box.select_index((box.index + 1) % len(box.options))
+    run(at)
+    box = at.selectbox(f"{PAGE}.column")
+    box.select_index((box.index - 1) % len(box.options))
+    start = time.perf_counter()
+    run(at)
+    slowest["another column"] = time.perf_counter() - start
+    logging.getLogger(__name__).info("seconds: %s", {name: round(found, 2) for name, found in slowest.items()})
+    assert max(slowest.values()) < 1.0, slowest

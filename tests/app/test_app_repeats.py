@@ -1,0 +1,274 @@
+"""Panels that run a method many times: charged for every run, and stopped by a press of Cancel."""
+
+import functools
+from collections.abc import Callable
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from driving import (
+    PAGE,
+    books,
+    charts,
+    csv,
+    elements,
+    errors,
+    opened,
+    people,
+    press,
+    released,
+    run,
+    said,
+    shown,
+    tab,
+    using,
+)
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import RerunData, RerunException, StopException, get_script_run_ctx
+from streamlit.testing.v1 import AppTest
+
+from dpcore import experiment
+from dpcore.dashboard import runs
+
+RUNS = 32  # of the figures, with one repeat: two methods at 16 epsilons
+REDRAWS = f"{PAGE}.redraws"
+FIGURES = f"{PAGE}.figures"
+
+
+@pytest.fixture
+def small() -> AppTest:
+    """The Naive Bayes page with 80 uploaded rows in use."""
+    return opened(using("people.csv", csv(people())), PAGE)
+
+
+@pytest.fixture
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
+
+
+def by_a_widget() -> BaseException:
+    return RerunException(RerunData(page_script_hash=get_script_run_ctx().page_script_hash))
+
+
+def by_the_menu() -> BaseException:
+    return StopException()
+
+
+def cancel(monkeypatch: pytest.MonkeyPatch, text: str, how: Callable[[], BaseException]) -> list[str]:
+    """Streamlit stops a script inside a call of its own: here, the progress bar that would show this text."""
+    original, seen = DeltaGenerator.progress, []
+
+    def progress(self, value: float, text: str | None = None, **options: Any) -> Any:
+        seen.append(text or "")
+        if stop in seen[-1]:
+            raise how()
+        return original(self, value, text=text, **options)
+
+    stop = text
+    ticks = count()  # a second passes between any two looks at the clock, so that every step is shown
+    clock = SimpleNamespace(monotonic=lambda: float(next(ticks)), perf_counter=lambda: float(next(ticks)))
+    monkeypatch.setattr(runs, "time", clock)
+    monkeypatch.setattr(DeltaGenerator, "progress", progress)
+    return seen
+
+
+def nothing_runs(at: AppTest) -> None:
+    """No progress bar and no cancel button is left on the screen."""
+    assert not at.get("progress")
+    assert not [found for found in elements(at) if (found.key or "").startswith("cancel:")]
+
+
+def test_redraws_cost_twenty_releases(small: AppTest) -> None:
+    at = tab(released(small, epsilon=0.5), "Draw again")
+    first, release = shown(at), shown(at).release
+    assert "20 times epsilon 0.5" in said(at)
+    drawn = len(charts(at))
+    press(at, f"{REDRAWS}.go")
+    assert not at.error
+    nothing_runs(at)
+    assert len(charts(at)) == drawn + 1
+    (spent,) = books(at).values()
+    assert spent[1:] == pytest.approx((10.5, 10.5))
+    frame = first.memory["redraws"]
+    assert set(frame["run"]) == set(range(21))
+    assert set(frame["metric"]) == {"1-way distance", "2-way distance", "accuracy of logistic regression"}
+    assert frame.loc[frame["run"] > 0].groupby("metric")["value"].nunique().min() > 1
+
+    for _ in range(2):
+        run(at)
+    tab(tab(at, "Price"), "Draw again")
+    assert shown(at) is first
+    assert first.release is release
+    assert first.memory["redraws"] is frame
+    assert list(books(at).values()) == [spent]
+    assert "10.5" in said(opened(at, "ledger"))
+
+
+def test_redraws_of_paper_mode_cost_what_can_be_proved(small: AppTest) -> None:
+    at = tab(released(small, mode="paper"), "Draw again")
+    bound = shown(at).release.ledger.epsilon_bound
+    press(at, f"{REDRAWS}.go")
+    (spent,) = books(at).values()
+    assert spent[1:] == pytest.approx((21, 21 * bound))
+
+
+def test_redraws_with_a_seed_differ(small: AppTest) -> None:
+    at = press(tab(released(small, seed=4), "Draw again"), f"{REDRAWS}.go")
+    frame = shown(at).memory["redraws"]
+    assert frame.loc[frame["metric"] == "1-way distance", "value"].nunique() > 1
+
+
+@pytest.mark.parametrize("how", [by_a_widget, by_the_menu])
+def test_canceled_redraws_keep_the_last_result(
+    small: AppTest, monkeypatch: pytest.MonkeyPatch, how: Callable[[], BaseException]
+) -> None:
+    at = press(tab(released(small), "Draw again"), f"{REDRAWS}.go")
+    first, frame = shown(at), shown(at).memory["redraws"]
+    with monkeypatch.context() as patch:
+        seen = cancel(patch, ": 5 of 20", how)
+        press(at, f"{REDRAWS}.go")
+        assert any(": 5 of 20" in text for text in seen)
+        assert not any(": 6 of 20" in text for text in seen)
+    nothing_runs(run(at))
+    assert not at.error
+    assert shown(at) is first
+    assert first.memory["redraws"] is frame
+    (spent,) = books(at).values()
+    assert spent[2] == pytest.approx(1 + 20 + 4)  # what was drawn until then was drawn
+
+
+@pytest.mark.parametrize("how", [by_a_widget, by_the_menu])
+def test_canceled_release_keeps_the_earlier_one(
+    small: AppTest, monkeypatch: pytest.MonkeyPatch, how: Callable[[], BaseException]
+) -> None:
+    at = released(small)
+    first = shown(at)
+    for text, cost in (("Asking the door", 1), ("Done", 2)):
+        with monkeypatch.context() as patch:
+            seen = cancel(patch, text, how)
+            press(at, f"{PAGE}.run")
+            assert any(text in line for line in seen)
+        nothing_runs(run(at))
+        assert not at.error
+        assert shown(at) is first
+        (spent,) = books(at).values()
+        assert spent[2] == cost  # the door had been asked, or had not
+    released(at)
+
+
+def test_canceled_first_release_leaves_an_empty_page(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        cancel(patch, "Asking the door", by_a_widget)
+        press(small, f"{PAGE}.run")
+    run(small)
+    assert shown(small) is None
+    assert "Press Run" in said(small)
+    assert [spent[0] for spent in books(small).values()] == [0]
+    assert "Nothing was asked" in said(opened(small, "ledger"))
+
+
+def test_cancel_stops_work_and_takes_the_bar_away() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from dpcore.dashboard.runs import cancellable
+
+        done = st.session_state.setdefault("done", [])
+        if st.button("go", key="go"):
+            with cancellable("Working", "work") as progress:
+                for step in range(10):
+                    progress(step / 9, f"step {step}")
+                    done.append(step)
+                    if step == st.session_state.get("until"):
+                        st.stop()
+        st.write("below")
+
+    at = run(AppTest.from_function(script, default_timeout=60))
+    press(at, "go")
+    assert at.session_state["done"] == list(range(10))
+    nothing_runs(at)
+    assert "below" in said(at)
+    at.session_state["until"] = 3
+    press(at, "go")
+    assert at.session_state["done"][10:] == [0, 1, 2, 3]
+    nothing_runs(run(at))
+
+
+def figures(at: AppTest, number: int = 1) -> AppTest:
+    tab(at, "The paper's figures")
+    at.number_input(f"{FIGURES}.repeats").set_value(number)
+    run(at)
+    return press(at, f"{FIGURES}.go")
+
+
+def test_figures_cost_every_run(small: AppTest, one_process: None) -> None:
+    at = released(small)
+    first, drawn = shown(at), len(charts(at)) - 2
+    figures(at)
+    assert not at.error
+    nothing_runs(at)
+    assert f"Run {RUNS} releases" in [found.label for found in at.button]
+    assert len(charts(at)) == drawn + 1
+    (account,) = at.session_state["dpcore.accounts"].values()
+    printed, corrected = [child for child in account.children if "Figures" in child.name]
+    claimed = sum(round(0.1 * step, 1) for step in range(16))
+    assert len(printed.entries) == len(corrected.entries) == RUNS // 2
+    assert printed.epsilon_claimed == pytest.approx(claimed)
+    assert printed.epsilon_bound > 10 * claimed
+    assert (corrected.epsilon_claimed, corrected.epsilon_bound) == pytest.approx((claimed, claimed))
+    assert "do not publish" in str(charts(at)[-1][0]["title"])
+
+    spent = books(at)
+    run(tab(tab(at, "Price"), "The paper's figures"))
+    assert len(charts(at)) == drawn + 1  # still there, not made again
+    assert books(at) == spent
+    assert shown(at) is first
+    kept = [key for key in at.session_state if key.startswith("dpcore.figures:")]
+    assert kept == [f"dpcore.figures:{PAGE}:{at.session_state['dpcore.data'].sha256}"]
+
+
+def test_figures_with_repeats_show_the_variance(small: AppTest, one_process: None) -> None:
+    at = released(small)
+    drawn = len(charts(at)) - 2
+    figures(at, 2)
+    assert len(charts(at)) == drawn + 2
+    assert all(max(len(table) for table in tables) <= 1_000 for _, tables in charts(at))
+
+
+@pytest.mark.parametrize("how", [by_a_widget, by_the_menu])
+def test_canceled_figures_keep_what_is_finished(
+    small: AppTest, one_process: None, monkeypatch: pytest.MonkeyPatch, how: Callable[[], BaseException]
+) -> None:
+    at = released(small)
+    (before,) = books(at).values()
+    with monkeypatch.context() as patch:
+        cancel(patch, ": 5 done", how)
+        figures(at)
+    run(at)
+    nothing_runs(at)
+    assert not at.error
+    (account,) = at.session_state["dpcore.accounts"].values()
+    made = [entry for child in account.children if "Figures" in child.name for entry in child.entries]
+    assert len(made) == 5
+    (spent,) = books(at).values()
+    assert spent[2] == pytest.approx(before[2] + float(sum(entry.epsilon_bound for entry in made)))
+    assert "All these runs together" in said(at)
+
+
+def test_figures_need_a_class_column(one_process: None) -> None:
+    at = opened(using("people.csv", csv(people()), target=None), PAGE)
+    released(at)  # the page's own choice of a class is enough for a release
+    spent = books(at)
+    figures(at)
+    assert books(at) == spent
+    assert len(errors(at)) == 1
+    assert "What to do" in errors(at)[0]
+    assert "class column" in said(at)
+
+
+def test_figures_in_many_processes(small: AppTest) -> None:
+    at = figures(released(small))
+    assert not at.error
+    (account,) = at.session_state["dpcore.accounts"].values()
+    assert [len(child.entries) for child in account.children if "Figures" in child.name] == [RUNS // 2] * 2

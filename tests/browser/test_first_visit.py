@@ -1,0 +1,121 @@
+"""What somebody sees who opens the dashboard for the first time and presses the large button."""
+
+import io
+import json
+import re
+import zipfile
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Locator, expect
+
+from dpcore import datasets
+
+pytestmark = pytest.mark.browser
+
+CHART = '[data-testid="stVegaLiteChart"]'
+
+
+def charts(panel: Locator, count: int) -> None:
+    """So many charts, each drawn, inside its place, with marks and an alternative text."""
+    drawings = panel.locator(f"{CHART} svg.marks, {CHART} canvas.marks").filter(visible=True)
+    expect(drawings).to_have_count(count)
+    for drawing in drawings.all():
+        box = drawing.bounding_box()
+        room = drawing.locator(f"xpath=ancestor::*[@data-testid='{CHART[14:-2]}']").bounding_box()
+        assert box is not None
+        assert room is not None
+        assert box["width"] > 150
+        assert box["height"] > 80
+        assert box["x"] + box["width"] <= room["x"] + room["width"] + 1, "a chart is wider than its place"
+    for name in panel.locator(f"{CHART} [role='graphics-document'], {CHART} [role='img']").all():
+        assert len(name.get_attribute("aria-label") or "") > 20, "a chart has no alternative text"
+
+
+def test_first_visit(visitor):
+    visitor.try_now()
+    page = visitor.page
+    assert visitor.metric("Epsilon claimed").inner_text() == "1"
+    assert visitor.metric("Epsilon proved").inner_text() == "1"
+    assert visitor.metric("Synthetic rows").inner_text() == "20,000"
+
+    charts(visitor.tab("Price"), 2)
+    charts(visitor.tab("Columns"), 2)
+    charts(visitor.tab("Pairs"), 2)
+    charts(visitor.tab("Accuracy"), 1)
+    panel = visitor.tab("Draw again")
+    visitor.press("Draw 20 more")
+    charts(panel, 1)
+    panel = visitor.tab("The paper's figures")
+    repeats = page.get_by_role("spinbutton", name="Repeats")
+    repeats.fill("2")
+    repeats.press("Enter")
+    visitor.press("Run 64 releases")
+    charts(panel, 2)
+    assert page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
+
+    visitor.tab("Take home")
+    check_zip(visitor.download("Download the release").path(), "synthetic.csv", pd.read_csv)
+    page.get_by_role("radio", name="parquet").click()
+    check_zip(visitor.download("Download the release").path(), "synthetic.parquet", pd.read_parquet)
+    assert visitor.headline()[:2] == ["1", "1"]
+    assert visitor.ledger()[0] == "4"  # the release, the redraws, and two methods' figures
+
+
+def check_zip(path, table, read):
+    sample = datasets.load("sample")
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        names = {table, "schema.json", "config.json", "ledger.json", "ledger.csv", "replay.py", "README.md"}
+        assert set(archive.namelist()) == names
+        rows = read(io.BytesIO(archive.read(table)))
+        assert len(rows) == 20_000
+        assert list(rows.columns) == list(sample.schema.names)
+        config = json.loads(archive.read("config.json"))
+        assert config["parameters"]["random_state"] is None
+        assert config["data"]["name"] == "sample"
+        assert re.search(r"Epsilon that can be proved: 1$", archive.read("README.md").decode(), re.MULTILINE)
+        compile(archive.read("replay.py"), "replay.py", "exec")
+
+
+def test_themes_follow_the_browser(visitor):
+    visitor.open()
+    background = "getComputedStyle(document.querySelector('[data-testid=\"stApp\"]')).backgroundColor"
+    visitor.page.emulate_media(color_scheme="dark")
+    visitor.page.wait_for_function(f"{background} === 'rgb(14, 17, 23)'")
+    visitor.page.emulate_media(color_scheme="light")
+    visitor.page.wait_for_function(f"{background} === 'rgb(255, 255, 255)'")
+
+
+@pytest.mark.parametrize("path", ["naive_bayes", "ledger"])
+def test_deep_link_to_a_fresh_server(visitor, fresh_address, path):
+    visitor.address = fresh_address
+    visitor.open(path)
+    menu = visitor.page.get_by_role("navigation", name="App pages")
+    expect(menu.get_by_role("link").get_by_role("paragraph")).to_have_text(
+        ["Home", "Data & schema", "Naive Bayes", "Ledger"]
+    )
+    expect(menu).to_contain_text(re.compile("Start.*Synthesize.*Understand", re.DOTALL))
+    expect(visitor.page).to_have_title("dpcore")
+    if path == "ledger":
+        visitor.press("Go to Naive Bayes")
+    slider = visitor.page.get_by_role("slider", name="Privacy budget epsilon")
+    slider.press("ArrowRight")  # the first thing that is set must not be lost
+    expect(visitor.page.get_by_text("Next run: epsilon 1.5")).to_be_visible()
+    visitor.run()
+    assert visitor.headline()[:2] == ["1.5", "1.5"]
+    assert visitor.ledger() == ["1", "1.5", "1.5"]
+
+
+def test_keyboard_alone(visitor):
+    visitor.open("naive_bayes")
+    focused = "document.activeElement.innerText || ''"
+    for _ in range(60):
+        visitor.page.keyboard.press("Tab")
+        if visitor.page.evaluate(focused).strip().endswith("Run"):
+            break
+    else:
+        pytest.fail("Tab does not reach Run.")
+    visitor.page.keyboard.press("Enter")
+    expect(visitor.metric("Epsilon proved")).to_have_text("1")
+    assert visitor.ledger() == ["1", "1", "1"]

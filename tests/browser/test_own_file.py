@@ -1,0 +1,154 @@
+"""A file of one's own: what is read off it, what is refused, and names that would like to be markup."""
+
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+MARKUP = "<b>x</b>", "a.b[0]:Q", "[l](javascript:alert(1))", "**bold** :red[z] $x$"
+
+
+def table(names=("city", "age", "ill")) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    ill = rng.random(400) < 0.3
+    columns = [
+        np.where(ill, "Ulm", "Bonn"),
+        np.where(ill, 60, 30) + rng.integers(0, 9, 400),
+        np.where(ill, "yes", "no"),
+    ]
+    return pd.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+def parquet(frame: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer)
+    return buffer.getvalue()
+
+
+def red_warning(page):
+    return page.get_by_role("alert").filter(has_text="This schema was read off your rows")
+
+
+def test_upload_declare_and_run(visitor):
+    visitor.open()
+    visitor.press("Use my own data")
+    visitor.upload("people.csv", table().to_csv(index=False).encode())
+    page = visitor.page
+    cells = page.get_by_test_id("stDataFrame").filter(visible=True).locator("canvas td")
+    expect(cells.filter(has_text=re.compile("^(city|age|ill)$"))).to_have_count(3)
+    expect(red_warning(page)).to_be_visible()
+    assert "sample" in visitor.data_in_use  # nothing is in use before somebody says so
+
+    page.get_by_text("I have checked every line").click()
+    visitor.press("Use these data")
+    expect(page.get_by_text("These data are in use now.")).to_be_visible()
+    learn, test = map(
+        int, re.findall(r"people\.csv · (\d+) rows to learn from, (\d+) to test on", visitor.data_in_use)[0]
+    )
+    assert learn + test == 400
+    assert "no guarantee" not in visitor.data_in_use
+    visitor.press("Go to Naive Bayes")
+    visitor.run()
+    expect(page.get_by_text("the guarantee is void")).to_have_count(0)
+    visitor.tab("Accuracy")
+    expect(page.get_by_text(f"for {test} real rows that no method has seen")).to_be_visible()
+    assert visitor.ledger() == ["1", "1", "1"]
+    expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
+    cells = page.get_by_test_id("stDataFrame").filter(visible=True).locator("canvas td")
+    expect(cells.filter(has_text="NB-Synth, corrected mode")).to_have_count(1)
+
+
+def test_without_the_declaration_no_guarantee(visitor):
+    visitor.open()
+    visitor.upload("people.csv", table().to_csv(index=False).encode())
+    visitor.press("Use these data")
+    assert "inferred schema: no guarantee" in visitor.data_in_use
+    visitor.press("Go to Naive Bayes")
+    visitor.run()
+    void = visitor.page.get_by_role("alert").filter(has_text="the guarantee is void").first
+    expect(void).to_be_visible()
+    visitor.tab("Take home")
+    expect(visitor.page.get_by_role("tabpanel").get_by_text("the guarantee is void")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("junk.csv", np.random.default_rng(1).bytes(5000)),
+        ("cut.parquet", parquet(table())[:-200]),
+        ("empty.csv", b"a,b\n"),
+    ],
+)
+def test_a_file_that_cannot_be_read(visitor, name, content):
+    visitor.try_now()
+    before = visitor.headline()
+    visitor.upload(name, content)
+    page = visitor.page
+    error = page.get_by_role("alert").filter(has_text="What to do:")
+    expect(error).to_be_visible()
+    assert not re.search(r"Traceback|Error\b|dpcore|\.py\b", error.inner_text())
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    assert "sample" in visitor.data_in_use
+    visitor.go("Naive Bayes")
+    assert visitor.headline() == before
+    visitor.run()
+    assert visitor.ledger() == ["2", "2", "2"]
+
+
+def test_names_are_text_and_never_markup(visitor):
+    frame = table(MARKUP[:3]).assign(
+        **{MARKUP[3]: np.where(np.arange(400) % 3, "<i>v</i>", "[v](https://example.org)")}
+    )
+    visitor.open()
+    visitor.upload("[f](javascript:1) <b>y</b>.csv", frame.to_csv(index=False).encode())
+    page = visitor.page
+    page.get_by_text("I have checked every line").click()
+    visitor.choose("Class column", MARKUP[2])
+    visitor.press("Use these data")
+    literal(page, "[f](javascript:1) <b>y</b>.csv")
+    visitor.press("Go to Naive Bayes")
+    visitor.run()
+    literal(page, MARKUP[2])
+    for tab in ("Price", "Columns", "Pairs", "Accuracy", "Take home"):
+        panel = visitor.tab(tab)
+        literal(page)
+        if tab == "Columns":
+            for name in MARKUP:
+                expect(panel.locator("svg").get_by_text(name, exact=True).first).to_be_visible()
+                visitor.choose("One column, value by value", name)
+                literal(page)
+            tooltip(visitor, panel, MARKUP)
+    visitor.tab("Draw again")
+    visitor.press("Draw 20 more")
+    literal(page)
+    visitor.go("Ledger")
+    literal(page, "[f](javascript:1) <b>y</b>.csv")
+
+
+def tooltip(visitor, panel, names):
+    """The first chart's tooltip shows a name literally."""
+    bar = panel.locator("svg.marks").first.locator(".mark-rect.role-mark path, .mark-symbol.role-mark path").first
+    bar.hover(force=True)
+    tip = visitor.page.locator("#vg-tooltip-element")
+    expect(tip).to_be_visible()
+    assert any(name in tip.inner_text() for name in names)
+    literal(visitor.page)
+
+
+def literal(page, *shown):
+    """No element was made of a person's names and values, and these texts are to be seen."""
+    made = page.evaluate(
+        """() => [...document.querySelectorAll('b, i, a, strong, em, .katex, span[style]')]
+            .filter(e => e.closest('main, section, #vg-tooltip-element') && (
+                /^(x|y|v|z|l|f|bold)$/.test(e.textContent.trim()) ||
+                /javascript:|example\\.org/.test(e.getAttribute('href') || '')))
+            .map(e => e.outerHTML)"""
+    )
+    assert made == []
+    for text in shown:
+        expect(page.get_by_text(text).filter(visible=True).first).to_be_visible()
