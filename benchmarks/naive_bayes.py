@@ -58,7 +58,7 @@ def figures(data: dp.datasets.Dataset) -> None:
         "paper": dp.NaiveBayesSynthesizer(mode="paper"),
         "C1-gen": dp.NaiveBayesSynthesizer(x_source="model"),
     }
-    frame = dp.experiment.sweep(methods, data, epsilons=epsilons, repeats=REPEATS, models=(LR, BAYES_NET))
+    frame = dp.experiment.sweep(methods, data, epsilons=epsilons, repeats=REPEATS, models=(LR, BAYES_NET), rows=ROWS)
     table = frame.groupby(["method", "model", "epsilon"])["value"].agg(["mean", "var", "min", "max"]).round(5)
     print(table.to_string())
     spent = frame.drop_duplicates(["method", "epsilon", "repeat"]).groupby("method")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from dpcore.errors import DataError, SchemaError
 from dpcore.taxonomy import Taxonomy
 
-__all__ = ["MAX_CATEGORIES", "Codes", "Column", "Kind", "as_text", "code_dtype"]
+__all__ = ["MAX_CATEGORIES", "Codes", "Column", "Kind", "as_text", "canonical", "code_dtype"]
 
 Codes = NDArray[np.unsignedinteger[Any]]
 """Codes of rows: entry (i, j) is the category or bin of row i in column j; column-major when two-dimensional."""
@@ -23,6 +24,7 @@ Codes = NDArray[np.unsignedinteger[Any]]
 MAX_CATEGORIES = 1_000
 MAX_BINS = 10_000
 DEFAULT_BINS = 16
+MOST_EXACT = 2**53  # from here on a float does not hold every whole number
 MISSING = "(missing)"
 Kind = Literal["categorical", "ordered", "integer", "continuous"]
 KINDS: tuple[Kind, ...] = ("categorical", "ordered", "integer", "continuous")
@@ -39,7 +41,8 @@ class Column:
     kind : {"categorical", "ordered", "integer", "continuous"}
         `integer` and `continuous` have bounds and bins; the others a list of categories.
     categories : tuple of str
-        All values that may occur, in public order. Values are compared as text (`3`, `3.0` and `"3"` are equal).
+        All values that may occur, in public order. Values are compared by `canonical` (`3`, `3.0` and `"3.0"` are
+        equal).
     lower, upper : float
         Public inclusive bounds.
     bins : int or tuple of float
@@ -82,7 +85,7 @@ class Column:
             return
         if not self.categories:
             fail("it has no categories.", "List every value that may occur.")
-        if len(set(self.categories)) != len(self.categories) or any(not c for c in self.categories):
+        if len({canonical(c) for c in self.categories}) != len(self.categories) or any(not c for c in self.categories):
             fail("a category is empty or listed twice.", "List every category once.")
         if len(self.categories) > MAX_CATEGORIES:
             fail(
@@ -99,6 +102,8 @@ class Column:
         if low is None or high is None or not math.isfinite(high - low):
             fail("its bounds are not declared.", "Give the lowest and highest value that may occur.")
             return
+        if self.kind == "integer" and max(abs(low), abs(high)) >= MOST_EXACT:
+            fail("its bounds are too large to count in whole numbers.", "Use the type continuous.")
         if self.kind == "integer" and (low != math.floor(low) or high != math.floor(high)):
             fail("an integer column has fractional bounds.", "Use whole numbers or the type continuous.")
         if low > high or (low == high and self.kind == "continuous"):
@@ -166,9 +171,11 @@ class Column:
         return codes.astype(code_dtype(self.size))
 
     def _encode_categories(self, values: pd.Series[Any], absent: NDArray[np.bool_]) -> NDArray[np.int64]:
-        places, distinct = pd.factorize(values)
-        position = {category: i for i, category in enumerate(self.categories)}
-        found = np.array([position.get(as_text(value), -1) for value in distinct], dtype=np.int64)
+        # Objects become text cell by cell before equal ones are put together: True equals 1, their texts differ.
+        cells = values.map(canonical, na_action="ignore") if values.dtype == object else values
+        places, distinct = pd.factorize(cells)
+        position = {canonical(category): i for i, category in enumerate(self.categories)}
+        found = np.array([position.get(canonical(value), -1) for value in distinct], dtype=np.int64)
         codes = found[places] if len(found) else np.zeros(len(values), dtype=np.int64)
         unknown = (codes < 0) & ~absent
         if unknown.any():
@@ -270,6 +277,20 @@ def as_text(value: object) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
+
+
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,15}))\.0+")
+
+
+def canonical(value: object) -> str:
+    """The text by which a cell and a category are compared: `3`, `3.0` and `"3.0"` are one value, `"03"` is another.
+
+    A rule for each cell alone. Whether a file's column arrives as numbers or as text hangs on its other cells, and must
+    make no difference here.
+    """
+    text = as_text(value)
+    whole = WHOLE.fullmatch(text)
+    return whole[1] if whole else text
 
 
 def code_dtype(size: int) -> np.dtype[Any]:

@@ -19,15 +19,15 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dpcore.errors import DataError, ParameterError
 from dpcore.published import adult_schema, big5_schema
 from dpcore.reading import MAX_BYTES, read_frame, source_bytes
 from dpcore.schema import Schema
+from dpcore.splitting import secret_seed, split
 
-__all__ = ["DATASETS", "Dataset", "adult_schema", "big5_schema", "load", "read", "split"]
+__all__ = ["DATASETS", "Dataset", "adult_schema", "big5_schema", "load", "read", "secret_seed", "split"]
 
 DATASETS = ("sample", "adult", "big5")
 
@@ -43,6 +43,10 @@ SOURCES = {
     "adult/adult.test": "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.test",
 }
 BIG5_PAGE = "https://openpsychometrics.org/_rawdata/"
+
+
+# The split of a published table is part of what is published: its training rows are the private table.
+PUBLISHED_SPLIT = (0.3, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +114,7 @@ def read(
     schema: Schema | None = None,
     target: str | None = None,
     test_share: float = 0.3,
-    split_seed: int = 0,
+    split_seed: int | None = None,
     max_bytes: int = MAX_BYTES,
     **reading: Any,
 ) -> Dataset:
@@ -124,8 +128,10 @@ def read(
         What is public. If none is given it is inferred from all rows, and the guarantee is void.
     target : str, optional
         The class column; default the schema's own.
-    test_share, split_seed : float, int
+    test_share : float
         As for `split`.
+    split_seed : int, optional
+        As for `split`; by default a fresh secret, kept in `reading` for replays of teaching runs.
 
     Raises
     ------
@@ -141,41 +147,17 @@ def read(
         schema = Schema.infer(frame, target=target)
     elif target is not None:
         schema = replace(schema, target=target)
-    train, test = split(frame, test_share, split_seed)
+    seed = secret_seed() if split_seed is None else split_seed
+    train, test = split(frame, test_share, seed)
     return Dataset(
         name=name or "data",
         train=train,
         test=test,
         schema=schema,
         sha256=hashlib.sha256(raw).hexdigest(),
-        note=f"{_share(test_share)} Test rows were chosen by position before any fit (seed {split_seed}).",
-        reading={"test_share": test_share, "split_seed": split_seed, **reading},
+        note=f"{_share(test_share)} Test rows were chosen by lot before any fit.",
+        reading={"test_share": test_share, "split_seed": seed, **reading},
     )
-
-
-def split(frame: pd.DataFrame, test_share: float = 0.3, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Training and test rows, by a public rule that looks at positions and never at values.
-
-    Every position draws its own label from a seeded stream, so one more row at the end moves no other row: the split
-    is 1-stable, and a person added to the file is added to one part. The first row is always for training. Both parts
-    keep the order of the rows.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        All rows.
-    test_share : float
-        The chance of each row, between 0 (no test rows) and 1, exclusive.
-    seed : int
-        Public; the same seed gives the same positions.
-    """
-    if not 0 <= test_share < 1:
-        raise ParameterError(f"The test share is {test_share:g}.", "Choose at least 0 and less than 1.")
-    if seed < 0:
-        raise ParameterError(f"The seed of the split is {seed}.", "Choose 0 or a positive whole number.")
-    test = np.random.default_rng(seed).random(len(frame)) < test_share
-    test[:1] = False
-    return frame[~test].reset_index(drop=True), frame[test].reset_index(drop=True)
 
 
 def _share(test_share: float) -> str:
@@ -190,7 +172,7 @@ def _sample() -> Dataset:
         schema = Schema.from_json((folder / "sample.schema.json").read_text(encoding="utf-8"))
     except OSError:
         raise DataError("The bundled sample is not part of this installation.", "Install dpcore again.") from None
-    train, test = split(read_frame(raw, "sample.parquet"))
+    train, test = split(read_frame(raw, "sample.parquet"), *PUBLISHED_SPLIT)
     return Dataset(
         name="sample",
         train=train,
@@ -224,7 +206,7 @@ def _big5(download: bool) -> Dataset:
     raw = _published("big5/data.csv", download)
     # "NA" is Namibia here; only an empty cell is missing
     frame = read_frame(raw, "data.tsv", delimiter="\t", encoding="utf-8", decimal=".", missing=("",))
-    train, test = split(frame)
+    train, test = split(frame, *PUBLISHED_SPLIT)
     return Dataset(
         name="big5",
         train=train,

@@ -98,6 +98,10 @@ class PrivateEstimator(BaseEstimator, ABC):
         table = PrivateTable(codes, schema, run, source, unprotected_allowed=self.mode == "paper")
         for learned in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, learned)  # a fit that fails leaves no mixture of two releases behind
+        if schema.source == "inferred":
+            run.voids.append("The schema was inferred from the private rows: the guarantee is void.")
+        if self.random_state is not None:
+            run.voids.append("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
         self._fit(table, progress)
         self.schema_ = schema
         self.ledger_ = run

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dpcore.classifiers import MODELS, real_ceiling, require_rows, tstr, tstr_codes
-from dpcore.column import Codes, Column, as_text
+from dpcore.column import Codes, Column, canonical
 from dpcore.counting import Counts, joint_counts
 from dpcore.errors import ParameterError
 from dpcore.schema import Schema
@@ -243,7 +243,7 @@ def _inside(values: pd.Series[Any], column: Column) -> NDArray[np.bool_]:
             inside[inside] = numbers[inside] % 1 == 0
     else:
         places, distinct = pd.factorize(values)
-        categories = set(column.categories)
-        known = np.array([as_text(value) in categories for value in distinct], dtype=bool)
+        categories = {canonical(category) for category in column.categories}
+        known = np.array([canonical(value) in categories for value in distinct], dtype=bool)
         inside = known[places] if len(known) else np.zeros(len(values), dtype=bool)
     return np.where(absent, column.missing, inside)

@@ -85,7 +85,7 @@ def stream(
         raise ParameterError("A sweep needs a class column.", "Choose a target in the schema.")
     train, test = data.schema.encode(data.train), data.schema.encode(data.test)
     jobs = (delayed(one_run)(run, data, train, test, target, tuple(models), rows) for run in runs)
-    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs)
+    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered", max_nbytes=None)(jobs)  # no row on a disk
     try:
         for done, frame in enumerate(found, start=1):
             yield done / len(runs), frame

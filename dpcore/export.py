@@ -12,7 +12,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,11 +25,10 @@ from dpcore.errors import ParameterError
 from dpcore.estimator import Synthesizer
 from dpcore.ledger import Ledger, finite_or_text
 from dpcore.schema import Schema
+from dpcore.spreadsheet import spreadsheet_safe
 
 __all__ = ["Release", "bundle", "release_of", "show_code", "spreadsheet_safe"]
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
 
 
@@ -82,12 +80,13 @@ class Release:
     @property
     def guarantee_void(self) -> str:
         """Why no guarantee holds, in a sentence; empty if one does."""
-        if self.schema.source == "inferred":
-            return "The schema was inferred from the private rows: the guarantee is void."
+        if self.ledger.void:
+            return self.ledger.void
         if math.isinf(self.ledger.epsilon_bound):
             return "No finite epsilon can be proved for this run."
-        if self.seed is not None:
-            return "A known seed made the noise: whoever has it can subtract the noise. For teaching only."
+        if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
+            claimed, bound = self.ledger.epsilon_claimed, self.ledger.epsilon_bound
+            return f"The paper claims epsilon {claimed:g}, which does not hold: what can be proved is {math.ceil(bound):,}."
         return ""
 
     def config(self) -> dict[str, Any]:
@@ -150,6 +149,8 @@ def show_code(
     else:
         reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
         known = "" if release.reading is not None else "  # as for the release; 0 if it was made from all rows"
+        if release.seed is None:  # new noise anyway; and the lots of the split stay secret
+            reading = {key: value for key, value in reading.items() if key != "split_seed"}
         how = "".join(f", {key}={literal(value)}" for key, value in reading.items())
         source = f"private = dp.datasets.read({data!r}, schema=schema{how}){known}\n\n"
     return (
@@ -168,6 +169,10 @@ def show_code(
     )
 
 
+SCHEMA_SOURCES = {
+    "declared": "declared. Bounds, bins and categories are public by declaration.",
+    "inferred": "inferred. Bounds, bins and categories were read off the private rows.",
+}
 CHECK = {
     "csv": "\nsame = dp.export.spreadsheet_safe(synthetic)[0].to_csv(index=False).encode()"
     " == Path('synthetic.csv').read_bytes()\n"
@@ -224,7 +229,7 @@ def readme(release: Release, table: str, escaped: int = 0) -> str:
         f"- Noise: {release.noise_label}.",
         f"- Seed: {'none (operating-system entropy)' if release.seed is None else release.seed}.",
         f"- Publication: {publication(release)}",
-        f"- Schema: {release.schema.source}. Bounds, bins and categories are public by declaration.",
+        f"- Schema: {SCHEMA_SOURCES[release.schema.source]}",
         "- Every further release from the same rows adds to these epsilons.",
         "",
         "## Replay",
@@ -264,35 +269,6 @@ def publication(release: Release) -> str:
     if not release.publishable:
         return "teaching-grade floating-point noise; make the release with OpenDP's noise before you publish it."
     return "the noise is fit for publication; whether this epsilon is small enough is for you to decide."
-
-
-def spreadsheet_safe(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """The frame with an apostrophe before texts (headers too) that a spreadsheet would run, and how many there were.
-
-    See the advice of OWASP on CSV injection. Numbers are left alone, and so are texts that are nothing but a number.
-    """
-    headers, cells, escaped = [], [], 0
-    for name in frame.columns:
-        values = frame[name]
-        if not pd.api.types.is_numeric_dtype(values):
-            distinct = pd.Series(values.dropna().unique().astype(object))
-            risky = {v: f"'{v}" for v in distinct if runs_as_formula(str(v))}
-            if risky:
-                values = values.astype(object)
-                hit = values.isin(list(risky))
-                escaped += int(hit.sum())
-                values = values.where(~hit, values.map(lambda v, risky=risky: risky.get(v, v)))
-        headers.append(f"'{name}" if runs_as_formula(str(name)) else name)
-        escaped += headers[-1] != name
-        cells.append(values)
-    safe = pd.DataFrame(dict(enumerate(cells)))  # by position: an escaped header may equal another one
-    safe.columns = pd.Index(headers)
-    return safe, escaped
-
-
-def runs_as_formula(text: str) -> bool:
-    """Whether a spreadsheet may run a cell with this text."""
-    return text.startswith(FORMULA_STARTS) and NUMBER.fullmatch(text) is None
 
 
 def plain(text: str) -> str:

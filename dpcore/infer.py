@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpcore.column import MAX_CATEGORIES, Column, Kind, as_text
+from dpcore.column import MAX_CATEGORIES, Column, Kind, canonical
 
 __all__ = ["infer_column"]
 
@@ -29,7 +29,7 @@ def infer_column(name: str, values: pd.Series[Any]) -> tuple[Column | None, str 
             name=name, kind=kind, lower=float(numbers.min()), upper=float(numbers.max()), missing=missing
         ), None
     counts = present.value_counts()  # every distinct cell once: parsing a million texts takes seconds
-    texts = pd.Series([as_text(value) for value in counts.index], dtype=object)
+    texts = pd.Series([canonical(value) for value in counts.index], dtype=object)
     categories = sorted(set(texts) - {""})
     if len(categories) > MAX_CATEGORIES or not categories:
         return None, (

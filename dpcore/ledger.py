@@ -130,6 +130,7 @@ class Ledger:
         self.relation = Relation.parse(relation)
         self.cap = None if epsilon is None else exact(epsilon)
         self.name = name
+        self.voids: list[str] = []
         self._parent: Ledger | None = None
         self._rule: Literal["sequential", "parallel"] = "sequential"
         self._factor = 1
@@ -149,6 +150,11 @@ class Ledger:
     def epsilon_bound(self) -> float:
         """What can be proved that was spent; may be infinite."""
         return float(self._bound)
+
+    @property
+    def void(self) -> str:
+        """Why the epsilons guarantee nothing (a known seed, an inferred schema), here or in a child; else empty."""
+        return " ".join(dict.fromkeys([*self.voids, *(child.void for child in self.children if child.void)]))
 
     @property
     def entries(self) -> list[Entry]:
@@ -271,6 +277,7 @@ class Ledger:
             "relation": str(self.relation),
             "epsilon_claimed": finite_or_text(self.epsilon_claimed),
             "epsilon_bound": finite_or_text(self.epsilon_bound),
+            "void": self.void,
             "entries": [
                 {key: finite_or_text(value) for key, value in row.items()} for row in self.to_frame().to_dict("records")
             ],

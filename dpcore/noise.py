@@ -95,7 +95,7 @@ class OpenDPNoise(Noise):
     """OpenDP's exact samplers; selection is permute-and-flip (McKenna and Sheldon 2020), under the same bound."""
 
     on_counts = "discrete laplace"
-    label = "OpenDP exact discrete noise from the operating system's entropy: may be published"
+    label = "OpenDP exact discrete noise, from the operating system's entropy"
     publishable = True
 
     def __init__(self) -> None:

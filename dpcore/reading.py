@@ -32,6 +32,7 @@ from dpcore.errors import DataError
 __all__ = ["FORMATS", "MAX_BYTES", "MISSING_CELLS", "read_frame", "source_bytes"]
 
 MAX_BYTES = 50 * 2**20
+MOST_ROWS = 2**20  # what a sheet can hold
 UNPACKED = 5  # a file may unpack to this many times the limit; beyond it is a mistake or an attack
 TEXT_FORMATS = ("csv", "tsv", "txt")
 OPENERS: dict[str, Callable[[io.BytesIO], Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
@@ -255,7 +256,8 @@ def _sheet(book: Any, limit: int) -> tuple[str, list[str], list[tuple[str | None
     headers = header_names(first[: max((j for j, cell in enumerate(first, start=1) if cell is not None), default=0)])
     rows: list[list[str | None]] = []
     size = 0
-    below = sheet.iter_rows(values_only=True, min_row=number + 1, max_col=len(headers) + 1)
+    last = number + MOST_ROWS  # a forged row number would have the reader fill the gap with empty rows
+    below = sheet.iter_rows(values_only=True, min_row=number + 1, max_row=last, max_col=len(headers) + 1)
     for line, cells in enumerate(below, start=number + 1):
         row = [None if cell is None else as_text(cell) for cell in cells]
         if all(cell is None for cell in row):

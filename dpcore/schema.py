@@ -16,7 +16,7 @@ from typing import Literal, Self
 import numpy as np
 import pandas as pd
 
-from dpcore.column import Codes, Column, code_dtype
+from dpcore.column import MOST_EXACT, Codes, Column, code_dtype
 from dpcore.errors import DataError, SchemaError
 from dpcore.infer import infer_column
 
@@ -56,8 +56,10 @@ class Schema:
             raise SchemaError(f"The target {self.target!r} is not a column of the schema.", "Choose a listed column.")
         if self.source not in ("declared", "inferred"):
             raise SchemaError("The schema's source is not known.", "Use declared or inferred.")
-        if self.max_rows is not None and self.max_rows < 1:
-            raise SchemaError("The public number of rows is below 1.", "Give a positive whole number or leave it out.")
+        if self.max_rows is not None and not 1 <= self.max_rows < MOST_EXACT:
+            raise SchemaError(
+                "The public number of rows is below 1 or far too large.", "Give a whole number or leave it out."
+            )
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -155,8 +157,8 @@ class Schema:
         """Guess a schema from rows. Convenient and not private: the result is marked `source="inferred"`.
 
         Columns that cannot be declared (empty, or text with too many different values) are left out and named in
-        `notes`. Numbers get their own minimum and maximum as bounds; text gets the values that occur; `max_rows` is
-        the number of rows rounded up to one digit, so that a checked schema does not carry the exact number.
+        `notes`. Numbers get their own minimum and maximum as bounds; text gets the values that occur. The number of
+        rows is not taken along: `max_rows` stays open.
         """
         columns, notes = [], []
         for name in frame.columns:
@@ -165,12 +167,4 @@ class Schema:
             notes += [note] if note else []
         if not columns:
             raise SchemaError("No column of these data can be used.", "Check that the file is the one you meant.")
-        return cls(
-            columns=tuple(columns), target=target, source="inferred", max_rows=round_up(len(frame)), notes=tuple(notes)
-        )
-
-
-def round_up(rows: int) -> int:
-    """The next number that is one digit and zeros, such as 7, 40 or 20,000; at least 1."""
-    unit: int = 10 ** (len(str(max(rows, 1))) - 1)
-    return -(-max(rows, 1) // unit) * unit
+        return cls(columns=tuple(columns), target=target, source="inferred", notes=tuple(notes))

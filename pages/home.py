@@ -16,6 +16,8 @@ left, right = st.columns(2, gap="large")
 with left:
     if st.button("Try it now", type="primary", icon=":material/play_arrow:", key="home.try"):
         state.set_dataset(datasets.load("sample"))
+        for key in [key for key in st.session_state if str(key).startswith("naive_bayes.")]:
+            del st.session_state[key]  # earlier settings could be the paper's
         runs.request("naive_bayes")
         frame.open_page("naive_bayes")
     st.caption("Makes one private copy of the bundled census-like sample. Takes a few seconds.")

@@ -122,7 +122,7 @@ def sweep(
     return present(
         panels(layers, "model", in_order(data["model"]), columns=2, width=width, height=300),
         f"{y_title[:1].upper()}{y_title[1:]} against epsilon",
-        key="One mark per run; lines join the means.",
+        key="One mark per run; lines join the means, bands the lowest and highest run.",
         seen=f"{y_title} against epsilon, a mark per run and a line of means per series.",
     )
 
@@ -176,5 +176,8 @@ def _against_epsilon(base: alt.Chart, data: pd.DataFrame, y_title: str) -> list[
     color, shape = color_and_shape("series", names, SERIES, SHAPES)
     means = base.mark_line(strokeWidth=2.5).encode(color, alt.Y("mean(value):Q", title=y_title), tooltip=NO_TIP)
     tips = tooltips("series|series", "epsilon|epsilon|.3~g", "value|value|.4~g")
+    spread = base.mark_area(opacity=0.18).encode(
+        color, alt.Y("min(value):Q", title=y_title), alt.Y2("max(value):Q"), tooltip=NO_TIP
+    )
     dots = base.mark_point(filled=True, size=75, opacity=0.7, xOffset=alt.ExprRef("datum.aside"))
-    return [means, dots.encode(color, shape, tooltip=tips)]
+    return [spread, means, dots.encode(color, shape, tooltip=tips)]

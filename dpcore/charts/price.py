@@ -45,9 +45,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     base = alt.Chart(_to_the_edge(data, columns, edge)).encode(
         alt.X("epsilon_bound:Q", title="epsilon", scale=alt.Scale(domain=[0, edge], nice=False)),
         alt.Y("name:N", sort=None, title=None),
-        tooltip=tooltips(
-            "name|entry", "epsilon_claimed_text|claimed by the paper", "epsilon_bound_text|provable bound"
-        ),
+        tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", "epsilon_bound_text|provable bound"),
     )
     bound = base.mark_bar(color=RELEASED, height={"band": 0.6})
     claimed = diamonds(base, CLAIMED).encode(x="epsilon_claimed:Q")
@@ -55,7 +53,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     return present(
         bound + claimed + amount,
         "Where did epsilon go?",
-        key="Bar and number: provable bound. Diamond: claimed by the paper.",
+        key="Bar and number: provable bound. Diamond: claimed.",
         seen="Epsilon per step of the method, largest first: what can be proved and what the paper claims.",
         height=alt.Step(30),
     )
@@ -63,7 +61,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
 
 def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     """The epsilon (0..inf) that a paper claims beside the one that can be proved; the log scale gives the odds too."""
-    who = ["claimed by the paper", "provable bound"]
+    who = ["claimed", "provable bound"]
     positive = [value for value in (claimed, bound) if 0 < value < math.inf]
     first = min(-2, math.floor(math.log10(min(positive, default=1))))
     last = min(300, max(1, math.ceil(math.log10(max(positive, default=1)) + 0.1)))

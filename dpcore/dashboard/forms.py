@@ -33,7 +33,7 @@ RELATIONS = {
 NOISES = {
     "laplace": "NumPy, continuous (teaching)",
     "geometric": "NumPy, whole numbers (teaching)",
-    "opendp": "OpenDP, exact (may be published)",
+    "opendp": "OpenDP, exact (for publication)",
 }
 
 
@@ -42,12 +42,12 @@ def odds_sentence(epsilon: float) -> str:
     sure = charts.odds(epsilon)
     if sure >= 0.99995:
         return (
-            "Somebody who is 50:50 unsure whether you are in the data could become **practically certain**. "
+            "Somebody who is 50:50 unsure about you could become **practically certain** from seeing the release. "
             "This is no protection that one could put a number on."
         )
     digits = 1 if sure < 0.999 else 3
     return (
-        "Somebody who is 50:50 unsure whether you are in the data could become at most "
+        "Somebody who is 50:50 unsure about you could become at most "
         f"**{100 * sure:.{digits}f} % sure** from seeing the release."
     )
 
@@ -68,14 +68,17 @@ def epsilon_picker(key: str, default: float = 1.0) -> float:
         key=f"{key}.epsilon",
         persist_state="session",
         format_func=lambda value: f"{value:g}",
-        help="How much one person can change what comes out: at most by the factor e to the epsilon.",
+        help="How much one person can change the probability of any outcome: at most by the factor e to the epsilon.",
     )
     with left:
         with st.container(horizontal=True, horizontal_alignment="distribute"):
             st.caption("◀ more private", width="content")
             st.caption("more accurate ▶", width="content")
         st.markdown(odds_sentence(epsilon))
-        st.caption("Worst case over all observers and all people; pure epsilon; for one release.")
+        st.caption(
+            "About you: whether you are in the data, or which of two rows is yours. Worst case over all observers and "
+            "all people; pure epsilon; for one release."
+        )
     right.altair_chart(icons(epsilon), width="content", key=f"{key}.icons")
     return epsilon
 
@@ -140,9 +143,8 @@ def relation_picker(key: str) -> str:
 def next_run(parameters: Mapping[str, Any], rows: int) -> None:
     """What the Run button would make."""
     mode = "as the paper prints it" if parameters["mode"] == "paper" else "corrected"
-    st.caption(
-        f"Next run: epsilon {parameters['epsilon']:g}, {mode}, {rows:,} rows. Every run is charged to the ledger."
-    )
+    what = f"epsilon {parameters['epsilon']:g} ({RELATIONS[parameters['relation']].lower()}), {mode}, {rows:,} rows"
+    st.caption(f"Next run: {what}. Every run is charged to the ledger.")
 
 
 def run_button(key: str) -> None:

@@ -68,7 +68,10 @@ def frame(title: str, lead: str) -> None:
         st.markdown(f"**{escaped(data.name)}** · {len(data.train):,} rows to learn from, {len(data.test):,} to test on")
         if data.schema.source == "inferred":
             st.markdown(":red[:material/warning: inferred schema: no guarantee]")
-        st.caption("Teaching tool. Comparisons read the real rows: what is marked so must not be published.")
+        st.caption(
+            "Teaching tool. Comparisons read the real rows: what is marked so must not be published, "
+            "nor must these row counts."
+        )
     st.title(title)
     st.markdown(lead)
 
@@ -88,5 +91,9 @@ def mendable() -> Iterator[None]:
 
 
 def escaped(text: str) -> str:
-    """A user's text as literal Markdown: no markup, no links, no math, no directives."""
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~$:^=&" else c for c in " ".join(text.split()))
+    """A user's text as literal Markdown: no markup, no links, no math, no directives.
+
+    Addresses are linked even when escaped, so the signs that make one are followed by a space of no width.
+    """
+    plain = " ".join(text.split()).replace("@", "@\u200b").replace("www.", "www\u200b.").replace("://", ":\u200b//")
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~$:^=&" else c for c in plain)

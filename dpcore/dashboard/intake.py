@@ -30,7 +30,7 @@ DECIMALS = {AUTO: None, "point": ".", "comma": ","}
 class Intake:
     """What was read: a split data set as it is, or an uploaded frame that is still to be split.
 
-    `options` are the reading options that somebody asked for, as arguments of `datasets.read`.
+    `options` are how the file was read, as arguments of `datasets.read`; `split_seed` is drawn once per reading.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Intake:
     fixed: Dataset | None
     read_as: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    split_seed: int = field(default_factory=datasets.secret_seed)
 
 
 def current() -> Intake:
@@ -114,8 +115,8 @@ def upload() -> None:
     with mendable():
         raw = file.getvalue()
         frame = read_frame(raw, file.name, **options)
-        asked_for = {key: value for key, value in options.items() if value is not None}
         found = frame.attrs.get("read_as", {})
+        used = {key: found[key] for key in options if found.get(key)}
         read_as = ", ".join(f"{key} {value!r}" for key, value in found.items() if value)
         st.session_state["dpcore.intake"] = Intake(
             file.name,
@@ -124,7 +125,7 @@ def upload() -> None:
             Schema.infer(frame),
             None,
             f"Read with {read_as}.",
-            asked_for,
+            used,
         )
         st.session_state["dpcore.asked"] = asked
 
@@ -142,6 +143,8 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
         schema.encode(intake.fixed.test)
         return replace(intake.fixed, schema=schema)
     schema.encode(intake.frame)
-    train, test = datasets.split(intake.frame, test_share)
-    reading = {"test_share": test_share, **intake.options}
+    train, test = datasets.split(intake.frame, test_share, intake.split_seed)
+    if train.empty:
+        raise DataError("The lots put every row aside for testing.", "Use a table with more rows.")
+    reading = {"test_share": test_share, "split_seed": intake.split_seed, **intake.options}
     return Dataset(intake.name, train, test, schema, intake.sha256, intake.read_as, reading)

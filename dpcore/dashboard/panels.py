@@ -14,6 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, evaluate
+from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import forms, runs
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.dashboard.state import Shown, remember
@@ -49,7 +50,7 @@ def headline(shown: Shown) -> None:
     release, ledger = shown.release, shown.release.ledger
     cells = st.columns(4)
     cells[0].metric("Epsilon claimed", number(ledger.epsilon_claimed), border=True)
-    cells[1].metric("Epsilon proved", number(ledger.epsilon_bound), border=True)
+    cells[1].metric("Epsilon proved", "none" if ledger.void else number(ledger.epsilon_bound), border=True)
     cells[2].metric("Synthetic rows", f"{len(release.synthetic):,}", border=True)
     cells[3].metric("Run time", f"{release.seconds:.2f} s", border=True)
     st.caption(
@@ -58,27 +59,22 @@ def headline(shown: Shown) -> None:
     )
     if release.guarantee_void:
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
-    elif ledger.epsilon_bound > ledger.epsilon_claimed:
-        st.error(
-            f"The paper claims epsilon {number(ledger.epsilon_claimed)}. What can be proved is "
-            f"{number(ledger.epsilon_bound)}.",
-            icon=":material/gpp_bad:",
-        )
 
 
 def price(shown: Shown) -> None:
     """Claimed and proved epsilon, in odds, and where it went."""
     ledger = shown.release.ledger
     frame = ledger.to_frame()
-    chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound))
+    proved = math.inf if ledger.void else ledger.epsilon_bound
+    chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=proved))
     left, right = st.columns(2, gap="large")
     for place, title, epsilon in (
         (left, "What is claimed", ledger.epsilon_claimed),
-        (right, "What can be proved", ledger.epsilon_bound),
+        (right, "What can be proved", proved),
     ):
         with place:
             st.markdown(f"**{title}: epsilon {number(epsilon)}**")
-            st.markdown(forms.odds_sentence(epsilon))
+            st.markdown(ledger.void if ledger.void and place is right else forms.odds_sentence(epsilon))
     for reason in frame.loc[frame["reason"] != "", "reason"].unique():
         st.info(escaped(reason), icon=":material/help:")
     chart(charts.epsilon_split(frame))
@@ -92,7 +88,7 @@ def columns(page: str, shown: Shown) -> None:
     valid = remember(shown, "validity", lambda: evaluate.validity(release.synthetic, release.schema))
     st.markdown(
         f"Mean distance over all columns: **{worst['avd'].mean():.3f}**; a fresh sample of the real rows would have "
-        f"**{worst['floor'].mean():.3f}**. {valid:.0%} of the synthetic cells lie inside the schema."
+        f"**{worst['floor'].mean():.3f}** ({REAL_DATA}). {valid:.0%} of the synthetic cells lie inside the schema."
     )
     chart(charts.mark_real(charts.worst_columns(worst)), data=worst)
     names = list(worst.sort_values("avd", ascending=False)["attributes"])
@@ -110,9 +106,11 @@ def pairs(page: str, shown: Shown) -> None:
         st.info("The schema has one column only; there are no pairs.")
         return
     frame = remember(shown, "2-way", lambda: distances(shown, 2))
+    every = math.comb(len(release.schema), 2)
+    which = "all pairs" if len(frame) == every else f"{len(frame):,} of {every:,} pairs, drawn at random"
     st.markdown(
-        f"Mean distance over the pairs: **{frame['avd'].mean():.3f}**; a fresh sample of the real rows would have "
-        f"**{frame['floor'].mean():.3f}**."
+        f"Mean distance over {which}: **{frame['avd'].mean():.3f}**; a fresh sample of the real rows would have "
+        f"**{frame['floor'].mean():.3f}** ({REAL_DATA})."
     )
     chart(charts.mark_real(charts.pair_heatmap(frame)), data=frame)
     worst = frame.sort_values("avd").iloc[-1]
@@ -124,7 +122,7 @@ def pairs(page: str, shown: Shown) -> None:
         st.info("Choose two different columns.")
         return
     shares = remember(
-        shown, f"pair {x} {y}", lambda: evaluate.pair(shown.data.train, release.synthetic, release.schema, x, y)
+        shown, f"pair {(x, y)!r}", lambda: evaluate.pair(shown.data.train, release.synthetic, release.schema, x, y)
     )
     chart(charts.mark_real(charts.pair_tables(shares, x=x, y=y)), data=shares)
 
@@ -212,13 +210,13 @@ def distances(shown: Shown, degree: int) -> pd.DataFrame:
 
 
 def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
-    """A chart with its alternative text, and the table behind it."""
+    """A chart with its alternative text, and the table of real shares behind it, marked as the chart is."""
     st.altair_chart(picture)  # its description is the alternative text
     if data is not None:
-        table_behind(data)
+        table_behind(data, f"The numbers behind this chart. {REAL_DATA}")
 
 
-def table_behind(frame: pd.DataFrame, title: str = "The numbers behind this chart") -> None:
+def table_behind(frame: pd.DataFrame, title: str) -> None:
     """A table in an expander, for people who want to read values."""
     with st.expander(title):
         st.dataframe(frame, hide_index=True)
@@ -240,7 +238,9 @@ def runs_frame(runs: list[Ledger]) -> pd.DataFrame:
 
 
 def number(epsilon: float) -> str:
-    """An epsilon for people: three digits, thousands separated, the sign for infinity."""
-    if math.isinf(epsilon):
-        return "∞"
-    return f"{epsilon:,.0f}" if epsilon >= 1000 else f"{epsilon:.3g}"
+    """An epsilon for people: three digits, never rounded down, thousands separated, the sign for infinity."""
+    if math.isinf(epsilon) or epsilon == 0:
+        return "∞" if epsilon else "0"
+    unit = 10.0 ** min(math.floor(math.log10(epsilon)) - 2, 0)
+    shown = math.ceil(epsilon / unit - 1e-6) * unit
+    return f"{shown:,.0f}" if shown >= 1000 else f"{shown:.3g}"

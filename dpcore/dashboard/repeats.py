@@ -11,7 +11,7 @@ import streamlit as st
 from sklearn.base import clone
 
 from dpcore import charts, evaluate, experiment
-from dpcore.dashboard import panels, runs, state
+from dpcore.dashboard import forms, panels, runs, state
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.dashboard.state import Shown
 from dpcore.datasets import Dataset
@@ -37,9 +37,9 @@ def redraws(page: str, shown: Shown) -> None:
     st.button(f"Draw {REDRAWS} more", on_click=runs.request, args=(name,), key=f"{name}.go", icon=":material/casino:")
     if runs.requested(name):
         with runs.cancellable(f"Drawing {REDRAWS} more", name) as progress:
-            shown.memory["redraws"] = draw_again(shown, progress)
-    if "redraws" in shown.memory:
-        panels.chart(charts.mark_real(charts.redraws(shown.memory["redraws"])), data=shown.memory["redraws"])
+            shown.redraws = draw_again(shown, progress)
+    if shown.redraws is not None:
+        panels.chart(charts.mark_real(charts.redraws(shown.redraws)), data=shown.redraws)
 
 
 def draw_again(shown: Shown, progress: Callable[[float, str], None]) -> pd.DataFrame:
@@ -86,10 +86,21 @@ def figures(
     epsilons: Sequence[float],
     models: Sequence[str],
     printed: str,
+    rows: int,
+    landmarks: pd.DataFrame | None = None,
 ) -> None:
-    """The paper's figures made again, printed and corrected on one chart."""
+    """The paper's figures made again, printed and corrected on one chart, all with as many `rows`.
+
+    `landmarks` are figures that the paper states, as references of `charts.sweep`.
+    """
     name = f"{page}.figures"
     st.markdown(printed)
+    relations = " and ".join(sorted({forms.RELATIONS[method.relation].lower() for method in methods.values()}))
+    st.caption(f"Here on {escaped(data.name)}, {rows:,} synthetic rows per run; epsilon under: {relations}.")
+    target = data.schema.target
+    if target is None or data.schema[target].numeric or data.test.empty:
+        st.info("The figures need a class column with categories and test rows. Choose them on the page Data & schema.")
+        return
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     repeats = left.number_input("Repeats", 1, 20, 5, key=f"{name}.repeats", persist_state="session")
     right.button(
@@ -100,25 +111,24 @@ def figures(
         icon=":material/play_arrow:",
         help="About a minute for 5 repeats on a laptop. Finished runs are kept if you cancel.",
     )
-    memory: dict[str, Any] = st.session_state.setdefault(f"dpcore.figures:{page}:{data.sha256}", {})
+    what = hash((data.sha256, data.schema.to_json(), len(data.train), str(methods)))
+    memory: dict[str, Any] = st.session_state.setdefault(f"dpcore.figures:{page}:{what}", {})
     if runs.requested(name):
         with mendable(), runs.cancellable("Making releases", name) as progress:
             memory.clear()
             memory["runs"] = []
-            memory["real"] = evaluate.real_ceiling(
-                data.train, data.test, data.schema, str(data.schema.target), models=models
-            )
+            memory["real"] = evaluate.real_ceiling(data.train, data.test, data.schema, target, models=models)
             ledgers = {
                 label: state.account(data, method.relation, f"Figures: {label}") for label, method in methods.items()
             }
             for fraction, frame in experiment.stream(
-                methods, data, epsilons=epsilons, repeats=int(repeats), models=models
+                methods, data, epsilons=epsilons, repeats=int(repeats), models=models, rows=rows
             ):
                 book(ledgers[frame["method"].iloc[0]], frame)
                 memory["runs"].append(frame)
                 progress(fraction, f"{len(memory['runs']):,} done")
     if memory.get("runs"):
-        draw_figures(memory)
+        draw_figures(memory, landmarks)
 
 
 def book(ledger: Ledger, frame: pd.DataFrame) -> None:
@@ -139,7 +149,7 @@ def book(ledger: Ledger, frame: pd.DataFrame) -> None:
     )
 
 
-def draw_figures(memory: Mapping[str, Any]) -> None:
+def draw_figures(memory: Mapping[str, Any], landmarks: pd.DataFrame | None) -> None:
     """Mean and variance of the accuracy, per run and against epsilon."""
     frame = experiment.tidy(memory["runs"])
     for failed in frame.loc[frame["error"] != "", "error"].unique():
@@ -155,6 +165,8 @@ def draw_figures(memory: Mapping[str, Any]) -> None:
             for label, value in (("trained on real rows", row.accuracy), ("majority class", majority))
         ]
     )
+    if landmarks is not None:
+        references = pd.concat([references, landmarks], ignore_index=True)
     picture = charts.sweep(frame, y="value", y_title="accuracy on real test rows", references=references, width=PANEL)
     panels.chart(charts.mark_real(picture), data=frame)
     if frame.groupby(["series", "epsilon"])["repeat"].nunique().max() > 1:
@@ -163,4 +175,4 @@ def draw_figures(memory: Mapping[str, Any]) -> None:
     for series, part in best.groupby("series"):
         claimed, bound = part["epsilon_claimed"].sum(), part["epsilon_bound"].sum()
         cost.append(f"{escaped(str(series))}: claimed {panels.number(claimed)}, proved {panels.number(bound)}")
-    st.caption(f"All these runs together cost epsilon, by relation and method: {'; '.join(cost)}.")
+    st.caption(f"All these runs together cost epsilon, by method: {'; '.join(cost)}.")

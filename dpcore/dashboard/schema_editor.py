@@ -31,7 +31,7 @@ def schema_frame(schema: Schema, headers: list[str]) -> pd.DataFrame:
             row |= {"use": USED, "kind": column.kind, "missing": column.missing, "outside": column.outside}
             if column.numeric:
                 cuts = column.bins
-                bins = ", ".join(f"{cut:g}" for cut in cuts) if isinstance(cuts, tuple) else str(cuts)
+                bins = ", ".join(repr(float(cut)) for cut in cuts) if isinstance(cuts, tuple) else str(cuts)
                 row |= {"lower": column.lower, "upper": column.upper, "bins": bins}
             else:
                 row |= {"categories": list(column.categories)}
@@ -81,12 +81,13 @@ def number(cell: Any) -> float | None:
 
 
 def bins_of(name: str, text: object) -> int | tuple[float, ...]:
-    """A number of bins (`16`) or cut points (`1, 5000`); an empty cell means 16."""
+    """A number of bins (`16`) or cut points (`1, 5000`; a single one with its decimals, `5.0`); empty means 16."""
     words = [word for word in str(text or "").replace(";", ",").split(",") if word.strip()]
     try:
         if not words:
             return 16
-        return int(words[0]) if len(words) == 1 and "." not in words[0] else tuple(float(word) for word in words)
+        count = len(words) == 1 and words[0].strip().isdigit()
+        return int(words[0]) if count else tuple(float(word) for word in words)
     except ValueError:
         raise SchemaError(
             f"Column {name!r}: the bins are not a number or a list of cut points.", "Write 16, or 1, 5000, 10000."

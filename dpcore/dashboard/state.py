@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+import pandas as pd
 import streamlit as st
 
 from dpcore import datasets
@@ -27,11 +28,12 @@ MOST_REMEMBERED = 60
 
 @dataclass(eq=False)
 class Shown:
-    """A release with the data it was made from and what was computed for its panels."""
+    """A release with the data it was made from, what was computed for its panels, and redraws that were paid for."""
 
     release: Release
     data: Dataset
     memory: dict[str, Any] = field(default_factory=dict)
+    redraws: pd.DataFrame | None = None
 
 
 def dataset() -> Dataset:

@@ -148,8 +148,8 @@ class NaiveBayesSynthesizer(Synthesizer):
             )
         if not 0 < self.smoothing < math.inf:
             raise ParameterError("The 'smoothing' parameter is not a positive number.", "Use 1 for Laplace smoothing.")
-        if self.rows is not None and self.rows < 1:
-            raise ParameterError("The 'rows' parameter is below 1.", "Give the number of rows to release.")
+        if self.rows is not None and (not isinstance(self.rows, int | np.integer) or self.rows < 1):
+            raise ParameterError("The 'rows' parameter is not a whole number of 1 or more.", "Try rows=10_000.")
         self._target(schema, self.target)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

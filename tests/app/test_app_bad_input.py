@@ -282,9 +282,15 @@ def test_one_class_only() -> None:
     assert shown(at).memory["accuracy"]["accuracy"].iloc[0] == 1
 
 
-@pytest.mark.parametrize("rows", [3, 1])
-def test_a_handful_of_rows(rows: int) -> None:
-    at = using("odd.csv", csv(GOOD.head(rows)), declared=True)
+def test_a_single_row_is_used_or_refused() -> None:
+    at = upload(started("data"), "odd.csv", csv(GOOD.head(1)))
+    press(at, "data.use")
+    assert (dataset(at).name == "odd.csv") is not bool(mendable(at))  # by lot it may be put aside for testing
+
+
+def test_a_handful_of_rows() -> None:
+    """Eight: all of them are put aside for testing once in 15,000 runs."""
+    at = using("odd.csv", csv(GOOD.head(8)), declared=True)
     released(opened(at, PAGE))
     for name in EVERY_TAB:
         tab(at, name)

@@ -247,8 +247,9 @@ def test_class_column_and_rows_kept_aside(uploaded: AppTest) -> None:
     uploaded.slider("data.share").set_value(0.5)
     schema = saved(uploaded)
     assert (schema.target, schema.max_rows) == ("town", 500)
-    train, test = datasets.split(people(), 0.5)
-    assert (len(dataset(uploaded).train), len(dataset(uploaded).test)) == (len(train), len(test))
+    data = dataset(uploaded)
+    train, test = datasets.split(people(), 0.5, data.reading["split_seed"])
+    assert (len(data.train), len(data.test)) == (len(train), len(test))
     opened(uploaded, PAGE)
     assert widget(uploaded, f"{PAGE}.target").value == "town"
     assert widget(uploaded, f"{PAGE}.rows").value == 500

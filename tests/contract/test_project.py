@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # A module may import from the lines above its own. Modules on one line do not know each other; a package is one module.
 LAYERS = [
-    ("errors", "postprocess", "progress"),
-    ("taxonomy",),
+    ("errors", "postprocess", "progress", "spreadsheet"),
+    ("taxonomy", "splitting"),
     ("column",),
     ("infer",),
     ("schema",),
@@ -48,7 +48,7 @@ ONLY = {
     "delimited": {"errors", "column"},
     "published": {"taxonomy", "column", "schema"},
     "reading": {"delimited", "errors", "taxonomy", "column", "infer", "schema"},
-    "datasets": {"errors", "taxonomy", "column", "schema", "published", "reading"},
+    "datasets": {"errors", "taxonomy", "column", "schema", "published", "reading", "splitting"},
 }
 MAX_LINES = {"dpcore": 300, "pages": 90, "app": 40}
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}

@@ -61,7 +61,7 @@ TIPS = {
         "accuracy",
         "reference",
         "entry",
-        "claimed by the paper",
+        "claimed",
         "run",
     ),
     *("provable bound", "epsilon", "metric", "which", "series"),

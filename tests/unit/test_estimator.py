@@ -124,7 +124,7 @@ def test_noise_comes_from_the_seed_in_a_stream_of_its_own(small_frame, small_sch
 def test_the_source_of_noise_is_named(name, small_frame, small_schema):
     method = Margins(noise=name).fit(small_frame, schema=small_schema)
     assert method.publishable_ is (name == "opendp")
-    assert ("publish" in method.noise_label_) is (name == "opendp")
+    assert ("for teaching" in method.noise_label_) is (name != "opendp")
     assert method.ledger_.entries[0].mechanism == {"opendp": "discrete laplace"}.get(name, name)
 
 

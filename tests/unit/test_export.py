@@ -224,7 +224,7 @@ def test_what_may_be_published():
     exact = release(noise="opendp")
     assert exact.guarantee_void == ""
     assert "the noise is fit for publication" in readme(exact)
-    assert "may be published" in readme(exact)
+    assert "the noise is fit for publication" in readme(exact)
     for noise in ("laplace", "geometric"):
         assert "make the release with OpenDP's noise before you publish it" in readme(release(noise=noise))
 
@@ -359,7 +359,7 @@ def test_replay_of_an_upload_gives_the_same_rows(parameters, table, text_frame, 
     """A file, its training part as `datasets.read` splits it, and a seed."""
     text_frame.to_csv(tmp_path / "your-data.csv", index=False)
     data = datasets.read(tmp_path / "your-data.csv", schema=PRIVATE)
-    made = release(data.train, data_name=data.name, random_state=3, n=120, **parameters)
+    made = release(data.train, data_name=data.name, random_state=3, n=120, reading=data.reading, **parameters)
     said, space = replayed(made, tmp_path, monkeypatch, capsys, table)
     assert f"the same rows as synthetic.{table}" in said
     assert f"claimed {made.ledger.epsilon_claimed} proved {made.ledger.epsilon_bound}" in said
@@ -383,6 +383,15 @@ def test_replay_reads_as_the_release_was_read(reading, writing, text_frame, tmp_
     said, _ = replayed(made, tmp_path, monkeypatch, capsys)
     assert "the same rows" in said
     assert "as it was for this release" in readme(made)
+
+
+def test_the_lots_of_the_split_are_exported_with_a_seed_only(text_frame):
+    reading = {"test_share": 0.3, "split_seed": 123_456_789}
+    for seed in (None, 3):
+        made = release(text_frame, data_name="people.csv", random_state=seed, reading=reading)
+        files = zipfile.ZipFile(io.BytesIO(bundle(made)))
+        everything = b"".join(files.read(name) for name in files.namelist())
+        assert (b"123456789" in everything) is (seed is not None)
 
 
 def test_replay_of_a_fit_on_a_frame_says_what_to_do(text_frame, tmp_path, monkeypatch, capsys):

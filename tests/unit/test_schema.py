@@ -290,10 +290,7 @@ def test_inference_marks_itself_and_names_what_it_leaves_out():
     )
     schema = Schema.infer(frame, target="flag")
     assert schema.source == "inferred"
-    assert schema.max_rows == 3
-    many = pd.DataFrame({"a": ["x", "y"] * 7_000 + ["x"] * 151})
-    assert Schema.infer(many).max_rows == 20_000  # rounded up: not the exact number
-    assert [Schema.infer(many.head(rows)).max_rows for rows in (9, 10, 11, 99)] == [9, 10, 20, 100]
+    assert schema.max_rows is None  # the number of rows is private under add_remove
     assert schema.names == ("age", "height", "word", "mixed", "constant", "flag")
     assert (schema["age"].kind, schema["age"].lower, schema["age"].upper) == ("integer", 20, 40)
     assert (schema["height"].kind, schema["height"].missing) == ("continuous", True)
@@ -359,3 +356,23 @@ def test_a_million_rows_encode_in_seconds():
     start = time.perf_counter()
     schema.encode(frame)
     assert time.perf_counter() - start < 5
+
+
+def test_a_cell_is_encoded_by_itself_whatever_the_others_are():
+    """One more row must not change another row's code, even when it changes how a column's type is read."""
+    column = Column(name="a", kind="categorical", categories=("1", "2"), missing=True, outside="clip")
+    alone = column.encode(pd.Series([1.0, 2.0, 1.0]))
+    beside_a_word = column.encode(pd.Series(["1.0", "2.0", "1.0", "x"]))
+    assert beside_a_word[:3].tolist() == alone.tolist() == [0, 1, 0]
+    truth = Column(name="a", kind="categorical", categories=("True", "1"))
+    assert truth.encode(pd.Series([True, 1, 1], dtype=object)).tolist() == [0, 1, 1]
+    assert truth.encode(pd.Series([1, True, 1], dtype=object)).tolist() == [1, 0, 1]
+    with pytest.raises(SchemaError, match="twice"):
+        Column(name="a", kind="categorical", categories=("1", "1.0"))
+
+
+def test_numbers_too_large_to_count_are_refused():
+    with pytest.raises(SchemaError, match="too large"):
+        Column(name="a", kind="integer", lower=0, upper=1e17)
+    with pytest.raises(SchemaError, match="far too large"):
+        Schema(columns=(Column(name="a", kind="categorical", categories=("x",)),), max_rows=10**20)
