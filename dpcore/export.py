@@ -85,8 +85,8 @@ class Release:
         if math.isinf(self.ledger.epsilon_bound):
             return "No finite epsilon can be proved for this run."
         if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
-            claimed, bound = self.ledger.epsilon_claimed, self.ledger.epsilon_bound
-            return f"The paper claims epsilon {claimed:g}, which does not hold: what can be proved is {math.ceil(bound):,}."
+            claimed, bound = self.ledger.epsilon_claimed, math.ceil(self.ledger.epsilon_bound)
+            return f"The paper claims epsilon {claimed:g}, which does not hold: what can be proved is {bound:,}."
         return ""
 
     def config(self) -> dict[str, Any]:
