@@ -74,6 +74,8 @@ def tooltips(*lines: str) -> list[alt.Tooltip]:
 def color_and_shape(field: str, names: list[str], colors: list[str], shapes: list[str], **options: Any) -> list[Any]:
     """Color and shape for a few kinds of marks, under one legend."""
     options = {"title": None} | options
+    if "legend" not in options:
+        options["legend"] = alt.Legend(symbolOpacity=1)  # as clear as the clearest layer
     channels: tuple[tuple[Any, list[str]], ...] = ((alt.Color, colors), (alt.Shape, shapes))
     return [channel(f"{field}:N", scale=alt.Scale(domain=names, range=look), **options) for channel, look in channels]
 

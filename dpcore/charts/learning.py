@@ -1,4 +1,4 @@
-"""What can be learnt from a release, once, again, and against epsilon."""
+"""What can be learned from a release, once, again, and against epsilon."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def accuracy(page: str, shown: Shown) -> None:
     models = frame[frame["model"] != "majority class"]
     st.markdown(
         f"How well can **{escaped(target)}** be predicted for {len(data.test):,} real rows that no method has seen, by "
-        "a classifier that learnt from the synthetic rows, or from the real ones?"
+        "a classifier that learned from the synthetic rows, or from the real ones?"
     )
     chart(charts.mark_real(charts.accuracy(models, majority=majority)), data=frame)
     for note in frame.loc[frame["note"].fillna("") != "", "note"].unique():
