@@ -185,7 +185,6 @@ def test_readme_states_relation_epsilons_noise_and_rows(relation, sentence):
     assert "Unit of protection: one row." in text
     assert "**" not in text  # nothing is void
     assert "draws new noise, gives another release, and spends the same epsilon again" in text
-    assert "2 cells" not in text
 
 
 def test_readme_of_a_seeded_release():
