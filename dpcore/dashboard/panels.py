@@ -173,9 +173,11 @@ def take_home(page: str, shown: Shown) -> None:
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=":material/gpp_bad:")
     table = st.segmented_control("Table format", ["csv", "parquet"], default="csv", required=True, key=f"{page}.format")
+    # Bytes, made once per release and format: a deferred download is lost if the page reruns under the click.
+    packed = remember(shown, f"zip {table}", lambda: bundle(release, table="parquet" if table == "parquet" else "csv"))
     st.download_button(
         "Download the release",
-        data=lambda: bundle(release, table="parquet" if table == "parquet" else "csv"),
+        data=packed,
         file_name="dpcore-release.zip",
         mime="application/zip",
         icon=":material/download:",

@@ -45,13 +45,14 @@ def quick_charts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def downloads(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], bytes]]:
-    """What the download buttons would call, the latest last."""
+    """What the download buttons for zips would give, the latest last."""
     found: list[Callable[[], bytes]] = []
-    original = MediaFileManager.add_deferred
+    original = MediaFileManager.add
 
-    def add_deferred(self, data_callable, *args, **kwargs):
-        found.append(data_callable)
-        return original(self, data_callable, *args, **kwargs)
+    def add(self, path_or_data, mimetype, *args, **kwargs):
+        if mimetype == "application/zip":
+            found.append(lambda: path_or_data)
+        return original(self, path_or_data, mimetype, *args, **kwargs)
 
-    monkeypatch.setattr(MediaFileManager, "add_deferred", add_deferred)
+    monkeypatch.setattr(MediaFileManager, "add", add)
     return found
