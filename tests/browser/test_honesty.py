@@ -12,7 +12,7 @@ def set_epsilon(visitor, steps: int, shown: str) -> None:
     slider = visitor.page.get_by_role("slider", name="Privacy budget epsilon")
     for _ in range(abs(steps)):
         slider.press("ArrowLeft" if steps < 0 else "ArrowRight")
-    expect(visitor.page.get_by_text(f"Next run: epsilon {shown},")).to_be_visible()
+    expect(visitor.page.get_by_text(f"Next run: epsilon {shown} (")).to_be_visible()
 
 
 def test_the_paper_claims_one_and_thousands_can_be_proved(visitor):
@@ -23,7 +23,7 @@ def test_the_paper_claims_one_and_thousands_can_be_proved(visitor):
     claimed, proved, _ = visitor.headline()
     assert claimed == "1"
     assert int(proved.replace(",", "")) >= 1000
-    expect(visitor.page.get_by_role("alert").filter(has_text="The paper claims epsilon 1.")).to_contain_text(proved)
+    expect(visitor.page.get_by_role("alert").filter(has_text="The paper claims epsilon 1,")).to_contain_text(proved)
     visitor.tab("Price")
     expect(visitor.page.get_by_text("practically certain")).to_be_visible()
     visitor.tab("Take home")
