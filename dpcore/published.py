@@ -1,4 +1,7 @@
-"""The declared schemas of the published data sets, written from their own documentation and never from their rows."""
+"""The declared schemas of the published data sets, written from their own documentation.
+
+Where a published file departs from its documentation, the comment at the column says so.
+"""
 
 from __future__ import annotations
 
