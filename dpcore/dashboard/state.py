@@ -57,8 +57,9 @@ def shown(page: str) -> Shown | None:
 
 def keep(page: str, release: Release, data: Dataset) -> Shown:
     """Show a new release on a page."""
-    st.session_state[f"dpcore.shown:{page}"] = Shown(release, data)
-    return st.session_state[f"dpcore.shown:{page}"]  # type: ignore[no-any-return]
+    now_shown = Shown(release, data)
+    st.session_state[f"dpcore.shown:{page}"] = now_shown
+    return now_shown
 
 
 def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
@@ -68,12 +69,14 @@ def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
         while len(release.memory) >= MOST_REMEMBERED:
             release.memory.pop(next(iter(release.memory)))
         release.memory[key] = value
-    return release.memory[key]  # type: ignore[no-any-return]
+    remembered: Value = release.memory[key]
+    return remembered
 
 
 def accounts() -> dict[tuple[str, str], Ledger]:
     """All accounts of this session, by the data's SHA-256 and the relation; two relations are never added up."""
-    return st.session_state.setdefault("dpcore.accounts", {})  # type: ignore[no-any-return]
+    books: dict[tuple[str, str], Ledger] = st.session_state.setdefault("dpcore.accounts", {})
+    return books
 
 
 def account(data: Dataset, relation: str, purpose: str) -> Ledger:
