@@ -1,4 +1,4 @@
-"""METHODS section 1, oracle (f): the audit refutes paper mode and leaves corrected mode standing.
+"""The audit refutes paper mode and leaves corrected mode standing.
 
 Paper mode's S labels are independent given the table, so one fit with rows = runs * S is `runs` independent releases.
 """

@@ -222,7 +222,7 @@ def test_adult_schema_is_the_documentation():
     schema = datasets.adult_schema()
     assert (schema.source, schema.target, schema.max_rows, len(schema)) == ("declared", "income", 30_162, 15)
     assert schema.sizes == (16, 8, 16, 16, 16, 7, 14, 6, 5, 2, 16, 16, 16, 41, 2)
-    assert bits(schema) == 52  # METHODS 2.1
+    assert bits(schema) == 52  # bits, with ceil(log2 size) per column
     assert all(column.description for column in schema)
     assert Schema.from_json(schema.to_json()) == schema
     assert schema["education"].kind == "ordered"
@@ -232,7 +232,7 @@ def test_adult_schema_is_the_documentation():
 def test_big5_schema_is_the_codebook():
     schema = datasets.big5_schema()
     assert (schema.source, schema.target, len(schema)) == ("declared", "gender", 57)
-    assert bits(schema) == 175  # METHODS 2.1
+    assert bits(schema) == 175  # bits, with ceil(log2 size) per column
     country = schema["country"]
     assert country.size == 256
     assert sum(len(code) == 2 and code.isalpha() for code in country.categories) == 249 + 2  # ISO 3166, AP and EU

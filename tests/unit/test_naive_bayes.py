@@ -1,4 +1,4 @@
-"""METHODS section 1: the oracles."""
+"""NB-Synth against hand-worked numbers, limits in epsilon, and a plain naive Bayes."""
 
 import math
 
