@@ -223,7 +223,7 @@ def _plain(column: pa.ChunkedArray, missing: Sequence[str], limit: int) -> pa.Ch
 
 def _workbook(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Table, dict[str, str]]:
     """The first sheet of a workbook, and its title."""
-    from openpyxl import load_workbook  # type: ignore[import-untyped]  # slow to import, seldom needed
+    from openpyxl import load_workbook  # slow to import, seldom needed
 
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
