@@ -20,14 +20,17 @@ for (sha256, relation), ledger in books.items():
     cells = st.columns(3)
     cells[0].metric("Runs", len(runs), border=True)
     cells[1].metric("Epsilon claimed, in all", panels.number(ledger.epsilon_claimed), border=True)
-    cells[2].metric("Epsilon proved, in all", panels.number(ledger.epsilon_bound), border=True)
+    cells[2].metric("Epsilon proved, in all", panels.proved(ledger), border=True)
     st.markdown(ledger.void or forms.odds_sentence(ledger.epsilon_bound))
     st.caption(f"{ledger.relation.sentence} Rows with SHA-256 {sha256[:12]}…")
     table = panels.runs_frame(runs)
     st.dataframe(table, hide_index=True, key=f"ledger.{sha256}.{relation}")
     panels.table_behind(ledger.to_frame(), "Every question")
 for sha256 in {sha256 for sha256, _ in books if (sha256, "add_remove") in books and (sha256, "replace") in books}:
-    total = 2 * books[sha256, "add_remove"].epsilon_bound + books[sha256, "replace"].epsilon_bound
+    added, replaced = books[sha256, "add_remove"], books[sha256, "replace"]
+    if added.void or replaced.void:
+        continue  # no sum of theirs is a bound
+    total = 2 * added.epsilon_bound + replaced.epsilon_bound
     st.markdown(
         f"The rows {sha256[:12]}… were asked under both relations. Changing a row is removing one and adding another, "
         f"so together they cost at most epsilon **{panels.number(total)}** under replace; under add_remove no total is "

@@ -23,7 +23,7 @@ from dpcore.export import bundle, show_code
 from dpcore.ledger import Ledger
 from dpcore.methods import METHODS
 
-__all__ = ["chart", "epsilon_primer", "headline", "number", "runs_frame", "table_behind", "tabs"]
+__all__ = ["chart", "epsilon_primer", "headline", "number", "proved", "runs_frame", "table_behind", "tabs"]
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 PAIRS_AT_MOST = 60  # columns; beyond it the pairs panel compares a sample of the pairs
@@ -50,7 +50,7 @@ def headline(shown: Shown) -> None:
     release, ledger = shown.release, shown.release.ledger
     cells = st.columns(4)
     cells[0].metric("Epsilon claimed", number(ledger.epsilon_claimed), border=True)
-    cells[1].metric("Epsilon proved", "none" if ledger.void else number(ledger.epsilon_bound), border=True)
+    cells[1].metric("Epsilon proved", proved(ledger), border=True)
     cells[2].metric("Synthetic rows", f"{len(release.synthetic):,}", border=True)
     cells[3].metric("Run time", f"{release.seconds:.2f} s", border=True)
     st.caption(
@@ -65,18 +65,20 @@ def price(shown: Shown) -> None:
     """Claimed and proved epsilon, in odds, and where it went."""
     ledger = shown.release.ledger
     frame = ledger.to_frame()
-    proved = math.inf if ledger.void else ledger.epsilon_bound
-    chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=proved))
+    bound = math.inf if ledger.void else ledger.epsilon_bound
+    chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=bound))
     left, right = st.columns(2, gap="large")
     for place, title, epsilon in (
         (left, "What is claimed", ledger.epsilon_claimed),
-        (right, "What can be proved", proved),
+        (right, "What can be proved", bound),
     ):
         with place:
             st.markdown(f"**{title}: epsilon {number(epsilon)}**")
             st.markdown(ledger.void if ledger.void and place is right else forms.odds_sentence(epsilon))
     for reason in frame.loc[frame["reason"] != "", "reason"].unique():
         st.info(escaped(reason), icon=":material/help:")
+    if ledger.void:
+        st.caption("The shares below are those of the noise that was drawn. They are no bound: the guarantee is void.")
     chart(charts.epsilon_split(frame))
     table_behind(frame, "Every question that was asked of the rows")
 
@@ -232,11 +234,16 @@ def runs_frame(runs: list[Ledger]) -> pd.DataFrame:
                 "run": run.name,
                 "questions": len(run.entries),
                 "epsilon claimed": number(run.epsilon_claimed),
-                "epsilon proved": number(run.epsilon_bound),
+                "epsilon proved": proved(run),
             }
             for run in runs
         ]
     )
+
+
+def proved(ledger: Ledger) -> str:
+    """The epsilon that a ledger guarantees, for people: "none" where the guarantee is void."""
+    return "none" if ledger.void else number(ledger.epsilon_bound)
 
 
 def number(epsilon: float) -> str:

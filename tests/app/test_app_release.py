@@ -367,6 +367,16 @@ def test_relations_have_accounts_of_their_own() -> None:
     assert cells == ["2", "6"]
     assert [value for label, value in metrics(at) if label == "Runs"] == ["1", "2"]
     assert not re.search(r"\b8(\.0)?\b", " ".join(value for _, value in metrics(at)))
+    assert "together they cost at most epsilon **10** under replace" in said(at)  # 2 * 2 + 6
+
+
+def test_the_ledger_proves_nothing_of_seeded_runs() -> None:
+    at = released(seed=3)
+    released(at, relation="replace", seed=None)
+    opened(at, "ledger")
+    assert [value for label, value in metrics(at) if label == "Epsilon proved, in all"] == ["none", "1"]
+    assert "For teaching only" in said(at)
+    assert "together they cost" not in said(at)
 
 
 def test_other_data_have_accounts_of_their_own() -> None:
