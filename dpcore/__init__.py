@@ -7,7 +7,15 @@ from dpcore import audit, datasets, evaluate, experiment, export
 from dpcore.column import Column
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
 from dpcore.ledger import Ledger, Relation
-from dpcore.methods import METHODS, NaiveBayesSynthesizer
+from dpcore.methods import (
+    METHODS,
+    HMPrivBayes,
+    NaiveBayesSynthesizer,
+    NoPrivacy,
+    PrivBayes,
+    PrivSCBN,
+    RefinedPrivBayes,
+)
 from dpcore.schema import Schema
 from dpcore.taxonomy import Taxonomy
 
@@ -18,9 +26,14 @@ __all__ = [
     "Column",
     "DPCoreError",
     "DataError",
+    "HMPrivBayes",
     "Ledger",
     "NaiveBayesSynthesizer",
+    "NoPrivacy",
     "ParameterError",
+    "PrivBayes",
+    "PrivSCBN",
+    "RefinedPrivBayes",
     "Relation",
     "Schema",
     "SchemaError",

@@ -24,8 +24,6 @@ from dpcore.schema import Schema
 
 __all__ = ["PrivateEstimator", "Synthesizer"]
 
-MODES = ("corrected", "paper")
-
 
 class PrivateEstimator(BaseEstimator, ABC):
     """What synthesizers and private classifiers share.
@@ -48,6 +46,7 @@ class PrivateEstimator(BaseEstimator, ABC):
     title: ClassVar[str]
     paper: ClassVar[str]
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
+    modes: ClassVar[tuple[str, ...]] = ("corrected", "paper")
 
     epsilon: float
     mode: str
@@ -114,8 +113,8 @@ class PrivateEstimator(BaseEstimator, ABC):
         if relation not in self.relations:
             allowed = " or ".join(self.relations)
             raise ParameterError(f"{self.title} is not defined under {relation}.", f"Use {allowed}.")
-        if self.mode not in MODES:
-            raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(MODES)}.")
+        if self.mode not in self.modes:
+            raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
         if not isinstance(self.epsilon, int | float) or not 0 <= self.epsilon < np.inf:
             raise ParameterError("The 'epsilon' parameter is not a finite number of 0 or more.", "Try epsilon=1.0.")
         if self.random_state is not None and not (
@@ -127,6 +126,12 @@ class PrivateEstimator(BaseEstimator, ABC):
     def _check_choice(self, name: str, allowed: tuple[str, ...]) -> None:
         if getattr(self, name) not in allowed:
             raise ParameterError(f"The {name!r} parameter is not known.", f"Choose one of {', '.join(allowed)}.")
+
+    def _check_whole(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise ParameterError(f"The {name!r} parameter is not a whole number of 1 or more.", "Try 3.")
 
     def _target(self, schema: Schema, chosen: str | None) -> str:
         target = schema.target if chosen is None else chosen

@@ -16,7 +16,8 @@ generator of its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,18 @@ NoiseKind = Literal["laplace", "geometric", "opendp"]
 NOISES: tuple[NoiseKind, ...] = ("laplace", "geometric", "opendp")
 Floats = NDArray[np.float64]
 WIDEST = 2.0**53  # far beyond it, both geometric draws stop at the largest integer and their difference at 0: no noise
+MOST_LISTED = 1 << 22  # candidates in one list
+
+
+class Scored(Protocol):
+    """Some candidates of one choice."""
+
+    @property
+    def scores(self) -> Floats:
+        """Exact scores. Private."""
+
+    def weight(self, factor: float) -> float:
+        """log of the sum of exp(factor * score)."""
 
 
 class Noise(ABC):
@@ -60,6 +73,21 @@ class Noise(ABC):
     def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
         """Exponential mechanism along the last axis: index r with probability proportional to exp(factor * score)."""
 
+    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
+        """`select` over all scores of some blocks: the block, and the place in it."""
+        scores = np.concatenate([block.scores for block in blocks])
+        if len(scores) > MOST_LISTED:
+            raise ParameterError(
+                f"This choice is among {len(scores):,} candidates, too many for this source of noise.",
+                "Allow fewer parents, or use NumPy's noise.",
+            )
+        place = int(self.select(scores if factor else np.zeros_like(scores), factor or 1.0))
+        block = 0
+        while place >= len(blocks[block].scores):
+            place -= len(blocks[block].scores)
+            block += 1
+        return block, place
+
 
 class NumpyNoise(Noise):
     """Seedable noise for teaching."""
@@ -89,6 +117,36 @@ class NumpyNoise(Noise):
         """See `Noise.select`; drawn by the Gumbel-max identity, which needs no normalizing sum."""
         chosen: NDArray[np.intp] = np.argmax(factor * scores + self._rng.gumbel(size=scores.shape), axis=-1)
         return chosen
+
+    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
+        """See `Noise.select_among`: first the block by its total weight, then a place in it; the same distribution."""
+        block = int(self.select(np.array([block.weight(factor) for block in blocks]), 1.0))
+        return block, int(self.select(blocks[block].scores, factor))
+
+
+class NoNoise(Noise):
+    """Exact answers, and the best candidate (the first of them): for the reference without privacy only."""
+
+    on_counts = "none"
+    label = "no noise"
+
+    def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """The counts."""
+        return counts.astype(float)
+
+    def reals(self, values: Floats, scale: float) -> Floats:
+        """The values."""
+        return values
+
+    def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
+        """The arg max."""
+        best: NDArray[np.intp] = np.argmax(scores, axis=-1)
+        return best
+
+    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
+        """The arg max."""
+        block = int(np.argmax([block.scores.max() for block in blocks]))
+        return block, int(self.select(blocks[block].scores, factor))
 
 
 class OpenDPNoise(Noise):

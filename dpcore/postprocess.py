@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["combine_row_sums", "project_rows", "spread_difference", "systematic_sample"]
+__all__ = [
+    "combine_row_sums",
+    "draw_given",
+    "fit_margins",
+    "merge_rare",
+    "project_rows",
+    "spread_difference",
+    "systematic_sample",
+]
 
 Floats = NDArray[np.float64]
+TRACE = 1e-6
 
 
 def combine_row_sums(tables: Sequence[Floats]) -> Floats:
@@ -73,3 +83,87 @@ def systematic_sample(probabilities: Floats, size: int, rng: np.random.Generator
     draws: NDArray[np.intp] = np.minimum(np.searchsorted(cumulative, points, side="right"), len(cumulative) - 1)
     rng.shuffle(draws)
     return draws
+
+
+def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.random.Generator) -> NDArray[np.intp]:
+    """One draw per row from the distribution that the row's condition names, with counts as expected, rounded.
+
+    `systematic_sample` within each condition: its rows, in random order, get evenly spaced points on the condition's
+    cumulative distribution, moved by one uniform offset per condition.
+
+    Parameters
+    ----------
+    probabilities : array of shape (conditions, values)
+        Rows that sum to 1.
+    given : int array of shape (n,)
+        The condition of each row.
+    """
+    conditions, values = probabilities.shape
+    order = rng.permutation(len(given))
+    order = order[np.argsort(given[order], kind="stable")]
+    condition = given[order]
+    sizes = np.bincount(given, minlength=conditions)
+    starts: NDArray[np.intp] = np.cumsum(sizes) - sizes
+    rank = np.arange(len(given)) - starts[condition]
+    offsets: Floats = rng.random(conditions)
+    points = (rank + offsets[condition]) / sizes[condition]
+    ends = np.minimum(np.cumsum(probabilities, axis=1), 1.0)
+    ends[:, -1] = 1.0
+    # All conditions on one line: condition c owns the interval from c to c + 1.
+    line = (ends + np.arange(conditions)[:, None]).ravel()
+    drawn: NDArray[np.intp] = np.empty(len(given), dtype=np.intp)
+    drawn[order] = np.minimum(np.searchsorted(line, points + condition, side="right") - condition * values, values - 1)
+    return drawn
+
+
+def merge_rare(counts: Floats, threshold: float, *, ordered: bool) -> NDArray[np.intp]:
+    """A group for each value, so that (nearly) every group counts at least the threshold.
+
+    Ordered values: adjacent ones fill a group until it is full; a short one at the end joins the group before. Others:
+    frequent values stay alone, all rare ones form one group, and that joins the rarest frequent value if it counts less
+    than half the threshold.
+
+    Parameters
+    ----------
+    counts : array of shape (values,)
+        Noisy counts.
+
+    Returns
+    -------
+    int array of shape (values,)
+        Groups are numbered from 0 without gaps.
+    """
+    if ordered:
+        groups, group, filled = np.zeros(len(counts), dtype=np.intp), 0, 0.0
+        for value, number in enumerate(counts):
+            groups[value] = group
+            filled += number
+            if filled >= threshold:
+                group, filled = group + 1, 0.0
+        return np.minimum(groups, max(group - 1, 0))
+    frequent = counts >= threshold
+    groups = np.where(frequent, np.cumsum(frequent) - 1, frequent.sum())
+    if frequent.any() and counts[~frequent].sum() < threshold / 2:
+        groups[~frequent] = groups[np.argmin(np.where(frequent, counts, np.inf))]
+    return groups
+
+
+def fit_margins(table: Floats, first: Floats, second: Floats, totals: Floats, rounds: int = 10) -> Floats:
+    """A non-negative table near a noisy one, with given margins, by projection and iterative proportional fitting.
+
+    Parameters
+    ----------
+    table : array of shape (a, b, classes)
+    first, second : arrays of shape (a, classes) and (b, classes)
+        Positive, with sums `totals` over their first axes; the result has the second exactly and the first nearly.
+    rounds : int
+        Of fitting (Deming and Stephan 1940).
+    """
+    classes = len(totals)
+    projected = project_rows(table.reshape(-1, classes).T, totals).T.reshape(table.shape)
+    # A trace of the independent table keeps every margin within reach.
+    fitted: Floats = projected + TRACE * first[:, None] * second[None] / totals
+    for _ in range(rounds):
+        fitted *= (first / fitted.sum(axis=1))[:, None]
+        fitted *= (second / fitted.sum(axis=0))[None]
+    return fitted

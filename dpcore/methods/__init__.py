@@ -1,12 +1,22 @@
-"""The methods, by the name that screens and exports use. One file per family; none imports another's classes."""
+"""The methods, by the name that screens and exports use. One file per method; none imports another's classes."""
 
 from __future__ import annotations
 
 from dpcore.estimator import PrivateEstimator
+from dpcore.methods.hmprivbayes import HMPrivBayes
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer
+from dpcore.methods.noprivacy import NoPrivacy
+from dpcore.methods.privbayes import PrivBayes
+from dpcore.methods.privscbn import PrivSCBN
+from dpcore.methods.refined import RefinedPrivBayes
 
-__all__ = ["METHODS", "NaiveBayesSynthesizer"]
+__all__ = ["METHODS", "HMPrivBayes", "NaiveBayesSynthesizer", "NoPrivacy", "PrivBayes", "PrivSCBN", "RefinedPrivBayes"]
 
 METHODS: dict[str, type[PrivateEstimator]] = {
     "NB-Synth": NaiveBayesSynthesizer,
+    "HMPrivBayes": HMPrivBayes,
+    "PrivBayes": PrivBayes,
+    "PrivBayes refined": RefinedPrivBayes,
+    "PrivSCBN": PrivSCBN,
+    "NoPrivacy": NoPrivacy,
 }

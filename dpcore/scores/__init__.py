@@ -11,12 +11,14 @@ D_g(n) = (2/n) log2((n+1)/2) + ((n-1)/n) log2((n+1)/(n-1)), and g(m) = (m+1) log
 
 from dpcore.scores.base import Score, TableScore
 from dpcore.scores.information import Entropy, Jaccard, LinearF, MutualInformation, R
+from dpcore.scores.margins import DistanceFromMargins
 from dpcore.scores.naive_bayes import ClassLogScore
 from dpcore.scores.trees import ConditionalEntropy, Gini, InfoGain, Max
 
 __all__ = [
     "ClassLogScore",
     "ConditionalEntropy",
+    "DistanceFromMargins",
     "Entropy",
     "Gini",
     "InfoGain",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -50,17 +51,28 @@ class TableScore(Score):
 
     monotone_when_added: bool = False
 
-    @abstractmethod
     def of(self, table: Counts, relation: Relation) -> float:
-        """The score of one table of counts."""
+        """The score of one table of counts. A score defines this or `of_many`."""
+        return float(self.of_many(table[..., None], relation)[0])
+
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """The scores of m tables of one shape, shape (rows, columns, m) to (m,)."""
+        return np.array([self.of(tables[..., i], relation) for i in range(tables.shape[-1])], dtype=float)
 
     @abstractmethod
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """The most that one person moves the score of a table of this shape."""
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
-        """See `Score.values`."""
-        return np.array([self.of(as_matrix(table), relation) for table in count(candidates)])
+        """See `Score.values`; tables of one shape are scored together."""
+        by_shape: dict[tuple[int, int], list[int]] = defaultdict(list)
+        tables = [as_matrix(table) for table in count(candidates)]
+        for i, table in enumerate(tables):
+            by_shape[table.shape].append(i)
+        scores = np.empty(len(tables))
+        for places in by_shape.values():
+            scores[places] = self.of_many(np.stack([tables[i] for i in places], axis=-1), relation)
+        return scores
 
     def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
         """See `Score.sensitivity`: the largest over the candidates' shapes."""
@@ -80,9 +92,9 @@ def xlog2(counts: NDArray[np.number]) -> Floats:
     return x * np.log2(np.where(x > 0, x, 1.0))
 
 
-def per_record(value: float, total: float, relation: Relation) -> float:
+def per_record(values: Floats, totals: Counts, relation: Relation) -> Floats:
     """Count-scaled under add_remove, divided by n under replace."""
-    return value if relation is Relation.ADD_REMOVE or total == 0 else value / total
+    return values if relation is Relation.ADD_REMOVE else values / np.maximum(totals, 1)
 
 
 def need_rows(name: str, rows: int | None) -> int:
@@ -102,4 +114,5 @@ def flat_shape(shape: Shape) -> tuple[int, int]:
 
 def as_matrix(table: Counts) -> Counts:
     """A table with its parents flattened to one axis."""
-    return table.reshape(flat_shape(table.shape))
+    matrix: Counts = table.reshape(flat_shape(table.shape))
+    return matrix

@@ -9,9 +9,11 @@ import numpy as np
 from dpcore.counting import Counts
 from dpcore.errors import ParameterError
 from dpcore.ledger import Relation
-from dpcore.scores.base import Shape, TableScore, need_rows, per_record, xlog2
+from dpcore.scores.base import Floats, Shape, TableScore, need_rows, per_record, xlog2
 
 __all__ = ["Entropy", "Jaccard", "LinearF", "MutualInformation", "R"]
+
+MOST_ASSIGNED = 8  # parent values whose 2^8 assignments F tries one by one
 
 
 class Entropy(TableScore):
@@ -26,11 +28,10 @@ class Entropy(TableScore):
     name = "entropy"
     monotone_when_added = True
 
-    def of(self, table: Counts, relation: Relation) -> float:
-        """See `TableScore.of`."""
-        total = table.sum()
-        n_entropy = float(xlog2(total) - xlog2(table).sum())
-        return per_record(n_entropy, float(total), relation)
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        totals = tables.sum(axis=(0, 1))
+        return per_record(xlog2(totals) - xlog2(tables).sum(axis=(0, 1)), totals, relation)
 
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """See the class."""
@@ -48,11 +49,12 @@ class MutualInformation(TableScore):
 
     name = "mutual information"
 
-    def of(self, table: Counts, relation: Relation) -> float:
-        """See `TableScore.of`."""
-        total = table.sum()
-        margins = xlog2(table.sum(axis=1)).sum() + xlog2(table.sum(axis=0)).sum()
-        return per_record(float(xlog2(total) + xlog2(table).sum() - margins), float(total), relation)
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        children, parents = tables.sum(axis=1), tables.sum(axis=0)
+        totals = parents.sum(axis=0)
+        margins = xlog2(children).sum(axis=0) + xlog2(parents).sum(axis=0)
+        return per_record(xlog2(totals) + xlog2(tables).sum(axis=(0, 1)) - margins, totals, relation)
 
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """See the class."""
@@ -76,13 +78,13 @@ class R(TableScore):
 
     name = "R"
 
-    def of(self, table: Counts, relation: Relation) -> float:
-        """See `TableScore.of`."""
-        total = float(table.sum())
-        if total == 0:
-            return 0.0
-        expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
-        return per_record(float(np.abs(table - expected).sum()) / 2, total, relation)
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        children, parents = tables.sum(axis=1), tables.sum(axis=0)
+        totals = parents.sum(axis=0)
+        shares = parents / np.maximum(totals, 1)
+        distance = sum(np.abs(row - child * shares).sum(axis=0) for row, child in zip(tables, children, strict=True))
+        return per_record(distance / 2, totals, relation)
 
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """See the class."""
@@ -100,17 +102,37 @@ class LinearF(TableScore):
     cells. Replace moves 1/n out of one cell and 1/n into another: the terms fall or rise by 1/n in total, because the
     two moves act on K0 + K1 in opposite directions, or each on its own bracket; the minimum over assignments inherits
     1/n. Add_remove, times n with n/2 as the target (no ceiling): the target moves by ½ in both brackets and one K by
-    1, so the sum moves by at most 1. The minimum is found by dynamic programming over the parent values.
+    1, so the sum moves by at most 1. The minimum is found by trying every assignment of up to 8 parent values, and by
+    dynamic programming over the parent values beyond.
     """
 
     name = "F"
 
-    def of(self, table: Counts, relation: Relation) -> float:
-        """See `TableScore.of`."""
-        if table.shape[0] != 2:
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        if tables.shape[0] != 2:
             raise ParameterError("The score F needs a binary child.", "Use R for columns with more values.")
-        total = int(table.sum())
-        cap = total / 2
+        if tables.shape[1] > MOST_ASSIGNED:
+            return super().of_many(tables, relation)
+        totals = tables.sum(axis=(0, 1))
+        zero, one = (totals / 2).astype(float), totals / 2 - tables[1].sum(axis=0)  # what each sum lacks: all go to 1
+        shortfall = np.maximum(zero, 0) + np.maximum(one, 0)
+        cells, lack, more = tables.astype(float), np.empty_like(shortfall), np.empty_like(shortfall)
+        for step in range(1, 2 ** tables.shape[1]):  # Gray code: one parent value changes sides per step
+            place = (step & -step).bit_length() - 1
+            to_zero = (step ^ step >> 1) >> place & 1
+            (np.subtract if to_zero else np.add)(zero, cells[0, place], out=zero)
+            (np.add if to_zero else np.subtract)(one, cells[1, place], out=one)
+            np.add(np.maximum(zero, 0, out=lack), np.maximum(one, 0, out=more), out=lack)
+            np.minimum(shortfall, lack, out=shortfall)
+        return per_record(-shortfall, totals, relation)
+
+    def of(self, table: Counts, relation: Relation) -> float:
+        """See `TableScore.of`; one table with any number of parent values."""
+        if table.shape[1] <= MOST_ASSIGNED or table.shape[0] != 2:
+            return super().of(table, relation)
+        total = table.sum()
+        cap = float(total) / 2
         best = {0.0: 0.0}  # sum assigned to 0, capped -> largest capped sum assigned to 1
         for zero, one in table.T:
             following: dict[float, float] = {}
@@ -118,7 +140,8 @@ class LinearF(TableScore):
                 for key, value in ((min(a + zero, cap), b), (a, min(b + one, cap))):
                     following[key] = max(value, following.get(key, -1.0))
             best = following
-        return per_record(-min((cap - a) + (cap - b) for a, b in best.items()), float(total), relation)
+        shortfall = min((cap - a) + (cap - b) for a, b in best.items())
+        return float(per_record(np.array(-shortfall), total, relation))
 
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """See the class."""
@@ -133,10 +156,10 @@ class Jaccard(TableScore):
 
     name = "Jaccard"
 
-    def of(self, table: Counts, relation: Relation) -> float:
-        """See `TableScore.of`."""
-        union = int(table.sum() - table[0, 0])
-        return float(table[1, 1] / union) if union else 1.0
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        union = tables.sum(axis=(0, 1)) - tables[0, 0]
+        return np.where(union > 0, tables[1, 1] / np.maximum(union, 1), 1.0)
 
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """See the class."""

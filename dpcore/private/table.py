@@ -1,17 +1,4 @@
-"""The door: private rows behind questions that are charged, answered with noise, and written in a ledger.
-
-Methods get a `PrivateTable` and nothing else. For every question the door computes the sensitivity from the kind of
-question, the relation and the public schema; charges the ledger; and only then draws. A method whose source states
-other constants passes `claimed_sensitivity` (noise is then scaled to the source's constant) or `claimed_epsilon`; the
-ledger books what is claimed beside what the noise really bought.
-
-Lemmas used (Dwork and Roth 2014; L1 throughout):
-Laplace        noise of scale b on a vector of L1 sensitivity D costs D/b. One table of counts has D = 1 under
-               add_remove and 2 under replace; the two-sided geometric distribution gives the same on integers.
-Exponential    choosing r with probability proportional to exp(t q(r)) costs 2 t D, or t D if neighbors move all scores
-               the same way or one score only (see `Score.exponent_loss`).
-Epsilon 0      buys nothing: counts come back as zeros and choices are uniform, whatever the rows.
-"""
+"""Private rows and the questions they may be asked; see the package for how a question is paid for."""
 
 from __future__ import annotations
 
@@ -22,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.column import Codes, Column, code_dtype
-from dpcore.counting import Counts, joint_counts
+from dpcore.counting import Counter, Counts
 from dpcore.errors import ParameterError, SchemaError
-from dpcore.ledger import Entry, Epsilon, Ledger, Relation, exact, shares_of
-from dpcore.noise import Noise
+from dpcore.ledger import Epsilon, Ledger, Relation, exact
+from dpcore.noise import Noise, NoNoise
+from dpcore.private import prices
+from dpcore.private.growth import Growth
+from dpcore.private.prices import Claim
 from dpcore.schema import Schema
-from dpcore.scores import Score
+from dpcore.scores import Score, TableScore
+from dpcore.search import FamilySearch
 
 __all__ = ["PrivateTable"]
 
@@ -59,6 +50,8 @@ class PrivateTable:
         if codes.ndim != 2 or codes.shape[1] != len(schema):
             raise SchemaError("The codes do not have the schema's columns.", "Encode the rows with the same schema.")
         self._codes = codes
+        self._counter = Counter(codes, schema.sizes)
+        self._sizes = dict(zip(schema.names, schema.sizes, strict=True))
         self._noise = noise
         self._unprotected_allowed = unprotected_allowed
         self.schema = schema
@@ -80,50 +73,41 @@ class PrivateTable:
         *,
         epsilon: Epsilon,
         weights: list[float] | None = None,
+        claimed_epsilon: Epsilon | None = None,
         claimed_sensitivity: float | None = None,
+        reason: str = "",
     ) -> list[Floats]:
         """Noisy contingency tables; the families share `epsilon` (equally, or in proportion to `weights`).
 
         Parameters
         ----------
         families : sequence of sequences of column names
+            An empty one asks for the number of rows.
         epsilon : float or Fraction
             For all tables together.
         weights : list of float, optional
             Public, positive, one per family.
+        claimed_epsilon : optional
+            What the source says that all tables cost together; by default `epsilon`.
         claimed_sensitivity : float, optional
             The source's L1 sensitivity of one table, if it differs from the true one.
+        reason : str
+            Why claim and bound differ.
 
         Returns
         -------
         list of float arrays
             Table f has one axis per column of family f. Noise scale: sensitivity / (the family's share of epsilon).
         """
-        sensitivity = self.relation.histogram_l1
-        claimed = sensitivity if claimed_sensitivity is None else positive(claimed_sensitivity)
+        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         shapes = [self._shape(family) for family in families]  # unknown columns are refused before they are charged
-        shares = shares_of(epsilon, len(families) if weights is None else weights)
-        scales = [claimed / float(share) if float(share) else np.inf for share in shares]
-        self.ledger.charge(
-            *(
-                Entry(
-                    name=f"counts of {' × '.join(family)}",
-                    mechanism=self._noise.on_counts,
-                    epsilon_claimed=share,
-                    epsilon_bound=share if claimed == sensitivity else share * exact(sensitivity / claimed),
-                    sensitivity=sensitivity,
-                    claimed_sensitivity=claimed,
-                    scale=scale,
-                )
-                for family, share, scale in zip(families, shares, scales, strict=True)
-            )
-        )
+        entries = prices.tables(families, self.relation, self._noise.on_counts, epsilon, weights, claim)
+        self.ledger.charge(*entries)
 
         def draw() -> list[Floats]:
-            tables = self._count(families)
             return [
-                self._noise.counts(table, scale) if np.isfinite(scale) else np.zeros(shape)
-                for table, shape, scale in zip(tables, shapes, scales, strict=True)
+                self._noise.counts(table, entry.scale) if np.isfinite(entry.scale) else np.zeros(shape)
+                for table, shape, entry in zip(self._count(families), shapes, entries, strict=True)
             ]
 
         return self._answer("counts", draw)
@@ -159,29 +143,10 @@ class PrivateTable:
         -------
         int array of the score's leading shape
         """
+        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         shapes = [self._shape(family) for family in candidates]
-        rows = self._true_bound()
-        sensitivity = score.sensitivity(shapes, self.relation, rows)
-        loss = score.exponent_loss(shapes, self.relation, rows)
-        per_draw = exact(epsilon)
-        if claimed_sensitivity is None:
-            factor, bound = float(per_draw) / loss if loss else 0.0, draws * per_draw
-        else:
-            factor = float(per_draw) / (2 * positive(claimed_sensitivity))
-            bound = draws * exact(factor * loss)
-        self.ledger.charge(
-            Entry(
-                name=f"choice by {score.name}",
-                mechanism="exponential",
-                epsilon_claimed=draws * per_draw if claimed_epsilon is None else exact(claimed_epsilon),
-                epsilon_bound=bound,
-                sensitivity=sensitivity,
-                claimed_sensitivity=sensitivity if claimed_sensitivity is None else claimed_sensitivity,
-                scale=1 / factor if factor else np.inf,
-                draws=draws,
-                reason=reason,
-            )
-        )
+        entry, factor = prices.choice(score, shapes, self.relation, self._true_bound(), exact(epsilon), draws, claim)
+        self.ledger.charge(entry)
 
         def draw() -> NDArray[np.intp]:
             values = score.values(self._count, candidates, self.relation)
@@ -191,34 +156,59 @@ class PrivateTable:
 
         return self._answer("choose", draw)
 
-    def noisy_scores(self, score: Score, candidates: Sequence[Family], *, epsilon: Epsilon) -> Floats:
+    def noisy_scores(
+        self,
+        score: Score,
+        candidates: Sequence[Family],
+        *,
+        epsilon: Epsilon,
+        claimed_epsilon: Epsilon | None = None,
+        claimed_sensitivity: float | None = None,
+        reason: str = "",
+    ) -> Floats:
         """Scores of all candidates with Laplace noise, shape (len(candidates),); `epsilon` is for all together."""
         if not candidates:
             raise ParameterError("There is nothing to score.", "Give one candidate or more.")
+        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         shapes = [self._shape(family) for family in candidates]
-        sensitivity = score.sensitivity(shapes, self.relation, self._true_bound())
-        total = exact(epsilon)
-        scale = len(candidates) * sensitivity / float(total) if total else np.inf
-        self.ledger.charge(
-            Entry(
-                name=f"{len(candidates)} values of {score.name}",
-                mechanism="laplace",
-                epsilon_claimed=total,
-                epsilon_bound=total,
-                sensitivity=sensitivity,
-                claimed_sensitivity=sensitivity,
-                scale=scale,
-                draws=len(candidates),
-            )
-        )
+        entry = prices.noisy_values(score, shapes, self.relation, self._true_bound(), epsilon, claim)
+        self.ledger.charge(entry)
 
         def draw() -> Floats:
             values = score.values(self._count, candidates, self.relation)
             if values.shape != (len(candidates),):
                 raise ParameterError("The score gives other values than were charged.", "Use one value per candidate.")
-            return self._noise.reals(values, scale) if np.isfinite(scale) else np.zeros(len(candidates))
+            return self._noise.reals(values, entry.scale) if np.isfinite(entry.scale) else np.zeros(len(candidates))
 
         return self._answer("noisy_scores", draw)
+
+    def growth(
+        self,
+        score: TableScore,
+        columns: Family,
+        *,
+        max_parents: int,
+        related: NDArray[np.bool_] | None = None,
+    ) -> Growth:
+        """A network over some columns of 0 and 1 that grows by exponential mechanisms, each charged when it is asked.
+
+        Parameters
+        ----------
+        score : TableScore
+        columns : sequence of column names
+            Of two codes each.
+        max_parents : int
+            At least 1.
+        related : bool array of shape (len(columns), len(columns)), optional
+            Public: which column (first axis) may take which other as a parent.
+        """
+        if set(self.schema.sizes) != {2}:
+            raise ParameterError("Only columns of 0 and 1 can grow into such a network.", "Binarize the schema first.")
+        places = [self.schema.index(name) for name in columns]
+        search = FamilySearch(
+            self._counter.bits, places, score, self.relation, max_parents=max_parents, related=related
+        )
+        return Growth(self, search, columns)
 
     def derive(self, column: Column, sources: Family, rule: NDArray[np.integer[Any]]) -> PrivateTable:
         """The table with one more column, `rule[codes of the sources]`: record by record, hence free.
@@ -239,6 +229,23 @@ class PrivateTable:
         codes[:, :-1], codes[:, -1] = self._codes, derived
         return self._sibling(codes, schema, self.ledger)
 
+    def recode(self, schema: Schema, rules: Sequence[tuple[str, NDArray[np.integer[Any]]]]) -> PrivateTable:
+        """The table in other columns, each a public look-up on one of its own: record by record, hence free.
+
+        Parameters
+        ----------
+        schema : Schema
+            The new columns' public description.
+        rules : sequence of (column name, int array)
+            Per new column: the column it comes from, and the new code for each of that column's codes.
+        """
+        codes = np.empty((len(self._codes), len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
+        for j, ((source, rule), size) in enumerate(zip(rules, schema.sizes, strict=True)):
+            if rule.shape != self._shape([source]) or rule.min() < 0 or rule.max() >= size:
+                raise ParameterError("A rule does not fit its source or its new column.", "Give one code per code.")
+            codes[:, j] = rule.astype(codes.dtype)[self._codes[:, self.schema.index(source)]]
+        return self._sibling(codes, schema, self.ledger)
+
     def split(self, by: str, *, name: str = "") -> list[PrivateTable]:
         """One table per value of a column: disjoint records, charged in parallel (see `dpcore.ledger`).
 
@@ -253,32 +260,33 @@ class PrivateTable:
 
     def unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
         """The raw codes. The bound becomes infinite; only a paper's own, unproved method may ask."""
+        self._charge_unprotected("raw rows", reason, claimed_epsilon)
+        return self._answer("unprotected", self._codes.copy)
+
+    def without_noise(self, reason: str, *, claimed_epsilon: Epsilon) -> PrivateTable:
+        """The same table with exact answers, on an account of its own: `unprotected`, for a method's own questions."""
+        self._charge_unprotected("exact answers", reason, claimed_epsilon)
+        return type(self)(self._codes, self.schema, Ledger(Relation.REPLACE), NoNoise())
+
+    def _charge_unprotected(self, name: str, reason: str, claimed_epsilon: Epsilon) -> None:
         if not self._unprotected_allowed:
             raise ParameterError("Raw rows are not to be had in corrected mode.", "Ask the door a charged question.")
-        self.ledger.charge(
-            Entry(
-                name="raw rows",
-                mechanism="none",
-                epsilon_claimed=exact(claimed_epsilon),
-                epsilon_bound=np.inf,
-                sensitivity=np.inf,
-                claimed_sensitivity=0.0,
-                scale=0.0,
-                reason=reason,
-            )
-        )
-        return self._answer("unprotected", self._codes.copy)
+        self.ledger.charge(prices.unprotected(name, reason, claimed_epsilon))
 
     def _answer(self, question: Question, draw: Callable[[], Answer]) -> Answer:
         """Every answer leaves through here, after it was charged; replay tests put a tape in its place."""
         return draw()
 
     def _count(self, families: Sequence[Family]) -> list[Counts]:
-        positions = [[self.schema.index(name) for name in family] for family in families]
-        return joint_counts(self._codes, self.schema.sizes, positions)
+        position = {name: j for j, name in enumerate(self.schema.names)}
+        return self._counter.tables([[position[name] for name in family] for family in families])
 
     def _shape(self, family: Family) -> tuple[int, ...]:
-        return tuple(self.schema[name].size for name in family)
+        sizes = self._sizes
+        for name in family:
+            if name not in sizes:
+                self.schema.index(name)  # raises, with what to do
+        return tuple(sizes[name] for name in family)
 
     def _true_bound(self) -> int | None:
         """`public_rows`, or None if the table has more rows than declared: no sensitivity can rest on that."""
@@ -287,10 +295,3 @@ class PrivateTable:
 
     def _sibling(self, codes: Codes, schema: Schema, ledger: Ledger) -> PrivateTable:
         return type(self)(codes, schema, ledger, self._noise, unprotected_allowed=self._unprotected_allowed)
-
-
-def positive(claimed_sensitivity: float) -> float:
-    """A source's sensitivity, if noise can be scaled to it."""
-    if not 0 < claimed_sensitivity < np.inf:
-        raise ParameterError("A claimed sensitivity is not positive.", "A method without noise asks `unprotected`.")
-    return claimed_sensitivity

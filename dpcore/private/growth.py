@@ -1,0 +1,65 @@
+"""A network of 0/1 columns that grows behind the door, one exponential mechanism per new column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dpcore.ledger import Epsilon, exact
+from dpcore.private import prices
+from dpcore.private.prices import Claim
+from dpcore.search import FamilySearch
+
+if TYPE_CHECKING:
+    from dpcore.private.table import PrivateTable
+
+__all__ = ["Growth"]
+
+Family = tuple[str, ...]
+
+
+class Growth:
+    """The families that a growing network may take next, and the choice among them.
+
+    Which families there are is public: every column that is not placed, with every set of `max_parents` placed columns
+    that it may take, or all of them while they are fewer. Made by `PrivateTable.growth`.
+    """
+
+    def __init__(self, table: PrivateTable, search: FamilySearch, columns: Sequence[str]) -> None:
+        self._table = table
+        self._search = search
+        self.open = list(columns)
+
+    def place(self, name: str) -> None:
+        """Let the network have a column without a question, by a public rule or an earlier answer."""
+        self.open.remove(name)
+        self._search.place(self._table.schema.index(name))
+
+    def choose(
+        self,
+        *,
+        epsilon: Epsilon,
+        claimed_epsilon: Epsilon | None = None,
+        claimed_sensitivity: float | None = None,
+        reason: str = "",
+    ) -> Family:
+        """One exponential mechanism over all families: the child and its parents. The child is then placed.
+
+        The parameters are those of `PrivateTable.choose`.
+        """
+        table, search = self._table, self._search
+        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
+        entry, factor = prices.choice(
+            search.score, search.shapes, table.relation, table._true_bound(), exact(epsilon), 1, claim
+        )
+        table.ledger.charge(entry)
+        family: Family = table._answer("choose", lambda: self._draw(factor))
+        self.place(family[0])
+        return family
+
+    def _draw(self, factor: float) -> Family:
+        blocks = [(child, block) for child, blocks in self._search.blocks.items() for block in blocks]
+        chosen, place = self._table._noise.select_among([block for _, block in blocks], factor)
+        child, block = blocks[chosen]
+        names = self._table.schema.names
+        return (names[child], *(names[parent] for parent in block.parents[place]))
