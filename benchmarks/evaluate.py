@@ -51,6 +51,11 @@ def main() -> None:
         seconds, floor = best(lambda k=degree: evaluate.noise_floor(train, schema, k), runs=2)
         show(f"{len(result)} {degree}-way noise floors, 5 resamples", seconds)
         print(f"{'':4}mean distance {result['avd'].mean():.4f}, mean noise floor {floor['avd'].mean():.4f}")
+    for degree in (2, 3):
+        seconds, result = best(
+            lambda k=degree: evaluate.marginal_avd_codes(codes, released_codes, schema, k, on="bits")
+        )
+        show(f"{len(result):,} {degree}-way distances of codes, on bits", seconds)
     show("marginals of one column", best(lambda: evaluate.marginals(train, released, schema, "education"))[0])
     show("a pair of columns", best(lambda: evaluate.pair(train, released, schema, "education", "income"))[0])
     show("validity", best(lambda: evaluate.validity(released, schema))[0])
@@ -64,6 +69,11 @@ def main() -> None:
     show("tstr of codes, ceiling known", best(lambda: evaluate.tstr_codes(*args, include_real=False))[0])
     seconds, result = best(lambda: evaluate.tstr(train, test, released, schema, target))
     show("tstr of frames, ceiling included", seconds)
+    label = evaluate.Label(column=target, equals=">50K")
+    for protocol in ("tstr", "paper"):
+        args = data.test, released, schema, label
+        seconds, _ = best(lambda p=protocol, a=args: evaluate.misclassification(*a, protocol=p), runs=1)
+        show(f"misclassification, {protocol}, 50 repeats", seconds)
     print("\n" + result.drop(columns="note").round(5).to_string(index=False))
     print(f"\nlogistic regression, fully converged: {converged(codes, test_codes, schema, target):.5f} on real rows")
 

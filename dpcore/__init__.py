@@ -3,7 +3,7 @@
 Start with `datasets.load("sample")`, a method of `METHODS`, and its `ledger_`.
 """
 
-from dpcore import audit, datasets, evaluate, experiment, export
+from dpcore import audit, datasets, evaluate, experiment, export, risk
 from dpcore.column import Column
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
 from dpcore.ledger import Ledger, Relation
@@ -43,4 +43,5 @@ __all__ = [
     "evaluate",
     "experiment",
     "export",
+    "risk",
 ]

@@ -145,7 +145,7 @@ def _scores(
         if progress:
             progress(done / len(runs), f"{model}, trained on {source} rows")
         try:
-            predicted, note = _fit_predict(model, tables[source], test, schema.sizes, position, seed=seed)
+            predicted, note = fit_predict(model, tables[source], test, schema.sizes, position, seed=seed)
             rows.append((model, source, *_accuracies(truth, predicted, classes), note))
         except ValueError as error:  # what our own checks and scikit-learn raise for rows that cannot be learned from
             rows.append((model, source, np.nan, np.nan, f"Not fitted: {error}"))
@@ -191,7 +191,7 @@ def bayes_net(codes: Codes, labels: Codes, sizes: Sequence[int], classes: int) -
     return network.partial_fit(codes, labels, classes=np.arange(classes))
 
 
-def _fit_predict(
+def fit_predict(
     model: str, train: Codes, test: Codes, sizes: Sequence[int], target: int, *, seed: int = 0
 ) -> tuple[NDArray[Any], str]:
     """Predicted class codes of the test rows, shape (m,), and a remark (empty if there is nothing to remark).

@@ -7,8 +7,8 @@ aggregates; none holds a row. Tables are compared by their codes, that is, up to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations, groupby
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from math import comb, prod
 from typing import Any
 
@@ -17,17 +17,21 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from dpcore.binary import Binarization
 from dpcore.classifiers import MODELS, real_ceiling, require_rows, tstr, tstr_codes
 from dpcore.column import Codes, Column, canonical
 from dpcore.counting import Counts, joint_counts
 from dpcore.errors import ParameterError
+from dpcore.labels import Label, misclassification
 from dpcore.schema import Schema
 
 __all__ = [
     "MODELS",
+    "Label",
     "marginal_avd",
     "marginal_avd_codes",
     "marginals",
+    "misclassification",
     "noise_floor",
     "pair",
     "real_ceiling",
@@ -46,6 +50,7 @@ def marginal_avd(
     schema: Schema,
     degree: int = 2,
     *,
+    on: str = "columns",
     max_subsets: int | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -58,24 +63,28 @@ def marginal_avd(
     schema : Schema
         Columns, categories and bins; P and Q are the shares of its cells.
     degree : int
-        Number of columns per marginal.
+        Number of columns, or of bits, per marginal.
+    on : {"columns", "bits"}
+        Whether the marginals are of the schema's columns or of the bits of their codes (see `Binarization`). Several
+        bits may be of one column.
     max_subsets : int, optional
-        Compare only this many subsets of columns, drawn with `seed`. All by default.
+        Compare only this many subsets, drawn with `seed`. All by default.
 
     Returns
     -------
     DataFrame
-        `attributes` (tuple of str, in schema order) and `avd` (0: equal, 1: disjoint), one row per subset.
+        `attributes` (tuple of names of columns or bits, in schema order) and `avd` (0: equal, 1: disjoint), one row
+        per subset.
 
     Raises
     ------
     DataError
         If a table is empty or does not fit the schema.
     ParameterError
-        If `degree` or `max_subsets` is out of range.
+        If `degree` or `max_subsets` is out of range, or `on` is not known.
     """
     codes = schema.encode(real), schema.encode(synthetic)
-    return marginal_avd_codes(*codes, schema, degree, max_subsets=max_subsets, seed=seed)
+    return marginal_avd_codes(*codes, schema, degree, on=on, max_subsets=max_subsets, seed=seed)
 
 
 def marginal_avd_codes(
@@ -84,11 +93,17 @@ def marginal_avd_codes(
     schema: Schema,
     degree: int = 2,
     *,
+    on: str = "columns",
     max_subsets: int | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """`marginal_avd` of encoded tables, shapes (n, d) and (m, d), for callers that encode once."""
     require_rows(real_codes, synthetic_codes)
+    if on not in ("columns", "bits"):
+        raise ParameterError("The 'on' parameter is not known.", "Choose columns or bits.")
+    if on == "bits":
+        binary = Binarization(schema)
+        real_codes, synthetic_codes, schema = binary.encode(real_codes), binary.encode(synthetic_codes), binary.schema
     subsets = _subsets(len(schema), degree, max_subsets, seed)
     avd = _distances(real_codes, synthetic_codes, schema.sizes, subsets)
     return pd.DataFrame({"attributes": [tuple(schema.names[j] for j in subset) for subset in subsets], "avd": avd})
@@ -99,6 +114,7 @@ def noise_floor(
     schema: Schema,
     degree: int = 2,
     *,
+    on: str = "columns",
     rows: int | None = None,
     repeats: int = 5,
     max_subsets: int | None = None,
@@ -106,7 +122,7 @@ def noise_floor(
 ) -> pd.DataFrame:
     """`marginal_avd` between the real rows and resamples of them: nothing below it can be asked of a release.
 
-    Reads real rows: not private. With equal `max_subsets` and `seed`, the subsets are those of `marginal_avd`.
+    Reads real rows: not private. With equal `on`, `max_subsets` and `seed` the subsets are those of `marginal_avd`.
 
     Parameters
     ----------
@@ -121,12 +137,9 @@ def noise_floor(
     if rows < 1 or repeats < 1:
         raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
     rng = np.random.default_rng([seed, 1])  # not the stream that draws the subsets
-    frames = [
-        marginal_avd_codes(
-            codes, codes[rng.integers(len(codes), size=rows)], schema, degree, max_subsets=max_subsets, seed=seed
-        )
-        for _ in range(repeats)
-    ]
+    draws = (codes[rng.integers(len(codes), size=rows)] for _ in range(repeats))
+    options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed}
+    frames = [marginal_avd_codes(codes, drawn, schema, degree, **options) for drawn in draws]
     return frames[0].assign(avd=np.mean([frame["avd"] for frame in frames], axis=0))
 
 
@@ -209,18 +222,32 @@ def _subset(rank: int, d: int, degree: int) -> Subset:
     return tuple(chosen)
 
 
-def _distances(real: Codes, synthetic: Codes, sizes: Sequence[int], subsets: Iterable[Subset]) -> list[float]:
+def _distances(real: Codes, synthetic: Codes, sizes: Sequence[int], subsets: Sequence[Subset]) -> list[float]:
     """½ Σ|P − Q| per subset. Counts are compared as whole numbers, so equal shares differ by exactly 0."""
     n, m = len(real), len(synthetic)
     distances: list[float] = []
-    for _, same_start in groupby(subsets, key=lambda subset: subset[:-1]):  # few tables at a time, one shared prefix
-        group = list(same_start)
-        if max(prod(sizes[j] for j in subset) for subset in group) <= MAX_CELLS:
-            tables = list(zip(joint_counts(real, sizes, group), joint_counts(synthetic, sizes, group), strict=True))
+    for batch in _batches(sizes, subsets):
+        if prod(sizes[j] for j in batch[0]) <= MAX_CELLS:
+            tables = list(zip(joint_counts(real, sizes, batch), joint_counts(synthetic, sizes, batch), strict=True))
         else:
-            tables = [_occupied(real, synthetic, sizes, subset) for subset in group]
+            tables = [_occupied(real, synthetic, sizes, batch[0])]
         distances += [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in tables]
     return distances
+
+
+def _batches(sizes: Sequence[int], subsets: Sequence[Subset]) -> Iterator[list[Subset]]:
+    """Consecutive subsets whose tables together have at most `MAX_CELLS` cells; a larger table is alone."""
+    batch: list[Subset] = []
+    held = 0
+    for subset in subsets:
+        cells = prod(sizes[j] for j in subset)
+        if batch and held + cells > MAX_CELLS:
+            yield batch
+            batch, held = [], 0
+        batch.append(subset)
+        held += cells
+    if batch:
+        yield batch
 
 
 def _occupied(real: Codes, synthetic: Codes, sizes: Sequence[int], subset: Subset) -> tuple[Counts, Counts]:

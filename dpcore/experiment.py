@@ -22,9 +22,10 @@ from dpcore.column import Codes
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.estimator import Synthesizer
+from dpcore.evaluate import Label, marginal_avd_codes, misclassification
 from dpcore.progress import Progress, no_progress
 
-__all__ = ["COLUMNS", "Run", "plan", "stream", "sweep", "tidy"]
+__all__ = ["COLUMNS", "MEASURES", "Run", "plan", "stream", "sweep", "tidy"]
 
 COLUMNS = [
     "method",
@@ -39,6 +40,10 @@ COLUMNS = [
     "seconds",
     "error",
 ]
+AVDS = {f"{degree}-way AVD": degree for degree in (1, 2, 3)}
+PROTOCOLS = {"SVM error": "tstr", "SVM error on synthetic rows": "paper"}
+MEASURES = ("accuracy", *AVDS, *PROTOCOLS)
+MOST_SUBSETS = 1_000  # of columns, drawn at random where there are more
 
 
 @dataclass(frozen=True)
@@ -74,17 +79,17 @@ def stream(
     *,
     epsilons: Sequence[float],
     repeats: int = 5,
+    measures: Sequence[str] = MEASURES[:1],
     models: Sequence[str] = MODELS[:1],
+    label: Label | None = None,
     rows: int | None = None,
     n_jobs: int = -1,
 ) -> Iterator[tuple[float, pd.DataFrame]]:
     """The runs of `sweep` as they finish: the fraction done and one run's rows. Closing it stops the workers."""
     runs = plan(methods, epsilons, repeats)
-    target = data.schema.target
-    if target is None:
-        raise ParameterError("A sweep needs a class column.", "Choose a target in the schema.")
+    asked = check_measures(measures, data, models, label)
     train, test = data.schema.encode(data.train), data.schema.encode(data.test)
-    jobs = (delayed(one_run)(run, data, train, test, target, tuple(models), rows) for run in runs)
+    jobs = (delayed(one_run)(run, data, train, test, asked, label, rows) for run in runs)
     found = Parallel(n_jobs=n_jobs, return_as="generator_unordered", max_nbytes=None)(jobs)  # no row on a disk
     try:
         for done, frame in enumerate(found, start=1):
@@ -101,23 +106,30 @@ def sweep(
     *,
     epsilons: Sequence[float],
     repeats: int = 5,
+    measures: Sequence[str] = MEASURES[:1],
     models: Sequence[str] = MODELS[:1],
+    label: Label | None = None,
     rows: int | None = None,
     n_jobs: int = -1,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """Accuracy, on real test rows, of classifiers trained on every run's synthetic rows.
+    """How good every run's synthetic rows are, by default by the accuracy of classifiers that learned from them.
 
     Parameters
     ----------
     methods : mapping of str to Synthesizer
         Unfitted synthesizers under names for the chart; their epsilon is replaced.
     data : Dataset
-        With a target.
+        With a target, if accuracy is measured.
     epsilons : sequence of float
     repeats : int
+    measures : sequence of str
+        Some of `MEASURES`: accuracy of `models` on real test rows; mean distances to the training rows; a linear SVM's
+        errors about `label` on real test rows, or, as paper 001 has it, on other synthetic rows.
     models : sequence of str
         Names from `evaluate.MODELS`.
+    label : Label, optional
+        What the SVM is to tell.
     rows : int, optional
         Rows to sample per run; by default what each method gives.
     n_jobs : int
@@ -128,11 +140,12 @@ def sweep(
     Returns
     -------
     DataFrame
-        One row per run and metric with `COLUMNS`; accuracies in [0, 1]. A run that fails has its reason in `error`
+        One row per run, metric and model with `COLUMNS`; values in [0, 1]. A run that fails has its reason in `error`
         and NaN in `value`.
     """
     frames = []
-    found = stream(methods, data, epsilons=epsilons, repeats=repeats, models=models, rows=rows, n_jobs=n_jobs)
+    asked: dict[str, Any] = {"measures": measures, "models": models, "label": label}
+    found = stream(methods, data, epsilons=epsilons, repeats=repeats, rows=rows, n_jobs=n_jobs, **asked)
     for fraction, frame in found:
         frames.append(frame)
         progress(fraction, f"run {len(frames):,}")
@@ -145,8 +158,31 @@ def tidy(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)[COLUMNS].sort_values(order, ignore_index=True)
 
 
+def check_measures(
+    measures: Sequence[str], data: Dataset, models: Sequence[str], label: Label | None
+) -> list[tuple[str, str]]:
+    """Pairs of metric and model ("" where there is none), if the data can give them."""
+    unknown = [measure for measure in measures if measure not in MEASURES]
+    if unknown or not measures:
+        raise ParameterError("A measure is not known.", f"Choose from {', '.join(MEASURES)}.")
+    if "accuracy" in measures and data.schema.target is None:
+        raise ParameterError("A sweep needs a class column.", "Choose a target in the schema.")
+    if label is None and set(measures) & set(PROTOCOLS):
+        raise ParameterError("The SVM needs something to tell.", "Pass label=Label(column=..., equals=...).")
+    degree = max((AVDS[measure] for measure in measures if measure in AVDS), default=0)
+    if degree > len(data.schema):
+        raise ParameterError(f"There are no {degree}-way marginals of so few columns.", "Measure fewer ways.")
+    return [(measure, model) for measure in measures for model in (models if measure == "accuracy" else [""])]
+
+
 def one_run(
-    run: Run, data: Dataset, train: Codes, test: Codes, target: str, models: Sequence[str], rows: int | None
+    run: Run,
+    data: Dataset,
+    train: Codes,
+    test: Codes,
+    asked: Sequence[tuple[str, str]],
+    label: Label | None,
+    rows: int | None,
 ) -> pd.DataFrame:
     """Fit, sample and measure once; the rows of the sweep's frame."""
     start = time.perf_counter()
@@ -155,19 +191,47 @@ def one_run(
         "epsilon": run.method.epsilon,
         "repeat": run.repeat,
         "relation": str(run.method.relation),
-        "metric": "accuracy",
-        "error": "",
     }
     try:
         fitted = run.method.fit(data.train, schema=data.schema)
-        released = data.schema.encode(fitted.sample(rows))
+        synthetic = fitted.sample(rows)
     except DPCoreError as error:
         lost = {"value": np.nan, "epsilon_claimed": np.nan, "epsilon_bound": np.nan, "error": str(error)}
-        return pd.DataFrame([{**shared, **lost, "model": model, "seconds": np.nan} for model in models])
-    seconds = time.perf_counter() - start
-    scores = tstr_codes(train, test, released, data.schema, target, models=models, include_real=False)
-    scores = scores[scores["trained_on"] == "released"]
-    spent = {"epsilon_claimed": fitted.ledger_.epsilon_claimed, "epsilon_bound": fitted.ledger_.epsilon_bound}
-    return pd.DataFrame(
-        [{**shared, **spent, "model": s.model, "value": s.accuracy, "seconds": seconds} for s in scores.itertuples()]
-    )
+        return pd.DataFrame(
+            [{**shared, **lost, "metric": metric, "model": model, "seconds": np.nan} for metric, model in asked]
+        )
+    shared |= {
+        "seconds": time.perf_counter() - start,
+        "error": "",
+        "epsilon_claimed": fitted.ledger_.epsilon_claimed,
+        "epsilon_bound": fitted.ledger_.epsilon_bound,
+    }
+    codes = data.schema.encode(synthetic)
+    found = [
+        {**shared, "metric": metric, "model": model, "value": value}
+        for metric, model in asked
+        for value in [measured(metric, model, data, train, test, synthetic, codes, label)]
+    ]
+    return pd.DataFrame(found)
+
+
+def measured(
+    metric: str,
+    model: str,
+    data: Dataset,
+    train: Codes,
+    test: Codes,
+    synthetic: pd.DataFrame,
+    codes: Codes,
+    label: Label | None,
+) -> float:
+    """One metric of one release."""
+    schema = data.schema
+    if metric in AVDS:
+        return float(marginal_avd_codes(train, codes, schema, AVDS[metric], max_subsets=MOST_SUBSETS)["avd"].mean())
+    if label is not None and metric in PROTOCOLS:
+        errors = misclassification(data.test, synthetic, schema, label, protocol=PROTOCOLS[metric], repeats=1)
+        return float(errors["error"].mean())
+    target = schema.target or ""
+    scores = tstr_codes(train, test, codes, schema, target, models=[model], include_real=False)
+    return float(scores["accuracy"].iloc[0])

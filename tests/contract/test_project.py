@@ -38,6 +38,7 @@ LAYERS = [
     ("delimited", "published"),
     ("reading",),
     ("datasets", "charts", "classifiers"),
+    ("labels",),
     ("evaluate", "risk"),
     ("experiment", "audit", "export"),
     ("dpcore",),  # the package's own front door, `import dpcore`

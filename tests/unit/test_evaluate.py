@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 
 from dpcore import classifiers, evaluate
+from dpcore.binary import Binarization
 from dpcore.classifiers import bayes_net, one_hot
 from dpcore.column import Column
 from dpcore.errors import DataError, ParameterError, SchemaError
@@ -179,6 +180,48 @@ def test_empty_tables_are_refused_everywhere():
     for call in calls:
         with pytest.raises(DataError, match="no rows"):
             call()
+
+
+def test_avd_on_bits_by_hand():
+    schema = schema_of(3, 2)  # two bits, 00 01 10, and one
+    real = frame_of(schema, [[0, 0], [1, 0], [2, 1], [2, 1]])
+    synthetic = frame_of(schema, [[0, 0], [1, 1]])
+    one = evaluate.marginal_avd(real, synthetic, schema, 1, on="bits")
+    assert one["attributes"].tolist() == [("x0 bit 1",), ("x0 bit 2",), ("x1 bit 1",)]
+    assert one["avd"].tolist() == [0.5, 0.25, 0.0]  # shares of ones: 2/4 and 0, 1/4 and 1/2, 2/4 and 1/2
+    two = evaluate.marginal_avd(real, synthetic, schema, 2, on="bits")
+    assert two["attributes"].tolist() == list(combinations(["x0 bit 1", "x0 bit 2", "x1 bit 1"], 2))
+    # cells 00, 01, 10, 11: (.25, .25, .5, 0) against (.5, .5, 0, 0); (.5, 0, 0, .5) against (.5, .5, 0, 0);
+    # (.25, .5, .25, 0) against (.5, 0, 0, .5)
+    assert two["avd"].tolist() == [0.5, 0.5, 0.75]
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("most_cells", [1, 20, evaluate.MAX_CELLS])
+def test_avd_on_bits_equals_brute_force(degree, most_cells, monkeypatch):
+    monkeypatch.setattr(evaluate, "MAX_CELLS", most_cells)
+    rng = np.random.default_rng(degree)
+    schema = schema_of(2, 5, 3, 9)
+    binary = Binarization(schema)
+    codes = [random_codes(rng, schema, n) for n in (90, 40)]
+    result = evaluate.marginal_avd_codes(*codes, schema, degree, on="bits")
+    assert result["attributes"].tolist() == list(combinations(binary.schema.names, degree))
+    real, synthetic = (pd.DataFrame(binary.encode(table), columns=binary.schema.names) for table in codes)
+    for attributes, avd in result.itertuples(index=False):
+        assert avd == pytest.approx(brute_force_avd(real, synthetic, attributes), abs=1e-12)
+
+
+def test_the_noise_floor_on_bits_has_the_same_subsets():
+    schema = schema_of(5, 9)
+    codes = random_codes(np.random.default_rng(0), schema, 200)
+    options = {"on": "bits", "max_subsets": 6, "seed": 3}
+    compared = evaluate.marginal_avd_codes(codes, codes, schema, 3, **options)
+    floor = evaluate.noise_floor(frame_of(schema, codes), schema, 3, **options)
+    assert floor["attributes"].tolist() == compared["attributes"].tolist()
+    assert len(floor) == 6
+    assert (floor["avd"] > 0).all()
+    with pytest.raises(ParameterError, match="'on'"):
+        evaluate.marginal_avd_codes(codes, codes, schema, on="rows")
 
 
 # ---- noise floor
