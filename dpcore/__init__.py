@@ -10,6 +10,7 @@ from dpcore.ledger import Ledger, Relation
 from dpcore.methods import (
     METHODS,
     HMPrivBayes,
+    JTree,
     NaiveBayesSynthesizer,
     NoPrivacy,
     PrivBayes,
@@ -27,6 +28,7 @@ __all__ = [
     "DPCoreError",
     "DataError",
     "HMPrivBayes",
+    "JTree",
     "Ledger",
     "NaiveBayesSynthesizer",
     "NoPrivacy",

@@ -105,6 +105,27 @@ class NetworkSynthesizer(Synthesizer):
             self.tables_.append(cells)
             self.epsilons_.append(price)
 
+    def structure(self) -> dict[str, Any]:
+        """See `Synthesizer.structure`: `families`, each a dict; `clusters` and `similarity`, where there are any."""
+        clusters = list(getattr(self, "clusters_", []))
+        number = {name: i for i, cluster in enumerate(clusters, start=1) for name in cluster}
+        families = [
+            {
+                "child": family[0],
+                "parents": list(family[1:]),
+                "cluster": number.get(family[0], 1),
+                "cells": int(table.size),
+                "epsilon": price if np.isfinite(price) else 0.0,
+            }
+            for family, table, price in zip(self.families_, self.tables_, self.epsilons_, strict=True)
+        ]
+        similarity = getattr(self, "similarity_", np.zeros((0, 0)))
+        found: dict[str, Any] = {"families": families, "clusters": [list(cluster) for cluster in clusters]}
+        if similarity.size:
+            names = Binarization(self.schema_).schema.names
+            found["similarity"] = {"names": list(names), "scores": np.round(similarity, 6).tolist()}
+        return found
+
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
         size = n or max(round(self.rows_), 1)
         if not self._binary:

@@ -8,11 +8,11 @@ in the door's place.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from dpcore.column import Codes
 from dpcore.errors import ParameterError
@@ -108,6 +108,11 @@ class PrivateEstimator(BaseEstimator, ABC):
         self.publishable_ = source.publishable
         return self
 
+    def at_epsilon(self, epsilon: float) -> Self:
+        """An unfitted copy with the same structure at another epsilon; overridden where epsilon decides on sizes."""
+        copy: Self = clone(self).set_params(epsilon=epsilon)
+        return copy
+
     def _check_common(self) -> Relation:
         relation = Relation.parse(self.relation)
         if relation not in self.relations:
@@ -174,6 +179,10 @@ class Synthesizer(PrivateEstimator):
             raise ParameterError("The number of rows to sample is not a positive whole number.", "Try n=10_000.")
         rng = generator(self.random_state, 2)
         return self.schema_.decode(self._sample(n, rng), rng)
+
+    def structure(self) -> dict[str, Any]:
+        """What was released besides rows, as JSON-ready values: for a network its families, clusters and scores."""
+        return {}
 
     @abstractmethod
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:

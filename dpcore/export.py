@@ -1,10 +1,10 @@
 """A release, and the zip that a person takes home.
 
 The zip holds what was released and what it cost, and nothing that was computed from real rows besides: synthetic rows
-(CSV or Parquet), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, `replay.py` and a `README.md` that says
-under which relation, with which epsilons and which noise the rows were made. A release that may be published has no
-seed, so none is exported with it. Nor is a checksum of the private rows: whoever knows all rows but one could test
-every guess of that one against it.
+(CSV or Parquet), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, `structure.json` (a network's families and
+noisy scores), `replay.py` and a `README.md` that says under which relation, with which epsilons and which noise the
+rows were made. A release that may be published has no seed, so none is exported with it. Nor is a checksum of the
+private rows: whoever knows all rows but one could test every guess of that one against it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import math
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -56,6 +56,8 @@ class Release:
     reading : mapping, optional
         The arguments of `datasets.read` that gave the rows (`test_share` at least; 0 if all rows of the file were
         used). None if that is not known; of no use for the data sets of `datasets.load`.
+    structure : mapping
+        What else was released (`Synthesizer.structure`): noisy answers and what follows from them.
     """
 
     method: str
@@ -70,6 +72,7 @@ class Release:
     data_sha256: str
     seconds: float
     reading: Mapping[str, Any] | None = None
+    structure: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def seed(self) -> int | None:
@@ -128,6 +131,7 @@ def release_of(
         data_sha256=data_sha256,
         seconds=seconds,
         reading=reading,
+        structure=fitted.structure(),
     )
 
 
@@ -206,6 +210,9 @@ def bundle(release: Release, *, table: Literal["csv", "parquet"] = "csv") -> byt
         archive.writestr("config.json", json.dumps(release.config(), indent=2, ensure_ascii=False, allow_nan=False))
         archive.writestr("ledger.json", release.ledger.to_json())
         archive.writestr("ledger.csv", release.ledger.to_frame().to_csv(index=False))
+        if release.structure:
+            structure = json.dumps(release.structure, indent=1, ensure_ascii=False, allow_nan=False)
+            archive.writestr("structure.json", structure)
         archive.writestr("replay.py", show_code(release, table=table))
         archive.writestr("README.md", readme(release, table, escaped))
     return buffer.getvalue()

@@ -84,9 +84,12 @@ def epsilon_picker(key: str, default: float = 1.0) -> float:
 
 
 def method_picker(
-    key: str, corrected: Mapping[str, dict[str, Any]], paper: Mapping[str, dict[str, Any]]
+    key: str,
+    corrected: Mapping[str, dict[str, Any]],
+    paper: Mapping[str, dict[str, Any]],
+    remarks: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Mode and variant, as constructor arguments."""
+    """Mode and variant, as constructor arguments. `remarks` are for variants whose paper is not simply wrong."""
     modes = {"corrected": "Corrected: guarantee proved", "paper": "As the paper prints it"}
     mode = st.radio(
         "Method",
@@ -98,7 +101,8 @@ def method_picker(
     variants = corrected if mode == "corrected" else paper
     variant = st.radio("Variant", list(variants), key=f"{key}.variant.{mode}", persist_state="session")
     if mode == "paper":
-        st.markdown(":red[:material/warning: The paper's proof is wrong. The ledger will show what can be proved.]")
+        wrong = ":red[:material/warning: The paper's proof is wrong. The ledger will show what can be proved.]"
+        st.markdown((remarks or {}).get(variant, wrong))
     return {"mode": mode, **variants[variant]}
 
 
@@ -128,15 +132,20 @@ def target_picker(key: str, data: Dataset) -> str | None:
     return st.selectbox("Class column", names, index=index, key=f"{key}.target:{data.sha256}", persist_state="session")
 
 
-def relation_picker(key: str) -> str:
-    """Which tables count as neighbors."""
+def relation_picker(key: str, only: str | None = None) -> str:
+    """Which tables count as neighbors; `only` if the method knows one relation."""
+    captions = {
+        "add_remove": "The number of rows stays private.",
+        "replace": "The number of rows is public; counts need twice the noise.",
+    }
+    offered = [only] if only else list(RELATIONS)
     return st.radio(
         "What one person changes",
-        list(RELATIONS),
+        offered,
         format_func=RELATIONS.__getitem__,
-        key=f"{key}.relation",
+        key=f"{key}.relation.{only}" if only else f"{key}.relation",
         persist_state="session",
-        captions=["The number of rows stays private.", "The number of rows is public; counts need twice the noise."],
+        captions=[captions[name] for name in offered],
     )
 
 

@@ -75,12 +75,23 @@ def price(shown: Shown) -> None:
         with place:
             st.markdown(f"**{title}: epsilon {number(epsilon)}**")
             st.markdown(ledger.void if ledger.void and place is right else forms.odds_sentence(epsilon))
-    for reason in frame.loc[frame["reason"] != "", "reason"].unique():
-        st.info(escaped(reason), icon=":material/help:")
+    for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
+        st.info(f"{escaped(str(reason))} {factor(part)}", icon=":material/help:")
     if ledger.void:
         st.caption("The shares below are those of the noise that was drawn. They are no bound: the guarantee is void.")
     chart(charts.epsilon_split(frame))
     table_behind(frame, "Every question that was asked of the rows")
+
+
+def factor(entries: pd.DataFrame) -> str:
+    """How many times what is claimed some questions really cost, in a sentence."""
+    claimed, bound = entries["epsilon_claimed"].sum(), entries["epsilon_bound"].sum()
+    if math.isinf(claimed):
+        return ""
+    if math.isinf(bound):
+        return f"Claimed: epsilon {number(claimed)}. Provable: none."
+    times = f", **{bound / claimed:,.3g} times** as much" if claimed else ""
+    return f"Claimed: epsilon {number(claimed)}. Really spent: epsilon {number(bound)}{times}."
 
 
 def columns(page: str, shown: Shown) -> None:
@@ -160,8 +171,8 @@ def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
     release, data = shown.release, shown.data
     with runs.cancellable("Training classifiers", f"{page}.accuracy") as progress:
         found = [evaluate.tstr(data.train, data.test, release.synthetic, release.schema, target, progress=progress)]
-        quiet = METHODS[release.method](**{**release.parameters, "epsilon": NO_NOISE, "noise": "laplace"})
-        if isinstance(quiet, Synthesizer):
+        quiet = METHODS[release.method](**{**release.parameters, "noise": "laplace"}).at_epsilon(NO_NOISE)
+        if isinstance(quiet, Synthesizer) and math.isfinite(release.ledger.epsilon_claimed):
             rows = quiet.fit(data.train, schema=release.schema).sample(len(release.synthetic))
             scores = evaluate.tstr(data.train, data.test, rows, release.schema, target, include_real=False)
             found.append(scores[scores["trained_on"] == "released"].assign(trained_on="same method, no noise"))

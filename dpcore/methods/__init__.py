@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from dpcore.estimator import PrivateEstimator
 from dpcore.methods.hmprivbayes import HMPrivBayes
+from dpcore.methods.jtree import JTree
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer
 from dpcore.methods.noprivacy import NoPrivacy
 from dpcore.methods.privbayes import PrivBayes
 from dpcore.methods.privscbn import PrivSCBN
 from dpcore.methods.refined import RefinedPrivBayes
 
-__all__ = ["METHODS", "HMPrivBayes", "NaiveBayesSynthesizer", "NoPrivacy", "PrivBayes", "PrivSCBN", "RefinedPrivBayes"]
+__all__ = [
+    "METHODS",
+    "HMPrivBayes",
+    "JTree",
+    "NaiveBayesSynthesizer",
+    "NoPrivacy",
+    "PrivBayes",
+    "PrivSCBN",
+    "RefinedPrivBayes",
+]
 
 METHODS: dict[str, type[PrivateEstimator]] = {
     "NB-Synth": NaiveBayesSynthesizer,
@@ -18,5 +28,6 @@ METHODS: dict[str, type[PrivateEstimator]] = {
     "PrivBayes": PrivBayes,
     "PrivBayes refined": RefinedPrivBayes,
     "PrivSCBN": PrivSCBN,
+    "JTree": JTree,
     "NoPrivacy": NoPrivacy,
 }

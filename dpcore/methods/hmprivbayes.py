@@ -68,11 +68,9 @@ from dpcore.scores.base import xlog2
 __all__ = ["HMPrivBayes"]
 
 ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
-PAIRS = (
-    "The paper lets pairs of different bits compose in parallel. But every person is in every pair: epsilons add up."
-)
-CLUSTERS = "The paper lets clusters compose in parallel. But every person is in every cluster: epsilons add up."
-WEIGHED = "The paper scales its noise by exact entropies of the bits. The scale betrays them; no epsilon bounds that."
+PAIRS = "The paper pays for comparing columns as if different pairs held different people. Everybody is in every pair."
+CLUSTERS = "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
+WEIGHED = "The paper scales its noise by exact entropies of the data. The scale betrays them; no epsilon bounds that."
 
 
 class HMPrivBayes(ClusteredSynthesizer):

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
@@ -109,6 +110,11 @@ class PrivBayes(NetworkSynthesizer):
     @property
     def _binary(self) -> bool:
         return self.variant == "binary"
+
+    def at_epsilon(self, epsilon: float) -> Self:
+        """The same families' sizes: theta grows along, because usefulness compares n epsilon with it."""
+        times = epsilon / self.epsilon if self.epsilon else 1.0
+        return super().at_epsilon(epsilon).set_params(theta=self.theta * times)
 
     def _check(self, schema: Schema) -> None:
         self._check_choice("variant", tuple(VARIANTS))

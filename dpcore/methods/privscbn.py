@@ -50,8 +50,10 @@ from dpcore.scores import Entropy, Jaccard
 
 __all__ = ["PrivSCBN"]
 
-PAIRS = "Jaccard's index can move by 1, not by 1/n, with one person; and every person is in every pair."
-CLUSTERS = "The source lets clusters compose in parallel. But every person is in every cluster: epsilons add up."
+PAIRS = "One person can move Jaccard's index by 1, not by 1/n; and everybody is in every pair of columns."
+CLUSTERS = (
+    "The source pays for its clusters of columns as if they held different people. Everybody is in every cluster."
+)
 
 
 class PrivSCBN(ClusteredSynthesizer):

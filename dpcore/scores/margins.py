@@ -17,8 +17,9 @@ __all__ = ["DistanceFromMargins"]
 class DistanceFromMargins(Score):
     r"""½ sum |M(p, x, c) - m(p, c) m(x, c) / m(c)| - penalty * cells: what a table tells beyond released margins.
 
-    Only M is private: the margins m are noisy answers, and the penalty is public. So the score is half an L1 distance of
-    M to a fixed table, and moves by at most half of what one person moves M in L1: ½ under add_remove, 1 under replace.
+    Only M is private: the margins m are noisy answers, and the penalty is public. So the score is half an L1 distance
+    of M to a fixed table, and moves by at most half of what one person moves M in L1: ½ under add_remove, 1 under
+    replace.
     (Against exact margins, which move with M, the same distance has up to four times that sensitivity: see `R`.)
 
     Parameters

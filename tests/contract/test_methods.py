@@ -21,6 +21,7 @@ VARIANTS = {
     "HMPrivBayes": ({}, {"score": "MI", "affinity": "paper"}, {"partition": "public", "n_clusters": 2}),
     "PrivSCBN": ({}, {"score": "MI", "max_parents": 1}),
     "PrivBayes": ({}, {"variant": "binary"}, {"variant": "binary", "score": "MI", "theta": 0.01}, {"score": "MI"}),
+    "JTree": ({}, {"score": "MI"}, {"edges": 0}),
     "PrivBayes refined": ({}, {"target": "grade"}),
 }
 CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]
@@ -32,6 +33,7 @@ PAPER = [
     ("PrivSCBN", {}, "more"),
     ("PrivBayes", {}, "no more"),
     ("PrivBayes", {"variant": "binary"}, "no more"),
+    ("JTree", {}, "nothing"),
     ("NoPrivacy", {}, "nothing"),
 ]
 PROTECTING = [name for name, method in METHODS.items() if "corrected" in method.modes]
@@ -188,6 +190,10 @@ BAD_PARAMETERS = [
     ({"partition": "none"}, "partition"),
     ({"eta": 1}, "eta"),
     ({"beta": 1}, "beta"),
+    ({"structure_share": 1}, "structure_share"),
+    ({"threshold": 0}, "threshold"),
+    ({"edges": -1}, "edges"),
+    ({"max_cells": 0}, "max_cells"),
     ({"theta": 0}, "theta"),
     ({"epsilon": -1}, "epsilon"),
     ({"epsilon": math.nan}, "epsilon"),

@@ -30,7 +30,7 @@ LAYERS = [
     ("binary", "bits", "ledger", "noise"),
     ("counting", "network"),
     ("scores",),
-    ("search",),
+    ("search", "threshold"),
     ("private",),
     ("estimator",),
     ("clustered",),
@@ -49,6 +49,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # Tighter than the layers: these may import nothing of dpcore but what stands here.
 ONLY = {
     "postprocess": set(),
+    "junction": {"errors", "postprocess"},
     "charts": {"charts"},
     "delimited": {"errors", "column"},
     "published": {"taxonomy", "column", "schema"},
