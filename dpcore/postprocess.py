@@ -105,7 +105,7 @@ def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.r
     sizes = np.bincount(given, minlength=conditions)
     starts: NDArray[np.intp] = np.cumsum(sizes) - sizes
     rank = np.arange(len(given)) - starts[condition]
-    offsets: Floats = rng.random(conditions)
+    offsets: Floats = np.asarray(rng.random(conditions))
     points = (rank + offsets[condition]) / sizes[condition]
     ends = np.minimum(np.cumsum(probabilities, axis=1), 1.0)
     ends[:, -1] = 1.0
@@ -137,7 +137,7 @@ def merge_rare(counts: Floats, threshold: float, *, ordered: bool) -> NDArray[np
         groups, group, filled = np.zeros(len(counts), dtype=np.intp), 0, 0.0
         for value, number in enumerate(counts):
             groups[value] = group
-            filled += number
+            filled += float(number)
             if filled >= threshold:
                 group, filled = group + 1, 0.0
         return np.minimum(groups, max(group - 1, 0))

@@ -16,6 +16,7 @@ __all__ = [
     "EPSILONS",
     "epsilon_picker",
     "method_picker",
+    "network_picker",
     "next_run",
     "noise_picker",
     "odds_sentence",
@@ -149,10 +150,48 @@ def relation_picker(key: str, only: str | None = None) -> str:
     )
 
 
-def next_run(parameters: Mapping[str, Any], rows: int) -> None:
+def network_picker(
+    key: str,
+    name: str,
+    known: Mapping[str, Any],
+    chosen: Mapping[str, Any],
+    choices: Mapping[str, tuple[str, Mapping[str, str]]],
+) -> dict[str, Any]:
+    """What a network method lets one choose, as constructor arguments; `known` are its parameters and their defaults.
+
+    `choices` are a label and the options' names per parameter. As printed, only sizes are left to choose.
+    """
+    found: dict[str, Any] = {}
+    for parameter, label, most in (("n_clusters", "Clusters", 10), ("max_parents", "Parents at most", 4)):
+        if parameter in known:
+            value = int(known[parameter])
+            found[parameter] = int(
+                st.number_input(label, 1, most, value, key=f"{key}.{parameter}", persist_state="session")
+            )
+    for parameter, (label, names) in choices.items():
+        if parameter not in known or (chosen["mode"] == "paper" and parameter != "affinity"):
+            continue
+        options = list(names) if chosen.get("variant") == "binary" else [value for value in names if value != "F"]
+        default = known[parameter] or ("F" if "F" in options else options[0])
+        found[parameter] = st.selectbox(
+            label,
+            options,
+            index=options.index(default),
+            format_func=names.__getitem__,
+            key=f"{key}.{parameter}.{name}.{chosen.get('variant')}",
+            persist_state="session",
+        )
+    if found.get("score") == "F":
+        found["max_parents"] = min(found["max_parents"], 3)
+    return found
+
+
+def next_run(parameters: Mapping[str, Any], rows: int, name: str = "") -> None:
     """What the Run button would make."""
     mode = "as the paper prints it" if parameters["mode"] == "paper" else "corrected"
-    what = f"epsilon {parameters['epsilon']:g} ({RELATIONS[parameters['relation']].lower()}), {mode}, {rows:,} rows"
+    relation = RELATIONS[parameters["relation"]].lower()
+    what = f"epsilon {parameters['epsilon']:g} ({relation}), {mode}, {rows:,} rows"
+    what = f"{name}, {what}" if name else what
     st.caption(f"Next run: {what}. Every run is charged to the ledger.")
 
 

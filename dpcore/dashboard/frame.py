@@ -21,7 +21,10 @@ __all__ = ["frame", "mendable", "open_page", "page", "run"]
 PAGES = Path(__file__).parents[2] / "pages"
 SECTIONS = {
     "Start": [("home", "Home", ":material/home:"), ("data", "Data & schema", ":material/table:")],
-    "Synthesize": [("naive_bayes", "Naive Bayes", ":material/scatter_plot:")],
+    "Synthesize": [
+        ("naive_bayes", "Naive Bayes", ":material/scatter_plot:"),
+        ("networks", "Bayesian networks", ":material/hub:"),
+    ],
     "Understand": [("ledger", "Ledger", ":material/receipt_long:")],
 }
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)

@@ -114,7 +114,8 @@ class PrivBayes(NetworkSynthesizer):
     def at_epsilon(self, epsilon: float) -> Self:
         """The same families' sizes: theta grows along, because usefulness compares n epsilon with it."""
         times = epsilon / self.epsilon if self.epsilon else 1.0
-        return super().at_epsilon(epsilon).set_params(theta=self.theta * times)
+        copy: Self = super().at_epsilon(epsilon).set_params(theta=self.theta * times)
+        return copy
 
     def _check(self, schema: Schema) -> None:
         self._check_choice("variant", tuple(VARIANTS))

@@ -1,0 +1,86 @@
+"""Bayesian networks: HMPrivBayes and what it is compared with (paper 001)."""
+
+import streamlit as st
+
+from dpcore import METHODS
+from dpcore.dashboard import figures_001, forms, frame, networks, panels, repeats, reproduce, runs, state
+
+PAGE = "networks"
+CORRECTED = {
+    "PrivBayes refined: a tree, with the class in every table": {"method": "PrivBayes refined"},
+    "HMPrivBayes: small networks over clusters of bits": {"method": "HMPrivBayes"},
+    "PrivSCBN: the same, clustered by Jaccard's index": {"method": "PrivSCBN"},
+    "PrivBayes on columns": {"method": "PrivBayes", "variant": "general"},
+    "PrivBayes on bits": {"method": "PrivBayes", "variant": "binary"},
+    "JTree: a junction tree": {"method": "JTree"},
+}
+PAPER = {
+    "HMPrivBayes": {"method": "HMPrivBayes"},
+    "PrivSCBN": {"method": "PrivSCBN"},
+    "PrivBayes on columns": {"method": "PrivBayes", "variant": "general"},
+    "PrivBayes on bits": {"method": "PrivBayes", "variant": "binary"},
+    "JTree": {"method": "JTree"},
+    "No privacy: the reference without noise": {"method": "NoPrivacy"},
+}
+RIGHT = ":material/verified: Here the paper is right: its proof holds, and its constants are even a little too careful."
+NONE = ":red[:material/warning: No noise at all. For comparison on this screen only.]"
+REMARKS = {"PrivBayes on columns": RIGHT, "PrivBayes on bits": RIGHT, list(PAPER)[-1]: NONE}
+CHOICES = {
+    "score": (
+        "Score",
+        {"R": "R: distance from independence", "MI": "Mutual information", "F": "F: distance from certainty"},
+    ),
+    "affinity": (
+        "Clustering",
+        {"fixed": "Repaired: what goes together stays", "paper": "As printed: scores as distances"},
+    ),
+    "partition": ("Clusters", {"learned": "Learned from noisy scores", "public": "Public: columns in their order"}),
+}
+
+frame.frame(
+    "Bayesian networks",
+    "Learn which columns hang together, privately; measure those tables; then make as many new rows as you like.",
+)
+data = state.dataset()
+
+
+@st.fragment
+def settings() -> None:
+    """All settings; moving one draws nothing and spends nothing."""
+    with st.expander("Settings", expanded=state.shown(PAGE) is None):
+        epsilon = forms.epsilon_picker(PAGE)
+        left, middle, right = st.columns(3, gap="medium")
+    with left:
+        chosen = forms.method_picker(PAGE, CORRECTED, PAPER, REMARKS)
+    name, paper = chosen.pop("method"), chosen["mode"] == "paper"
+    known = METHODS[name]().get_params()
+    with middle:
+        rows = forms.rows_picker(PAGE, data)
+        if "target" in known:
+            chosen["target"] = forms.target_picker(PAGE, data)
+        chosen |= forms.network_picker(PAGE, name, known, chosen, CHOICES)
+    with right:
+        relation = forms.relation_picker(PAGE, "replace" if paper or name == "NoPrivacy" else None)
+        noise = forms.noise_picker(PAGE)
+    parameters = {**chosen, **noise, "epsilon": epsilon, "relation": relation}
+    st.session_state[f"{PAGE}.chosen"] = (name, parameters, rows)
+    forms.next_run(parameters, rows, name)
+
+
+settings()
+forms.run_button(PAGE)
+if runs.requested(PAGE):
+    method, given, size = st.session_state[f"{PAGE}.chosen"]
+    runs.synthesize(PAGE, method, METHODS[method](**given), data, size)
+shown = state.shown(PAGE)
+if shown is None:
+    st.info("Press Run to make a private copy. Every run is charged to the ledger.", icon=":material/arrow_upward:")
+else:
+    panels.headline(shown)
+    more = {
+        "Network": lambda: networks.network(shown),
+        "Clusters": lambda: networks.clusters(shown),
+        "Draw again": lambda: repeats.redraws(PAGE, shown),
+        "The paper's figures": lambda: reproduce.figures(PAGE, data, figures_001.FIGURES),
+    }
+    panels.tabs(PAGE, shown, more)
