@@ -40,7 +40,8 @@ COLUMNS = [
     "seconds",
     "error",
 ]
-AVDS = {f"{degree}-way AVD": degree for degree in (1, 2, 3)}
+AVDS = {f"{degree}-way AVD": (degree, "columns") for degree in (1, 2, 3)}
+AVDS |= {f"{degree}-way AVD on bits": (degree, "bits") for degree in (2, 3)}
 PROTOCOLS = {"SVM error": "tstr", "SVM error on synthetic rows": "paper"}
 MEASURES = ("accuracy", *AVDS, *PROTOCOLS)
 MOST_SUBSETS = 1_000  # of columns, drawn at random where there are more
@@ -169,7 +170,7 @@ def check_measures(
         raise ParameterError("A sweep needs a class column.", "Choose a target in the schema.")
     if label is None and set(measures) & set(PROTOCOLS):
         raise ParameterError("The SVM needs something to tell.", "Pass label=Label(column=..., equals=...).")
-    degree = max((AVDS[measure] for measure in measures if measure in AVDS), default=0)
+    degree = max((AVDS[measure][0] for measure in measures if measure in AVDS and "bits" not in measure), default=0)
     if degree > len(data.schema):
         raise ParameterError(f"There are no {degree}-way marginals of so few columns.", "Measure fewer ways.")
     return [(measure, model) for measure in measures for model in (models if measure == "accuracy" else [""])]
@@ -228,7 +229,9 @@ def measured(
     """One metric of one release."""
     schema = data.schema
     if metric in AVDS:
-        return float(marginal_avd_codes(train, codes, schema, AVDS[metric], max_subsets=MOST_SUBSETS)["avd"].mean())
+        degree, on = AVDS[metric]
+        found = marginal_avd_codes(train, codes, schema, degree, on=on, max_subsets=MOST_SUBSETS)
+        return float(found["avd"].mean())
     if label is not None and metric in PROTOCOLS:
         errors = misclassification(data.test, synthetic, schema, label, protocol=PROTOCOLS[metric], repeats=1)
         return float(errors["error"].mean())

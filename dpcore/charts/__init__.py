@@ -13,16 +13,21 @@ A chart is as wide as its container, but one with panels cannot be: its `width` 
 """
 
 from dpcore.charts.base import mark_real
-from dpcore.charts.columns import marginal, pair_heatmap, pair_tables, worst_columns
-from dpcore.charts.learning import accuracy, redraws, sweep, sweep_variance
+from dpcore.charts.columns import affinity, marginal, pair_heatmap, pair_tables, worst_columns
+from dpcore.charts.learning import accuracy, curves, redraws, sweep, sweep_variance
+from dpcore.charts.network import graph, network
 from dpcore.charts.price import claimed_vs_bound, epsilon_split, odds, odds_icons
 
 __all__ = [
     "accuracy",
+    "affinity",
     "claimed_vs_bound",
+    "curves",
     "epsilon_split",
+    "graph",
     "marginal",
     "mark_real",
+    "network",
     "odds",
     "odds_icons",
     "pair_heatmap",

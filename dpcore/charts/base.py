@@ -15,10 +15,16 @@ __all__ = ["mark_real"]
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
 REAL, RELEASED, CLAIMED, NEUTRAL = "#808080", "#1f77d4", "#c2571a", "#787878"
-SERIES, SHAPES = [CLAIMED, RELEASED, "#2a8a4a", "#a05ab4"], ["circle", "diamond", "triangle-up", "square"]
+SERIES = [CLAIMED, RELEASED, "#2a8a4a", "#a05ab4", "#d13b6a", "#0d8a94", "#8d7316", "#6b6be0", "#c43bc4", "#96705c"]
+SERIES += ["#6f8f1a"]  # the first color and shape are for a claim
+_STAR = "M0,-1L.29,-.4L.95,-.31L.48,.15L.59,.81L0,.5L-.59,.81L-.48,.15L-.95,-.31L-.29,-.4Z"
+_SAW = "M-1,-.9L0,-.35L1,-.9L1,.9L0,.35L-1,.9Z"
+SHAPES = ["circle", "diamond", "triangle-up", "square", "triangle-down", "cross", "triangle-right", "triangle-left"]
+_CROSSED = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z"
+SHAPES += [_STAR, _SAW, _CROSSED]
 REAL_DATA = "⚠ Uses real data: do not publish"
 NO_TIP = alt.value(None)
-MOST_VALUES, MOST_ENTRIES, MOST_NUMBERED = 40, 20, 15
+MOST_VALUES, MOST_ENTRIES, MOST_NUMBERED, MOST_NAMED = 40, 20, 15, 60
 
 
 def texts(column: Iterable[object]) -> pd.Series:
@@ -61,6 +67,22 @@ def fold(data: pd.DataFrame, label: str, weight: pd.Series, most: int) -> pd.Dat
 
 def largest(values: Iterable[float], at_least: float) -> float:
     return float(np.nanmax([at_least, *values]))
+
+
+def apart(wish: list[float], sides: list[tuple[float, float]], low: float, high: float) -> list[float]:
+    """The places nearest to the wishes that keep the order and the distances, inside low..high."""
+    lefts, rights = np.transpose(sides)
+    offset = np.concatenate([[0.0], np.cumsum(lefts[1:] + rights[:-1])])
+    room = max(high - low - lefts[0] - rights[-1], 0.0)
+    offset *= min(1.0, room / offset[-1]) if offset[-1] else 1.0
+    pools: list[tuple[float, int]] = []  # isotonic regression: neighbors that would overtake each other share a mean
+    for value in np.asarray(wish) - offset:
+        pools.append((value, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (b, m), (a, n) = pools.pop(), pools.pop()
+            pools.append(((a * n + b * m) / (n + m), n + m))
+    means = np.concatenate([[mean] * count for mean, count in pools])
+    return list(np.clip(means, low + lefts[0], max(high - rights[-1] - offset[-1], low + lefts[0])) + offset)
 
 
 def tooltips(*lines: str) -> list[alt.Tooltip]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
 from dpcore.charts.base import (
+    MOST_NAMED,
     MOST_NUMBERED,
     MOST_VALUES,
     NEUTRAL,
@@ -21,11 +22,12 @@ from dpcore.charts.base import (
     largest,
     present,
     short,
+    texts,
     tidy,
     tooltips,
 )
 
-__all__ = ["marginal", "pair_heatmap", "pair_tables", "worst_columns"]
+__all__ = ["affinity", "marginal", "pair_heatmap", "pair_tables", "worst_columns"]
 
 
 def marginal(frame: pd.DataFrame, *, column: str, released_name: str = "released") -> Chart:
@@ -106,6 +108,42 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     )
 
 
+def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame) -> Chart:
+    """The noisy score of each pair of columns, or bits, as a symmetric matrix in the order of clusters.
+
+    `frame`: one row per unordered pair: `a`, `b` (texts), `score` (noisy: it may be negative, which is drawn as 0, and
+    above what a score can be, which is drawn as it is). `clusters`: from each text to its cluster, as a mapping or as
+    a frame of `column` and `cluster`; a gap parts one cluster from the next. Up to 60 columns are named.
+    """
+    if isinstance(clusters, pd.DataFrame):
+        clusters = dict(zip(clusters["column"], clusters["cluster"], strict=True))
+    cluster = dict(zip(texts(clusters), texts(clusters.values()), strict=True))
+    pairs = tidy(frame, ["a", "b"], ["score"]).dropna()
+    for name in [*pairs["a"], *pairs["b"]]:
+        cluster.setdefault(name, "(none)")
+    mirrored = pairs[pairs["a"] != pairs["b"]].rename(columns={"a": "b", "b": "a"})
+    cells = pd.concat([pairs, mirrored], ignore_index=True).rename(columns={"a": "x", "b": "y"})
+    groups = in_order(cluster.values())
+    order: list[str] = []
+    for group in groups:
+        gap = ["\u200b" * len(order)] if order else []  # a name that nobody sees
+        order += [*gap, *(name for name in cluster if cluster[name] == group)]
+
+    below = int((pairs["score"] < 0).sum())
+    cells = cells.assign(shade=cells["score"].clip(lower=0), group=[cluster[name] for name in cells["x"]])
+    cells["other"] = [cluster[name] for name in cells["y"]]
+    tips = tooltips("x|column", "y|and", "score|noisy score|.4~g", "group|cluster", "other|and cluster")
+    clipped = f" {below:,} of {len(pairs):,} are below 0, which only noise can do, and drawn as 0." if below else ""
+    title = "noisy score (clipped at 0)" if below else "noisy score"
+    look: Any = {"gaps": len(order) - len(cluster), "named": len(cluster) <= MOST_NAMED, "room": MOST_NUMBERED}
+    return present(
+        _heat(cells, tips, order, order, title=title, number=".2f", least=1e-6, **look),
+        "How much each pair of columns says about each other, with noise",
+        key=f"Ordered by cluster; gaps part {len(groups):,} clusters.{clipped}" if len(groups) > 1 else clipped.strip(),
+        seen=f"Matrix of the noisy scores of the pairs of {len(cluster):,} columns, in {len(groups):,} clusters.",
+    )
+
+
 def pair_tables(frame: pd.DataFrame, *, x: str, y: str, width: int = 240) -> Chart:
     """Two columns' joint shares, real beside released, on one color scale.
 
@@ -145,18 +183,28 @@ def _heat(
     least: float,
     room: int,
     titles: Sequence[str | None] = (None, None),
+    gaps: int = 0,
+    named: bool = True,
 ) -> Any:
-    """Cells at `x`, `y`, colored by `shade` from 0 to `least` or above, with numbers if at most `room` are across."""
-    highest, few = largest(cells["shade"], least), len(across) <= MOST_NUMBERED
+    """Cells at `x`, `y`, colored by `shade` from 0 to `least` or above, with numbers if at most `room` are across.
+
+    `gaps` of the names on each side stand for nothing; cells that are not `named` are as low as fits.
+    """
+    highest, many = largest(cells["shade"], least), len(down) - gaps
+    few = len(across) - gaps <= MOST_NUMBERED
     below: Any = {"labelAngle": -50, "labelOverlap": False} if few else {"labelAngle": -90, "labelFontSize": 11}
-    base = alt.Chart(cells, height=alt.Step(30 if len(down) <= MOST_NUMBERED else 17)).encode(
+    beside: Any = {"labelOverlap": False}
+    if not named:
+        below = beside = {"labels": False, "ticks": False, "domain": False}
+    height = 30 if many <= MOST_NUMBERED else 17 if named else 800 / many
+    base = alt.Chart(cells, height=alt.Step(height)).encode(
         alt.X("x:N", title=titles[0], scale=alt.Scale(domain=across), axis=alt.Axis(**below)),
-        alt.Y("y:N", title=titles[1], scale=alt.Scale(domain=down), axis=alt.Axis(labelOverlap=False)),
+        alt.Y("y:N", title=titles[1], scale=alt.Scale(domain=down), axis=alt.Axis(**beside)),
         tooltip=tips,
     )
     scale, legend = alt.Scale(scheme="viridis", domain=[0, highest]), alt.Legend(format="~%" if "%" in number else "~g")
     heat = base.mark_rect().encode(alt.Color("shade:Q", title=title, scale=scale, legend=legend))
-    if len(across) > room:
+    if len(across) - gaps > room:
         return alt.layer(heat)
     ink = alt.condition(f"datum.shade > {0.6 * highest}", alt.value("#1c1c1c"), alt.value("#f2f2f2"))
     return heat + base.mark_text(fontSize=13).encode(text=alt.Text("shade:Q", format=number), color=ink)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import (
+    CLAIMED,
     NEUTRAL,
     NO_TIP,
     REAL,
@@ -26,9 +27,8 @@ from dpcore.charts.base import (
     tooltips,
 )
 
-__all__ = ["accuracy", "redraws", "sweep", "sweep_variance"]
-
-
+__all__ = ["accuracy", "curves", "redraws", "sweep", "sweep_variance"]
+PRINTED = "as printed"  # the mode that is dashed and hollow
 TRAINED_ON = {
     "released": (RELEASED, "diamond"),
     "same method, no noise": (SERIES[2], "triangle-up"),
@@ -96,6 +96,81 @@ def redraws(frame: pd.DataFrame, *, width: int = 560) -> Chart:
     )
 
 
+def curves(
+    frame: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    x_title: str,
+    y_title: str,
+    panel: str | None = None,
+    mode: str | None = None,
+    references: pd.DataFrame | None = None,
+    log_x: bool = False,
+    log_y: bool = False,
+    center: Literal["mean", "median"] = "mean",
+    interval: Literal["range", "t"] = "range",
+    same_y: bool = True,
+    claimed_first: bool = False,
+    columns: int = 3,
+    width: int = 230,
+    title: str = "",
+) -> Chart:
+    """A number against another: a mark per run, a line through the means and an interval per point, per series.
+
+    `frame`: one row per run: `series` (up to 10, told apart by color and shape) and the columns that `x`, `y`, `panel`
+    and `mode` name. Each panel has its own chart; mode "as printed" is dashed and hollow, any other solid and filled.
+    Numbers that an axis cannot show (not finite, or <= 0 on a log scale) are left out. `references`: lines: the column
+    that `panel` names, `label`, `value`, and maybe `claimed` (bool: a figure that a paper states, in orange).
+
+    `interval`: from the lowest to the highest run, or a 95% t-interval of the mean, which a single run does not have.
+    Few series without modes have it as bands, others as bars. `same_y`: all panels share one y axis. `claimed_first`:
+    the first series is a paper's claim, and orange; otherwise none is.
+    """
+    shown = ((frame[x] > 0) | (not log_x)) & ((frame[y] > 0) | (not log_y))
+    data = _runs(frame[shown], x, y, panel, mode, interval)
+    if log_y and len(data):
+        data["low"] = data["low"].clip(lower=data["value"].min())
+    data["at"] = [f"{x_title} {place:,.4g}" for place in data["x"]]
+    data = data.assign(label="", side=-1, claimed=0.0)
+    if references is not None:
+        drawn = references.assign(panel=references[panel] if panel else "")
+        drawn = drawn.assign(claimed=drawn.get("claimed", False))
+        rules = tidy(drawn, ["panel", "label"], ["value", "claimed"]).dropna().sort_values("value")
+        rules = rules[rules["panel"].isin(data["panel"]) & ((rules["value"] > 0) | (not log_y))]
+        side = rules.groupby("panel").cumcount() % 2  # neighbors write their names at opposite ends
+        data = pd.concat([data, rules.assign(series="", mode="", side=side)], ignore_index=True)
+
+    scale = alt.Scale(type="log", nice=False, padding=10) if log_y else alt.Scale(zero=False)
+    axis = alt.Axis(format="~g", tickCount=5) if log_y else alt.Axis(tickCount=6)
+    axis_title = f"{y_title} (log scale)" if log_y else y_title
+    base = alt.Chart(data).encode(alt.Y("value:Q", title=axis_title, scale=scale, axis=axis))
+    own, run_data = base.transform_filter("datum.side < 0"), data[data["side"] < 0]
+    runs = _curves(own, run_data, x_title, axis_title, log_x, center, claimed_first)
+    color = alt.condition("datum.claimed > 0", alt.value(CLAIMED), alt.value(NEUTRAL))
+    base = base.encode(color=color)
+    lines = base.transform_filter("datum.side >= 0").mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
+    text: Any = {"baseline": "bottom", "dy": -3, "fontSize": 13}
+    left = base.transform_filter("datum.side == 0").mark_text(align="left", **text).encode(x=alt.value(4))
+    right = base.transform_filter("datum.side == 1").mark_text(align="right", **text).encode(x=alt.value("width"))
+    names = [layer.encode(text="label:N", tooltip=NO_TIP) for layer in (left, right)]
+    lines = lines.encode(tooltip=tooltips("label|reference", "value|value|.4~g"))
+    layers = alt.layer(lines, *runs, *names) if (data["side"] >= 0).any() else alt.layer(*runs)
+
+    shape = "bands" if _banded(data) else "bars"
+    spread = f"{shape} the lowest and highest run" if interval == "range" else f"{shape} 95% t-intervals of the mean"
+    claims = " Orange line: stated by the paper." if (data["claimed"] > 0).any() else ""
+    picture = panels(layers, "panel", in_order(data["panel"]), columns=columns, width=width, height=300)
+    if isinstance(picture, alt.FacetChart) and not same_y:
+        picture = picture.resolve_scale(y="independent")
+    return present(
+        picture,
+        title or f"{y_title[:1].upper()}{y_title[1:]} against {x_title}",
+        key=f"One mark per run; lines join the {center}s, {spread}.{claims}",
+        seen=f"{y_title} against {x_title}, a mark per run and a line of {center}s per series.",
+    )
+
+
 def sweep(
     frame: pd.DataFrame, *, y: str, y_title: str, references: pd.DataFrame | None = None, width: int = 270
 ) -> Chart:
@@ -104,53 +179,69 @@ def sweep(
     `frame`: one row per run: `epsilon` (>= 0), `series` (such as "paper"), `model`, and the column `y`, which the axis
     calls `y_title`. `references`: lines: `model`, `label`, `value`; what has no epsilon, or an infinite one, goes here.
     """
-    data = _runs(frame, y).assign(label="", side=-1)
-    if references is not None:
-        rules = tidy(references, ["model", "label"], ["value"]).dropna().sort_values("value")
-        rules = rules[rules["model"].isin(data["model"])]
-        side = rules.groupby("model").cumcount() % 2  # neighbors write their names at opposite ends
-        data = pd.concat([data, rules.assign(series="", side=side)], ignore_index=True)
-
-    base = alt.Chart(data).encode(alt.Y("value:Q", title=y_title, scale=alt.Scale(zero=False)))
-    runs = _against_epsilon(base.transform_filter("datum.side < 0"), data[data["side"] < 0], y_title)
-    lines = base.transform_filter("datum.side >= 0").mark_rule(color=NEUTRAL, strokeDash=[6, 4], strokeWidth=1.5)
-    text: Any = {"baseline": "bottom", "dy": -3, "fontSize": 13, "color": NEUTRAL}
-    left = base.transform_filter("datum.side == 0").mark_text(align="left", **text).encode(x=alt.value(4))
-    right = base.transform_filter("datum.side == 1").mark_text(align="right", **text).encode(x=alt.value("width"))
-    names = [layer.encode(text="label:N", tooltip=NO_TIP) for layer in (left, right)]
-    layers = alt.layer(lines.encode(tooltip=tooltips("label|reference", "value|value|.4~g")), *names, *runs)
-    return present(
-        panels(layers, "model", in_order(data["model"]), columns=2, width=width, height=300),
-        f"{y_title[:1].upper()}{y_title[1:]} against epsilon",
-        key="One mark per run; lines join the means, bands the lowest and highest run.",
-        seen=f"{y_title} against epsilon, a mark per run and a line of means per series.",
-    )
+    look: Any = {"x": "epsilon", "x_title": "epsilon", "log_x": _positive(frame), "panel": "model"}
+    look |= {"columns": 2, "claimed_first": True}
+    return curves(frame[frame["epsilon"] >= 0], y=y, y_title=y_title, references=references, width=width, **look)
 
 
 def sweep_variance(frame: pd.DataFrame, *, y: str = "value", width: int = 270) -> Chart:
     """The variance of `y` across runs against epsilon. `frame` as for `sweep`; a single run has no variance."""
-    data = (
-        _runs(frame, y)
-        .groupby(["model", "series", "epsilon", "aside"], sort=False)["value"]
-        .var()
-        .dropna()
-        .reset_index()
-    )
+    frame = frame[frame["epsilon"] >= 0]
+    keys = ["panel", "series", "mode", "x", "aside"]
+    groups = _runs(frame, "epsilon", y, "model", None, "range").groupby(keys, sort=False)["value"]
+    data = groups.var().dropna().reset_index().assign(low=math.nan, high=math.nan)
+    data["at"] = [f"epsilon {place:,.4g}" for place in data["x"]]
     title = "variance across runs"
     base = alt.Chart(data).encode(alt.Y("value:Q", title=title, axis=alt.Axis(format="~g")))
-    layers = alt.layer(*_against_epsilon(base, data, title))
+    layers = alt.layer(*_curves(base, data, "epsilon", title, _positive(frame), "mean", claimed_first=True))
     return present(
-        panels(layers, "model", in_order(data["model"]), columns=2, width=width, height=240),
+        panels(layers, "panel", in_order(data["panel"]), columns=2, width=width, height=240),
         "How much repeated runs differ",
         seen="Variance across runs against epsilon, one line per series.",
     )
 
 
-def _runs(frame: pd.DataFrame, y: str) -> pd.DataFrame:
-    data = tidy(frame, ["series", "model"], ["epsilon", y]).set_axis(["series", "model", "epsilon", "value"], axis=1)
-    data = data[data["epsilon"] >= 0].dropna()
-    place = data.groupby("series", sort=False).ngroup()
-    return data.assign(aside=6 * (place - place.max() / 2))  # pixels: series at one epsilon stand side by side
+def _positive(frame: pd.DataFrame) -> bool:
+    """Whether epsilons fit on a log scale."""
+    return not (frame["epsilon"] == 0).any()
+
+
+def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | None, interval: str) -> pd.DataFrame:
+    """`series`, `panel`, `mode`, `x`, `value`; the interval `low`, `high` of a point; `aside`, in pixels."""
+    rows = pd.DataFrame({"series": frame["series"], "x": frame[x], "value": frame[y]})
+    rows = rows.assign(panel=frame[panel] if panel else "", mode=frame[mode] if mode else "")
+    data = tidy(rows, ["series", "panel", "mode"], ["x", "value"]).dropna().reset_index(drop=True)
+    points = data.groupby(["series", "panel", "mode", "x"], sort=False)["value"]
+    low, high = points.transform("min"), points.transform("max")
+    if interval == "t":
+        count = points.transform("size")
+        half = points.transform("std") / np.sqrt(count) * [_t975(n - 1) for n in count]
+        low, high = points.transform("mean") - half, points.transform("mean") + half
+    place = data.groupby(["series", "mode"], sort=False).ngroup()
+    gap = min(6.0, (12 if _banded(data) else 20) / max(1, place.max())) if len(data) else 0.0
+    return data.assign(low=low, high=high, aside=gap * (place - place.max() / 2))  # lines at one x stand side by side
+
+
+def _t975(freedom: int) -> float:
+    """Student's t that 97.5 % of the draws stay below, to 3 digits; NaN without a degree of freedom."""
+    few = [math.nan, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622]
+    return few[freedom] if freedom < len(few) else 1.95996 + 2.3723 / freedom + 2.8225 / freedom**2 + 2.56 / freedom**3
+
+
+def _ticks(places: list[float], log: bool) -> list[float]:
+    """The last of these places, and each before it that leaves room for its number."""
+    along = np.log(places) if log else np.asarray(places, dtype=float)
+    kept = [len(places) - 1]
+    for place in reversed(range(len(places) - 1)):
+        if along[kept[-1]] - along[place] >= 0.1 * (along[-1] - along[0]):
+            kept.append(place)
+    return [float(places[place]) for place in reversed(kept)]
+
+
+def _banded(data: pd.DataFrame) -> bool:
+    """Whether intervals are bands; many would hide each other."""
+    runs = data[data["series"] != ""]
+    return runs["series"].nunique() <= 4 and runs["mode"].nunique() <= 1
 
 
 def _reference(text: str, value: float | None, align: Any) -> list[Any]:
@@ -165,19 +256,33 @@ def _reference(text: str, value: float | None, align: Any) -> list[Any]:
     return [rule, label.encode(y=alt.value(-4), text="label:N")]
 
 
-def _against_epsilon(base: alt.Chart, data: pd.DataFrame, y_title: str) -> list[Any]:
-    """Lines of means, and a mark per row, over epsilon: a log scale unless 0 is among them."""
-    names, epsilons = in_order(data["series"]), sorted(data["epsilon"].unique())
-    ticks = epsilons if 0 < len(epsilons) <= 10 else alt.Undefined
-    log = not epsilons or epsilons[0] > 0
-    scale = alt.Scale(type="log" if log else "linear", padding=14, nice=False)
-    axis = alt.Axis(format="~g", labelOverlap=True, values=ticks)
-    base = base.encode(alt.X("epsilon:Q", title="epsilon (log scale)" if log else "epsilon", scale=scale, axis=axis))
-    color, shape = color_and_shape("series", names, SERIES, SHAPES)
-    means = base.mark_line(strokeWidth=2.5).encode(color, alt.Y("mean(value):Q", title=y_title), tooltip=NO_TIP)
-    tips = tooltips("series|series", "epsilon|epsilon|.3~g", "value|value|.4~g")
-    spread = base.mark_area(opacity=0.18).encode(
-        color, alt.Y("min(value):Q", title=y_title), alt.Y2("max(value):Q"), tooltip=NO_TIP
-    )
-    dots = base.mark_point(filled=True, size=75, opacity=0.7, xOffset=alt.ExprRef("datum.aside"))
-    return [spread, means, dots.encode(color, shape, tooltip=tips)]
+def _curves(
+    base: alt.Chart, data: pd.DataFrame, x_title: str, y_title: str, log_x: bool, center: str, claimed_first: bool
+) -> list[Any]:
+    """Lines through the centers, intervals, and a mark per row."""
+    names, places, modes = in_order(data["series"]), sorted(data["x"].unique()), in_order(data["mode"])
+    scale = alt.Scale(type="log" if log_x else "linear", padding=18, nice=False, zero=alt.Undefined if log_x else False)
+    ticks = _ticks(places, log_x) if 0 < len(places) <= 10 else alt.Undefined
+    axis = alt.Axis(format=",.0f" if max(places, default=0) >= 1000 else "~g", labelOverlap="greedy", values=ticks)
+    base = base.encode(alt.X("x:Q", title=f"{x_title} (log scale)" if log_x else x_title, scale=scale, axis=axis))
+    first = 0 if claimed_first else 1  # the first color and shape are the claim's
+    legend = alt.Legend(symbolOpacity=1, columns=5 if len(names) > 5 else alt.Undefined)
+    color, shape = color_and_shape("series", names, SERIES[first:], SHAPES[first:], legend=legend)
+    value, low = alt.Y(f"{center}(value):Q", title=y_title), alt.Y("min(low):Q", title=y_title)
+    end, move = alt.Y2("max(high):Q"), alt.ExprRef("datum.aside")
+    tips = tooltips("series|series", *(["mode|mode"] if len(modes) > 1 else []), "at|at", "value|value|.4~g")
+    dots = base.encode(color, shape, tooltip=tips)
+    look: Any = {"size": 75, "opacity": 0.75, "xOffset": move}
+    if _banded(data):
+        bands = base.mark_area(opacity=0.18).encode(color, low, end, tooltip=NO_TIP)
+        lines = base.mark_line(strokeWidth=2.5).encode(color, value, tooltip=NO_TIP)
+        return [bands, lines, dots.mark_point(filled=True, **look)]
+    base = base.encode(color, detail=["aside:Q", "mode:N"], tooltip=NO_TIP)
+    bars = base.mark_rule(strokeWidth=1.5, opacity=0.6, xOffset=move).encode(low, end)
+    lines = base.mark_line(strokeWidth=2, xOffset=move).encode(value)
+    if len(modes) > 1:
+        dashes = alt.Scale(domain=modes, range=[[6, 4] if name == PRINTED else [1, 0] for name in modes])
+        lines = lines.encode(alt.StrokeDash("mode:N", title=None, scale=dashes, legend=alt.Legend(symbolSize=1500)))
+    hollow = dots.transform_filter(f"datum.mode == '{PRINTED}'").mark_point(filled=False, strokeWidth=2, **look)
+    full = dots.transform_filter(f"datum.mode != '{PRINTED}'").mark_point(filled=True, **look)
+    return [bars, lines, hollow, full] if PRINTED in modes else [bars, lines, full]

@@ -36,7 +36,7 @@ HOSTILE_NAME = "a.b['0']:Q<img src=https://x.test/y>" + "z" * 60
 FIELDS = """
     value real released floor_low floor_high attributes avd floor x y shade source model trained_on accuracy label name
     epsilon_claimed epsilon_bound epsilon_claimed_text epsilon_bound_text who epsilon epsilon_text low metric run which
-    lane series kind
+    lane series kind panel mode low high aside at node edge rank x2 y2 cells share near cluster score group other
 """.split()  # noqa: SIM905
 TIPS = {
     *(
@@ -64,7 +64,8 @@ TIPS = {
         "claimed",
         "run",
     ),
-    *("provable bound", "epsilon", "metric", "which", "series"),
+    *("provable bound", "epsilon", "metric", "which", "series", "at", "mode", "child", "parents", "node", "neighbors"),
+    *("cluster", "and cluster", "cells of its table", "share of epsilon", "table", "noisy score"),
 }
 INF, NAN = math.inf, math.nan
 
@@ -116,6 +117,36 @@ def sweep_chart(frame: pd.DataFrame) -> alt.Chart:
     return charts.sweep(frame, y="accuracy", y_title="accuracy", references=references)
 
 
+def curves_frame(names: list[Any]) -> pd.DataFrame:
+    rows = [(x, s, m, s, 0.5 + r) for x in (1, 2) for s in names for m in ("as printed", "corrected") for r in range(2)]
+    return pd.DataFrame(rows, columns=["rows", "series", "mode", "data", "risk"]).astype({"risk": float})
+
+
+def curves_chart(frame: pd.DataFrame) -> Any:
+    names: Any = {"x": "rows", "y": "risk", "x_title": "rows", "y_title": "risk", "panel": "data", "mode": "mode"}
+    lines = pd.DataFrame({"data": frame["data"].unique(), "label": "<i>a.b[0]</i>", "value": 1.0, "claimed": True})
+    return charts.curves(frame, **names, references=lines, log_x=True, log_y=True, interval="t", same_y=False)
+
+
+def families_frame(names: list[Any]) -> pd.DataFrame:
+    rows = [(n, names[max(0, i - 2) : i], i % 2, 2.0 + i, 0.1 * (i % 3), -0.1) for i, n in enumerate(names)]
+    return pd.DataFrame(rows, columns=["child", "parents", "cluster", "cells", "epsilon", "score"])
+
+
+def graph_chart(frame: pd.DataFrame) -> Any:
+    edges = pd.DataFrame({"a": frame["child"].to_numpy()[:-1], "b": frame["child"].to_numpy()[1:]})
+    return charts.graph(edges, frame.drop(columns="score").rename(columns={"child": "node"}))
+
+
+def affinity_frame(names: list[Any]) -> pd.DataFrame:
+    return pairs_frame(names).rename(columns={"avd": "score"})
+
+
+def affinity_chart(frame: pd.DataFrame) -> Any:
+    names = [name for name in frame["a"].unique() if isinstance(name, str)]
+    return charts.affinity(frame, {name: place % 2 for place, name in enumerate(names)})
+
+
 # name -> frame from labels, chart from frame, most data rows per row of the frame, data rows beside those
 BUILDERS: dict[str, tuple[Callable[[list[Any]], pd.DataFrame], Callable[[pd.DataFrame], Any], int, int]] = {
     "marginal": (marginal_frame, lambda f: charts.marginal(f, column=HOSTILE_NAME, released_name=HOSTILE_NAME), 1, 0),
@@ -128,6 +159,10 @@ BUILDERS: dict[str, tuple[Callable[[list[Any]], pd.DataFrame], Callable[[pd.Data
     "redraws": (redraws_frame, charts.redraws, 1, 0),
     "sweep": (sweep_frame, sweep_chart, 1, 6),
     "sweep_variance": (sweep_frame, lambda f: charts.sweep_variance(f, y="accuracy"), 1, 0),
+    "curves": (curves_frame, curves_chart, 1, 50),
+    "network": (families_frame, charts.network, 12, 2),
+    "graph": (families_frame, graph_chart, 6, 2),
+    "affinity": (affinity_frame, affinity_chart, 2, 0),
     "odds_icons": (ledger_frame, lambda _: charts.odds_icons(0.73), 0, 100),
 }
 LABELS: dict[str, list[Any]] = {

@@ -1,0 +1,299 @@
+"""A synthesizer's network: families as nodes and arrows, or cliques and the edges between them.
+
+Parents stand above their children, clusters side by side. A line that skips rows keeps clear of the names on its way,
+and the lines of one parent share theirs. Places are computed here; Vega turns the arrow heads, so that they are right
+at any width of the page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from dpcore.charts.base import (
+    MOST_NAMED,
+    NEUTRAL,
+    NO_TIP,
+    RELEASED,
+    Chart,
+    apart,
+    in_order,
+    largest,
+    present,
+    short,
+    texts,
+    tidy,
+    tooltips,
+)
+
+__all__ = ["graph", "network"]
+
+Links = list[tuple[int, int]]
+Point = tuple[float, float]
+SWEEPS = 24
+KINDS = {"measured": "circle", "derived": "diamond"}
+LETTER = 0.58  # a letter's width, as a share of its height
+
+
+def network(families: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
+    """A Bayesian network as a graph, with what each family's table cost.
+
+    `families`: one row per family, in order of selection: `child` (text); `parents` (a list or tuple of such texts,
+    maybe empty); `cluster` (text or int); `cells` (of the family's table, >= 1); `epsilon` (spent on the table, >= 0; 0
+    if it was derived from another one); maybe `score`. Up to 60 nodes are named. `width`: the pixels that the names
+    should fit in; the chart is as wide as its container.
+    """
+    parents = [list(texts(value)) if isinstance(value, list | tuple) else [] for value in families["parents"]]
+    data = _nodes(families, "child", parents)
+    row = {name: place for place, name in reversed(list(enumerate(data["name"])))}
+    links = [(row[name], child) for child, own in enumerate(parents) for name in own if name in row]
+    tips = tooltips("name|child", "near|parents", *_tips(data))
+    most = max(map(len, parents), default=0)
+    return _drawn(
+        data,
+        list(dict.fromkeys(link for link in links if link[0] != link[1])),
+        tips,
+        title=title or f"The network: {len(data):,} families of up to {most} parents",
+        key="Arrows: from parent to child. Point at a node to light up its family.",
+        seen=f"Graph of {len(data):,} nodes, arrows from parents to children, sized by epsilon, colored by table size.",
+        arrows=True,
+        width=width,
+    )
+
+
+def graph(edges: pd.DataFrame, nodes: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
+    """An undirected graph, such as the cliques of a junction tree, with what each node's table cost.
+
+    `edges`: one row per edge: `a`, `b` (texts of nodes). `nodes`: `node` (text, such as "age, income"), and `cluster`,
+    `cells`, `epsilon`, maybe `score`, as for `network`, as is `width`. The node with the most neighbors stands on top.
+    """
+    names = list(texts(nodes["node"]))
+    row = {name: place for place, name in reversed(list(enumerate(names)))}
+    ends = [(row[a], row[b]) for a, b in zip(texts(edges["a"]), texts(edges["b"]), strict=True) if {a, b} <= row.keys()]
+    near: list[dict[int, None]] = [{} for _ in names]
+    for a, b in ends:
+        if a != b:
+            near[a][b] = near[b][a] = None
+    found: dict[int, int] = {}  # node -> when, breadth first
+    for start in sorted(range(len(names)), key=lambda node: -len(near[node])):
+        queue = [] if start in found else [start]
+        while queue:
+            node = queue.pop(0)
+            if node not in found:
+                found[node] = len(found)
+                queue += near[node]
+    links = [(a, b) for a in found for b in near[a] if found[a] < found[b]]
+    data = _nodes(nodes, "node", [[names[other] for other in others] for others in near])
+    return _drawn(
+        data,
+        links,
+        tooltips("name|node", "near|neighbors", *_tips(data)),
+        title=title or f"The graph: {len(data):,} nodes and {len(links):,} edges",
+        key="Point at a node to see its neighbors.",
+        seen=f"Graph of {len(data):,} nodes and {len(links):,} edges, sized by epsilon, colored by table size.",
+        arrows=False,
+        width=width,
+    )
+
+
+def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]]) -> pd.DataFrame:
+    """The frame under the chart's names."""
+    maybe = ["score"] if "score" in frame else []
+    data = tidy(frame, [name, "cluster"], ["cells", "epsilon", *maybe]).rename(columns={name: "name"})
+    spent = data["epsilon"].clip(lower=0).fillna(0)
+    return data.assign(
+        node=np.arange(len(data)),
+        near=[", ".join(own) or "(none)" for own in near],
+        cells=data["cells"].where(data["cells"] >= 1),
+        epsilon=spent,
+        share=spent / largest([spent.sum()], 1e-300),
+        kind=np.where(spent > 0, *KINDS),
+        label=[short(text) for text in data["name"]],
+    )
+
+
+def _tips(data: pd.DataFrame) -> list[str]:
+    lines = ["cluster|cluster", "cells|cells of its table|,", "epsilon|epsilon|.3~g", "share|share of epsilon|.1%"]
+    return [*lines, "kind|table", *(["score|noisy score|.4~g"] if "score" in data else [])]
+
+
+def _drawn(data: pd.DataFrame, links: Links, tips: Any, *, arrows: bool, width: int, **words: str) -> Chart:
+    named, clusters = len(data) <= MOST_NAMED, in_order(data["cluster"])
+    headings = [short(name) for name in clusters]
+    if all(name.isdecimal() for name in clusters):
+        clusters = sorted(clusters, key=int)
+        headings = [f"cluster {name}" for name in clusters]
+    (low, high), letters, step = ((110, 480), 14, 66) if len(data) <= 20 else ((75, 280), 12, 54)
+    (low, high), letters, step = ((low, high), letters, step) if named else ((40, 150), 0, 40)
+    spent = largest(data["epsilon"], 1e-300)
+    radius = np.sqrt(low + (high - low) * (data["epsilon"] / spent).to_numpy(float)) / 2
+    names = np.array([LETTER * letters * len(text) + 8 for text in data["label"]]) if named else np.zeros(len(data))
+    number = [clusters.index(name) for name in data["cluster"]]
+    at, ways, boxes, height = _arrange(links, number, radius + 4, radius + 6 + names, width, step)
+    data = data.assign(**{axis: [at[node][k] for node in data["node"]] for k, axis in enumerate("xy")}, radius=radius)
+    paths = [(child if arrows else -1, way) for (_, child), way in zip(links, ways, strict=True)]
+
+    horizontal = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, width], nice=False, zero=False))
+    vertical = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False, zero=False))
+
+    def marks(rows: pd.DataFrame) -> alt.Chart:
+        return alt.Chart(rows).encode(horizontal, vertical, tooltip=NO_TIP)
+
+    pointed = alt.selection_point(name="pointed", on="pointerover", fields=["node"], empty=False)
+    look: dict[str, Any] = {
+        "color": alt.condition(pointed, alt.value(RELEASED), alt.value(NEUTRAL)),
+        "opacity": alt.condition(pointed, alt.value(1), alt.value(0.75 if len(links) <= 60 else 0.55)),
+    }
+    points = [(edge, node, rank, *at) for edge, (node, path) in enumerate(paths) for rank, at in enumerate(path)]
+    bends = pd.DataFrame(points, columns=["edge", "node", "rank", "x", "y"])
+    lines = marks(bends).mark_line(interpolate="cardinal")
+    thickness = alt.condition(pointed, alt.value(3), alt.value(1.5 if named else 1))
+    layers: list[Any] = [lines.encode(**look, strokeWidth=thickness, detail="edge:N", order="rank:Q")]
+    if len(clusters) > 1:
+        areas = pd.DataFrame(boxes, columns=["x", "y", "x2", "y2"]).assign(label=headings)
+        frames = marks(areas).mark_rect(color=NEUTRAL, opacity=0.1, cornerRadius=8).encode(x2="x2:Q", y2="y2:Q")
+        heading = marks(areas).mark_text(align="left", dx=8, dy=15, fontSize=13, fontWeight="bold", color=NEUTRAL)
+        layers = [frames, *layers, heading.encode(text="label:N")]
+    if arrows:
+        layers.append(_heads(marks, paths, radius, (width, height), 70 if named else 40).encode(**look))
+
+    dots = marks(data).mark_point(filled=True, opacity=1, stroke=NEUTRAL, strokeWidth=1)
+    layers.append(dots.encode(*_looks(data, low, high), tooltip=tips).add_params(pointed))
+    if named:
+        aside: Any = {"align": "left", "dx": alt.ExprRef("datum.radius + 4"), "fontWeight": 600, "color": NEUTRAL}
+        text = marks(data[["x", "y", "label", "radius"]]).mark_text(**aside, fontSize=letters)
+        layers.append(text.encode(text="label:N"))
+    return present(alt.layer(*layers), height=height + 150, **words)  # what fits its container counts title and legend
+
+
+def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
+    """Area by epsilon, color by cells, shape by whether the table was measured."""
+    grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeWidth": 0}
+    kinds, spent = [kind for kind in KINDS if kind in set(data["kind"])], data["epsilon"].max()
+    most, least = largest(data["cells"], 1), data["cells"].min()
+    log = bool(least < most)
+    scale = alt.Scale(type="log" if log else "linear", domain=[least if log else 0, most], nice=False)
+    scale.scheme = alt.SchemeParams("viridis", extent=[0.25, 1])  # its darkest part is lost on a dark page
+    cells = alt.Color("cells:Q", title="cells of its table" + log * " (log scale)", scale=scale)
+    area = alt.Size("epsilon:Q", title="epsilon of its table", scale=alt.Scale(domain=[0, spent], range=[low, high]))
+    shape = alt.Shape("kind:N", title="table", scale=alt.Scale(domain=kinds, range=[KINDS[kind] for kind in kinds]))
+    return [
+        cells.legend(alt.Legend(format="~s", tickCount=4)),
+        area.legend(alt.Legend(format=".2~g", tickCount=3, **grey)) if spent > 0 else alt.Size(value=low),
+        shape.legend(alt.Legend(**grey) if len(kinds) > 1 else None),
+    ]
+
+
+def _heads(marks: Any, paths: list[tuple[int, Any]], radius: Any, size: tuple[float, float], area: int) -> alt.Chart:
+    """A triangle at the end of each path, just outside the node, turned as the path arrives."""
+    rows = [(node, *path[-1], *_arrival(path), radius[node] + area**0.5 / 2) for node, path in paths]
+    right, down = f"(datum.dx * width / {size[0]})", f"(datum.dy * height / {size[1]})"
+    back = f"-datum.gap / max(1e-9, sqrt({right} * {right} + {down} * {down}))"
+    heads: alt.Chart = marks(pd.DataFrame(rows, columns=["node", "x", "y", "dx", "dy", "gap"])).mark_point(
+        shape="triangle",
+        filled=True,
+        size=area,
+        angle=alt.ExprRef(f"atan2({right}, -{down}) * 180 / PI"),
+        xOffset=alt.ExprRef(f"{back} * {right}"),
+        yOffset=alt.ExprRef(f"{back} * {down}"),
+    )
+    return heads
+
+
+def _arrival(path: Sequence[Point]) -> Point:
+    """The direction in which Vega's cardinal curve through these points reaches the last one."""
+    before, bend, end = np.array([path[-2 if len(path) == 2 else -3], *path[-2:]])
+    x, y = end - bend - (end - before) / 6 * (len(path) > 2)
+    return float(x), float(y)
+
+
+def _arrange(links: Links, clusters: Sequence[int], left: Any, right: Any, width: float, step: float) -> Any:
+    """Places of the nodes, a path per link, boxes of the clusters (x, y, x2, y2), and the height."""
+    order = _ranked(len(clusters), links)
+    groups = [[node for node in order if clusters[node] == c] for c in range(max(clusters, default=0) + 1)]
+    per_shelf = max(1, int(width // max([60, *(left + right + 24)])))
+    at: dict[int, Point] = {}
+    paths: dict[tuple[int, int], list[Point]] = {}
+    boxes, top, head, aside = [], 0.0, *((30.0, 10.0) if len(groups) > 1 else (0.0, 0.0))
+    for shelf in np.array_split(np.arange(len(groups)), math.ceil(len(groups) / per_shelf)):
+        weights = np.sqrt([len(groups[c]) for c in shelf])
+        weights = np.maximum(weights, weights.max() / 3)
+        edges = np.concatenate([[0.0], np.cumsum(weights / max(weights.sum(), 1) * width)])
+        deepest = 1
+        for c, low, high in zip(shelf, edges[:-1], edges[1:], strict=True):
+            place, ways = _rows(groups[c], links, left, right, low + aside, high - aside)
+            to = {item: (x, top + head + step * (item[1] + 0.5)) for item, x in place.items()}
+            at |= {item[0]: to[item] for item in reversed(to)}  # a node's own place comes before its bends
+            paths |= {link: [to[item] for item in way] for link, way in ways.items()}
+            deepest = max([deepest, *(deep + 1 for _, deep in to)])
+        below = top + head + step * deepest
+        boxes += [(low + 3, top, high - 3, below) for low, high in pairwise(edges)]
+        top = below + (10 if head else 0)
+    return at, [paths.get(link, [at[link[0]], at[link[1]]]) for link in links], boxes, max(top, step)
+
+
+def _ranked(count: int, links: Links) -> list[int]:
+    """Parents before children, in the given order otherwise. A cycle, which no family should make, starts anywhere."""
+    above: list[set[int]] = [set() for _ in range(count)]
+    for parent, child in links:
+        above[child].add(parent)
+    waiting, ranked = dict.fromkeys(range(count)), []
+    while waiting:
+        ranked.append(next((node for node in waiting if not above[node] & waiting.keys()), next(iter(waiting))))
+        del waiting[ranked[-1]]
+    return ranked
+
+
+def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, high: float) -> Any:
+    """One cluster: where each item stands along its row, and the items on the way of each link.
+
+    An item is a node and a row: the node's own, or a row below, where the lines to its children pass.
+    """
+    rank = {node: place for place, node in enumerate(order)}
+    inside = {link: sorted(link, key=rank.__getitem__) for link in links if rank.keys() >= set(link)}
+    above: dict[int, list[int]] = {node: [] for node in order}
+    for parent, child in inside.values():
+        above[child].append(parent)
+    deep: dict[int, int] = {}
+    used = [0.0] * (len(order) + 1)
+    for node in order:
+        deep[node] = max((deep[parent] + 1 for parent in above[node]), default=0)
+        while used[deep[node]] and used[deep[node]] + left[node] + right[node] > 0.8 * (high - low):
+            deep[node] += 1
+        used[deep[node]] += left[node] + right[node]
+
+    ways: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    near: dict[tuple[int, int], Any] = {(node, deep[node]): ([], []) for node in order}
+    for link, (parent, child) in inside.items():
+        way = [*((parent, row) for row in range(deep[parent], deep[child])), (child, deep[child])]
+        for one, other in pairwise(way):
+            near.setdefault(one, ([], []))[1].append(other)
+            near.setdefault(other, ([], []))[0].append(one)
+        ways[link] = way if link[0] == parent else way[::-1]
+
+    rows = [[item for item in near if item[1] == row] for row in range(max(deep.values(), default=-1) + 1)]
+    sides = {item: (left[item[0]], right[item[0]]) if deep[item[0]] == item[1] else (6.0, 6.0) for item in near}
+    place = {item: low + (high - low) * (k + 0.5) / len(row) for row in rows for k, item in enumerate(row)}
+    for sweep in range(SWEEPS):  # by the neighbors above, then by those below; at last by both, in a settled order
+        settled = sweep >= SWEEPS - 6
+        for row in rows[:: 1 - 2 * (sweep % 2)]:
+            wish = {}
+            for item in row:
+                others = near[item][sweep % 2] if sweep < SWEEPS / 2 else [*near[item][0], *near[item][1]]
+                wish[item] = float(np.mean([place[other] for other in others])) if others else place[item]
+            if not settled:
+                middles = {item: wish[item] + (sides[item][1] - sides[item][0]) / 2 for item in row}
+                row.sort(key=middles.__getitem__)  # a line goes around a name on the shorter side
+            found = apart([wish[item] for item in row], [sides[item] for item in row], low, high)
+            place.update(zip(row, found, strict=True))
+    first = min((x - sides[item][0] for item, x in place.items()), default=low)
+    last = max((x + sides[item][1] for item, x in place.items()), default=high)
+    room, stretch = high - low, min(2.5, (high - low) / max(last - first, 1))
+    start = low + (room - stretch * (last - first)) / 2  # what is narrow is spread and stands in the middle
+    return {item: start + stretch * (x - first) for item, x in place.items()}, ways
