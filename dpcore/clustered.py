@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpcore.ledger import Epsilon, Relation, exact
 from dpcore.network import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess import project_rows
 from dpcore.private import PrivateTable
+from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import Entropy, MutualInformation, R, TableScore
 
@@ -159,6 +161,39 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         self._check_whole("n_clusters", "max_parents")
         self._check_choice("score", tuple(SCORES))
         self._check_relation(schema, bounded=True)
+
+    def _measure_networks(
+        self,
+        bits: PrivateTable,
+        networks: Sequence[Sequence[Family]],
+        epsilon: Epsilon,
+        *,
+        weight: Callable[[Family], float],
+        reason: str,
+    ) -> None:
+        """Ask for the tables of all networks in one sequential split, by weight, and keep them.
+
+        As printed each network has the whole epsilon, which is claimed only once: `reason` says why that is wrong.
+        """
+        measured = [to_measure(network, self.max_parents) for network in networks]
+        every = [family for families in measured for family in families]
+        if self.mode == "corrected":
+            return self._measure(bits, every, epsilon, weights=[weight(family) for family in every])
+        before, noisy = len(bits.ledger.entries), []
+        for families in measured:
+            noisy += bits.counts(
+                families,
+                epsilon=epsilon,
+                weights=[weight(family) for family in families],
+                claimed_epsilon=epsilon * Fraction(1, len(measured)),
+                reason=reason,
+            )
+        return self._keep(every, noisy, [float(entry.epsilon_bound) for entry in bits.ledger.entries[before:]])
+
+
+def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:
+    """Tells how many of d bits are placed, given how many of a cluster are and how many were placed `before`."""
+    return lambda placed: progress(0.1 + 0.8 * (before + placed) / d, f"{before + placed} of {d} bits placed")
 
 
 def check_eta(eta: object) -> None:

@@ -53,7 +53,7 @@ from itertools import combinations
 import numpy as np
 
 from dpcore.binary import Binarization
-from dpcore.clustered import SCORES, ClusteredSynthesizer, Floats, check_eta, grow_network, pair_matrix, to_measure
+from dpcore.clustered import SCORES, ClusteredSynthesizer, Floats, check_eta, grow_network, pair_matrix, placing
 from dpcore.clusters import contiguous_clusters, related_columns, spectral_clusters
 from dpcore.errors import ParameterError
 from dpcore.ledger import Epsilon, Relation, exact, shares_of
@@ -158,11 +158,6 @@ class HMPrivBayes(ClusteredSynthesizer):
 
         networks: list[list[Family]] = []
         for cluster, members in zip(clusters, self.clusters_, strict=True):
-            before = sum(map(len, networks))
-
-            def grown(bits_placed: int, before: int = before) -> None:
-                progress(0.1 + 0.8 * (before + bits_placed) / d, f"{before + bits_placed} of {d} bits placed")
-
             related = None
             if len(self.similarity_):
                 related = related_columns(self.similarity_[np.ix_(cluster, cluster)], self.eta)
@@ -177,7 +172,7 @@ class HMPrivBayes(ClusteredSynthesizer):
                     related=related,
                     claimed=share * Fraction(1, len(clusters)) if paper else None,
                     reason=CLUSTERS if paper else "",
-                    grown=grown,
+                    grown=placing(progress, sum(map(len, networks)), d),
                 )
             )
         self.families_ = [family for network in networks for family in network]
@@ -186,19 +181,7 @@ class HMPrivBayes(ClusteredSynthesizer):
         if paper:
             entropies = self._exact_entropies(bits)
         weight = {name: float(np.exp(-entropy)) for name, entropy in zip(names, entropies, strict=True)}
-        measured = [to_measure(network, self.max_parents) for network in networks]
-        before, noisy = len(table.ledger.entries), []
-        if paper:
-            for families in measured:
-                weights, claimed = [weight[family[0]] for family in families], for_tables * Fraction(1, len(measured))
-                noisy += bits.counts(
-                    families, epsilon=for_tables, weights=weights, claimed_epsilon=claimed, reason=CLUSTERS
-                )
-        else:
-            every = [family for families in measured for family in families]
-            noisy = bits.counts(every, epsilon=for_tables, weights=[weight[family[0]] for family in every])
-        prices = [float(entry.epsilon_bound) for entry in table.ledger.entries[before:]]
-        self._keep([family for families in measured for family in families], noisy, prices)
+        self._measure_networks(bits, networks, for_tables, weight=lambda family: weight[family[0]], reason=CLUSTERS)
         progress(1.0, "Done")
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:

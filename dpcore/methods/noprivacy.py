@@ -19,7 +19,7 @@ from math import inf
 
 import numpy as np
 
-from dpcore.clustered import SCORES, ClusteredSynthesizer, check_eta, grow_network, pair_matrix, to_measure
+from dpcore.clustered import SCORES, ClusteredSynthesizer, check_eta, grow_network, pair_matrix, placing, to_measure
 from dpcore.clusters import related_columns, spectral_clusters
 from dpcore.noise import generator
 from dpcore.private import PrivateTable
@@ -99,11 +99,6 @@ class NoPrivacy(ClusteredSynthesizer):
         self.clusters_ = [tuple(names[j] for j in cluster) for cluster in clusters]
         self.families_, measured = [], []
         for cluster, members in zip(clusters, self.clusters_, strict=True):
-            before = len(self.families_)
-
-            def grown(bits_placed: int, before: int = before) -> None:
-                progress(0.1 + 0.8 * (before + bits_placed) / d, f"{before + bits_placed} of {d} bits placed")
-
             network = grow_network(
                 bits,
                 members,
@@ -111,7 +106,7 @@ class NoPrivacy(ClusteredSynthesizer):
                 max_parents=self.max_parents,
                 epsilon=1,
                 related=related_columns(self.similarity_[np.ix_(cluster, cluster)], self.eta),
-                grown=grown,
+                grown=placing(progress, len(self.families_), d),
             )
             self.families_ += network
             measured += to_measure(network, self.max_parents)

@@ -39,7 +39,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dpcore.clustered import SCORES, ClusteredSynthesizer, Floats, pair_matrix, to_measure
+from dpcore.clustered import SCORES, ClusteredSynthesizer, Floats, pair_matrix, placing
 from dpcore.clusters import spectral_clusters
 from dpcore.ledger import Epsilon, Relation, exact, shares_of
 from dpcore.network import Family
@@ -109,30 +109,15 @@ class PrivSCBN(ClusteredSynthesizer):
         self.clusters_ = [tuple(names[j] for j in cluster) for cluster in clusters]
 
         choices = [1 + sum(min(self.max_parents, t) for t in range(1, len(cluster))) for cluster in clusters]
-        self.families_, measured = [], []
+        networks: list[list[Family]] = []
         for members, own_choices in zip(self.clusters_, choices, strict=True):
-            before = len(self.families_)
             share = for_networks * Fraction(1, own_choices if paper else sum(choices))
             claimed = share * Fraction(1, len(clusters)) if paper else share
-
-            def grown(bits_placed: int, before: int = before) -> None:
-                progress(0.1 + 0.8 * (before + bits_placed) / d, f"{before + bits_placed} of {d} bits placed")
-
-            network = self._grow(bits, members, share, claimed, grown)
-            self.families_ += network
-            measured.append(to_measure(network, self.max_parents))
+            networks.append(self._grow(bits, members, share, claimed, placing(progress, sum(map(len, networks)), d)))
+        self.families_ = [family for network in networks for family in network]
 
         progress(0.9, "Measuring tables")
-        asked = len(table.ledger.entries)
-        every = [family for families in measured for family in families]
-        noisy: list[Floats] = []
-        for families in measured if paper else [every]:
-            claimed = for_tables * Fraction(1, len(measured)) if paper else for_tables
-            noisy += bits.counts(
-                families, epsilon=for_tables, claimed_epsilon=claimed, reason=CLUSTERS if paper else ""
-            )
-        prices = [float(entry.epsilon_bound) for entry in table.ledger.entries[asked:]]
-        self._keep(every, noisy, prices)
+        self._measure_networks(bits, networks, for_tables, weight=lambda _: 1.0, reason=CLUSTERS)
         progress(1.0, "Done")
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
