@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from math import comb
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from dpcore.binary import Binarization
 from dpcore.column import Codes
 from dpcore.errors import ParameterError
 from dpcore.estimator import Synthesizer
-from dpcore.ledger import Epsilon, Relation, exact
+from dpcore.ledger import Epsilon, Relation, exact, finite_or_text
 from dpcore.network import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess import project_rows
 from dpcore.private import PrivateTable
@@ -34,6 +35,8 @@ __all__ = [
 
 SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
 Floats = NDArray[np.float64]
+MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
+MOST_PARENTS = 10
 
 
 class NetworkSynthesizer(Synthesizer):
@@ -53,6 +56,7 @@ class NetworkSynthesizer(Synthesizer):
 
     paper = "001"
     relations = (Relation.REPLACE, Relation.ADD_REMOVE)
+    exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
 
     families_: list[Family]
     tables_: list[Floats]
@@ -76,6 +80,16 @@ class NetworkSynthesizer(Synthesizer):
                     f"{self.title} compares entropies, which needs a public bound on the number of rows.",
                     "Declare the schema's max_rows, or use the relation replace.",
                 )
+
+    def _check_parents(self, schema: Schema, max_parents: int) -> None:
+        """Refuse what would not fit the memory, by public sizes, before anything is asked."""
+        d = len(Binarization(schema).schema) if self._binary else len(schema)
+        open_at_once = max((d - t) * comb(t, max_parents) for t in range(d + 1)) if self.exhaustive else 0
+        if open_at_once > MOST_FAMILIES or max_parents > MOST_PARENTS:
+            raise ParameterError(
+                f"With max_parents={max_parents} there are too many families to choose from.",
+                f"Allow fewer parents: {MOST_PARENTS} at most, and fewer for many columns.",
+            )
 
     def _bits(self, table: PrivateTable) -> PrivateTable:
         binarization = Binarization(table.schema)
@@ -117,7 +131,7 @@ class NetworkSynthesizer(Synthesizer):
                 "parents": list(family[1:]),
                 "cluster": number.get(family[0], 1),
                 "cells": int(table.size),
-                "epsilon": price if np.isfinite(price) else 0.0,
+                "epsilon": finite_or_text(price),
             }
             for family, table, price in zip(self.families_, self.tables_, self.epsilons_, strict=True)
         ]
@@ -129,7 +143,7 @@ class NetworkSynthesizer(Synthesizer):
         return found
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        size = n or max(round(self.rows_), 1)
+        size = n or self._rows_of(self.rows_)
         if not self._binary:
             return sample_network(self.schema_.names, self.families_, self.tables_, size, rng)
         binarization = Binarization(self.schema_)
@@ -161,6 +175,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         self._check_whole("n_clusters", "max_parents")
         self._check_choice("score", tuple(SCORES))
         self._check_relation(schema, bounded=True)
+        self._check_parents(schema, self.max_parents)
 
     def _measure_networks(
         self,

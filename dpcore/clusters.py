@@ -62,7 +62,9 @@ def related_columns(similarity: Floats, eta: float) -> NDArray[np.bool_]:
 
     Not those whose similarity is at most `eta` times the best that either of the two has with any column.
     """
+    if len(similarity) < 2:
+        return np.ones(similarity.shape, dtype=bool)
     others = np.where(np.eye(len(similarity), dtype=bool), -np.inf, similarity)
-    best = others.max(axis=1, initial=-np.inf)
+    best = others.max(axis=1)
     related: NDArray[np.bool_] = (similarity > eta * best[:, None]) & (similarity > eta * best[None, :])
     return related

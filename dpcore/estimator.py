@@ -8,6 +8,7 @@ in the door's place.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import isfinite
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 
 from dpcore.column import Codes
-from dpcore.errors import ParameterError
+from dpcore.errors import DataError, ParameterError
 from dpcore.ledger import Ledger, Relation
 from dpcore.noise import generator, make_noise
 from dpcore.private import PrivateTable
@@ -23,6 +24,8 @@ from dpcore.progress import Progress, no_progress
 from dpcore.schema import Schema
 
 __all__ = ["PrivateEstimator", "Synthesizer"]
+
+MOST_ROWS = 10_000_000
 
 
 class PrivateEstimator(BaseEstimator, ABC):
@@ -40,7 +43,7 @@ class PrivateEstimator(BaseEstimator, ABC):
     noise_label_ : str
         Which source of noise made this release, in words.
     publishable_ : bool
-        Whether that source is fit for publication.
+        Whether that source is fit for publication, and some epsilon can be proved.
     """
 
     title: ClassVar[str]
@@ -88,6 +91,11 @@ class PrivateEstimator(BaseEstimator, ABC):
         self._check(schema)
         codes = schema.encode(frame)
         source = make_noise(self.noise, self.random_state)
+        if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(codes) > schema.max_rows:
+            raise DataError(
+                "The table has more rows than the schema's public bound on their number.",
+                "Declare a larger max_rows; it must come from public knowledge, not from this table.",
+            )
         if ledger is not None and ledger.relation != relation:
             raise ParameterError(
                 f"The ledger counts under {ledger.relation}, the method under {relation}.", "Use one relation per run."
@@ -101,15 +109,15 @@ class PrivateEstimator(BaseEstimator, ABC):
             run.voids.append("The schema was inferred from the private rows: the guarantee is void.")
         if self.random_state is not None:
             run.voids.append("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
+        self.noise_label_ = source.label
         self._fit(table, progress)
         self.schema_ = schema
         self.ledger_ = run
-        self.noise_label_ = source.label
-        self.publishable_ = source.publishable
+        self.publishable_ = source.publishable and isfinite(run.epsilon_bound)
         return self
 
     def at_epsilon(self, epsilon: float) -> Self:
-        """An unfitted copy with the same structure at another epsilon; overridden where epsilon decides on sizes."""
+        """An unfitted copy for another epsilon. A method may keep the sizes that its own epsilon allows."""
         copy: Self = clone(self).set_params(epsilon=epsilon)
         return copy
 
@@ -179,6 +187,15 @@ class Synthesizer(PrivateEstimator):
             raise ParameterError("The number of rows to sample is not a positive whole number.", "Try n=10_000.")
         rng = generator(self.random_state, 2)
         return self.schema_.decode(self._sample(n, rng), rng)
+
+    def _rows_of(self, estimate: float) -> int:
+        """How many rows to sample if nobody says: the release's own estimate, at most the public bound."""
+        rows = max(round(estimate), 1)
+        if self.schema_.max_rows is not None:
+            return min(rows, self.schema_.max_rows)
+        if rows > MOST_ROWS:
+            raise ParameterError(f"This release says that there are {rows:,} rows, which is mostly noise.", "Pass n=.")
+        return rows
 
     def structure(self) -> dict[str, Any]:
         """What was released besides rows, as JSON-ready values: for a network its families, clusters and scores."""

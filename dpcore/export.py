@@ -1,10 +1,10 @@
 """A release, and the zip that a person takes home.
 
 The zip holds what was released and what it cost, and nothing that was computed from real rows besides: synthetic rows
-(CSV or Parquet), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, `structure.json` (a network's families and
-noisy scores), `replay.py` and a `README.md` that says under which relation, with which epsilons and which noise the
-rows were made. A release that may be published has no seed, so none is exported with it. Nor is a checksum of the
-private rows: whoever knows all rows but one could test every guess of that one against it.
+(CSV or Parquet), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, `structure.json` (a network's families, and
+the scores that its clusters come from), `replay.py` and a `README.md` that says under which relation, with which
+epsilons and which noise the rows were made. A release that may be published has no seed, so none is exported with it.
+Nor is a checksum of the private rows: whoever knows all rows but one could test every guess of that one against it.
 """
 
 from __future__ import annotations

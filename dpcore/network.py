@@ -114,11 +114,12 @@ def sample_binarized(
             if whole.mean() < 1 / ROUNDS:  # most rows would need more tries than they have
                 break
         smoothing = FIRST_SMOOTHING * 2**retry
-    return np.concatenate([*kept, _repaired(codes[:missing], exists[:missing], binarization, rng)])
+    _repair(codes, exists, binarization, rng)
+    return np.concatenate([*kept, codes[~whole][:missing]])
 
 
-def _repaired(codes: Codes, exists: NDArray[np.bool_], binarization: Binarization, rng: np.random.Generator) -> Codes:
+def _repair(codes: Codes, exists: NDArray[np.bool_], binarization: Binarization, rng: np.random.Generator) -> None:
+    """Give each cell without a code one that the column has elsewhere, in place."""
     for j, size in enumerate(binarization.source.sizes):
         good, lost = codes[exists[:, j], j], ~exists[:, j]
         codes[lost, j] = rng.choice(good, lost.sum()) if len(good) else rng.integers(size, size=lost.sum())
-    return codes

@@ -35,7 +35,8 @@ class Schema:
     source : {"declared", "inferred"}
         Where the declaration came from. "inferred" means it was read off the private rows: guarantee void.
     max_rows : int, optional
-        A public upper bound on the number of rows (for instance from the data set's documentation).
+        A public upper bound on the number of rows (for instance from the data set's documentation). Under add_remove
+        the guarantee is about tables within it, and larger ones are refused.
     notes : tuple of str
         What `infer` left out or wants checked.
     """

@@ -166,7 +166,8 @@ def accuracy(page: str, shown: Shown) -> None:
 def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
     """The release's accuracies beside those of real rows and of the same method without noise.
 
-    The reference without noise is for the screen only: it is never released, and says what the noise alone cost.
+    The reference without noise is for the screen only: it is never released. What it is better at is the price of
+    privacy: noise, and whatever a method leaves out because its epsilon is small.
     """
     release, data = shown.release, shown.data
     with runs.cancellable("Training classifiers", f"{page}.accuracy") as progress:

@@ -88,7 +88,7 @@ class HMPrivBayes(ClusteredSynthesizer):
     max_parents : int, default=3
         l.
     score : {"R", "MI"}
-        Of pairs and families in corrected mode. The paper's is "MI", which takes about ten times the noise of R.
+        Of pairs and families in corrected mode. The paper's is "MI", which takes about eight times the noise of R.
     affinity : {"fixed", "paper"}
     partition : {"learned", "public"}
         Corrected mode: clusters from noisy scores, or the columns in their order.

@@ -277,6 +277,6 @@ class JTree(Synthesizer):
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
         names, sizes = self.schema_.names, self.schema_.sizes
         cliques = [tuple(names.index(name) for name in clique) for clique in self.cliques_]
-        size = n or max(round(float(self.tables_[0].sum())), 1)
+        size = n or self._rows_of(float(self.tables_[0].sum()))
         rows = junction.sample_rows(cliques, self.parents_, self.tables_, size, rng)
         return rows.astype(code_dtype(max(sizes)), order="F")

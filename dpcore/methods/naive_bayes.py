@@ -235,7 +235,7 @@ class NaiveBayesSynthesizer(Synthesizer):
                     f"This release holds {released:,} rows, each of which was paid for.", "Fit again with rows= larger."
                 )
             return self.released_codes_[:n]
-        size = n or max(round(float(self.class_totals_.sum())), 1)
+        size = n or self._rows_of(float(self.class_totals_.sum()))
         prior = self.class_totals_ + self.smoothing
         if self.x_source == "model":
             labels = systematic_sample(prior, size, rng)

@@ -21,7 +21,7 @@ import numpy as np
 
 from dpcore.clustered import SCORES, ClusteredSynthesizer, check_eta, grow_network, pair_matrix, placing, to_measure
 from dpcore.clusters import related_columns, spectral_clusters
-from dpcore.noise import generator
+from dpcore.noise import NoNoise, generator
 from dpcore.private import PrivateTable
 from dpcore.progress import Progress
 from dpcore.schema import Schema
@@ -83,9 +83,11 @@ class NoPrivacy(ClusteredSynthesizer):
         self._check_choice("score", tuple(SCORES))
         self._check_choice("affinity", ("fixed", "paper"))
         check_eta(self.eta)
+        self._check_parents(schema, self.max_parents)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, "Scoring pairs of bits")
+        self.noise_label_ = NoNoise.label.capitalize()
         bits = self._bits(table.without_noise(REASON, claimed_epsilon=inf))
         names, d = bits.schema.names, len(bits.schema)
         self.rows_ = float(bits.counts([()], epsilon=1)[0])

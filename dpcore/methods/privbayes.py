@@ -22,7 +22,7 @@ Privacy
   Public    the schema, beta, theta, the largest number of parents, and n under replace.
   1         d - 1 exponential mechanisms, sequential (sensitivities: `scores`).
   2         each table has L1 sensitivity 2 (replace) or 1 (add_remove); sequential.
-  Sum       beta epsilon + (1 - beta) epsilon.
+  Sum       beta epsilon + (1 - beta) epsilon, of what is left after n; all of it for tables if k = 0.
 
 What the papers claim   epsilon, and they are right: the constants in paper mode are even a little too careful.
 
@@ -130,6 +130,7 @@ class PrivBayes(NetworkSynthesizer):
         if not 0 < self.beta < 1 or not 0 < self.theta < np.inf:
             raise ParameterError("The 'beta' or 'theta' parameter is out of range.", "Try beta=0.3, theta=4.")
         self._check_relation(schema, bounded=self._score == "MI")
+        self._check_parents(schema, self.max_parents)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, "Preparing")

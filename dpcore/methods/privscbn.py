@@ -76,6 +76,7 @@ class PrivSCBN(ClusteredSynthesizer):
     """
 
     title = "PrivSCBN"
+    exhaustive = False
 
     def __init__(
         self,

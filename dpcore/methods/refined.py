@@ -56,6 +56,7 @@ ENOUGH = 10.0  # noise scales of an edge's table that a group of values must cou
 MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
 PENALTY = 0.25  # noise scales per cell; raw noise would cost a half, and fitting removes some of it
 TRACE = 1e-6  # rows, so that no margin is exactly zero
+MOST_GROUPS = 100  # of a column's values, about
 MOST_CLASSES = 10  # of a target that becomes part of every table
 
 
@@ -126,11 +127,9 @@ class RefinedPrivBayes(NetworkSynthesizer):
         noisy, prices = self._tables(table, one_ways, total * ONE_WAYS)
         self._set_margins(table, noisy, names)
 
-        scale = self._edge_scale(len(names))
+        least = max(ENOUGH * self._edge_scale(len(names)), self.rows_ / MOST_GROUPS)
         self.groups_ = [
-            merge_rare(
-                margin.sum(axis=1), ENOUGH * scale, ordered=schema[name].numeric or schema[name].kind == "ordered"
-            )
+            merge_rare(margin.sum(axis=1), least, ordered=schema[name].numeric or schema[name].kind == "ordered")
             for name, margin in zip(names, self.margins_, strict=True)
         ]
         coarse = {
@@ -239,10 +238,11 @@ class RefinedPrivBayes(NetworkSynthesizer):
         self.tables_ = [self.class_totals_] if self.class_ else []
         self.tables_ += [tables.get(name, margins[name]) for name in order]
         costs = [prices[name] + sum(cost for edge, cost in edges.items() if edge[0] == name) for name in order]
-        self.epsilons_ = ([0.0] if self.class_ else []) + costs
+        of_class = 0.0 if names else float(exact(self.epsilon))  # a margin of the others, unless it is alone
+        self.epsilons_ = ([of_class] if self.class_ else []) + costs
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        size, schema = n or max(round(self.rows_), 1), self.schema_
+        size, schema = n or self._rows_of(self.rows_), self.schema_
         names = [name for name in schema.names if name != self.class_]
         codes: Codes = np.empty((size, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
         nothing: NDArray[np.intp] = np.zeros(size, dtype=np.intp)

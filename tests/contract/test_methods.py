@@ -2,6 +2,7 @@
 
 import math
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -185,6 +186,7 @@ def test_fit_charges_somebody_elses_ledger_and_stops_at_its_cap(name, small_fram
 BAD_PARAMETERS = [
     ({"n_clusters": 0}, "n_clusters"),
     ({"max_parents": 2.5}, "max_parents"),
+    ({"max_parents": 40}, "max_parents"),
     ({"score": "gain"}, "score"),
     ({"affinity": "new"}, "affinity"),
     ({"partition": "none"}, "partition"),
@@ -243,7 +245,7 @@ def test_bad_rows_are_refused_without_showing_a_value(name, small_frame, small_s
 
 @pytest.mark.parametrize("name", METHODS)
 def test_edge_tables(name, small_frame, small_schema):
-    only_target = Schema(columns=(small_schema["ill"],), target="ill", max_rows=50)
+    only_target = Schema(columns=(small_schema["ill"],), target="ill", max_rows=1_000)
     assert len(METHODS[name]().fit(small_frame, schema=only_target).sample(9)) == 9
     assert len(METHODS[name]().fit(small_frame.head(0), schema=small_schema).sample(9)) == 9
     no_target = Schema(columns=small_schema.columns)
@@ -269,3 +271,22 @@ def test_progress_can_cancel(name, small_frame, small_schema):
 
     with pytest.raises(CancelledError):
         METHODS[name]().fit(small_frame, schema=small_schema, progress=stop)
+
+
+@pytest.mark.parametrize("name", PROTECTING)
+def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(name, small_frame, small_schema):
+    tight = replace(small_schema, max_rows=len(small_frame) - 1)
+    ledger = Ledger("add_remove")
+    method = METHODS[name]()
+    with pytest.raises(DataError, match="bound") as caught:
+        method.set_params(relation="add_remove").fit(small_frame, schema=tight, ledger=ledger)
+    assert str(len(small_frame)) not in str(caught.value)
+    assert not ledger.entries
+    exact = replace(small_schema, max_rows=len(small_frame))
+    assert len(method.fit(small_frame, schema=exact).sample()) <= len(small_frame)
+
+
+@pytest.mark.parametrize("name", PROTECTING)
+def test_tiny_epsilon_asks_for_no_more_rows_than_the_public_bound(name, small_frame, small_schema):
+    method = METHODS[name](relation="add_remove", epsilon=1e-6).fit(small_frame, schema=small_schema)
+    assert 1 <= len(method.sample()) <= small_schema.max_rows
