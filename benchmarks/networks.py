@@ -2,9 +2,9 @@
 
     DPCORE_DATA=... python -m benchmarks.networks [--speed] [--big5]
 
-Utility: fitted on Adult's 30,162 training rows, 30,162 rows sampled, mean (standard deviation) of 3 runs against the rows
-they were fitted on; accuracy of logistic regression on the 15,060 test rows. `--speed` prints the times of fits and
-samples instead, `--big5` the slow ones on Big5 as well.
+Utility: fitted on Adult's 30,162 training rows, 30,162 rows sampled, mean (standard deviation) of 3 runs against the
+rows they were fitted on; accuracy of logistic regression on the 15,060 test rows. `--speed` prints the times of fits
+and samples instead, `--big5` those on Big5 as well.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class OneWays(dp.NaiveBayesSynthesizer):
     """Independent noisy marginals: naive Bayes about a class that is always the same."""
 
     def fit(self, frame: pd.DataFrame, y: None = None, *, schema: dp.Schema, **more: object) -> OneWays:
+        """See `NaiveBayesSynthesizer.fit`."""
         constant = dp.Column(name="(none)", kind="categorical", categories=("all",))
         schema = replace(schema, columns=(*schema.columns, constant), target="(none)")
         return super().fit(frame.assign(**{"(none)": "all"}), schema=schema, **more)
@@ -89,7 +90,8 @@ def timed(name: str, work: Callable[[], object], runs: int) -> None:
         work()
         seconds.append(time.perf_counter() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{name:55} best {min(seconds):7.2f}  median {np.median(seconds):7.2f} s  peak so far {peak:.2f} GB", flush=True)
+    middle = float(np.median(seconds))
+    print(f"{name:55} best {min(seconds):7.2f}  median {middle:7.2f} s  peak so far {peak:.2f} GB", flush=True)
 
 
 def speed(data: dp.datasets.Dataset, runs: int) -> None:

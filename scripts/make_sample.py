@@ -2,8 +2,8 @@
 
     DPCORE_DATA=... python -m scripts.make_sample
 
-Method    PrivBayes refined, epsilon 1 under add_remove. Its constants were chosen by looking at releases of Adult, which
-          is public; that look is not in the ledger.
+Method    PrivBayes refined, epsilon 1 under add_remove. Its constants were chosen by looking at releases of Adult,
+          which is public; that look is not in the ledger.
 Noise     OpenDP's exact discrete samplers, fed by the operating system. There is no seed, so a second run makes another
           sample and spends another epsilon; the one in `dpcore/data` was made once.
 Schema    Adult's declared schema, with cut points that give the well-known pile-ups (no capital gain, the 40-hour week)
