@@ -88,6 +88,9 @@ def distinct_rows(places: Places, columns: int) -> tuple[Places, Places]:
     """The different rows of an array, and for each row the position of its equal among them."""
     if not places.shape[1]:
         return places[:1], np.zeros(len(places), dtype=np.intp)
+    if columns ** places.shape[1] >= 2**63:  # too many for numbers that name each set
+        different, back = np.unique(places, axis=0, return_inverse=True)
+        return different, back.ravel()
     keys = np.zeros(len(places), dtype=np.int64)
     for column in places.T:
         keys = keys * columns + column

@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpcore import noise as module
 from dpcore.errors import ParameterError
-from dpcore.noise import NOISES, generator, make_noise
+from dpcore.noise import NOISES, NoNoise, generator, make_noise
+from dpcore.search import Block
 
 VOTES = np.array([30.0, 25.0, 8.0, 2.0])
 
@@ -87,3 +89,64 @@ def test_a_seed_for_opendp_or_an_unknown_source_is_refused():
         make_noise("opendp", 1)
     with pytest.raises(ParameterError, match="laplace"):
         make_noise("gaussian", 1)
+
+
+def blocks_of(*scores):
+    return [Block(np.zeros((len(some), 0), dtype=np.intp), np.array(some, dtype=float)) for some in scores]
+
+
+BLOCKS = blocks_of([0.0, 1.0], [2.0], [-1.0, 0.5, 2.5, 0.5], [0.0])
+FLAT = np.concatenate([block.scores for block in BLOCKS])
+STARTS = np.cumsum([0] + [len(block.scores) for block in BLOCKS])
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.7, 2.0])
+@pytest.mark.parametrize("kind", ["laplace", "geometric"])
+def test_selection_among_blocks_is_selection_from_one_list(kind, factor):
+    """First the block, then the place in it: 30,000 draws against the exact probabilities of the list."""
+    noise, draws = make_noise(kind, 8), 30_000
+    chosen = [noise.select_among(BLOCKS, factor) for _ in range(draws)]
+    observed = np.bincount([STARTS[block] + place for block, place in chosen], minlength=len(FLAT))
+    weights = np.exp(factor * FLAT)
+    assert stats.chisquare(observed, draws * weights / weights.sum()).pvalue > 1e-6
+
+
+def test_selection_among_blocks_with_exponents_beyond_any_float():
+    noise = make_noise("laplace", 1)
+    for blocks, best in ((blocks_of([0.0], [-1e9, 1e9]), (1, 1)), (blocks_of([-1e9], [-2e9, -3e9]), (0, 0))):
+        assert {noise.select_among(blocks, 1.0) for _ in range(20)} == {best}
+
+
+@pytest.mark.parametrize("factor", [0.0, 1.0])
+def test_opendp_selects_among_blocks_from_one_list(factor):
+    noise, draws = make_noise("opendp", None), 3_000
+    blocks = blocks_of([0.0], [1.0, 0.0])
+    chosen = [noise.select_among(blocks, factor) for _ in range(draws)]
+    observed = np.array([chosen.count(place) for place in ((0, 0), (1, 0), (1, 1))])
+    # Permute-and-flip accepts the best with 1 and the others with p: over the order, the integral of p (1 - t)(1 - tp).
+    p = np.exp(-factor)
+    worse = p * (1 / 2 - p / 6)
+    expected = draws * np.array([worse, 1 - 2 * worse, worse])
+    assert stats.chisquare(observed, expected).pvalue > 1e-6
+
+
+def test_a_list_that_is_too_long_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "MOST_LISTED", 7)
+    with pytest.raises(ParameterError, match="8 candidates") as error:
+        make_noise("opendp", None).select_among(BLOCKS, 1.0)
+    assert "fewer parents" in error.value.remedy
+    assert make_noise("opendp", None).select_among(BLOCKS[:3], 50.0) == (2, 2)  # 7 are not too many
+    assert make_noise("laplace", 1).select_among(BLOCKS, 50.0) == (2, 2)  # and NumPy lists nothing
+
+
+def test_no_noise_is_exact_and_takes_the_best():
+    noise = NoNoise()
+    assert noise.counts(np.array([[3, 0]]), 1e9).tolist() == [[3.0, 0.0]]
+    assert noise.reals(np.array([0.25, -1.0]), 1e9).tolist() == [0.25, -1.0]
+    for factor in (1e-9, 1.0, 1e9):
+        assert noise.select(np.array([[1.0, 3.0, 3.0], [2.0, 0.0, 1.0]]), factor).tolist() == [1, 0]
+        assert noise.select_among(BLOCKS, factor) == (2, 2)
+        assert noise.select_among(blocks_of([0.0, 1.0], [1.0, 1.0]), factor) == (0, 1)  # the first of the best
+    assert not noise.publishable
+    with pytest.raises(ParameterError):
+        make_noise(noise.on_counts, None)

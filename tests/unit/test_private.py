@@ -139,12 +139,43 @@ def test_a_claimed_sensitivity_sets_the_noise_and_the_truth_sets_the_bound(relat
         assert entry.claimed_sensitivity / entry.scale == float(entry.epsilon_claimed)
 
 
+def test_a_claimed_epsilon_for_tables_is_shared_as_the_true_one_and_touches_nothing_else():
+    for weights, shares in ((None, [1, 1]), ([1.0, 3.0], [Fraction(1, 2), Fraction(3, 2)])):
+        table = door(REPLACE)
+        table.counts([("a",), ("b",)], epsilon=2.0, weights=weights, claimed_epsilon=0.5, reason="as printed")
+        assert [entry.epsilon_bound for entry in table.ledger.entries] == shares
+        assert [entry.epsilon_claimed for entry in table.ledger.entries] == [share / Fraction(4) for share in shares]
+        assert [scale for _, scale in table._noise.asked] == [float(2 / share) for share in shares]
+        assert {entry.reason for entry in table.ledger.entries} == {"as printed"}
+    both = door(REPLACE)
+    both.counts([("a",)], epsilon=2.0, claimed_epsilon=0.5, claimed_sensitivity=1.0)
+    assert (only(both).epsilon_claimed, only(both).epsilon_bound, only(both).scale) == (Fraction(1, 2), 4, 0.5)
+
+
+@pytest.mark.parametrize(("relation", "sensitivity"), [(ADD, 1), (REPLACE, 2)])
+def test_a_family_without_columns_is_the_number_of_rows(relation, sensitivity):
+    table = door(relation)
+    rows, ones = table.counts([(), ("a",)], epsilon=0.5)
+    assert (rows.shape, float(rows), ones.tolist()) == ((), 6.0, [3.0, 3.0])
+    first, second = table.ledger.entries
+    assert (first.name, second.name) == ("number of rows", "counts of a")
+    assert (first.sensitivity, first.scale, first.epsilon_bound) == (sensitivity, 4 * sensitivity, Fraction(1, 4))
+    for kind in ("laplace", "geometric"):
+        (noisy,) = door(relation, noise=make_noise(kind, 1)).counts([()], epsilon=1e-3)
+        assert noisy.shape == ()
+        assert noisy != 6
+    (none,) = table.counts([()], epsilon=0)
+    assert (none.shape, float(none)) == ((), 0.0)
+    assert float(door(relation, codes=CODES[:0]).counts([()], epsilon=1.0)[0]) == 0
+
+
 @pytest.mark.parametrize("claimed", [0.0, -1.0, math.nan, math.inf])
 def test_a_claimed_sensitivity_must_be_one(claimed):
     table = door()
     for ask in (
         lambda: table.counts([("a",)], epsilon=1.0, claimed_sensitivity=claimed),
         lambda: table.choose(Max(), [("a", "y")], epsilon=1.0, claimed_sensitivity=claimed),
+        lambda: table.noisy_scores(Max(), [("a", "y")], epsilon=1.0, claimed_sensitivity=claimed),
     ):
         with pytest.raises(ParameterError, match="claimed sensitivity"):
             ask()
@@ -411,6 +442,33 @@ def test_noisy_scores_share_epsilon(relation, sensitivity):
     assert entry.draws * entry.sensitivity / entry.scale == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize(("relation", "true"), [(ADD, 2.0), (REPLACE, 3 * 5 / 36)])
+@pytest.mark.parametrize("claimed", [0.25, 4.0])
+def test_a_claimed_sensitivity_of_scores_sets_the_noise_and_the_truth_sets_the_bound(relation, true, claimed):
+    table = door(relation)
+    candidates = [("a", "b"), ("b", "y")]
+    table.noisy_scores(R(), candidates, epsilon=0.5, claimed_sensitivity=claimed, reason="as printed")
+    assert table._noise.asked == [("reals", 2 * claimed / 0.5)]
+    entry = only(table)
+    assert (entry.epsilon_claimed, entry.reason) == (Fraction(1, 2), "as printed")
+    assert (entry.sensitivity, entry.claimed_sensitivity) == (pytest.approx(true), claimed)
+    assert float(entry.epsilon_bound) == pytest.approx(0.5 * true / claimed)
+    assert float(entry.epsilon_bound) == pytest.approx(entry.draws * entry.sensitivity / entry.scale)
+
+
+def test_a_claimed_epsilon_of_scores_touches_nothing_else():
+    table = door(REPLACE)
+    table.noisy_scores(R(), [("a", "b"), ("b", "y")], epsilon=0.5, claimed_epsilon=0.25)
+    assert table._noise.asked == [("reals", pytest.approx(2 * 3 * 5 / 36 / 0.5))]
+    assert (only(table).epsilon_claimed, only(table).epsilon_bound) == (Fraction(1, 4), Fraction(1, 2))
+    tight = door(REPLACE, cap=0.5)
+    with pytest.raises(BudgetError):  # the bound is what the cap counts, whatever is claimed
+        tight.noisy_scores(R(), [("a", "b")], epsilon=0.75, claimed_epsilon=0.25)
+    with pytest.raises(BudgetError):
+        tight.noisy_scores(R(), [("a", "b")], epsilon=0.5, claimed_sensitivity=1e-3)
+    assert not tight._noise.asked
+
+
 def test_scores_of_many_rows_do_not_pass_as_scores_of_candidates():
     """`ClassLogScore` names its own candidates: no list of families would have bought noise of scale 0."""
     table = door()
@@ -485,6 +543,85 @@ def test_a_rule_that_does_not_fit_is_refused(rule):
 def test_a_derived_column_needs_a_name_of_its_own():
     with pytest.raises(SchemaError):
         door().derive(Column(name="a", kind="categorical", categories=("p", "q")), ["a"], np.array([0, 1]))
+
+
+# Other columns
+
+BITS = Schema(
+    columns=tuple(Column(name=name, kind="ordered", categories=("0", "1")) for name in ("b high", "b low", "a not")),
+    max_rows=50,
+)
+RULES = [("b", np.array([0, 0, 1])), ("b", np.array([0, 1, 0])), ("a", np.array([1, 0]))]
+
+
+def test_recoded_columns_follow_their_rules_row_by_row_and_are_free():
+    table = door()
+    recoded = table.recode(BITS, RULES)
+    assert (recoded.schema, recoded.ledger, recoded.relation) == (BITS, table.ledger, table.relation)
+    assert not table.ledger.entries
+    (joint,) = recoded.counts([("b high", "b low", "a not")], epsilon=1.0)
+    expected = np.zeros((2, 2, 2))
+    np.add.at(expected, (B // 2, B % 2, 1 - A), 1)
+    np.testing.assert_array_equal(joint, expected)
+    assert len(table.ledger.entries) == 1
+    assert table._noise.asked == recoded._noise.asked
+    with pytest.raises(SchemaError, match="'a'"):
+        recoded.counts([("a",)], epsilon=1.0)
+    # The first table is as it was, and its rows are not those of the other.
+    np.testing.assert_array_equal(table._codes, CODES)
+    assert not np.shares_memory(recoded._codes, table._codes)
+
+
+def test_recoded_columns_may_have_more_codes_than_their_sources():
+    many = Schema(columns=(Column(name="c", kind="integer", lower=0, upper=999, bins=1000),))
+    (counts,) = door().recode(many, [("a", np.array([7, 999]))]).counts([("c",)], epsilon=1.0)
+    assert (counts[7], counts[999], counts.sum()) == (3, 3, 6)
+
+
+@pytest.mark.parametrize(
+    "rule", [np.array([0, 1]), np.array([0, 1, 2]), np.array([-1, 0, 1]), np.zeros((3, 1), dtype=int), np.array(1)]
+)
+def test_a_recoding_rule_that_does_not_fit_is_refused(rule):
+    with pytest.raises(ParameterError, match="rule"):
+        door().recode(BITS, [*RULES[:1], ("b", rule), *RULES[2:]])
+
+
+def test_recoding_needs_one_rule_per_column_and_columns_that_exist():
+    for rules in (RULES[:2], [*RULES, RULES[0]]):
+        with pytest.raises(ValueError, match="zip"):
+            door().recode(BITS, rules)
+    with pytest.raises(SchemaError, match="nobody"):
+        door().recode(BITS, [*RULES[:2], ("nobody", np.array([0, 1]))])
+
+
+def test_recoded_tables_are_of_the_same_door():
+    """Sizes stay public or private, raw rows stay closed, and parts stay parts."""
+    for relation in RELATIONS:
+        assert door(relation).recode(BITS, RULES).public_rows == door(relation).public_rows
+    with pytest.raises(ParameterError, match="corrected mode"):
+        door().recode(BITS, RULES).unprotected("I would like to", claimed_epsilon=1.0)
+    assert door(paper=True).recode(BITS, RULES).unprotected("as printed", claimed_epsilon=1.0).shape == (6, 3)
+    table = door(REPLACE)
+    for part in table.split("y"):
+        part.recode(BITS, RULES).counts([("a not",)], epsilon=0.25)
+    assert table.ledger.epsilon_bound == 0.5
+
+
+def test_networks_grow_over_recoded_columns():
+    """Distributions are held by `tests/statistical/test_growth.py`."""
+    with pytest.raises(ParameterError, match="Binarize"):
+        door().growth(R(), ("a", "b"), max_parents=1)
+    table = door(REPLACE)
+    growth = table.recode(BITS, RULES).growth(R(), BITS.names, max_parents=1)
+    growth.place("b low")
+    assert growth.open == ["b high", "a not"]
+    assert not table.ledger.entries
+    child, *parents = growth.choose(epsilon=0.5)
+    assert parents == ["b low"]
+    assert growth.open == [{"b high": "a not", "a not": "b high"}[child]]
+    ((_, factor),) = table._noise.asked
+    assert factor == pytest.approx(0.5 / (2 * 2 * 5 / 36))
+    assert (only(table).name, only(table).epsilon_bound) == ("choice by R", Fraction(1, 2))
 
 
 # Parts
@@ -586,6 +723,45 @@ def test_raw_rows_cost_infinity_and_are_a_copy():
     entry = only(table)
     assert (entry.mechanism, entry.reason, entry.scale) == ("none", "the paper says so", 0.0)
     assert table.split("y")[1].unprotected("again", claimed_epsilon=0).shape == (3, 3)
+
+
+def test_exact_answers_cost_infinity_once_and_have_an_account_of_their_own():
+    table = door(paper=True)
+    exact = table.without_noise("the paper says so", claimed_epsilon=1.0)
+    entry = only(table)
+    assert (table.ledger.epsilon_claimed, table.ledger.epsilon_bound) == (1.0, math.inf)
+    assert (entry.mechanism, entry.name, entry.reason, entry.scale) == (
+        "none",
+        "exact answers",
+        "the paper says so",
+        0.0,
+    )
+    assert exact.schema is table.schema
+    assert exact.ledger is not table.ledger
+    (counts,) = exact.counts([("a", "b")], epsilon=1e-9)
+    np.testing.assert_array_equal(counts, [[1, 1, 1], [1, 2, 0]])
+    candidates = [("y", "b"), ("a", "y"), ("b", "y")]
+    values = exact.noisy_scores(R(), candidates, epsilon=1e-9)
+    np.testing.assert_allclose(values, R().values(table._count, candidates, exact.relation))
+    assert exact.choose(R(), candidates, epsilon=1e-9) == values.argmax()
+    grown = exact.recode(BITS, RULES).growth(R(), BITS.names, max_parents=2)
+    while grown.open:
+        grown.choose(epsilon=1e-9)
+    assert len(table.ledger.entries) == 1
+    assert not table._noise.asked
+    with pytest.raises(ParameterError, match="corrected mode"):  # it does not open another door
+        exact.unprotected("and again", claimed_epsilon=0)
+
+
+def test_exact_answers_are_for_papers_only():
+    table = door()
+    with pytest.raises(ParameterError, match="corrected mode"):
+        table.without_noise("I would like to", claimed_epsilon=1.0)
+    assert not table.ledger.entries
+    capped = door(cap=100.0, paper=True)
+    with pytest.raises(BudgetError):
+        capped.without_noise("because", claimed_epsilon=1.0)
+    assert not capped.ledger.entries
 
 
 # The boundary

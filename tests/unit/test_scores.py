@@ -135,6 +135,84 @@ def test_f_by_dynamic_programming_equals_brute_force():
         assert LinearF().of(table, REPLACE) == pytest.approx(-best if n else 0)
 
 
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("parents", [1, 2, 4, 8, 9, 11])
+def test_f_by_either_way_equals_trying_every_assignment(parents, relation):
+    """Up to 8 parent values one assignment at a time for many tables at once, beyond by dynamic programming."""
+    rng = np.random.default_rng(parents)
+    tables = rng.integers(0, 5, size=(2, parents, 12)) * (rng.random((2, parents, 12)) < 0.7)
+    tables[..., 0] = 0
+    to_zero = np.array(list(product((0, 1), repeat=parents)))
+    totals = tables.sum(axis=(0, 1))
+    lacking = [
+        np.maximum(totals / 2 - side @ cells, 0) for side, cells in ((to_zero, tables[0]), (1 - to_zero, tables[1]))
+    ]
+    best = -sum(lacking).min(axis=0)
+    expected = best if relation is ADD else best / np.maximum(totals, 1)
+    before = tables.copy()
+    np.testing.assert_allclose(LinearF().of_many(tables, relation), expected, atol=1e-12)
+    np.testing.assert_allclose([LinearF().of(tables[..., i], relation) for i in range(12)], expected, atol=1e-12)
+    np.testing.assert_array_equal(tables, before)
+
+
+def test_f_needs_a_binary_child():
+    for parents in (2, 9):
+        table = np.ones((3, parents), dtype=int)
+        with pytest.raises(ParameterError, match="binary child"):
+            LinearF().of(table, ADD)
+        with pytest.raises(ParameterError, match="binary child"):
+            LinearF().of_many(table[..., None], ADD)
+
+
+def score_by_hand(name, table, n):
+    """Per record, from the definitions."""
+    p = table / n
+    x, pi = p.sum(axis=1, keepdims=True), p.sum(axis=0, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {
+            "entropy": -np.nansum(p * np.log2(p)),
+            "mutual information": np.nansum(p * np.log2(p / (x * pi))),
+            "R": np.abs(p - x * pi).sum() / 2,
+        }[name]
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("score", [Entropy(), MutualInformation(), R()], ids=lambda score: score.name)
+def test_many_tables_are_scored_as_each_by_itself(score, relation):
+    rng = np.random.default_rng(1)
+    for shape in ((2, 1), (2, 4), (3, 5), (1, 3)):
+        tables = rng.integers(0, 6, size=(*shape, 30)) * (rng.random((*shape, 30)) < 0.8)
+        tables[0, 0] += 1
+        before = tables.copy()
+        found = score.of_many(tables, relation)
+        assert found.shape == (30,)
+        for i in range(30):
+            n = tables[..., i].sum()
+            expected = score_by_hand(score.name, tables[..., i], n) * (n if relation is ADD else 1)
+            assert found[i] == pytest.approx(expected, abs=1e-9)
+            assert score.of(tables[..., i], relation) == pytest.approx(expected, abs=1e-9)
+        np.testing.assert_array_equal(tables, before)
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_tables_without_rows_have_scores(relation):
+    empty = np.zeros((2, 4, 3), dtype=np.int64)
+    for score in (Entropy(), MutualInformation(), R(), LinearF(), Max(), Gini(), ConditionalEntropy(), InfoGain()):
+        np.testing.assert_array_equal(score.of_many(empty, relation), np.zeros(3))
+
+
+@pytest.mark.parametrize("score", [R(), MutualInformation(), Max()], ids=lambda score: score.name)
+def test_candidates_of_many_shapes_keep_their_places(score):
+    """Tables of one shape are scored together, whatever their order among the candidates."""
+    rng = np.random.default_rng(2)
+    shapes = [(2, 2), (3, 2, 2), (2, 2), (2,), (2, 4), (3, 4), (2, 2, 2), (2,)]
+    drawn = [rng.integers(0, 9, shape) for shape in shapes]
+    found = score.values(lambda _: drawn, [()] * len(shapes), ADD)
+    expected = [score.of(table.reshape(len(table), -1), ADD) for table in drawn]
+    np.testing.assert_allclose(found, expected)
+    assert len(set(np.round(expected, 9))) >= 6
+
+
 def test_information_scores_need_a_public_size():
     with pytest.raises(ParameterError, match="max_rows"):
         Entropy().table_sensitivity((2, 1), ADD, None)
