@@ -73,14 +73,18 @@ class Noise(ABC):
     def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
         """Exponential mechanism along the last axis: index r with probability proportional to exp(factor * score)."""
 
-    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
-        """`select` over all scores of some blocks: the block, and the place in it."""
-        scores = np.concatenate([block.scores for block in blocks])
-        if len(scores) > MOST_LISTED:
+    def check_candidates(self, count: int) -> None:
+        """Refuse, before anything is charged, a choice among more candidates than this source can list."""
+        if count > MOST_LISTED:
             raise ParameterError(
-                f"This choice is among {len(scores):,} candidates, too many for this source of noise.",
+                f"This choice is among {count:,} candidates, too many for this source of noise.",
                 "Allow fewer parents, or use NumPy's noise.",
             )
+
+    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
+        """`select` over all scores of some blocks: the block, and the place in it."""
+        self.check_candidates(sum(len(block.scores) for block in blocks))
+        scores = np.concatenate([block.scores for block in blocks])
         place = int(self.select(scores if factor else np.zeros_like(scores), factor or 1.0))
         block = 0
         while place >= len(blocks[block].scores):
@@ -117,6 +121,9 @@ class NumpyNoise(Noise):
         """See `Noise.select`; drawn by the Gumbel-max identity, which needs no normalizing sum."""
         chosen: NDArray[np.intp] = np.argmax(factor * scores + self._rng.gumbel(size=scores.shape), axis=-1)
         return chosen
+
+    def check_candidates(self, count: int) -> None:
+        """Nothing is listed here."""
 
     def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
         """See `Noise.select_among`: first the block by its total weight, then a place in it; the same distribution."""

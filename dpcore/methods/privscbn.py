@@ -9,7 +9,8 @@ Steps, as printed (mode="paper"); d bits, k clusters, at most l parents; a third
      many pairs at a time as HMPrivBayes has; spectral clustering.                                       noisy_scores
   2  In each cluster the first bit by entropy (*); then child and first parent by mutual information, and up to l - 1
      more parents one at a time (*), each by an exponential mechanism.                                           choose
-  3  The tables of family l + 1 and later, with equal noise; the families before are margins of the first.       counts
+  3  The tables of family l + 1 and later, with equal noise in each cell (the source draws once per value of the
+     parents and takes p(0) = 1 - p(1) (*)); the families before are margins of the first.                     counts
   4  As HMPrivBayes.                                                                                    post-processing
 
 Steps, corrected (mode="corrected")

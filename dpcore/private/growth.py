@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dpcore.errors import ParameterError
 from dpcore.ledger import Epsilon, exact
 from dpcore.private import prices
 from dpcore.private.prices import Claim
@@ -32,6 +33,8 @@ class Growth:
 
     def place(self, name: str) -> None:
         """Let the network have a column without a question, by a public rule or an earlier answer."""
+        if name not in self.open:
+            raise ParameterError(f"The column {name!r} is not open.", "Place one of the network's columns, once.")
         self.open.remove(name)
         self._search.place(self._table.schema.index(name))
 
@@ -48,6 +51,9 @@ class Growth:
         The parameters are those of `PrivateTable.choose`.
         """
         table, search = self._table, self._search
+        if not self.open:
+            raise ParameterError("Every column of this network is placed.", "There is nothing left to choose.")
+        table._noise.check_candidates(sum(len(block.scores) for blocks in search.blocks.values() for block in blocks))
         claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         entry, factor = prices.choice(
             search.score, search.shapes, table.relation, table._true_bound(), exact(epsilon), 1, claim

@@ -204,6 +204,8 @@ class PrivateTable:
         """
         if set(self.schema.sizes) != {2}:
             raise ParameterError("Only columns of 0 and 1 can grow into such a network.", "Binarize the schema first.")
+        if max_parents < 1 or len(set(columns)) < len(columns):
+            raise ParameterError("A network needs different columns and room for a parent.", "Try max_parents=3.")
         places = [self.schema.index(name) for name in columns]
         search = FamilySearch(
             self._counter.bits, places, score, self.relation, max_parents=max_parents, related=related

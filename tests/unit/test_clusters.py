@@ -46,6 +46,14 @@ def test_planted_blocks_are_found_under_noise_and_beyond_0_and_1(seed):
     assert partition_of(spectral_clusters(similarity * 1e6 - 1e5, 2, rng), 12) == blocks
 
 
+def test_one_huge_score_across_two_blocks_weighs_no_more_than_a_true_one():
+    """Distances are between 0 and 1: noise makes two columns equal at most."""
+    similarity, blocks = planted()
+    i, j = min(min(blocks, key=min)), min(max(blocks, key=min))
+    similarity[i, j] = similarity[j, i] = 1e4
+    assert partition_of(spectral_clusters(similarity, 2, np.random.default_rng(0)), 10) == blocks
+
+
 def test_three_blocks():
     block = np.array([0, 1, 2, 0, 1, 2, 2, 1, 0, 0])
     clusters = spectral_clusters((block[:, None] == block).astype(float), 3, np.random.default_rng(0))
