@@ -624,6 +624,21 @@ def test_networks_grow_over_recoded_columns():
     assert (only(table).name, only(table).epsilon_bound) == ("choice by R", Fraction(1, 2))
 
 
+def test_growth_refuses_before_it_charges():
+    table = door().recode(BITS, RULES)
+    for columns, most in ((BITS.names, 0), (("a not", "a not"), 1)):
+        with pytest.raises(ParameterError, match="parent"):
+            table.growth(R(), columns, max_parents=most)
+    growth = table.growth(R(), BITS.names, max_parents=1)
+    for name in BITS.names:
+        growth.place(name)
+    with pytest.raises(ParameterError, match="placed"):
+        growth.choose(epsilon=1.0)
+    with pytest.raises(ParameterError, match="not open"):
+        growth.place("a not")
+    assert not table.ledger.entries
+
+
 # Parts
 
 
