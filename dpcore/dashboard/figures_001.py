@@ -26,7 +26,7 @@ RISK_EPSILON = 0.2
 ROWS = (20_000, 40_000, 60_000, 80_000, 100_000)
 PARENTS = {"adult": (1, 2, 3, 4), "big5": (1, 2, 3)}
 MODES = {"paper": "as printed", "corrected": "corrected"}
-PANEL = 260
+PANEL, WIDE = 205, 350  # pixels; three or two panels with their axes fill a laptop's page
 VIEWS = {
     "Columns, and errors on real rows": ("2-way AVD", "3-way AVD", "SVM error"),
     "Bits, and errors on synthetic rows": ("2-way AVD on bits", "3-way AVD on bits", "SVM error on synthetic rows"),
@@ -68,8 +68,7 @@ def utility(sets: list[Dataset], count: int, _: Progress) -> Iterator[tuple[floa
     methods = {" | ".join(key): method for key, method in compared().items()}
     for i, data in enumerate(sets):
         label = label_of(data)
-        few = len(data.schema) < 3  # columns
-        measures = [name for name in MEASURES if (label or "SVM" not in name) and not (few and "AVD" in name)]
+        measures = [name for name in MEASURES if label or "SVM" not in name]
         parts = [(methods, EPSILONS), ({f"NoPrivacy | {MODES['paper']}": NoPrivacy()}, EPSILONS[-1:])]
         done, total = 0, count * (len(methods) * len(EPSILONS) + 1)
         for some, epsilons in parts:
@@ -81,11 +80,18 @@ def utility(sets: list[Dataset], count: int, _: Progress) -> Iterator[tuple[floa
                 yield (i + done / total) / len(sets), frame.assign(series=series, mode=mode, data=data.name)
 
 
+def lacks_columns(data: Dataset) -> str:
+    """Why figure 5 cannot be made."""
+    return "" if len(data.schema) > 2 else "it compares three columns at a time."
+
+
 def draw_utility(frame: pd.DataFrame) -> None:
     """Figure 5's panels: three per data set. The paper does not say of what its distances are."""
-    view = st.segmented_control("Measured on", list(VIEWS), default=next(iter(VIEWS)), required=True, key="view.001")
+    view = st.segmented_control(
+        "Measured on", list(VIEWS), default=next(iter(VIEWS)), required=True, key="view.001", persist_state="session"
+    )
     frame = frame[frame["metric"].isin(VIEWS[str(view)])]
-    frame = frame.assign(panel=frame["metric"] + ", " + frame["data"])
+    frame = frame.assign(panel=frame["metric"].str.split(" on ").str[0] + ", " + frame["data"])
     reference = frame["series"] == "NoPrivacy"
     lines = frame[reference].groupby("panel", as_index=False)["value"].mean().assign(label="without privacy")
     picture = charts.curves(
@@ -119,9 +125,7 @@ def risks(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple
     }
     total, done = len(sets) * len(methods) * count * len(ROWS), 0
     for data in sets:
-        target = data.schema.target
-        if target is None:
-            continue
+        target = data.schema.target or ""
         schema = replace(data.schema, max_rows=ROWS[-1])
         known_columns = [name for name in data.schema.names if name != target][:4]
         padded = risk.padded(data.train, schema, ROWS[-1], np.random.default_rng(1))
@@ -147,6 +151,13 @@ def risks(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple
                     )
 
 
+def lacks_class(data: Dataset) -> str:
+    """Why figure 4 cannot be made."""
+    if data.schema.target is None or len(data.schema) < 2:
+        return "it needs a class column and another one. Choose them on the page Data & schema."
+    return "" if len(data.train) <= ROWS[-1] else f"it pads data to {ROWS[-1]:,} rows, and these are more."
+
+
 def draw_risks(frame: pd.DataFrame) -> None:
     """Figure 4's panels."""
     frame = frame[frame["metric"] == "CAP"]
@@ -158,10 +169,15 @@ def draw_risks(frame: pd.DataFrame) -> None:
         y_title="share of people whose class is betrayed",
         panel="data",
         mode="mode",
-        width=2 * PANEL,
+        columns=2,
+        width=WIDE,
         title="Disclosure by matching on four columns",
     )
     panels.chart(charts.mark_real(picture), data=frame)
+    st.caption(
+        "A useful release scores high as well: what is true of people in general is true of you, whether or not you "
+        "are in the data. Only the part that depends on your being there is bounded by epsilon."
+    )
 
 
 def times(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
@@ -214,7 +230,8 @@ def draw_times(frame: pd.DataFrame) -> None:
         y_title="seconds",
         panel="data",
         log_y=True,
-        width=PANEL + PANEL // 2,
+        columns=2,
+        width=WIDE,
         title="Run time: all bits in one network, or in clusters",
     )
     panels.chart(picture)
@@ -232,6 +249,7 @@ FIGURES = (
         "rows, and the corrected methods beside the printed ones. This takes a few minutes.",
         utility,
         draw_utility,
+        lacks_columns,
     ),
     Figure(
         "figure_4",
@@ -243,6 +261,7 @@ FIGURES = (
         "fall.",
         risks,
         draw_risks,
+        lacks_class,
     ),
     Figure(
         "figure_6",
@@ -251,5 +270,6 @@ FIGURES = (
         "number of columns, HMPrivBayes far below PrivBayes. Here PrivBayes rates every set of parents.",
         times,
         draw_times,
+        lambda _: "",
     ),
 )

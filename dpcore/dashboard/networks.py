@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -17,23 +18,30 @@ __all__ = ["clusters", "network"]
 def network(shown: Shown) -> None:
     """The network as a graph, and its families as a table."""
     structure = shown.release.structure
-    frame = remember(shown, "families", lambda: pd.DataFrame(structure["families"]))
+    frame = remember(shown, "families", lambda: families_of(structure["families"]))
     measured = int((frame["epsilon"] > 0).sum())
-    st.markdown(
-        f"{len(frame):,} families, {measured:,} of them measured with noise of their own. All of this is part of the "
-        "release: it was chosen and measured privately, and may be shown."
-        if shown.release.ledger.epsilon_bound < float("inf")
-        else f"{len(frame):,} families. They were chosen with no protection that can be proved."
-    )
+    what = f"{len(frame):,} families, {measured:,} of them measured with noise of their own"
+    if "edges" in structure:
+        what = f"{len(frame):,} cliques, from {len(structure['clusters']):,} tables that were measured with noise"
+    if math.isinf(shown.release.ledger.epsilon_claimed):
+        st.markdown(f"{len(frame):,} families, the best ones, chosen and measured without any noise.")
+    elif shown.release.guarantee_void:
+        st.markdown(f"{what}. They are part of the release, with as little protection: what the top of the page says.")
+    else:
+        st.markdown(
+            f"{what}. All of this is part of the release: it was chosen and measured privately, and costs nothing more "
+            "to look at."
+        )
     if "edges" in structure:
         edges = pd.DataFrame(structure["edges"], columns=["a", "b"])
         nodes = frame.assign(
-            node=[", ".join([family["child"], *family["parents"]]) for family in structure["families"]]
+            node=[", ".join([family["child"], *family["parents"]]) for family in structure["families"]],
+            cluster=1,  # one tree; which table a clique comes from is told below
         )
-        panels.chart(charts.graph(edges, nodes))
+        panels.chart(marked(shown, charts.graph(edges, nodes)))
     else:
-        panels.chart(charts.network(frame))
-    shares = frame["epsilon"] / max(shown.release.ledger.epsilon_bound, 1e-300)
+        panels.chart(marked(shown, charts.network(frame)))
+    shares = frame["epsilon"] / max(frame["epsilon"].sum(), 1e-300)
     table = frame.assign(
         parents=frame["parents"].map(", ".join), epsilon=frame["epsilon"].map(panels.number), share=shares
     )
@@ -41,8 +49,14 @@ def network(shown: Shown) -> None:
         st.dataframe(
             table,
             hide_index=True,
-            column_config={"share": st.column_config.NumberColumn("share of the proved epsilon", format="percent")},
+            column_config={"share": st.column_config.NumberColumn("share of all tables", format="percent")},
         )
+
+
+def families_of(found: list[dict[str, Any]]) -> pd.DataFrame:
+    """The families as a frame; exact tables, which have no finite price, count as free."""
+    frame = pd.DataFrame(found)
+    return frame.assign(epsilon=pd.to_numeric(frame["epsilon"], errors="coerce").fillna(0.0))
 
 
 def clusters(shown: Shown) -> None:
@@ -52,17 +66,29 @@ def clusters(shown: Shown) -> None:
     if not found:
         st.info("This method makes no clusters: one network holds all columns.")
         return
-    st.markdown(
-        f"**{len(found)} clusters** of {', '.join(str(len(cluster)) for cluster in found)} bits. Whatever connects two "
-        "clusters is lost: rows are put together from independent parts."
-    )
-    if "similarity" not in structure:
-        st.info("These clusters are the columns in their order: no question was asked for them.")
+    sizes = ", ".join(str(len(cluster)) for cluster in found)
+    if "edges" in structure:
+        st.markdown(
+            f"**{len(found)} tables were measured**, over {sizes} columns. They may share columns, and are made to "
+            "agree there: what connects them is kept."
+        )
     else:
-        picture = remember(shown, "affinity", lambda: affinity(shown))
-        panels.chart(picture)
-    rows = [{"cluster": i, "bits": ", ".join(cluster)} for i, cluster in enumerate(found, start=1)]
-    panels.table_behind(pd.DataFrame(rows), "The bits of every cluster")
+        st.markdown(
+            f"**{len(found)} clusters** of {sizes} bits. Whatever connects two clusters is lost: rows are put together "
+            "from independent parts."
+        )
+        if len(structure.get("similarity", {}).get("names", [])) > 1:
+            panels.chart(marked(shown, remember(shown, "affinity", lambda: affinity(shown))))
+        else:
+            st.info("These clusters are the columns in their order: no pair of bits was compared for them.")
+    what = "columns" if "edges" in structure else "bits"
+    rows = [{"cluster": i, what: ", ".join(cluster)} for i, cluster in enumerate(found, start=1)]
+    panels.table_behind(pd.DataFrame(rows), f"The {what} of every cluster")
+
+
+def marked(shown: Shown, picture: Any) -> Any:
+    """The chart; with the mark "uses real data" if no noise is in what it shows."""
+    return charts.mark_real(picture) if math.isinf(shown.release.ledger.epsilon_claimed) else picture
 
 
 def affinity(shown: Shown) -> Any:

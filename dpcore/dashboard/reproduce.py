@@ -34,41 +34,66 @@ class Figure:
     printed: str
     work: Callable[[list[Dataset], int, Progress], Iterator[tuple[float, pd.DataFrame]]]
     draw: Callable[[pd.DataFrame], None]
+    lacks: Callable[[Dataset], str]  # why there is no figure of these data, in a sentence; empty if there is one
 
 
 def figures(page: str, data: Dataset, offered: Sequence[Figure]) -> None:
     """Figures of one paper, on the published data sets that are here, or on the data in use."""
     names = [name for name in ("adult", "big5") if here(name)]
     names = list(dict.fromkeys([data.name, *names]))
-    chosen = st.pills(
-        "Data sets", names, default=names[:1], selection_mode="multi", key=f"{page}.sets", persist_state="session"
+    left, right = st.columns([3, 1], gap="large")
+    chosen = left.pills(
+        "Data sets",
+        names,
+        default=names[:1],
+        selection_mode="multi",
+        key=f"{page}.sets:{data.sha256}",
+        persist_state="session",
     )
-    count = int(st.number_input("Repeats", 1, 20, 3, key=f"{page}.repeats", persist_state="session"))
+    count = int(right.number_input("Repeats", 1, 20, 3, key=f"{page}.repeats", persist_state="session"))
     if not chosen:
         st.info("Choose a data set.")
         return
     title = st.segmented_control(
-        "Figure", [figure.title for figure in offered], default=offered[0].title, required=True, key=f"{page}.figure"
+        "Figure",
+        [figure.title for figure in offered],
+        default=offered[0].title,
+        required=True,
+        key=f"{page}.figure",
+        persist_state="session",
     )
     figure = next(figure for figure in offered if figure.title == title)
     st.markdown(figure.printed)
+    sets = []
+    for one in (data if data.name == chosen_name else known(chosen_name) for chosen_name in chosen):
+        if missing := figure.lacks(one):
+            st.info(f"No such figure of {escaped(one.name)}: {missing}")
+        else:
+            sets.append(one)
+    if not sets:
+        return
     name = f"{page}.{figure.key}"
     st.button("Make this figure", on_click=runs.request, args=(name,), key=f"{name}.go", icon=":material/play_arrow:")
-    sets = [data if data.name == chosen_name else known(chosen_name) for chosen_name in chosen]
     what = hash((figure.key, *((each.sha256, each.schema.to_json(), len(each.train)) for each in sets)))
     memory: list[pd.DataFrame] = st.session_state.setdefault(f"dpcore.figure:{page}:{what}", [])
     if runs.requested(name):
         with mendable(), runs.cancellable("Making releases", name) as progress:
             memory.clear()
-            for fraction, frame in figure.work(sets, count, progress):
+
+            def within(fraction: float, text: str) -> None:
+                progress(fraction, f"{len(memory):,} done; {text}")
+
+            for fraction, frame in figure.work(sets, count, within):
                 book(figure, sets, frame)
                 memory.append(frame)
                 progress(fraction, f"{len(memory):,} done")
     if memory:
         frame = pd.concat(memory, ignore_index=True)
-        for failed in frame.loc[frame["error"] != "", "error"].unique():
-            st.warning(f"Some runs failed: {escaped(failed)}")
-        figure.draw(frame[frame["error"] == ""])
+        failed = frame[frame["error"] != ""].drop_duplicates(["series", "mode", "data", "epsilon", "repeat"])
+        for (series, mode, error), runs_lost in failed.groupby(["series", "mode", "error"], sort=False):
+            st.warning(f"{len(runs_lost):,} runs of {series}, {mode}, failed: {escaped(str(error))}")
+        if len(frame := frame[frame["error"] == ""]):
+            figure.draw(frame)
 
 
 def here(name: str) -> bool:

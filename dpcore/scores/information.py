@@ -13,6 +13,7 @@ from dpcore.scores.base import Floats, Shape, TableScore, need_rows, per_record,
 
 __all__ = ["Entropy", "Jaccard", "LinearF", "MutualInformation", "R"]
 
+EXACT_HALVES = 2**23  # rows; below, 32 bits hold every count and half of one
 MOST_ASSIGNED = 8  # parent values whose 2^8 assignments F tries one by one
 
 
@@ -115,9 +116,11 @@ class LinearF(TableScore):
         if tables.shape[1] > MOST_ASSIGNED:
             return super().of_many(tables, relation)
         totals = tables.sum(axis=(0, 1))
-        zero, one = (totals / 2).astype(float), totals / 2 - tables[1].sum(axis=0)  # what each sum lacks: all go to 1
+        kind = np.float32 if totals.max(initial=0) < EXACT_HALVES else np.float64
+        cells, target = tables.astype(kind), (totals / 2).astype(kind)
+        zero, one = target.copy(), target - cells[1].sum(axis=0)  # what each sum lacks: all go to 1
         shortfall = np.maximum(zero, 0) + np.maximum(one, 0)
-        cells, lack, more = tables.astype(float), np.empty_like(shortfall), np.empty_like(shortfall)
+        lack, more = np.empty_like(shortfall), np.empty_like(shortfall)
         for step in range(1, 2 ** tables.shape[1]):  # Gray code: one parent value changes sides per step
             place = (step & -step).bit_length() - 1
             to_zero = (step ^ step >> 1) >> place & 1
@@ -125,7 +128,7 @@ class LinearF(TableScore):
             (np.add if to_zero else np.subtract)(one, cells[1, place], out=one)
             np.add(np.maximum(zero, 0, out=lack), np.maximum(one, 0, out=more), out=lack)
             np.minimum(shortfall, lack, out=shortfall)
-        return per_record(-shortfall, totals, relation)
+        return per_record(-shortfall.astype(float), totals, relation)
 
     def of(self, table: Counts, relation: Relation) -> float:
         """See `TableScore.of`; one table with any number of parent values."""
