@@ -32,9 +32,9 @@ CHOICES = {
     ),
     "affinity": (
         "Clustering",
-        {"fixed": "Repaired: what goes together stays", "paper": "As printed: scores as distances"},
+        {"fixed": "Repaired: like with like", "paper": "As printed: like apart"},
     ),
-    "partition": ("Clusters", {"learned": "Learned from noisy scores", "public": "Public: columns in their order"}),
+    "partition": ("Clusters from", {"learned": "Noisy scores", "public": "The columns' order (free)"}),
 }
 
 frame.frame(

@@ -28,8 +28,9 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 
 ROOT = Path(__file__).parents[1]
 SIZES, THEMES = ("1366x768", "1920x1080"), ("light", "dark")
-PAGES = ("home", "data", "naive_bayes", "ledger")
+PAGES = ("home", "data", "naive_bayes", "networks", "ledger")
 TABS = ("Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home")
+NETWORK_TABS = ("Price", "Network", "Clusters", "The paper's figures", "Take home")
 QUIET = (
     "--disable-gpu",
     "--disable-quic",
@@ -174,9 +175,39 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
         page.get_by_role("tab", name="Price").click()
         settle(page)
         save("naive_bayes-paper")
+    if "networks" in only:
+        go(page, "Bayesian networks")
+        save("networks-settings")
+        for mode, variant, tabs in (
+            ("Corrected: guarantee proved", "PrivBayes refined: a tree, with the class in every table", ("Network",)),
+            ("Corrected: guarantee proved", "HMPrivBayes: small networks over clusters of bits", NETWORK_TABS),
+            ("As the paper prints it", "HMPrivBayes", ("Price",)),
+        ):
+            released(page, mode, variant)
+            for tab in tabs:
+                page.get_by_role("tab", name=tab).click()
+                settle(page)
+                if tab == "The paper's figures":
+                    page.get_by_role("radio", name="Fig. 6: run time").click()
+                    settle(page)
+                    page.get_by_role("button", name="Make this figure").click()
+                    settle(page)
+                name = "paper" if mode.startswith("As") else variant.partition(":")[0]
+                save(f"networks-{slug(name)}-{slug(tab)}")
     if "ledger" in only:
         go(page, "Ledger")
         save("ledger")
+
+
+def released(page: Page, mode: str, variant: str) -> None:
+    """A release of one variant on the page of Bayesian networks."""
+    if not page.get_by_text(mode, exact=True).is_visible():
+        page.get_by_text("Settings", exact=True).click()
+    for text in (mode, variant):
+        page.get_by_test_id("stRadio").get_by_text(text, exact=True).click()
+        settle(page)
+    page.get_by_role("button", name="Run", exact=True).click()
+    settle(page)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
