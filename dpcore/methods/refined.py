@@ -4,13 +4,13 @@ Idea      Spend most of epsilon on every column beside the class. What is known 
           rare values are merged, pairs are rated against the released margins, and tables are fitted to them.
 
 Steps, corrected (the only mode); C is the class column, if there is one
-  1  Tables (X, C) of all columns X, four fifths of epsilon, in proportion to the square root of their cells; then class
+  1  Tables (X, C) of all columns X, 85 % of epsilon, in proportion to the square root of their cells; then class
      totals, and tables moved to the nearest non-negative ones with these totals.                                 counts
   2  Coarse columns: values that count too little for the noise of step 4 are merged, adjacent ones in ordered columns.
      A column with one group left hangs on the class alone.                                              post-processing
   3  A tree over the others, one column after the other: an exponential mechanism over (child outside, parent inside) by
-     the distance of their table from the product of the released margins, less a public penalty per cell; a twentieth
-     of epsilon.                                                                                                  choose
+     the distance of their table from the product of the released margins, less a public penalty per cell; 3 % of
+     epsilon.                                                                                                     choose
   4  The tables (child, parent, C) of the tree's edges on coarse columns, the rest of epsilon.                    counts
   5  Each is fitted to the margins that step 1 released.                                                 post-processing
   6  Rows: C, coarse columns along the tree, then values within their groups by step 1's tables.         post-processing
@@ -21,7 +21,7 @@ Privacy
             by record, that depend on released tables only.
   3         the margins are fixed by then, so the score moves by half of what the table moves: ½ or 1
             (`DistanceFromMargins`). One mechanism per edge, sequential.
-  Sum       4/5 + 1/20 + 3/20 of epsilon. If no edge is left, its epsilon measures step 1's tables again.
+  Sum       .85 + .03 + .12 of epsilon. If no edge is left, its epsilon measures step 1's tables again.
 
 Where it comes from   PrivBayes's network and tables; margins before pairs, from MST and AIM; the penalty, from AIM;
           merging of rare values, from MST. All constants were chosen on UCI Adult at epsilon 0.1 and 1.
@@ -51,7 +51,7 @@ from dpcore.scores import DistanceFromMargins
 
 __all__ = ["RefinedPrivBayes"]
 
-ONE_WAYS, TREE, EDGES = Fraction(80, 100), Fraction(5, 100), Fraction(15, 100)
+ONE_WAYS, TREE, EDGES = Fraction(85, 100), Fraction(3, 100), Fraction(12, 100)
 ENOUGH = 10.0  # noise scales of an edge's table that a group of values must count
 MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
 PENALTY = 0.25  # noise scales per cell; raw noise would cost a half, and fitting removes some of it
