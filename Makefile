@@ -36,7 +36,7 @@ audit: $(DEV)
 	@$(BIN)/python -m pytest -m slow $(ARGS)
 
 browser: $(DEV)
-	@$(BIN)/python -m pytest -m browser $(ARGS)
+	@$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs the uv program; install it and try again." >&2; exit 1; }

@@ -9,14 +9,14 @@ PAGE = "networks"
 CORRECTED = {
     "PrivBayes refined: a tree, with the class in every table": {"method": "PrivBayes refined"},
     "HMPrivBayes: small networks over clusters of bits": {"method": "HMPrivBayes"},
-    "PrivSCBN: the same, clustered by Jaccard's index": {"method": "PrivSCBN"},
+    "PrivSCBN (reconstructed): clusters by Jaccard's index": {"method": "PrivSCBN"},
     "PrivBayes on columns": {"method": "PrivBayes", "variant": "general"},
     "PrivBayes on bits": {"method": "PrivBayes", "variant": "binary"},
     "JTree: a junction tree": {"method": "JTree"},
 }
 PAPER = {
     "HMPrivBayes": {"method": "HMPrivBayes"},
-    "PrivSCBN": {"method": "PrivSCBN"},
+    "PrivSCBN (reconstructed)": {"method": "PrivSCBN"},
     "PrivBayes on columns": {"method": "PrivBayes", "variant": "general"},
     "PrivBayes on bits": {"method": "PrivBayes", "variant": "binary"},
     "JTree": {"method": "JTree"},

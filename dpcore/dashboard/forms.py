@@ -181,8 +181,9 @@ def network_picker(
             key=f"{key}.{parameter}.{name}.{chosen.get('variant')}",
             persist_state="session",
         )
-    if found.get("score") == "F":
-        found["max_parents"] = min(found["max_parents"], 3)
+    if found.get("score") == "F" and found["max_parents"] > 3:
+        found["max_parents"] = 3
+        st.caption("F takes too long for more than 3 parents: 3 will be used.")
     return found
 
 

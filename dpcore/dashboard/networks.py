@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -56,7 +57,8 @@ def network(shown: Shown) -> None:
 def families_of(found: list[dict[str, Any]]) -> pd.DataFrame:
     """The families as a frame; exact tables, which have no finite price, count as free."""
     frame = pd.DataFrame(found)
-    return frame.assign(epsilon=pd.to_numeric(frame["epsilon"], errors="coerce").fillna(0.0))
+    prices = pd.to_numeric(frame["epsilon"], errors="coerce")
+    return frame.assign(epsilon=prices.where(np.isfinite(prices), 0.0))
 
 
 def clusters(shown: Shown) -> None:

@@ -183,7 +183,10 @@ def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
 def take_home(page: str, shown: Shown) -> None:
     """The code that does the same, and the zip."""
     release = shown.release
-    st.markdown("The zip holds the synthetic rows, the schema, the settings, the ledger, and a script. No real row.")
+    network = " the network, as it was released," if release.structure else ""
+    st.markdown(
+        f"The zip holds the synthetic rows, the schema, the settings,{network} the ledger, and a script. No real row."
+    )
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=":material/gpp_bad:")
     table = st.segmented_control("Table format", ["csv", "parquet"], default="csv", required=True, key=f"{page}.format")

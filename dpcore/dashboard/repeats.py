@@ -72,7 +72,11 @@ def draw_again(shown: Shown, progress: Callable[[float, str], None]) -> pd.DataF
         fresh = clone(method)
         if release.seed is not None:
             fresh.set_params(random_state=release.seed + run)
-        fresh.fit(data.train, schema=schema, ledger=ledger)
+
+        def inner(part: float, text: str, run: int = run) -> None:
+            progress((run - 1 + part) / REDRAWS, f"{run} of {REDRAWS}: {text}")
+
+        fresh.fit(data.train, schema=schema, ledger=ledger, progress=inner)
         measure(run, fresh.sample(len(release.synthetic)))
     progress(1.0, "done")
     return pd.DataFrame(rows)
