@@ -191,6 +191,8 @@ class Synthesizer(PrivateEstimator):
     def _rows_of(self, estimate: float) -> int:
         """How many rows to sample if nobody says: the release's own estimate, at most the public bound."""
         rows = max(round(estimate), 1)
+        if self.relation == Relation.REPLACE:
+            return rows
         if self.schema_.max_rows is not None:
             return min(rows, self.schema_.max_rows)
         if rows > MOST_ROWS:

@@ -22,7 +22,7 @@ PAPER = {
     "JTree": {"method": "JTree"},
     "No privacy: the reference without noise": {"method": "NoPrivacy"},
 }
-RIGHT = ":material/verified: Here the paper is right: its proof holds, and its constants are even a little too careful."
+RIGHT = ":material/verified: Here the paper is right: its proof holds."
 NONE = ":red[:material/warning: No noise at all. For comparison on this screen only.]"
 REMARKS = {"PrivBayes on columns": RIGHT, "PrivBayes on bits": RIGHT, list(PAPER)[-1]: NONE}
 CHOICES = {

@@ -159,7 +159,8 @@ def network_picker(
 ) -> dict[str, Any]:
     """What a network method lets one choose, as constructor arguments; `known` are its parameters and their defaults.
 
-    `choices` are a label and the options' names per parameter. As printed, only sizes are left to choose.
+    `choices` are a label and the options' names per parameter. As printed, only sizes and the
+    clustering's repair are left to choose.
     """
     found: dict[str, Any] = {}
     for parameter, label, most in (("n_clusters", "Clusters", 10), ("max_parents", "Parents at most", 4)):

@@ -46,6 +46,8 @@ def network(shown: Shown) -> None:
     table = frame.assign(
         parents=frame["parents"].map(", ".join), epsilon=frame["epsilon"].map(panels.number), share=shares
     )
+    if math.isinf(shown.release.ledger.epsilon_claimed):
+        table = table.drop(columns=["epsilon", "share"])
     with st.expander("Every family: its table's size and price"):
         st.dataframe(
             table,

@@ -24,7 +24,7 @@ Privacy
   2         each table has L1 sensitivity 2 (replace) or 1 (add_remove); sequential.
   Sum       beta epsilon + (1 - beta) epsilon, of what is left after n; all of it for tables if k = 0.
 
-What the papers claim   epsilon, and they are right: the constants in paper mode are even a little too careful.
+What the papers claim   epsilon, and they are right; on columns the constant of R is even a little too careful.
 
 Reference  Zhang, Cormode, Procopiuc, Srivastava, Xiao: PrivBayes, SIGMOD 2014 and ACM TODS 42(4), 2017.
 """

@@ -66,7 +66,7 @@ def risk_by_rows(
 
     In every repeat the frame is put in a random order and a fitted clone learns from its first N rows, for each N.
     The targets are the same for all N, so that what changes is the release and not who is asked about. Neither number
-    is bounded by epsilon, and on a padded frame both fall for any method, because the padding hides what is true.
+    is bounded by epsilon. On a padded frame the share of padding is about the same for every N.
 
     Parameters
     ----------
