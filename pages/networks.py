@@ -53,6 +53,8 @@ def settings() -> None:
     with left:
         chosen = forms.method_picker(PAGE, CORRECTED, PAPER, REMARKS)
     name, paper = chosen.pop("method"), chosen["mode"] == "paper"
+    if name == "PrivBayes refined":
+        left.caption("This project's own method; no paper printed it.")
     known = METHODS[name]().get_params()
     with middle:
         rows = forms.rows_picker(PAGE, data)
