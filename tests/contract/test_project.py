@@ -22,10 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 # A module may import from the lines above its own. Modules on one line do not know each other; a package is one module.
 LAYERS = [
     ("clusters", "errors", "postprocess", "progress", "spreadsheet"),
-    ("junction",),
+    ("consistency", "junction"),
     ("taxonomy", "splitting"),
     ("column",),
-    ("infer",),
+    ("hierarchy", "infer"),
     ("schema",),
     ("binary", "bits", "ledger", "noise"),
     ("counting", "network"),
@@ -49,6 +49,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # Tighter than the layers: these may import nothing of dpcore but what stands here.
 ONLY = {
     "postprocess": set(),
+    "consistency": {"errors"},
     "junction": {"errors", "postprocess"},
     "charts": {"charts"},
     "delimited": {"errors", "column"},
