@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, Self, cast
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpcore.errors import DataError, SchemaError
 from dpcore.taxonomy import Taxonomy
+from dpcore.texts import as_text, canonical, told_apart
 
 __all__ = ["MAX_CATEGORIES", "Codes", "Column", "Kind", "as_text", "canonical", "code_dtype"]
 
@@ -56,7 +57,7 @@ class Column:
     description : str
         For people.
     taxonomy : Taxonomy, optional
-        A public tree whose leaves are the categories.
+        A public tree whose leaves are the categories or, for numbers, the labels of the bins; "missing" is not in it.
     """
 
     name: str
@@ -82,7 +83,17 @@ class Column:
             fail("the rule for values outside is not known.", "Choose refuse or clip.")
         if self.numeric:
             self._check_numbers(fail)
+        else:
+            self._check_categories(fail)
+        if self.taxonomy is None:
             return
+        if misfit := self.taxonomy.misfit(self.labels[: self.size - self.missing]):
+            remedy = "If the bins changed, make the intervals again." if self.numeric else "Give one row per category."
+            fail(f"{misfit}.", f"{remedy} Or remove the taxonomy.")
+        if self.missing and (len(self.taxonomy.paths[0]) == 1 or any(MISSING in p for p in self.taxonomy.paths)):
+            fail(f"its taxonomy has no place for {MISSING}.", f"Give it a root, and no node called {MISSING}.")
+
+    def _check_categories(self, fail: Any) -> None:
         if not self.categories:
             fail("it has no categories.", "List every value that may occur.")
         if len({canonical(c) for c in self.categories}) != len(self.categories) or any(not c for c in self.categories):
@@ -94,8 +105,6 @@ class Column:
             )
         if self.outside == "clip" and not self.missing:
             fail("unknown categories have nowhere to go.", "Declare missing values, or choose refuse.")
-        if self.taxonomy is not None and set(self.taxonomy.leaves) != set(self.categories):
-            fail("the taxonomy's leaves are not the categories.", "Give every category exactly one path.")
 
     def _check_numbers(self, fail: Any) -> None:
         low, high = self.lower, self.upper
@@ -141,14 +150,27 @@ class Column:
     @property
     def labels(self) -> tuple[str, ...]:
         """A short name for every code, for charts and tables."""
-        names: Iterable[str] = self.categories
+        names = self.categories
+        if self.numeric:
+            names = tuple(self.interval(code, code + 1) for code in range(len(self._ends[0])))
+        return (*names, MISSING) if self.missing else names
+
+    def interval(self, first: int, end: int) -> str:
+        """Bins `first` to `end - 1` as one interval; a label is the interval of one bin."""
+        low, high = self._ends[0][first], self._ends[1][end - 1]
         if self.kind == "integer":
-            first = np.ceil(self.edges[:-1]).astype(int)
-            last = np.ceil(self.edges[1:]).astype(int) - 1
-            names = [f"{a}" if a == b else f"{a}–{b}" for a, b in zip(first, last, strict=True)]
-        elif self.kind == "continuous":
-            names = [f"{a:.4g} to {b:.4g}" for a, b in zip(self.edges[:-1], self.edges[1:], strict=True)]
-        return (*names, MISSING) if self.missing else tuple(names)
+            return low if low == high else f"{low}–{high}"
+        return f"{low} to {high}"
+
+    @cached_property
+    def _ends(self) -> tuple[list[str], list[str]]:
+        """The texts of the bins' lower and upper ends."""
+        edges = self.edges
+        if self.kind == "continuous":
+            texts = told_apart(edges.tolist())
+            return texts[:-1], texts[1:]
+        whole = np.ceil(edges).astype(int)
+        return [str(low) for low in whole[:-1]], [str(high) for high in whole[1:] - 1]
 
     def encode(self, values: pd.Series[Any]) -> Codes:
         """Codes of one column's cells, shape (n,).
@@ -264,33 +286,12 @@ class Column:
                 if fields.get(bound) is not None:
                     fields[bound] = float(fields[bound])
             if fields.get("taxonomy") is not None:
-                fields["taxonomy"] = Taxonomy(tuple(tuple(map(str, path)) for path in fields["taxonomy"]))
+                fields["taxonomy"] = Taxonomy.from_rows(fields["taxonomy"])
             return cls(**fields)
         except (TypeError, ValueError) as error:
             if isinstance(error, SchemaError):
                 raise
             raise SchemaError(f"Column {raw['name']!r} is malformed.", "Export a schema to compare.") from None
-
-
-def as_text(value: object) -> str:
-    """A category's canonical text: whole floats lose their `.0`, everything else is `str`."""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
-
-
-WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,15}))\.0+")
-
-
-def canonical(value: object) -> str:
-    """The text by which a cell and a category are compared: `3`, `3.0` and `"3.0"` are one value, `"03"` is another.
-
-    A rule for each cell alone. Whether a file's column arrives as numbers or as text hangs on its other cells, and must
-    make no difference here.
-    """
-    text = as_text(value)
-    whole = WHOLE.fullmatch(text)
-    return whole[1] if whole else text
 
 
 def code_dtype(size: int) -> np.dtype[Any]:

@@ -98,6 +98,11 @@ class Hierarchy:
             paths = [(ANY, value) for value in values]
         return cls([*paths, (paths[0][0], MISSING)] if column.missing else paths)
 
+    @property
+    def levels(self) -> range:
+        """The levels below the root."""
+        return range(1, self.depth + 1)
+
     def level(self, depth: int) -> tuple[int, ...]:
         """The nodes of one level in the order of their codes; a leaf that lies higher is at all levels below it too."""
         found = [
@@ -148,10 +153,4 @@ def intervals(column: Column, fanout: int = 2) -> Taxonomy:
 
 def interval_name(column: Column, first: int, end: int) -> str:
     """Bins `first` to `end - 1` of a numeric column as one interval, written like the column's labels."""
-    labels = column.labels
-    if end - first == 1:
-        return labels[first]
-    low, high = column.edges[first], column.edges[end]
-    if column.kind == "integer":
-        return f"{int(np.ceil(low))}–{int(np.ceil(high)) - 1}"
-    return f"{low:.4g} to {high:.4g}"
+    return column.interval(first, end)

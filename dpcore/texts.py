@@ -1,0 +1,40 @@
+"""How public values are written: the text by which cells and categories are compared, and the ends of intervals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+__all__ = ["as_text", "canonical", "told_apart"]
+
+FEWEST_DIGITS, MOST_DIGITS = 4, 17  # with 17 digits no two floats have the same text
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,15}))\.0+")
+
+
+def as_text(value: object) -> str:
+    """A category's canonical text: whole floats lose their `.0`, everything else is `str`."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def canonical(value: object) -> str:
+    """The text by which a cell and a category are compared: `3`, `3.0` and `"3.0"` are one value, `"03"` is another.
+
+    A rule for each cell alone. Whether a file's column arrives as numbers or as text hangs on its other cells, and must
+    make no difference here.
+    """
+    text = as_text(value)
+    whole = WHOLE.fullmatch(text)
+    return whole[1] if whole else text
+
+
+def told_apart(numbers: Sequence[float]) -> list[str]:
+    """Different numbers as different texts, all with as few significant digits as that takes, and four at least."""
+    for digits in range(FEWEST_DIGITS, MOST_DIGITS):
+        texts = [f"{number:.{digits}g}" for number in numbers]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [f"{number:.{MOST_DIGITS}g}" for number in numbers]
