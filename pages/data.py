@@ -67,6 +67,9 @@ if base.source == "inferred":
 
 with frame.mendable():
     schema = schema_editor.schema_of(table, base, target=target, source=source, max_rows=bound)
+    if gone := schema_editor.dropped(schema, base):
+        told = "The taxonomies of these columns no longer fit their values, and would be dropped: "
+        st.warning(told + frame.escaped(", ".join(gone)) + ".", icon=":material/account_tree:")
     go, save = st.columns([1, 3])
     if go.button("Use these data", type="primary", icon=":material/check:", key="data.use"):
         state.set_dataset(intake.dataset_of(rows, schema, share))

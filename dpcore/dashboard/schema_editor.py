@@ -6,6 +6,7 @@ second edit); the edited frame is read when somebody applies it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 import pandas as pd
@@ -14,8 +15,9 @@ import streamlit as st
 from dpcore.column import KINDS, Column
 from dpcore.errors import SchemaError
 from dpcore.schema import Schema
+from dpcore.taxonomy import Taxonomy
 
-__all__ = ["IGNORED", "editor", "schema_frame", "schema_of"]
+__all__ = ["IGNORED", "dropped", "editor", "schema_frame", "schema_of"]
 
 USED, IGNORED = "use", "ignore"
 
@@ -62,9 +64,7 @@ def schema_of(table: pd.DataFrame, base: Schema, *, target: str | None, source: 
         else:
             listed = row["categories"]
             fields["categories"] = tuple(str(c).strip() for c in (listed if listed is not None else ()))
-            if known and known.taxonomy and known.taxonomy.leaves == fields["categories"]:
-                fields["taxonomy"] = known.taxonomy
-        columns.append(Column(**fields))
+        columns.append(with_taxonomy(Column(**fields), known.taxonomy if known else None))
     chosen = target if target in [column.name for column in columns] else None
     return Schema(
         columns=tuple(columns),
@@ -73,6 +73,20 @@ def schema_of(table: pd.DataFrame, base: Schema, *, target: str | None, source: 
         max_rows=max_rows,
         notes=base.notes if source == "inferred" else (),
     )
+
+
+def with_taxonomy(column: Column, taxonomy: Taxonomy | None) -> Column:
+    """The column with this taxonomy if it fits; without one otherwise."""
+    try:
+        return replace(column, taxonomy=taxonomy)
+    except SchemaError:
+        return column
+
+
+def dropped(schema: Schema, base: Schema) -> list[str]:
+    """The columns of a schema that had a taxonomy in its base and have none now."""
+    had = {column.name for column in base if column.taxonomy is not None}
+    return [column.name for column in schema if column.taxonomy is None and column.name in had]
 
 
 def number(cell: Any) -> float | None:
