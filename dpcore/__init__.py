@@ -9,6 +9,7 @@ from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, S
 from dpcore.ledger import Ledger, Relation
 from dpcore.methods import (
     METHODS,
+    DiffGen,
     HMPrivBayes,
     JTree,
     NaiveBayesSynthesizer,
@@ -16,6 +17,7 @@ from dpcore.methods import (
     PrivBayes,
     PrivSCBN,
     RefinedPrivBayes,
+    TaxonomyRelease,
 )
 from dpcore.schema import Schema
 from dpcore.taxonomy import Taxonomy
@@ -27,6 +29,7 @@ __all__ = [
     "Column",
     "DPCoreError",
     "DataError",
+    "DiffGen",
     "HMPrivBayes",
     "JTree",
     "Ledger",
@@ -40,6 +43,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Taxonomy",
+    "TaxonomyRelease",
     "audit",
     "datasets",
     "evaluate",

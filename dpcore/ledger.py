@@ -235,6 +235,10 @@ class Ledger:
             raise ParameterError("Only a parallel group has parts.", "Call parallel(…) first.")
         return self._adopt(Ledger(self.relation, name=name))
 
+    def share_of(self, epsilon: Epsilon) -> Epsilon:
+        """What this part of a parallel group may spend, for the group to cost `epsilon`."""
+        return exact(epsilon) / (self._parent._factor if self._parent else 1)
+
     def _adopt(self, ledger: Ledger) -> Ledger:
         ledger._parent = self
         self._items.append(ledger)

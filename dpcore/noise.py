@@ -65,6 +65,11 @@ class Noise(ABC):
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
         """Counts plus symmetric noise, P(z) proportional to exp(-|z| / scale); same shape."""
 
+    def variance(self, scale: float) -> float:
+        """The variance of the noise on one count: 2q / (1-q)^2 with q = exp(-1/scale), for whole numbers."""
+        q = np.exp(-1.0 / scale)
+        return float(2 * q / np.expm1(-1.0 / scale) ** 2)
+
     @abstractmethod
     def reals(self, values: Floats, scale: float) -> Floats:
         """Real values plus Laplace noise of that scale; same shape."""
@@ -113,6 +118,10 @@ class NumpyNoise(Noise):
         up, down = self._rng.geometric(success, counts.shape), self._rng.geometric(success, counts.shape)
         return (counts + up - down).astype(np.float64)
 
+    def variance(self, scale: float) -> float:
+        """See `Noise.variance`; 2 scale^2 for continuous noise."""
+        return super().variance(scale) if self._discrete else 2 * scale**2
+
     def reals(self, values: Floats, scale: float) -> Floats:
         """See `Noise.reals`."""
         return values + self._rng.laplace(0.0, scale, values.shape)
@@ -140,6 +149,10 @@ class NoNoise(Noise):
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
         """The counts."""
         return counts.astype(float)
+
+    def variance(self, scale: float) -> float:
+        """None."""
+        return 0.0
 
     def reals(self, values: Floats, scale: float) -> Floats:
         """The values."""

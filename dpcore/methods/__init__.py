@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcore.estimator import PrivateEstimator
+from dpcore.methods.diffgen import DiffGen
 from dpcore.methods.hmprivbayes import HMPrivBayes
 from dpcore.methods.jtree import JTree
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer
@@ -10,9 +11,11 @@ from dpcore.methods.noprivacy import NoPrivacy
 from dpcore.methods.privbayes import PrivBayes
 from dpcore.methods.privscbn import PrivSCBN
 from dpcore.methods.refined import RefinedPrivBayes
+from dpcore.methods.taxonomy_release import TaxonomyRelease
 
 __all__ = [
     "METHODS",
+    "DiffGen",
     "HMPrivBayes",
     "JTree",
     "NaiveBayesSynthesizer",
@@ -20,6 +23,7 @@ __all__ = [
     "PrivBayes",
     "PrivSCBN",
     "RefinedPrivBayes",
+    "TaxonomyRelease",
 ]
 
 METHODS: dict[str, type[PrivateEstimator]] = {
@@ -30,4 +34,6 @@ METHODS: dict[str, type[PrivateEstimator]] = {
     "PrivSCBN": PrivSCBN,
     "JTree": JTree,
     "NoPrivacy": NoPrivacy,
+    "TaxonomyRelease": TaxonomyRelease,
+    "DiffGen": DiffGen,
 }

@@ -13,7 +13,8 @@ from dpcore.scores.base import Score, TableScore
 from dpcore.scores.information import Entropy, Jaccard, LinearF, MutualInformation, R
 from dpcore.scores.margins import DistanceFromMargins
 from dpcore.scores.naive_bayes import ClassLogScore
-from dpcore.scores.trees import ConditionalEntropy, Gini, InfoGain, Max
+from dpcore.scores.specialization import IntervalSplit, Specialization
+from dpcore.scores.trees import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
 
 __all__ = [
     "ClassLogScore",
@@ -22,11 +23,14 @@ __all__ = [
     "Entropy",
     "Gini",
     "InfoGain",
+    "IntervalSplit",
     "Jaccard",
     "LinearF",
     "Max",
     "MutualInformation",
     "R",
     "Score",
+    "Specialization",
+    "SplitScore",
     "TableScore",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +48,13 @@ class Score(ABC):
 
 
 class TableScore(Score):
-    """A score of one contingency table; candidates are sets of columns, the child first."""
+    """A score of one contingency table, flattened to two axes; candidates are sets of columns, the child first."""
 
     monotone_when_added: bool = False
+
+    def flat(self, shape: Shape) -> tuple[int, int]:
+        """The two axes of a table of this shape: child x parents."""
+        return shape[0], prod(shape[1:])
 
     def of(self, table: Counts, relation: Relation) -> float:
         """The score of one table of counts. A score defines this or `of_many`."""
@@ -66,7 +71,7 @@ class TableScore(Score):
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """See `Score.values`; tables of one shape are scored together."""
         by_shape: dict[tuple[int, int], list[int]] = defaultdict(list)
-        tables = [as_matrix(table) for table in count(candidates)]
+        tables = [table.reshape(self.flat(table.shape)) for table in count(candidates)]
         for i, table in enumerate(tables):
             by_shape[table.shape].append(i)
         scores = np.empty(len(tables))
@@ -78,7 +83,7 @@ class TableScore(Score):
         """See `Score.sensitivity`: the largest over the candidates' shapes."""
         if not shapes:
             raise ParameterError(f"The score {self.name!r} has nothing to rate.", "Give one candidate or more.")
-        return max(self.table_sensitivity(shape, relation, rows) for shape in {flat_shape(s) for s in shapes})
+        return max(self.table_sensitivity(shape, relation, rows) for shape in {self.flat(s) for s in shapes})
 
     def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
         """See `Score.exponent_loss`."""
@@ -105,14 +110,3 @@ def need_rows(name: str, rows: int | None) -> int:
             "Declare a max_rows in the schema that the table does not exceed.",
         )
     return max(rows, 1)  # an empty table has no neighbors of its size
-
-
-def flat_shape(shape: Shape) -> tuple[int, int]:
-    """Child x parents: the shape of a table with its parents flattened to one axis."""
-    return shape[0], int(np.prod(shape[1:], dtype=int))
-
-
-def as_matrix(table: Counts) -> Counts:
-    """A table with its parents flattened to one axis."""
-    matrix: Counts = table.reshape(flat_shape(table.shape))
-    return matrix

@@ -1,18 +1,31 @@
-"""Scores of an attribute at a tree node: rows are the attribute's values, columns the classes."""
+"""Scores of a split: rows are the groups that records fall into, columns the classes.
+
+Candidates name the class last; all columns before it make the groups together.
+"""
 
 from __future__ import annotations
 
-from math import log, log2
+from math import log, log2, prod
+
+import numpy as np
 
 from dpcore.counting import Counts
 from dpcore.ledger import Relation
-from dpcore.scores.base import Shape, TableScore, need_rows, xlog2
+from dpcore.scores.base import Floats, Shape, TableScore, need_rows, xlog2
 from dpcore.scores.information import MutualInformation
 
-__all__ = ["ConditionalEntropy", "Gini", "InfoGain", "Max"]
+__all__ = ["ConditionalEntropy", "Gini", "InfoGain", "Max", "SplitScore"]
 
 
-class Max(TableScore):
+class SplitScore(TableScore):
+    """A score of groups x classes."""
+
+    def flat(self, shape: Shape) -> tuple[int, int]:
+        """Groups x classes: the last axis holds the classes."""
+        return prod(shape[:-1]), shape[-1]
+
+
+class Max(SplitScore):
     """Max = sum over rows j of max_c N_jc (Friedman and Schuster 2010).
 
     A record moves one cell by 1 and hence one row's maximum by at most 1, upward when added: sensitivity 1, monotone.
@@ -22,16 +35,17 @@ class Max(TableScore):
     name = "Max"
     monotone_when_added = True
 
-    def of(self, table: Counts, relation: Relation) -> float:
-        """See `TableScore.of`."""
-        return float(table.max(axis=1).sum())
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        sums: Floats = tables.max(axis=1).sum(axis=0).astype(float)
+        return sums
 
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """See the class."""
         return 1.0
 
 
-class Gini(TableScore):
+class Gini(SplitScore):
     """Gini = -sum_j t_j (1 - sum_c (t_jc/t_j)^2), the negative count-scaled impurity (Friedman and Schuster 2010).
 
     One row is S/t - t with S = sum_c t_c^2. Adding a record of class c changes it by t (2x - 1 - y)/(t + 1), where
@@ -42,19 +56,19 @@ class Gini(TableScore):
     name = "Gini"
     monotone_when_added = True
 
-    def of(self, table: Counts, relation: Relation) -> float:
-        """See `TableScore.of`."""
-        totals = table.sum(axis=1)
-        filled = totals > 0
-        squares = (table[filled].astype(float) ** 2).sum(axis=1)
-        return float((squares / totals[filled]).sum() - totals.sum())
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        totals = tables.sum(axis=1)
+        squares = (tables.astype(float) ** 2).sum(axis=1)
+        found: Floats = (squares / np.maximum(totals, 1)).sum(axis=0) - totals.sum(axis=0)
+        return found
 
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """See the class."""
         return 2.0
 
 
-class ConditionalEntropy(TableScore):
+class ConditionalEntropy(SplitScore):
     """-|T| H(C|A) = sum_jc t_jc log2(t_jc / t_j), count-scaled.
 
     Adding a record to cell (j, c) changes the score by g(t_jc) - g(t_j), which lies in [-g(t_j), 0]: monotone, and
@@ -64,16 +78,17 @@ class ConditionalEntropy(TableScore):
     name = "conditional entropy"
     monotone_when_added = True
 
-    def of(self, table: Counts, relation: Relation) -> float:
-        """See `TableScore.of`."""
-        return float(xlog2(table).sum() - xlog2(table.sum(axis=1)).sum())
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        found: Floats = xlog2(tables).sum(axis=(0, 1)) - xlog2(tables.sum(axis=1)).sum(axis=0)
+        return found
 
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """See the class."""
         return log2(need_rows(self.name, rows) + 1) + 1 / log(2)
 
 
-class InfoGain(TableScore):
+class InfoGain(SplitScore):
     """Information gain per record, H(C) - H(C|A), in bits, of a node of unknown size.
 
     It lies in [0, log2 |C|], and both ends are attained by neighboring tables on tiny nodes, so nothing better than
@@ -82,9 +97,9 @@ class InfoGain(TableScore):
 
     name = "information gain"
 
-    def of(self, table: Counts, relation: Relation) -> float:
-        """See `TableScore.of`."""
-        return MutualInformation().of(table, Relation.REPLACE)
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        return MutualInformation().of_many(tables, Relation.REPLACE)
 
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """See the class."""

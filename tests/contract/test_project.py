@@ -21,19 +21,19 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # A module may import from the lines above its own. Modules on one line do not know each other; a package is one module.
 LAYERS = [
-    ("clusters", "errors", "postprocess", "progress", "spreadsheet"),
+    ("clusters", "errors", "postprocess", "progress", "spreadsheet", "texts"),
     ("consistency", "junction"),
     ("taxonomy", "splitting"),
     ("column",),
     ("hierarchy", "infer"),
     ("schema",),
-    ("binary", "bits", "ledger", "noise"),
-    ("counting", "network"),
+    ("binary", "bits", "ledger", "noise", "partition", "queries"),
+    ("counting", "counttree", "network"),
     ("scores",),
     ("search", "threshold"),
     ("private",),
     ("estimator",),
-    ("clustered",),
+    ("clustered", "generalized", "walk"),
     ("methods",),
     ("delimited", "published"),
     ("reading",),

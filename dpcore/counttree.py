@@ -1,0 +1,151 @@
+"""A released tree of counts over a schema's domain: noisy counts of nested partitions, and what follows from them.
+
+Everything here is post-processing of answers that were paid for: consistent counts, range queries with the interval
+that the noise alone explains, generalized rows. Values inside a cell count as uniform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.consistency import Consistent, CountTree
+from dpcore.errors import ParameterError
+from dpcore.partition import Partition
+from dpcore.queries import RangeQuery
+from dpcore.schema import Schema
+
+__all__ = ["SURE", "ReleasedTree"]
+
+Floats = NDArray[np.float64]
+HUGE = 1e100  # stands for the variance of noise that says nothing, where a number is needed
+# Half the width of a 95 % interval, in standard deviations, of one Laplace variable; of sums, which are nearer to
+# normal, it covers more.
+SURE = log(20) / sqrt(2)
+
+
+class ReleasedTree:
+    """Noisy counts of partitions that refine each other.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition
+        From coarse to fine.
+    noisy : sequence of arrays
+        Per level the noisy counts of its cells; an empty array where nothing was measured.
+    variances : sequence of float
+        Per level the variance of a cell's noise: 0 if the counts are public, infinite if nothing was measured.
+    """
+
+    def __init__(self, partitions: Sequence[Partition], noisy: Sequence[Floats], variances: Sequence[float]) -> None:
+        self.partitions, self.noisy, self.variances = tuple(partitions), list(noisy), list(variances)
+        self.tree = CountTree([fine.parents(coarse) for coarse, fine in pairwise(partitions)])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ReleasedTree) and self.schema == other.schema and self.to_dict() == other.to_dict()
+
+    @property
+    def schema(self) -> Schema:
+        """The schema whose domain is divided."""
+        return self.partitions[0].schema
+
+    @property
+    def leaves(self) -> Partition:
+        """The finest partition."""
+        return self.partitions[-1]
+
+    @property
+    def measured(self) -> list[bool]:
+        """Per level, whether it was measured or is public."""
+        return [variance < np.inf for variance in self.variances]
+
+    @cached_property
+    def consistent(self) -> Consistent:
+        """The best linear unbiased estimate of all counts, parents equal to the sums of their children."""
+        values = [n if len(n) else np.zeros(size) for n, size in zip(self.noisy, self.tree.sizes, strict=True)]
+        return self.tree.fit(values, self.variances)
+
+    def answers(self, queries: Sequence[RangeQuery], leaves: Floats | None = None) -> Floats:
+        """Sums of leaves, the consistent ones by default; a leaf that is covered in part counts in part."""
+        counts = self.consistent.counts[-1] if leaves is None else leaves
+        return np.array([self.leaves.weights(query.sets(self.schema)) @ counts for query in queries])
+
+    def margins(self, queries: Sequence[RangeQuery]) -> Floats:
+        """Half the widths of the 95 % intervals of `answers`, from the noise alone.
+
+        Not in it: that values inside a leaf are no more uniform than they are, and what a later projection moves.
+        """
+        variances = [self.consistent.query_variance(self.leaves.weights(query.sets(self.schema))) for query in queries]
+        return SURE * np.sqrt(variances)
+
+    def noisy_answers(self, queries: Sequence[RangeQuery]) -> tuple[Floats, Floats]:
+        """Answers without consistency, and half the widths of their 95 % intervals.
+
+        A query is the sum of the fewest measured nodes that lie inside it, from the top, and of shares of leaves.
+        """
+        found = [self._noisy_answer(query) for query in queries]
+        estimates, variances = np.array(found).reshape(-1, 2).T
+        return estimates, SURE * np.sqrt(variances)
+
+    def _noisy_answer(self, query: RangeQuery) -> tuple[float, float]:
+        sets, estimate, variance = query.sets(self.schema), 0.0, 0.0
+        wanted = np.ones(1, dtype=bool)  # nodes of the level of which nothing has been counted yet
+        for level, partition in enumerate(self.partitions):
+            share = partition.weights(sets)
+            if level:
+                wanted = wanted[self.tree.parents[level - 1]]
+            if self.measured[level]:
+                last = level == len(self.partitions) - 1
+                taken = wanted & ((share > 0) if last else (share == 1))
+                estimate += float(share[taken] @ self.noisy[level][taken])
+                variance += float((share[taken] ** 2).sum()) * self.variances[level]
+                wanted &= ~taken
+        return estimate, variance
+
+    def rows(self, leaf_counts: NDArray[np.int64]) -> pd.DataFrame:
+        """The generalized rows that a release publishes: a name per divided column, and how many rows there are."""
+        cells = np.flatnonzero(leaf_counts)
+        places = np.unravel_index(cells, self.leaves.shape)
+        named = {
+            name: np.array(axis.names, dtype=object)[blocks]
+            for name, axis, blocks in zip(self.schema.names, self.leaves.axes, places, strict=True)
+            if len(axis.names) > 1
+        }
+        return pd.DataFrame({**named, "(rows)": leaf_counts[cells]})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tree as JSON-ready values; a level lists the columns that it divides anew."""
+        levels, before = [], Partition.whole(self.schema)
+        for partition, noisy, variance in zip(self.partitions, self.noisy, self.variances, strict=True):
+            changed = [
+                {"column": name, "blocks": axis.blocks.tolist(), "names": list(axis.names)}
+                for name, old, axis in zip(self.schema.names, before.axes, partition.axes, strict=True)
+                if old.names != axis.names
+            ]
+            measured = variance < np.inf
+            levels.append({"divides": changed, "variance": variance if measured else None, "noisy": noisy.tolist()})
+            before = partition
+        return {"levels": levels}
+
+    @classmethod
+    def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> ReleasedTree:
+        """The inverse of `to_dict`."""
+        partition, partitions, noisy, variances = Partition.whole(schema), [], [], []
+        try:
+            for level in document["levels"]:
+                for change in level["divides"]:
+                    blocks = np.array(change["blocks"], dtype=np.intp)
+                    partition = partition.refined(change["column"], blocks, change["names"])
+                partitions.append(partition)
+                noisy.append(np.array(level["noisy"], dtype=float))
+                variances.append(np.inf if level["variance"] is None else float(level["variance"]))
+        except (KeyError, TypeError, ValueError):
+            raise ParameterError("This is no tree of counts of that schema.", "Use one that was released.") from None
+        return cls(partitions, noisy, variances)

@@ -1,0 +1,83 @@
+"""What methods share that release counts of generalized rows: a tree of them, its leaves, rows out of the leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.column import Codes
+from dpcore.counttree import HUGE, ReleasedTree
+from dpcore.estimator import Synthesizer
+from dpcore.partition import Partition
+from dpcore.postprocess import project_rows, systematic_sample
+
+__all__ = ["Floats", "GeneralizingSynthesizer"]
+
+Floats = NDArray[np.float64]
+
+
+class GeneralizingSynthesizer(Synthesizer):
+    """A release of a tree of counts.
+
+    Attributes
+    ----------
+    tree_ : ReleasedTree
+        Partitions and noisy counts.
+    leaf_counts_ : array
+        The published counts of the finest partition's cells.
+    rows_ : float
+        The number of rows: public, or estimated from noisy answers.
+    """
+
+    tree_: ReleasedTree
+    leaf_counts_: Floats
+    rows_: float
+
+    def _keep(
+        self,
+        partitions: Sequence[Partition],
+        noisy: Sequence[Floats],
+        variances: Sequence[float],
+        *,
+        consistency: bool = True,
+        non_negative: bool = True,
+    ) -> None:
+        """Set the tree, its leaves and the number of rows. A level that was bought for nothing says nothing."""
+        known = [HUGE if np.isinf(v) and len(n) else v for v, n in zip(variances, noisy, strict=True)]
+        self.tree_ = ReleasedTree(partitions, noisy, known)
+        total = float(self.tree_.consistent.counts[0][0])
+        if consistency:
+            fitted = self.tree_.consistent
+            self.leaf_counts_ = fitted.non_negative()[-1] if non_negative else fitted.counts[-1]
+        else:
+            total = float(noisy[0][0]) if self.tree_.measured[0] else total
+            self.leaf_counts_ = nearest(noisy[-1], noisy[-1].sum()) if non_negative else noisy[-1]
+        self.rows_ = max(total, 0.0)
+
+    def generalized(self) -> pd.DataFrame:
+        """The published generalized rows: block names per divided column, and `(rows)`, a whole number."""
+        counts = np.maximum(self.leaf_counts_, 0)
+        return self.tree_.rows(self.tree_.tree.whole_numbers(counts)[-1])
+
+    def structure(self) -> dict[str, Any]:
+        """See `Synthesizer.structure`: `tree` (`ReleasedTree.to_dict`) and the published `leaf_counts`."""
+        return {"tree": self.tree_.to_dict(), "leaf_counts": self.leaf_counts_.tolist()}
+
+    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
+        size = n or self._rows_of(self.rows_)
+        weights = self.leaf_counts_
+        if (weights < 0).any():
+            weights = nearest(weights, weights.sum())
+        if not weights.sum() > 0:
+            weights = np.ones(len(weights))
+        return self.tree_.leaves.draw(systematic_sample(weights, size, rng), rng)
+
+
+def nearest(counts: Floats, total: float) -> Floats:
+    """The nearest counts of 0 or more with that sum."""
+    found: Floats = project_rows(counts[None, :], np.array([max(total, 0.0)]))[0]
+    return found

@@ -1,0 +1,106 @@
+"""A walk down the taxonomies: which column is divided next, and the partitions that this makes. All public."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dpcore.hierarchy import ANY, Hierarchy
+from dpcore.partition import Partition, numbered
+from dpcore.private import PrivateTable
+from dpcore.schema import Schema
+
+__all__ = ["Walk"]
+
+Step = tuple[str, int]
+
+
+class Walk:
+    """Partitions of a schema's domain, each made from the one before by one column's next level.
+
+    Parameters
+    ----------
+    schema : Schema
+    target : str, optional
+        The class; it is divided by `divide` alone, and leaves room for itself.
+    fanout : int
+        Of numeric columns without a taxonomy.
+    max_leaves : int
+        No step makes more cells than this, the class's division included.
+    most : int, optional
+        How often one column may be divided.
+
+    Attributes
+    ----------
+    steps : list of (column, level)
+    partitions : list of Partition
+        The first is the whole domain.
+    families : list of tuples of names
+        Per partition, the columns of `leveled` whose contingency table has its cells.
+    """
+
+    def __init__(self, schema: Schema, target: str | None, fanout: int, max_leaves: int, most: int | None) -> None:
+        self.schema, self.target = schema, target
+        self.trees = {column.name: Hierarchy.of(column, fanout) for column in schema}
+        if target is not None:  # one level, whatever its taxonomy
+            self.trees[target] = Hierarchy([(ANY, label) for label in schema[target].labels])
+        self._room = max_leaves // (schema[target].size if target else 1)
+        self._most = most
+        self._level = dict.fromkeys(schema.names, 0)
+        self.steps: list[Step] = []
+        self.partitions = [Partition.whole(schema)]
+        self.families: list[tuple[str, ...]] = [()]
+        self.used: list[Step] = []
+
+    def open(self) -> list[str]:
+        """The columns that may be divided next."""
+        now = self.partitions[-1]
+        cells = dict(zip(self.schema.names, now.shape, strict=True))
+        return [
+            name
+            for name, level in self._level.items()
+            if name != self.target
+            and level < (self.trees[name].depth if self._most is None else min(self._most, self.trees[name].depth))
+            and now.size // cells[name] * len(self.trees[name].level(level + 1)) <= self._room
+        ]
+
+    def next_in_turn(self) -> str:
+        """Of the open columns the one that was divided least often; the first of them in the schema's order."""
+        return min(self.open(), key=lambda name: self._level[name])
+
+    def family(self, name: str) -> tuple[str, ...]:
+        """The columns of `leveled` that make the cells after a step, and the class."""
+        others = [(other, level) for other, level in self._level.items() if level and other not in (name, self.target)]
+        last = [(self.target, 1)] if self.target else []
+        return tuple(key(*step) for step in [*others, (name, self._level[name] + 1), *last])
+
+    def step(self, name: str) -> None:
+        """Divide every cell by a column's next level."""
+        self.divide(name)
+        self.steps.append((name, self._level[name]))
+
+    def divide(self, name: str) -> None:
+        """The same for a column that is no step of its own, such as the class at the end."""
+        self._level[name] += 1
+        tree, level = self.trees[name], self._level[name]
+        nodes = tree.level(level)
+        names = [tree.nodes[i].name for i in nodes]
+        self.partitions.append(self.partitions[-1].refined(name, tree.blocks(nodes), names))
+        self.families.append(tuple(key(*step) for step in self._level.items() if step[1]))
+        self.used.append((name, level))
+
+    def leveled(self, table: PrivateTable, steps: Sequence[Step]) -> PrivateTable:
+        """The rows with one column per step: in which node of that level the row's value lies."""
+        if not steps:
+            return table
+        columns, rules = [], []
+        for name, level in steps:
+            nodes = self.trees[name].level(level)
+            columns.append(numbered(key(name, level), len(nodes)))
+            rules.append((name, self.trees[name].blocks(nodes)))
+        return table.recode(replace(table.schema, columns=tuple(columns), target=None), rules)
+
+
+def key(name: str, level: int) -> str:
+    """What `leveled` and the ledger call a column at a level of its taxonomy."""
+    return f"{name} (level {level})"
