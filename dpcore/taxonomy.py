@@ -119,13 +119,11 @@ class Taxonomy:
     def misfit(self, values: Sequence[str]) -> str:
         """What keeps the leaves from being these values, naming the first one that is wrong; empty if nothing does."""
         leaves, known = set(self.leaves), set(values)
-        lacking = next((value for value in values if value not in leaves), None)
-        if lacking is not None:
-            return f"{_named(lacking)} has no path in the taxonomy"
         for row, leaf in enumerate(self.leaves, start=1):
             if leaf not in known:
-                return f"Taxonomy row {row} starts with {_named(leaf)}, which is none of its values"
-        return ""
+                return f"taxonomy row {row:,} starts with {_named(leaf)}, which is none of its values"
+        lacking = next((value for value in values if value not in leaves), None)
+        return "" if lacking is None else f"{_named(lacking)} has no path in the taxonomy"
 
     @property
     def root(self) -> str:

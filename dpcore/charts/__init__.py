@@ -17,6 +17,7 @@ from dpcore.charts.columns import affinity, marginal, pair_heatmap, pair_tables,
 from dpcore.charts.learning import accuracy, curves, redraws, sweep, sweep_variance
 from dpcore.charts.network import graph, network
 from dpcore.charts.price import claimed_vs_bound, epsilon_split, odds, odds_icons
+from dpcore.charts.taxonomy import taxonomy
 
 __all__ = [
     "accuracy",
@@ -35,5 +36,6 @@ __all__ = [
     "redraws",
     "sweep",
     "sweep_variance",
+    "taxonomy",
     "worst_columns",
 ]
