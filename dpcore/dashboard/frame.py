@@ -24,6 +24,7 @@ SECTIONS = {
     "Synthesize": [
         ("naive_bayes", "Naive Bayes", ":material/scatter_plot:"),
         ("networks", "Bayesian networks", ":material/hub:"),
+        ("taxonomy", "Taxonomy tree", ":material/account_tree:"),
     ],
     "Understand": [("ledger", "Ledger", ":material/receipt_long:")],
 }

@@ -1,0 +1,76 @@
+"""Taxonomy trees: generalized rows from counts that are made consistent (paper 002), and DiffGen."""
+
+import streamlit as st
+
+from dpcore import METHODS
+from dpcore.dashboard import figures_002, forms, frame, panels, reproduce, runs, state, taxonomies, trees
+
+PAGE = "taxonomy"
+CORRECTED = {
+    "All levels counted and made consistent": {"method": "TaxonomyRelease"},
+    "Only the leaves counted (the patent, read literally)": {"method": "TaxonomyRelease", "measure": "leaves"},
+    "All levels counted, not made consistent": {"method": "TaxonomyRelease", "consistency": False},
+    "DiffGen: one value at a time": {"method": "DiffGen"},
+}
+PAPER = {
+    "All levels counted, paid once (reconstructed)": {"method": "TaxonomyRelease"},
+    "Only the leaves counted": {"method": "TaxonomyRelease", "measure": "leaves"},
+    "DiffGen, as its authors' code has it": {"method": "DiffGen"},
+}
+RIGHT = ":material/verified: The guarantee holds. But with the leaves alone there is nothing that consistency can gain."
+LEVELS = (
+    ":red[:material/warning: Every level gets the whole share of epsilon, as if levels held different people. The "
+    "ledger will show what can be proved.]"
+)
+CODE = ":red[:material/warning: The paper's proof is right; this code does not follow it, and no epsilon holds.]"
+REMARKS = dict(zip(PAPER, (LEVELS, RIGHT, CODE), strict=True))
+
+frame.frame(
+    "Taxonomy tree",
+    "Put values into ever finer groups, count the groups privately, and let the counts correct each other; then answer "
+    "range queries, or make new rows.",
+)
+data = state.dataset()
+
+
+@st.fragment
+def settings() -> None:
+    """All settings; moving one draws nothing and spends nothing."""
+    with st.expander("Settings", expanded=state.shown(PAGE) is None), frame.mendable():
+        epsilon = forms.epsilon_picker(PAGE)
+        left, middle, right = st.columns(3, gap="medium")
+        with left:
+            chosen = forms.method_picker(PAGE, CORRECTED, PAPER, REMARKS)
+        name = chosen.pop("method")
+        with middle:
+            rows = forms.rows_picker(PAGE, data)
+            chosen["target"] = forms.target_picker(PAGE, data)
+            chosen |= trees.picker(PAGE, data, name, chosen)
+        with right:
+            relation = forms.relation_picker(PAGE)
+            noise = forms.noise_picker(PAGE)
+        parameters = {**chosen, **noise, "epsilon": epsilon, "relation": relation}
+        st.session_state[f"{PAGE}.chosen"] = (name, parameters, rows)
+        forms.next_run(parameters, rows, name)
+
+
+with st.expander("Taxonomies: which values belong together"):
+    taxonomies.editor(PAGE, data)
+settings()
+forms.run_button(PAGE)
+if runs.requested(PAGE):
+    method, given, size = st.session_state[f"{PAGE}.chosen"]
+    runs.synthesize(PAGE, method, METHODS[method](**given), data, size)
+shown = state.shown(PAGE)
+if shown is None:
+    st.info("Press Run to make a private copy. Every run is charged to the ledger.", icon=":material/arrow_upward:")
+else:
+    panels.headline(shown)
+    more = {
+        "Tree": lambda: trees.tree(PAGE, shown),
+        "Ask a range": lambda: trees.ask(PAGE, shown),
+        "Error by range": lambda: trees.errors(PAGE, shown),
+        "Draw again": lambda: trees.redraws(PAGE, shown),
+        "The patent's claims": lambda: reproduce.figures(PAGE, data, figures_002.FIGURES),
+    }
+    panels.tabs(PAGE, shown, more)
