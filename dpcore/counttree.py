@@ -142,10 +142,17 @@ class ReleasedTree:
             for level in document["levels"]:
                 for change in level["divides"]:
                     blocks = np.array(change["blocks"], dtype=np.intp)
+                    size, numbers = schema[change["column"]].size, range(len(change["names"]))
+                    if [len(blocks), *np.unique(blocks)] != [size, *numbers]:
+                        raise ValueError
                     partition = partition.refined(change["column"], blocks, change["names"])
                 partitions.append(partition)
                 noisy.append(np.array(level["noisy"], dtype=float))
                 variances.append(np.inf if level["variance"] is None else float(level["variance"]))
+                if len(noisy[-1]) != (partition.size if variances[-1] < np.inf else 0):
+                    raise ValueError
+            if not variances or variances[-1] == np.inf:
+                raise ValueError
         except (KeyError, TypeError, ValueError):
             raise ParameterError("This is no tree of counts of that schema.", "Use one that was released.") from None
         return cls(partitions, noisy, variances)
