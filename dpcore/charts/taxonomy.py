@@ -24,7 +24,7 @@ GAP = 18
 def taxonomy(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
     """A tree of names.
 
-    `frame`: one row per node, the root first, parents before their children and children in their order: `node` (text),
+    `frame`: one row per node, level by level from the root, children in the order of their parents: `node` (text),
     `parent` (the parent's row number from 0; -1 for the root), `leaves` (values below it or, for a value, 1). Up to 150
     leaves are drawn; of a larger tree as many levels from the root as that allows. `width`: the pixels that the names
     should fit in; the chart is as wide as its container.
@@ -33,7 +33,7 @@ def taxonomy(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart
     total, deepest = int(data["leaves"].iloc[0]), int(data["depth"].max())
     drawn = _upper(data)
     cut = len(drawn) < len(data)
-    note = f"Only {drawn['end'].sum():,} nodes of the upper levels are drawn." if cut else ""
+    note = f"Only the upper part is drawn, down to {drawn['end'].sum():,} nodes." if cut else ""
     step, letters = (22, 13) if drawn["end"].sum() <= 60 else (17, 12)
     drawn = _placed(drawn, step, letters, width)
     height = step * int(drawn["end"].sum()) + step
@@ -93,54 +93,63 @@ def _upper(data: pd.DataFrame) -> pd.DataFrame:
     rest = int(data["leaves"].iloc[0] - kept["leaves"].iloc[1:].sum())
     others = {"name": f"(others: {rest:,} values)", "parent": 0, "leaves": rest, "depth": 1, "path": "", "end": True}
     if len(data) > 1:
-        kept = pd.concat([kept, pd.DataFrame([others])])
+        kept = pd.concat([kept, pd.DataFrame([others])], ignore_index=True)
     return kept.assign(end=kept["depth"] == kept["depth"].max())
 
 
 def _placed(data: pd.DataFrame, step: int, letters: int, width: int) -> pd.DataFrame:
-    """Where every node stands: values in the order of their paths, groups at the middle of their children."""
-    parents = data["parent"].tolist()
-    children: dict[int, list[int]] = {}
-    for node, parent in zip(data.index[1:], parents[1:], strict=True):
-        children.setdefault(parent, []).append(node)
-    below = {node: children.get(node, []) if not end else [] for node, end in zip(data.index, data["end"], strict=True)}
-    y: dict[int, float] = {}
-    stack = [(int(data.index[0]), False)]
-    while stack:
-        node, seen = stack.pop()
-        if not below[node]:
-            y[node] = step * (sum(not below[done] for done in y) + 1)
-        elif seen:
-            y[node] = (y[below[node][0]] + y[below[node][-1]]) / 2
-        else:
-            stack += [(node, True), *((child, False) for child in reversed(below[node]))]
+    """Where every node stands: one column per level of groups, and all values in the last one."""
     labels = _labels(data)
-    inner = data.loc[~data["end"], "depth"]
-    room = labels.str.len() * letters * LETTER + GAP
-    needs = (
-        [float(room[inner.index[inner == depth]].max()) for depth in range(int(inner.max()) + 1)] if len(inner) else []
-    )
-    at_right = float(room[data["end"]].max())
-    free = max(width - at_right - GAP - sum(needs), 0) / (len(needs) + 1)
-    columns = np.cumsum([0.0, *(need + min(free, 90) for need in needs)])
-    columns *= min(1.0, (width - at_right - GAP) / columns[-1]) if columns[-1] else 1.0
-    right = columns[-1] + GAP + min(free, 60)
-    x = np.where(data["end"], right, columns[np.minimum(data["depth"] + 1, len(columns) - 1)])
-    started = [0.0 if depth == 0 else columns[depth] for depth in data["depth"]]
-    tall = {node: [y[child] for child in below[node]] or [y[node]] for node in data.index}
-    return data.assign(
-        label=labels,
-        x=x,
-        start=started,
-        y=[y[node] for node in data.index],
-        high=[min(tall[node]) for node in data.index],
-        low=[max(tall[node]) for node in data.index],
+    room = labels.str.len() * letters * LETTER
+    edges = _columns(room[~data["end"]].groupby(data["depth"]).max(), width - float(room[data["end"]].max()) - 2 * GAP)
+    depth = data["depth"].to_numpy()
+    fits = np.diff(edges, append=width)[depth] - 6
+    fits = np.where(data["end"], LONGEST, (fits // (letters * LETTER)).clip(1, LONGEST)).astype(int)
+    heights = pd.DataFrame(_heights(data, step), index=data.index, columns=["y", "high", "low"])
+    return data.join(heights).assign(
+        label=[_cut(label, most) for label, most in zip(labels, fits, strict=True)],
+        start=edges[depth],
+        x=np.where(data["end"], edges[-1] + 2 * GAP, edges[np.minimum(depth + 1, len(edges) - 1)]),
         size=np.where(data["end"], 45, 75),
     )
 
 
+def _columns(needs: pd.Series, width: float) -> Any:
+    """Where each level's lines start, and where the last level's end: as wide as the names, and as there is place."""
+    wide = needs.to_numpy(float) + GAP
+    wide += np.clip((width - wide.sum()) / max(len(wide), 1), 0, 90)
+    edges = np.concatenate([[0.0], np.cumsum(wide)])
+    return edges * min(1.0, width / max(edges[-1], 1.0))
+
+
+def _heights(data: pd.DataFrame, step: int) -> list[tuple[float, float, float]]:
+    """Every node's height, and those of its first and last child: values in order, groups amid their children."""
+    below: dict[int, list[int]] = {node: [] for node in range(len(data))}
+    for node, parent in enumerate(data["parent"]):
+        if parent >= 0:
+            below[parent].append(node)
+    order, stack = [], [0]
+    while stack:  # parents first, children from the first to the last
+        order.append(stack.pop())
+        stack += reversed(below[order[-1]])
+    ends = [node for node in order if not below[node]]
+    found = {node: (float(step * place),) * 3 for place, node in enumerate(ends, start=1)}
+    for node in reversed(order):
+        if below[node]:
+            high, low = found[below[node][0]][0], found[below[node][-1]][0]
+            found[node] = ((high + low) / 2, high, low)
+    return [found[node] for node in range(len(data))]
+
+
 def _labels(data: pd.DataFrame) -> pd.Series:
     """Short names; a group at the right side says how many values it holds."""
-    short = data["name"].where(data["name"].str.len() <= LONGEST, data["name"].str[: LONGEST - 1] + "…")
-    counted = short + data["leaves"].map(lambda count: f" ({count:,})")
-    return short.where(~(data["end"] & (data["leaves"] > 1)) | data["path"].eq(""), counted)
+    counts = [
+        f" ({leaves:,})" if end and leaves > 1 and path else ""
+        for leaves, end, path in zip(data["leaves"], data["end"], data["path"], strict=True)
+    ]
+    labels = [_cut(name, LONGEST - len(count)) + count for name, count in zip(data["name"], counts, strict=True)]
+    return pd.Series(labels, index=data.index, dtype=object)
+
+
+def _cut(name: str, most: int) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
