@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 
 from dpcore.hierarchy import ANY, Hierarchy
@@ -88,6 +89,22 @@ class Walk:
         self.partitions.append(self.partitions[-1].refined(name, tree.blocks(nodes), names))
         self.families.append(tuple(key(*step) for step in self._level.items() if step[1]))
         self.used.append((name, level))
+
+    def coarse_first(self) -> Walk:
+        """The same divisions in another order: by the taxonomies' levels, then by how many parts they make on average.
+
+        The last partition stays the same. A column's own levels keep their order.
+        """
+        walk = copy(self)
+        walk.partitions, walk.families, walk.used = self.partitions[:1], self.families[:1], []
+        walk._level = dict.fromkeys(self._level, 0)
+        for name, _ in sorted(self.used, key=lambda step: (step[1], self._parts(*step))):
+            walk.divide(name)
+        return walk
+
+    def _parts(self, name: str, level: int) -> float:
+        tree = self.trees[name]
+        return len(tree.level(level)) / len(tree.level(level - 1))
 
     def leveled(self, table: PrivateTable, steps: Sequence[Step]) -> PrivateTable:
         """The rows with one column per step: in which node of that level the row's value lies."""

@@ -45,7 +45,7 @@ def settings() -> None:
         with middle:
             rows = forms.rows_picker(PAGE, data)
             chosen["target"] = forms.target_picker(PAGE, data)
-            chosen |= trees.picker(PAGE, data, name, chosen)
+            chosen |= trees.picker(PAGE, name, chosen)
         with right:
             relation = forms.relation_picker(PAGE)
             noise = forms.noise_picker(PAGE)

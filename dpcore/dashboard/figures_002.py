@@ -1,4 +1,4 @@
-"""What the patent 002 claims, without figures of its own: how errors grow with a range, and what a classifier learns."""
+"""What the patent 002 claims, without figures: how errors grow with a range, and what a classifier learns."""
 
 from __future__ import annotations
 

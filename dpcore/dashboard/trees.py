@@ -16,7 +16,6 @@ from dpcore.counttree import ReleasedTree
 from dpcore.dashboard import panels
 from dpcore.dashboard.frame import escaped
 from dpcore.dashboard.state import Shown, remember
-from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
 from dpcore.hierarchy import Hierarchy
 from dpcore.queries import RangeQuery, exact_answers
@@ -25,6 +24,7 @@ from dpcore.schema import Schema
 __all__ = ["ask", "picker", "tree_of"]
 
 SHARES = {
+    "leaves first": "Leaves first (never more than 1.1 times the noise)",
     "equal": "Equal",
     "geometric": "More for finer levels",
     "own": "My own",
@@ -32,7 +32,7 @@ SHARES = {
 MOST_COLUMNS = 4
 
 
-def picker(key: str, data: Dataset, name: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
+def picker(key: str, name: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What a generalizing method lets one choose, as constructor arguments."""
     if name == "DiffGen":
         rounds = st.slider("Specializations", 1, 20, 10, key=f"{key}.rounds", persist_state="session")

@@ -8,8 +8,9 @@ Steps
      divide *every* cell by the next level of it, empty cells included. With a class column the choice is by
      exponential mechanisms on how well the finer cells tell the classes apart (choose); without one, the columns take
      turns, which costs nothing. Columns that would make more than `max_leaves` leaves are left out.
-  2  With a class column, it is the last level.
-  3  Noisy counts of the measured levels: all of them, or the leaves only.                                       counts
+  2  With a class column, it is the last level. The divisions are then put in another order, coarse ones first, which
+     leaves the leaves as they are (`order`); inner levels with few nodes are worth more.             post-processing
+  3  Noisy counts of the measured levels (`level_shares`), or of the leaves only.                                counts
   4  The weighted least-squares adjustment, a pass up and a pass down (`consistency`).                  post-processing
   5  Negative counts moved to 0 from the top, children still summing to parents; generalized rows are the rounded
      leaves; a range query is a sum of leaves; rows for classifiers and charts are drawn uniformly out of the leaves.
@@ -19,6 +20,7 @@ Privacy
   1         `iterations` exponential mechanisms at epsilon_sel / iterations, sequential. Max has sensitivity 1 and is
             monotone, because the cells partition the records. Which columns are candidates follows from earlier
             choices and public sizes alone. What is not spent here goes to the counts.
+  2         A function of earlier choices and public sizes.
   3         The cells of one level partition the records: one table per level, of L1 sensitivity 1 (add_remove) or 2
             (replace), at epsilon_l. Levels hold the same records, so they compose sequentially: sum epsilon_l =
             epsilon_cnt. Under replace the root is n and free.
@@ -54,7 +56,9 @@ from dpcore.walk import Walk
 __all__ = ["TaxonomyRelease"]
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
-RULES = ("equal", "geometric")
+RULES = ("leaves first", "equal", "geometric")
+LEAF_SHARE = 10 / 11
+LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilon / its own)^2
 MOST_LEAVES = 1_000_000
 
 
@@ -71,10 +75,15 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         Which levels get noisy counts.
     iterations : int, default=10
         How many times a column is divided.
-    level_shares : {"equal", "geometric"} or sequence of float
-        How measure="all" divides the counts' epsilon: equally; in proportion to the third root of a level's nodes; or
-        by your own weights, from the root to the leaves, 0 for "not measured" (the last one is the leaves', and those
-        before it are cut off if there are fewer levels).
+    level_shares : {"leaves first", "equal", "geometric"} or sequence of float
+        How measure="all" divides the counts' epsilon. "leaves first": the leaves get 10/11, so that no answer has more
+        than 1.1 times the noise that the leaves alone would give it; the root and the finest level whose nodes hold
+        1,000 leaves on average share the rest, and other levels are not measured. "equal", as the patent is read.
+        "geometric": in proportion to the third root of a level's nodes. Or your own weights, from the root to the
+        leaves, 0 for "not measured" (the last one is the leaves'; if there are fewer levels, those before it go).
+    order : {"coarse", "chosen"}
+        In which order the divisions make the levels that are counted. "coarse": by the taxonomy's level, then by how
+        many parts a division makes. "chosen": as they were chosen, the class last.
     selection_share : float, default=0.5
         What of epsilon chooses columns, if there is a class.
     score : {"Max", "entropy"}
@@ -99,6 +108,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     ----------
     steps_ : list of (column, level)
         Which column was divided, down to which level of its taxonomy.
+    levels_ : list of (column, level)
+        The same in the order of the tree's levels below the root, the class included.
     level_epsilons_ : list of float
         What each level of the tree was charged.
     """
@@ -114,7 +125,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         relation: str = "add_remove",
         measure: str = "all",
         iterations: int = 10,
-        level_shares: str | Sequence[float] = "equal",
+        level_shares: str | Sequence[float] = "leaves first",
+        order: str = "coarse",
         selection_share: float = 0.5,
         score: str = "Max",
         with_class: bool = True,
@@ -133,6 +145,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         self.measure = measure
         self.iterations = iterations
         self.level_shares = level_shares
+        self.order = order
         self.selection_share = selection_share
         self.score = score
         self.with_class = with_class
@@ -148,6 +161,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     def _check(self, schema: Schema) -> None:
         self._check_choice("measure", ("all", "leaves"))
         self._check_choice("score", tuple(SCORES))
+        self._check_choice("order", ("coarse", "chosen"))
         self._check_whole("iterations", "max_leaves", "fanout")
         if self.max_per_attribute is not None:
             self._check_whole("max_per_attribute")
@@ -196,6 +210,9 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             spent = self._choose(walk, table, total * exact(self.selection_share), progress)
             walk.divide(self.target_)
         self.steps_ = walk.steps
+        if self.order == "coarse" and self.mode == "corrected":
+            walk = walk.coarse_first()
+        self.levels_ = walk.used
         progress(0.7, "Counting")
         noisy, variances = self._measure(walk, table, total - spent)
         progress(0.9, "Making counts consistent")
@@ -223,10 +240,10 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         levels = len(walk.partitions)
         noisy: list[Floats] = [np.empty(0)] * levels
         variances, self.level_epsilons_ = [np.inf] * levels, [0.0] * levels
-        weights = self._weights([partition.size for partition in walk.partitions])
-        if table.relation is Relation.REPLACE and levels > 1:
-            weights[0] = 0.0
+        free = table.relation is Relation.REPLACE and levels > 1
+        if free:
             noisy[0], variances[0] = np.array([float(table.public_rows or 0)]), 0.0
+        weights = self._weights([partition.size for partition in walk.partitions], free)
         asked = [level for level, weight in enumerate(weights) if weight]
         shares = [weights[level] for level in asked]
         claimed, reason = epsilon, ""
@@ -245,12 +262,21 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             self.level_epsilons_[level] = float(entry.epsilon_bound)
         return noisy, variances
 
-    def _weights(self, sizes: list[int]) -> list[float]:
+    def _weights(self, sizes: list[int], root_is_free: bool) -> list[float]:
         """Each level's share of the counts' epsilon, up to a factor."""
+        upper = [0.0] * (len(sizes) - 1)
         if self.measure == "leaves":
-            return [0.0] * (len(sizes) - 1) + [1.0]
-        if self.level_shares == "equal":
-            return [1.0] * len(sizes)
-        if isinstance(self.level_shares, str):
-            return [size ** (1 / 3) for size in sizes]
-        return [*map(float, self.level_shares[: len(sizes) - 1]), float(self.level_shares[-1])]
+            return [*upper, 1.0]
+        if self.mode == "paper" or self.level_shares == "equal":
+            weights = [1.0] * len(sizes)
+        elif self.level_shares == "geometric":
+            weights = [size ** (1 / 3) for size in sizes]
+        elif self.level_shares == "leaves first":
+            coarse = [level for level, size in enumerate(sizes[:-1]) if size * LEAVES_PER_NODE <= sizes[-1]]
+            inner = {0, *coarse[-1:]} - ({0} if root_is_free else set())
+            weights = [*upper, LEAF_SHARE]
+            for level in inner - {len(sizes) - 1}:
+                weights[level] = (1 - LEAF_SHARE) / len(inner)
+        else:
+            weights = [*map(float, self.level_shares[: len(upper)]), float(self.level_shares[-1])]
+        return [0.0, *weights[1:]] if root_is_free else weights

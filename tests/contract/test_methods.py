@@ -28,7 +28,8 @@ VARIANTS = {
         {},
         {"with_class": False, "iterations": 3, "level_shares": (0, 1, 0, 2)},
         {"measure": "leaves", "score": "entropy", "fanout": 4, "max_per_attribute": 1},
-        {"level_shares": "geometric", "consistency": False, "non_negative": False},
+        {"level_shares": "geometric", "order": "chosen", "consistency": False, "non_negative": False},
+        {"level_shares": "equal"},
     ),
     "DiffGen": ({}, {"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60}),
 }
