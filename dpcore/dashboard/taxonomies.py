@@ -56,7 +56,7 @@ def editor(page: str, data: Dataset) -> None:
     if len(values_of(column)) == 1:
         st.info("This column has one value: there is nothing to group.", icon=":material/info:")
         return
-    owner = f"{data.sha256}:{hash(str(column.to_dict()))}"  # another file, or another declaration: other widgets
+    owner = owner_of(data, column)
     draft = current(page, owner, column)
     picture = st.container()
     st.caption(
@@ -66,13 +66,18 @@ def editor(page: str, data: Dataset) -> None:
     table, root = paths(page, owner, draft)
     tree, problem = attempt(column, table, root)
     with picture:
-        draw(column, tree, problem)
+        draw(column, tree, problem, applied=st.session_state.get(f"{page}.done") == owner)
     buttons(page, data, column, owner, Draft(table, root, draft.version))
     if column.numeric:
         with right, mendable():
             make_intervals(page, column, owner, draft.version)
     with st.expander("From a file, or to one", icon=":material/upload_file:"):
         files(page, column, owner, draft.version, tree or tree_in_use(column))
+
+
+def owner_of(data: Dataset, column: Column) -> str:
+    """Another file, or another declaration of the column: other widgets."""
+    return f"{data.sha256}:{hash(str(column.to_dict()))}"
 
 
 def current(page: str, owner: str, column: Column) -> Draft:
@@ -133,7 +138,7 @@ def buttons(page: str, data: Dataset, column: Column, owner: str, draft: Draft) 
     cells = st.columns([2, 2, 2, 3])
     if cells[0].button("Apply", type="primary", icon=":material/check:", key=f"{page}.apply", width="stretch"):
         with mendable():
-            apply(page, data, column, taxonomy_of(draft.table, draft.root))
+            apply(page, data, column, owner, taxonomy_of(draft.table, draft.root))
     if cells[1].button(
         "Add a level", icon=":material/add:", key=f"{page}.add", width="stretch", disabled=levels >= MAX_LEVELS - 2
     ):
@@ -152,11 +157,6 @@ def buttons(page: str, data: Dataset, column: Column, owner: str, draft: Draft) 
         back, icon=":material/undo:", key=f"{page}.back", width="stretch", help="As without a taxonomy."
     ):
         start_over(page, owner, replace(draft_of(default(column)), version=draft.version))
-    if st.session_state.get(f"{page}.done") == owner:
-        st.success(
-            "This tree is in use now. A release that is already shown stays what it was.",
-            icon=":material/check_circle:",
-        )
 
 
 def make_intervals(page: str, column: Column, owner: str, version: int) -> None:
@@ -195,19 +195,24 @@ def files(page: str, column: Column, owner: str, version: int, tree: Taxonomy) -
     )
 
 
-def draw(column: Column, tree: Taxonomy | None, problem: str) -> None:
+def draw(column: Column, tree: Taxonomy | None, problem: str, *, applied: bool) -> None:
     """The tree of the table, or the one in use if the table makes none."""
     if problem:
         st.warning(f"The table makes no tree yet: {escaped(problem)} Drawn is the tree in use.", icon=":material/edit:")
     elif tree is not None and not same(column, tree):
         st.info("This tree is not in use yet: press Apply.", icon=":material/edit:")
+    elif applied:
+        st.success(
+            "This tree is in use now. A release that is already shown stays what it was.",
+            icon=":material/check_circle:",
+        )
     chosen = column if tree is None else replace(column, taxonomy=tree)
     picture: Any = charts.taxonomy(tree_frame(Hierarchy.of(chosen)))
     with st.container(border=True, height=TALLEST if picture.height > TALLEST else "content"):
         panels.chart(picture)
 
 
-def apply(page: str, data: Dataset, column: Column, tree: Taxonomy) -> None:
+def apply(page: str, data: Dataset, column: Column, owner: str, tree: Taxonomy) -> None:
     """Use this tree from now on; what the schema says without one is not stored."""
     changed = replace(column, taxonomy=tree)
     if outline(changed) == outline(replace(column, taxonomy=None)):
@@ -216,7 +221,9 @@ def apply(page: str, data: Dataset, column: Column, tree: Taxonomy) -> None:
     state.set_dataset(replace(data, schema=schema))
     if intake.current().sha256 == data.sha256:
         st.session_state["data.base"] = (data.sha256, schema)  # the page of the schema goes on from here
-    st.session_state[f"{page}.done"] = f"{data.sha256}:{hash(str(changed.to_dict()))}"
+    for kept in ("drafts", "edited"):
+        st.session_state[f"{page}.{kept}"].pop(owner, None)
+    st.session_state[f"{page}.done"] = owner_of(data, changed)
     st.rerun()
 
 
