@@ -40,7 +40,7 @@ Suciu, PVLDB 3(1), 2010, for the adjustment; Cormode et al., ICDE 2012, for shar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from math import inf
 
 import numpy as np
 
@@ -169,10 +169,11 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             raise ParameterError("The 'fanout' parameter is below 2.", "Use 2 for halves.")
         if self.max_leaves > MOST_LEAVES:
             raise ParameterError("The 'max_leaves' parameter is too large.", f"At most {MOST_LEAVES:,} leaves.")
-        if not 0 < self.selection_share < 1:
+        if not isinstance(self.selection_share, int | float) or not 0 < self.selection_share < 1:
             raise ParameterError("The 'selection_share' parameter is not between 0 and 1.", "Try 0.5.")
-        if any(type(getattr(self, name)) is not bool for name in ("with_class", "consistency", "non_negative")):
-            raise ParameterError("A switch is neither True nor False.", "Check with_class and consistency.")
+        for name in ("with_class", "consistency", "non_negative"):
+            if type(getattr(self, name)) is not bool:
+                raise ParameterError(f"The {name!r} parameter is neither True nor False.", "Use True or False.")
         target = self._class(schema)
         if target is not None and schema[target].size > self.max_leaves:
             raise ParameterError("The class alone has more values than 'max_leaves'.", "Allow more leaves.")
@@ -186,7 +187,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             self._check_choice("level_shares", RULES)
             return
         expected = 1 + self.iterations + with_class
-        if len(given) != expected or not all(isfinite(w) and w >= 0 for w in given) or not given[-1] > 0:
+        listed = isinstance(given, list | tuple) and len(given) == expected
+        if not listed or not all(isinstance(w, int | float) and 0 <= w < inf for w in given) or not given[-1]:
             raise ParameterError(
                 "The 'level_shares' do not fit the levels.",
                 f"Give {expected} numbers of 0 or more, from the root to the leaves; the last one positive.",
@@ -239,7 +241,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         """Noisy counts and their noise's variance per level; empty and infinite where nothing was measured."""
         levels = len(walk.partitions)
         noisy: list[Floats] = [np.empty(0)] * levels
-        variances, self.level_epsilons_ = [np.inf] * levels, [0.0] * levels
+        variances, self.level_epsilons_ = [inf] * levels, [0.0] * levels
         free = table.relation is Relation.REPLACE and levels > 1
         if free:
             noisy[0], variances[0] = np.array([float(table.public_rows or 0)]), 0.0
