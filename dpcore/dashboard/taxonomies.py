@@ -121,12 +121,7 @@ def paths(page: str, owner: str, draft: Draft) -> tuple[pd.DataFrame, str]:
         column_config=config,
         alt="One row per value of the column, with the groups that hold it.",
     )
-    root = st.text_input(
-        "Name of the root, above everything",
-        draft.root,
-        key=f"{page}.root:{owner}:{draft.version}",
-        persist_state="session",
-    )
+    root = st.text_input("Name of the root, above everything", draft.root, key=f"{page}.root:{owner}:{draft.version}")
     st.session_state[f"{page}.edited"][owner] = Draft(table, str(root or ""))
     return table, str(root or "")
 
