@@ -23,17 +23,24 @@ from dpcore.column import Codes, Column, canonical
 from dpcore.counting import Counts, joint_counts
 from dpcore.errors import ParameterError
 from dpcore.labels import Label, misclassification
+from dpcore.ranges import by_size, flat_answers, query_names, range_answers, range_queries, range_sweep
 from dpcore.schema import Schema
 
 __all__ = [
     "MODELS",
     "Label",
+    "by_size",
+    "flat_answers",
     "marginal_avd",
     "marginal_avd_codes",
     "marginals",
     "misclassification",
     "noise_floor",
     "pair",
+    "query_names",
+    "range_answers",
+    "range_queries",
+    "range_sweep",
     "real_ceiling",
     "tstr",
     "tstr_codes",
