@@ -117,7 +117,7 @@ def _placed(data: pd.DataFrame, step: int, letters: int, width: int) -> pd.DataF
 def _columns(needs: pd.Series, width: float) -> Any:
     """Where each level's lines start, and where the last level's end: as wide as the names, and as there is place."""
     wide = needs.to_numpy(float) + GAP
-    wide += np.clip((width - wide.sum()) / max(len(wide), 1), 0, 90)
+    wide += np.clip((width - wide.sum()) / max(len(wide), 1), 0, 140)
     edges = np.concatenate([[0.0], np.cumsum(wide)])
     return edges * min(1.0, width / max(edges[-1], 1.0))
 

@@ -191,20 +191,21 @@ def files(page: str, column: Column, owner: str, version: int, tree: Taxonomy) -
 
 
 def draw(column: Column, tree: Taxonomy | None, problem: str, *, applied: bool) -> None:
-    """The tree of the table, or the one in use if the table makes none."""
-    if problem:
-        st.warning(f"The table makes no tree yet: {escaped(problem)} Drawn is the tree in use.", icon=":material/edit:")
-    elif tree is not None and not same(column, tree):
-        st.info("This tree is not in use yet: press Apply.", icon=":material/edit:")
-    elif applied:
-        st.success(
-            "This tree is in use now. A release that is already shown stays what it was.",
-            icon=":material/check_circle:",
-        )
-    chosen = column if tree is None else replace(column, taxonomy=tree)
-    picture: Any = charts.taxonomy(tree_frame(Hierarchy.of(chosen)))
+    """The tree of the table, or the one in use if the table makes none, and one line that says which it is."""
+    picture: Any = charts.taxonomy(tree_frame(Hierarchy.of(column if tree is None else replace(column, taxonomy=tree))))
     with st.container(border=True, height=TALLEST if picture.height > TALLEST else "content"):
         panels.chart(picture)
+    if tree is None:
+        told = f":orange[:material/error: The table makes no tree yet: {escaped(problem)} Drawn is the tree in use.]"
+    elif not same(column, tree):
+        told = ":blue[:material/edit: This tree is not in use yet: press Apply.]"
+    elif applied:
+        told = (
+            ":green[:material/check_circle: This tree is in use now. A release that is already shown stays as it was.]"
+        )
+    else:
+        told = ":material/check_circle: This is the tree in use."
+    st.markdown(told)  # always one line: what is below must not jump while somebody edits it
 
 
 def apply(page: str, data: Dataset, column: Column, owner: str, tree: Taxonomy) -> None:

@@ -84,6 +84,7 @@ def test_an_applied_tree_replaces_the_schema_and_nothing_else(at: AppTest) -> No
     assert replace(after.schema, columns=before.schema.columns) == before.schema  # its source and target too
     assert [a == b for a, b in zip(after.schema, before.schema, strict=True)].count(False) == 1
     assert (after.train is before.train, after.sha256) == (True, before.sha256)
+    assert at.session_state["data.base"] == (after.sha256, after.schema)  # the page of the schema goes on from here
     assert before.schema["workclass"].taxonomy.root == "(any)"  # what a shown release was made with
 
     edit(at, {0: {"level 1": "Firm"}})
