@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +13,7 @@ import streamlit as st
 
 from dpcore import charts, evaluate
 from dpcore.charts.base import REAL_DATA
-from dpcore.counttree import ReleasedTree
+from dpcore.counttree import SURE, ReleasedTree
 from dpcore.dashboard import panels
 from dpcore.dashboard.frame import escaped
 from dpcore.dashboard.state import Shown, remember
@@ -156,9 +157,10 @@ def answers(shown: Shown, tree: ReleasedTree, query: RangeQuery) -> pd.DataFrame
     if epsilon > 0:
         seed = zlib.crc32(repr((release.synthetic.shape, query)).encode())  # one draw per release and query
         flat = evaluate.flat_answers(
-            truth, [query], schema, epsilon=epsilon, relation=release.ledger.relation, seed=seed
+            truth, [query], schema, epsilon=epsilon, relation=str(release.ledger.relation), seed=seed
         )
-        rows.append(("flat", flat[0], evaluate.flat_margins([query], schema, epsilon, release.ledger.relation)[0]))
+        cells = query.size(schema) * math.prod(map(float, schema.sizes))
+        rows.append(("flat", flat[0], SURE * math.sqrt(2 * cells) * release.ledger.relation.histogram_l1 / epsilon))
     found = pd.DataFrame(
         [{"release": name, "estimate": value, "low": value - m, "high": value + m} for name, value, m in rows]
     )

@@ -38,7 +38,7 @@ LAYERS = [
     ("delimited", "published"),
     ("reading",),
     ("datasets", "charts", "classifiers"),
-    ("labels",),
+    ("labels", "ranges"),
     ("evaluate", "risk"),
     ("experiment", "audit", "export"),
     ("dpcore",),  # the package's own front door, `import dpcore`
