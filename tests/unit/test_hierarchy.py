@@ -86,7 +86,8 @@ def test_a_taxonomy_by_hand():
 
 def test_a_cut_must_hold_every_code_once():
     tree = Hierarchy.of(CITY)
-    for cut in [(0, 1), tree.level(1)[1:], (), (*tree.level(2), tree.level(2)[0])]:
+    twice = (*tree.level(3)[1:], tree.level(3)[1])  # one code lacks, another is held twice
+    for cut in [(0, 1), tree.level(1)[1:], (), (*tree.level(2), tree.level(2)[0]), twice]:
         with pytest.raises(ParameterError, match="do not divide"):
             tree.blocks(cut)
 
