@@ -17,15 +17,20 @@ from dpcore.charts.columns import affinity, marginal, pair_heatmap, pair_tables,
 from dpcore.charts.learning import accuracy, curves, redraws, sweep, sweep_variance
 from dpcore.charts.network import graph, network
 from dpcore.charts.price import claimed_vs_bound, epsilon_split, odds, odds_icons
+from dpcore.charts.ranges import error_by_range, range_answers
 from dpcore.charts.taxonomy import taxonomy
+from dpcore.charts.tree import count_tree, level_errors
 
 __all__ = [
     "accuracy",
     "affinity",
     "claimed_vs_bound",
+    "count_tree",
     "curves",
     "epsilon_split",
+    "error_by_range",
     "graph",
+    "level_errors",
     "marginal",
     "mark_real",
     "network",
@@ -33,6 +38,7 @@ __all__ = [
     "odds_icons",
     "pair_heatmap",
     "pair_tables",
+    "range_answers",
     "redraws",
     "sweep",
     "sweep_variance",
