@@ -45,7 +45,7 @@ def count_tree(frame: pd.DataFrame, *, title: str = "", width: int = 820) -> Cha
     data = tidy(rows, ["label", "name", "divides"], numbers)
     data["row"] = _rows(data)
     order = in_order(data["row"])
-    total = float(max(data["right"].max(), 1))
+    total = largest(data["right"], 1.0)
     room = (data["right"] - data["left"]) / total * width / (LETTER * 12) - 1
     data["text"] = [_fitted(label, most) for label, most in zip(data["label"], room.fillna(0), strict=True)]
     parts = []
