@@ -28,7 +28,7 @@ __all__ = ["editor", "taxonomy_of", "tree_frame"]
 
 VALUE = "value"
 HEADINGS = {1: "group", 2: "group of groups"}
-TALLEST = 1_000  # pixels of a tree; a taller one scrolls
+TALLEST = 1_200  # pixels of a tree; a taller one scrolls
 
 
 @dataclass(frozen=True, eq=False)
