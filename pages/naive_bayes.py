@@ -1,10 +1,9 @@
 """NB-Synth: synthetic rows from a naive-Bayes model (paper 000)."""
 
-import pandas as pd
 import streamlit as st
 
-from dpcore import NaiveBayesSynthesizer, evaluate
-from dpcore.dashboard import forms, frame, panels, repeats, runs, state
+from dpcore import NaiveBayesSynthesizer
+from dpcore.dashboard import figures_000, forms, frame, panels, repeats, reproduce, runs, state
 
 PAGE = "naive_bayes"
 CORRECTED = {
@@ -16,12 +15,6 @@ PAPER = {
     "Algorithm 2: random rows, labels by the exponential mechanism": {"variant": "Alg2"},
     "Algorithm 1: random rows, labels by the exact model (no privacy)": {"variant": "Alg1"},
 }
-PRINTED = (
-    "The paper (Fig. 1 to 4) trains two classifiers on the synthetic rows of Adult and prints mean and variance of "
-    "their accuracy over 5 repeats. It states, for logistic regression: at epsilon 0 between 23.3 % and 73.8 %, at "
-    "epsilon 1.5 between 82.2 % and 83.6 %. Look at the corrected curve at a **tenth** of the epsilon."
-)
-STATED = pd.DataFrame({"model": [evaluate.MODELS[0]], "label": ["paper at 1.5: this or more"], "value": [0.822]})
 
 frame.frame(
     "Naive Bayes",
@@ -54,19 +47,6 @@ def settings() -> None:
     forms.next_run(parameters, rows)
 
 
-def figures() -> None:
-    """The paper's figures, both modes on one chart."""
-    methods = {
-        "as printed (Algorithm 2)": NaiveBayesSynthesizer(mode="paper", rows=data.schema.max_rows or 10_000),
-        "corrected (C1-gen)": NaiveBayesSynthesizer(x_source="model"),
-    }
-    grid = [round(0.1 * step, 1) for step in range(16)]
-    models = (evaluate.MODELS[0], evaluate.MODELS[2])
-    rows = data.schema.max_rows or 10_000
-    stated = STATED if data.name == "adult" else None
-    repeats.figures(PAGE, data, methods, epsilons=grid, models=models, printed=PRINTED, rows=rows, landmarks=stated)
-
-
 settings()
 forms.run_button(PAGE)
 if runs.requested(PAGE):
@@ -77,4 +57,8 @@ if shown is None:
     st.info("Press Run to make a private copy. Every run is charged to the ledger.", icon=":material/arrow_upward:")
 else:
     panels.headline(shown)
-    panels.tabs(PAGE, shown, {"Draw again": lambda: repeats.redraws(PAGE, shown), "The paper's figures": figures})
+    more = {
+        "Draw again": lambda: repeats.redraws(PAGE, shown),
+        "The paper's figures": lambda: reproduce.figures(f"{PAGE}.figures", data, figures_000.FIGURES, repeats=5),
+    }
+    panels.tabs(PAGE, shown, more)

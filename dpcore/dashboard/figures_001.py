@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts, evaluate, experiment, risk
+from dpcore import charts, evaluate, risk
 from dpcore.dashboard import panels
-from dpcore.dashboard.reproduce import Figure
+from dpcore.dashboard.reproduce import MODES, Figure, swept
 from dpcore.datasets import Dataset
+from dpcore.errors import DPCoreError
 from dpcore.estimator import Synthesizer
 from dpcore.methods import HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
 from dpcore.progress import Progress
@@ -25,7 +26,6 @@ EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0)
 RISK_EPSILON = 0.2
 ROWS = (20_000, 40_000, 60_000, 80_000, 100_000)
 PARENTS = {"adult": (1, 2, 3, 4), "big5": (1, 2, 3)}
-MODES = {"paper": "as printed", "corrected": "corrected"}
 PANEL, WIDE = 205, 350  # pixels; three or two panels with their axes fill a laptop's page
 VIEWS = {
     "Columns, and errors on real rows": ("2-way AVD", "3-way AVD", "SVM error"),
@@ -65,19 +65,16 @@ def compared() -> dict[tuple[str, str], Synthesizer]:
 
 def utility(sets: list[Dataset], count: int, _: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
     """Figure 5: distances and errors against epsilon."""
-    methods = {" | ".join(key): method for key, method in compared().items()}
+    methods = compared()
     for i, data in enumerate(sets):
         label = label_of(data)
         measures = [name for name in MEASURES if label or "SVM" not in name]
-        parts = [(methods, EPSILONS), ({f"NoPrivacy | {MODES['paper']}": NoPrivacy()}, EPSILONS[-1:])]
+        parts = [(methods, EPSILONS), ({("NoPrivacy", MODES["paper"]): NoPrivacy()}, EPSILONS[-1:])]
         done, total = 0, count * (len(methods) * len(EPSILONS) + 1)
         for some, epsilons in parts:
-            for _done, frame in experiment.stream(
-                some, data, epsilons=epsilons, repeats=count, measures=measures, label=label
-            ):
+            for _part, frame in swept(some, data, epsilons=epsilons, repeats=count, measures=measures, label=label):
                 done += 1
-                series, mode = frame["method"].iloc[0].split(" | ")
-                yield (i + done / total) / len(sets), frame.assign(series=series, mode=mode, data=data.name)
+                yield (i + done / total) / len(sets), frame
 
 
 def lacks_columns(data: Dataset) -> str:
@@ -133,22 +130,28 @@ def risks(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple
             for repeat in range(count):
                 for rows in ROWS:
                     progress(done / total, f"{name}, {rows:,} rows")
-                    found = risk.risk_by_rows(
-                        method, padded, data.train, schema, target, known_columns, [rows], seed=repeat
-                    )
+                    run = shared(name, method, data, repeat)
+                    try:
+                        found = risk.risk_by_rows(
+                            method, padded, data.train, schema, target, known_columns, [rows], seed=repeat
+                        )
+                    except DPCoreError as error:
+                        found, run["error"] = pd.DataFrame({"rows": [rows]}), str(error)
                     done += 1
-                    yield (
-                        done / total,
-                        found.assign(
-                            series=name,
-                            mode=MODES[method.mode],
-                            data=data.name,
-                            relation=method.relation,
-                            epsilon=RISK_EPSILON,
-                            repeat=repeat,
-                            error="",
-                        ),
-                    )
+                    yield done / total, found.assign(**run)
+
+
+def shared(series: str, method: Synthesizer, data: Dataset, repeat: int) -> dict[str, Any]:
+    """What the rows of one run have in common, in figures 4 and 6."""
+    return {
+        "series": series,
+        "mode": MODES[method.mode],
+        "data": data.name,
+        "relation": method.relation,
+        "epsilon": RISK_EPSILON,
+        "repeat": repeat,
+        "error": "",
+    }
 
 
 def lacks_class(data: Dataset) -> str:
@@ -201,22 +204,17 @@ def times(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple
             def inner(part: float, text: str, base: float = done + i / 2) -> None:
                 progress((base + part / 2) / len(cases), text)
 
+            run = {"parents": parents, **shared(name, method, data, repeat)}
             start = perf_counter()
-            method.fit(data.train, schema=data.schema, progress=inner)
-            method.sample()
-            run: dict[str, Any] = {
-                "parents": parents,
-                "seconds": perf_counter() - start,
-                "series": name,
-                "mode": MODES["paper"],
-                "data": data.name,
-                "relation": method.relation,
-                "epsilon": RISK_EPSILON,
-                "epsilon_claimed": method.ledger_.epsilon_claimed,
-                "epsilon_bound": method.ledger_.epsilon_bound,
-                "repeat": repeat,
-                "error": "",
-            }
+            try:
+                method.fit(data.train, schema=data.schema, progress=inner)
+                method.sample()
+            except DPCoreError as error:
+                run["error"] = str(error)
+            else:
+                run["seconds"] = perf_counter() - start
+                run["epsilon_claimed"] = method.ledger_.epsilon_claimed
+                run["epsilon_bound"] = method.ledger_.epsilon_bound
             yield (done + (i + 1) / 2) / len(cases), pd.DataFrame([run])
 
 

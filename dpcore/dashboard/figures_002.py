@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts, evaluate, experiment
+from dpcore import charts, evaluate
 from dpcore.dashboard import panels
-from dpcore.dashboard.reproduce import Figure
+from dpcore.dashboard.reproduce import MODES, Figure, lacks_accuracy, swept
 from dpcore.datasets import Dataset
 from dpcore.estimator import Synthesizer
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
@@ -21,7 +21,6 @@ __all__ = ["FIGURES"]
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0)
 QUERIES = 500
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])
-MODES = {"paper": "as printed", "corrected": "corrected"}
 WIDE = 350  # pixels; two panels with their axes fill a laptop's page
 
 
@@ -55,18 +54,10 @@ def accuracies(sets: list[Dataset], count: int, _: Progress) -> Iterator[tuple[f
         "NB-Synth": NaiveBayesSynthesizer(x_source="model"),
         "PrivBayes refined": RefinedPrivBayes(relation="add_remove"),
     }
+    compared = {(name, MODES["corrected"]): method for name, method in methods.items()}
     for i, data in enumerate(sets):
-        for part, frame in experiment.stream(methods, data, epsilons=EPSILONS, repeats=count, models=MODELS):
-            named = frame.assign(series=frame["method"], mode=MODES["corrected"], data=data.name)
-            yield (i + part) / len(sets), named
-
-
-def lacks_class(data: Dataset) -> str:
-    """Why there is no accuracy."""
-    target = data.schema.target
-    if target is None or data.schema[target].numeric or data.test.empty:
-        return "it needs a class column with categories, and test rows. Choose them on the page Data & schema."
-    return ""
+        for part, frame in swept(compared, data, epsilons=EPSILONS, repeats=count, models=MODELS):
+            yield (i + part) / len(sets), frame
 
 
 def lacks_target(data: Dataset) -> str:
@@ -112,6 +103,6 @@ FIGURES = (
         "non-interactive methods. Here five of them meet, all corrected, all under the same relation.",
         accuracies,
         draw_accuracies,
-        lacks_class,
+        lacks_accuracy,
     ),
 )

@@ -1,28 +1,22 @@
-"""Panels that run a method many times: 20 redraws of one release, and the paper's figures. All of it is charged."""
+"""How much luck is in a release: the same method, run 20 more times. All of it is charged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 from sklearn.base import clone
 
-from dpcore import charts, evaluate, experiment
-from dpcore.dashboard import forms, panels, runs, state
-from dpcore.dashboard.frame import escaped, mendable
+from dpcore import charts, evaluate
+from dpcore.dashboard import panels, runs, state
 from dpcore.dashboard.state import Shown
-from dpcore.datasets import Dataset
-from dpcore.estimator import Synthesizer
-from dpcore.ledger import Entry, Ledger, exact
 from dpcore.methods import METHODS
 
-__all__ = ["figures", "redraws"]
+__all__ = ["redraws"]
 
 REDRAWS = 20
-PANEL = 340  # pixels; two panels fill a laptop's page
 
 
 def redraws(page: str, shown: Shown) -> None:
@@ -80,103 +74,3 @@ def draw_again(shown: Shown, progress: Callable[[float, str], None]) -> pd.DataF
         measure(run, fresh.sample(len(release.synthetic)))
     progress(1.0, "done")
     return pd.DataFrame(rows)
-
-
-def figures(
-    page: str,
-    data: Dataset,
-    methods: Mapping[str, Synthesizer],
-    *,
-    epsilons: Sequence[float],
-    models: Sequence[str],
-    printed: str,
-    rows: int,
-    landmarks: pd.DataFrame | None = None,
-) -> None:
-    """The paper's figures made again, printed and corrected on one chart, all with as many `rows`.
-
-    `landmarks` are figures that the paper states, as references of `charts.sweep`.
-    """
-    name = f"{page}.figures"
-    st.markdown(printed)
-    relations = " and ".join(sorted({forms.RELATIONS[method.relation].lower() for method in methods.values()}))
-    st.caption(f"Here on {escaped(data.name)}, {rows:,} synthetic rows per run; epsilon under: {relations}.")
-    target = data.schema.target
-    if target is None or data.schema[target].numeric or data.test.empty:
-        st.info("The figures need a class column with categories and test rows. Choose them on the page Data & schema.")
-        return
-    left, right = st.columns([1, 2], vertical_alignment="bottom")
-    repeats = left.number_input("Repeats", 1, 20, 5, key=f"{name}.repeats", persist_state="session")
-    right.button(
-        f"Run {len(methods) * len(epsilons) * int(repeats):,} releases",
-        on_click=runs.request,
-        args=(name,),
-        key=f"{name}.go",
-        icon=":material/play_arrow:",
-        help="About a minute for 5 repeats on a laptop. Finished runs are kept if you cancel.",
-    )
-    what = hash((data.sha256, data.schema.to_json(), len(data.train), str(methods)))
-    memory: dict[str, Any] = st.session_state.setdefault(f"dpcore.figures:{page}:{what}", {})
-    if runs.requested(name):
-        with mendable(), runs.cancellable("Making releases", name) as progress:
-            memory.clear()
-            memory["runs"] = []
-            memory["real"] = evaluate.real_ceiling(data.train, data.test, data.schema, target, models=models)
-            ledgers = {
-                label: state.account(data, method.relation, f"Figures: {label}") for label, method in methods.items()
-            }
-            for fraction, frame in experiment.stream(
-                methods, data, epsilons=epsilons, repeats=int(repeats), models=models, rows=rows
-            ):
-                book(ledgers[frame["method"].iloc[0]], frame)
-                memory["runs"].append(frame)
-                progress(fraction, f"{len(memory['runs']):,} done")
-    if memory.get("runs"):
-        draw_figures(memory, landmarks)
-
-
-def book(ledger: Ledger, frame: pd.DataFrame) -> None:
-    """Charge one finished run of a sweep; runs that nobody gets to see are not kept either."""
-    run = frame.iloc[0]
-    if run["error"]:
-        return
-    ledger.charge(
-        Entry(
-            name=f"release at epsilon {run['epsilon']:g}",
-            mechanism="release",
-            epsilon_claimed=exact(float(run["epsilon_claimed"])),
-            epsilon_bound=exact(float(run["epsilon_bound"])),
-            sensitivity=np.nan,
-            claimed_sensitivity=np.nan,
-            scale=np.nan,
-        )
-    )
-
-
-def draw_figures(memory: Mapping[str, Any], landmarks: pd.DataFrame | None) -> None:
-    """Mean and variance of the accuracy, per run and against epsilon."""
-    frame = experiment.tidy(memory["runs"])
-    for failed in frame.loc[frame["error"] != "", "error"].unique():
-        st.warning(f"Some runs failed: {escaped(failed)}")
-    frame = frame[frame["error"] == ""].rename(columns={"method": "series"})
-    real = memory["real"]
-    majority = float(real.loc[real["model"] == "majority class", "accuracy"].iloc[0])
-    ceilings = real[real["model"] != "majority class"]
-    references = pd.DataFrame(
-        [
-            {"model": row.model, "label": label, "value": value}
-            for row in ceilings.itertuples()
-            for label, value in (("trained on real rows", row.accuracy), ("majority class", majority))
-        ]
-    )
-    if landmarks is not None:
-        references = pd.concat([references, landmarks], ignore_index=True)
-    picture = charts.sweep(frame, y="value", y_title="accuracy on real test rows", references=references, width=PANEL)
-    panels.chart(charts.mark_real(picture), data=frame)
-    if frame.groupby(["series", "epsilon"])["repeat"].nunique().max() > 1:
-        panels.chart(charts.mark_real(charts.sweep_variance(frame, width=PANEL)))
-    best, cost = frame.drop_duplicates(["series", "epsilon", "repeat"]), []
-    for series, part in best.groupby("series"):
-        claimed, bound = part["epsilon_claimed"].sum(), part["epsilon_bound"].sum()
-        cost.append(f"{escaped(str(series))}: claimed {panels.number(claimed)}, proved {panels.number(bound)}")
-    st.caption(f"All these runs together cost epsilon, by method: {'; '.join(cost)}.")

@@ -5,20 +5,26 @@ What is finished is kept if somebody cancels, and every run is charged to the da
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import datasets
-from dpcore.dashboard import repeats, runs, state
+from dpcore import datasets, experiment
+from dpcore.dashboard import runs, state
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
+from dpcore.estimator import Synthesizer
+from dpcore.ledger import Entry, exact
 from dpcore.progress import Progress
 
-__all__ = ["Figure", "figures"]
+__all__ = ["MODES", "Figure", "figures", "lacks_accuracy", "swept"]
+
+MODES = {"paper": "as printed", "corrected": "corrected"}
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,8 @@ class Figure:
     """One figure: what it is called, what the paper printed, its runs, and how they are drawn.
 
     `work` yields the fraction done and the rows of one finished run, which hold `series`, `mode`, `data`, `relation`,
-    `epsilon`, `epsilon_claimed` and `epsilon_bound`.
+    `epsilon`, `repeat`, `epsilon_claimed` and `epsilon_bound`, and `error`: why a run failed, or "". One that did needs
+    no more columns.
     """
 
     key: str
@@ -37,8 +44,11 @@ class Figure:
     lacks: Callable[[Dataset], str]  # why there is no figure of these data, in a sentence; empty if there is one
 
 
-def figures(page: str, data: Dataset, offered: Sequence[Figure]) -> None:
-    """Figures of one paper, on the published data sets that are here, or on the data in use."""
+def figures(page: str, data: Dataset, offered: Sequence[Figure], repeats: int = 3) -> None:
+    """Figures of one paper, on the published data sets that are here, or on the data in use.
+
+    `page` is what the keys of all widgets begin with; `repeats` is how often everything runs unless somebody says more.
+    """
     names = [name for name in ("adult", "big5") if here(name)]
     names = list(dict.fromkeys([data.name, *names]))
     left, right = st.columns([3, 1], gap="large")
@@ -50,19 +60,23 @@ def figures(page: str, data: Dataset, offered: Sequence[Figure]) -> None:
         key=f"{page}.sets:{data.sha256}",
         persist_state="session",
     )
-    count = int(right.number_input("Repeats", 1, 20, 3, key=f"{page}.repeats", persist_state="session"))
+    count = int(right.number_input("Repeats", 1, 20, repeats, key=f"{page}.repeats", persist_state="session"))
     if not chosen:
         st.info("Choose a data set.")
         return
-    title = st.segmented_control(
-        "Figure",
-        [figure.title for figure in offered],
-        default=offered[0].title,
-        required=True,
-        key=f"{page}.figure",
-        persist_state="session",
-    )
-    figure = next(figure for figure in offered if figure.title == title)
+    figure = offered[0]
+    if len(offered) > 1:
+        titles = {each.title: each for each in offered}
+        figure = titles[
+            st.segmented_control(
+                "Figure",
+                list(titles),
+                default=figure.title,
+                required=True,
+                key=f"{page}.figure",
+                persist_state="session",
+            )
+        ]
     st.markdown(figure.printed)
     sets = []
     for one in (data if data.name == chosen_name else known(chosen_name) for chosen_name in chosen):
@@ -73,7 +87,14 @@ def figures(page: str, data: Dataset, offered: Sequence[Figure]) -> None:
     if not sets:
         return
     name = f"{page}.{figure.key}"
-    st.button("Make this figure", on_click=runs.request, args=(name,), key=f"{name}.go", icon=":material/play_arrow:")
+    st.button(
+        "Make this figure",
+        on_click=runs.request,
+        args=(name,),
+        key=f"{name}.go",
+        icon=":material/play_arrow:",
+        help="Every run is charged. Finished runs are kept if you cancel.",
+    )
     what = hash((figure.key, *((each.sha256, each.schema.to_json(), len(each.train)) for each in sets)))
     memory: list[pd.DataFrame] = st.session_state.setdefault(f"dpcore.figure:{page}:{what}", [])
     if runs.requested(name):
@@ -89,7 +110,8 @@ def figures(page: str, data: Dataset, offered: Sequence[Figure]) -> None:
                 progress(fraction, f"{len(memory):,} done")
     if memory:
         frame = pd.concat(memory, ignore_index=True)
-        failed = frame[frame["error"] != ""].drop_duplicates(["series", "mode", "data", "epsilon", "repeat"])
+        firsts = pd.concat([made.head(1) for made in memory])
+        failed = firsts[firsts["error"] != ""]
         for (series, mode, error), runs_lost in failed.groupby(["series", "mode", "error"], sort=False):
             st.warning(f"{len(runs_lost):,} runs of {series}, {mode}, failed: {escaped(str(error))}")
         if len(frame := frame[frame["error"] == ""]):
@@ -113,11 +135,41 @@ def known(name: str) -> Dataset:
 
 
 def book(figure: Figure, sets: list[Dataset], frame: pd.DataFrame) -> None:
-    """Charge one finished run to its data set's account."""
+    """Charge one finished run to its data set's account; one that failed shows nobody anything, and is free."""
     run = frame.iloc[0]
+    if run["error"]:
+        return
     data = next(each for each in sets if each.name == run["data"])
     books = st.session_state.setdefault("dpcore.figure accounts", {})
     key = (figure.key, data.sha256, run["relation"], run["series"], run["mode"])
     if key not in books:
         books[key] = state.account(data, run["relation"], f"{figure.title}: {run['series']}, {run['mode']}")
-    repeats.book(books[key], frame)
+    books[key].charge(
+        Entry(
+            name=f"release at epsilon {run['epsilon']:g}",
+            mechanism="release",
+            epsilon_claimed=exact(float(run["epsilon_claimed"])),
+            epsilon_bound=exact(float(run["epsilon_bound"])),
+            sensitivity=np.nan,
+            claimed_sensitivity=np.nan,
+            scale=np.nan,
+        )
+    )
+
+
+def swept(
+    methods: Mapping[tuple[str, str], Synthesizer], data: Dataset, **asked: Any
+) -> Iterator[tuple[float, pd.DataFrame]]:
+    """`experiment.stream` of methods by series and mode, as a figure's work yields it."""
+    named = {" | ".join(key): method for key, method in methods.items()}
+    for part, frame in experiment.stream(named, data, **asked):
+        series, mode = frame["method"].iloc[0].split(" | ")
+        yield part, frame.drop(columns="method").assign(series=series, mode=mode, data=data.name)
+
+
+def lacks_accuracy(data: Dataset) -> str:
+    """Why no classifier can be tested."""
+    target = data.schema.target
+    if target is None or data.schema[target].numeric or data.test.empty:
+        return "it needs a class column with categories, and test rows. Choose them on the page Data & schema."
+    return ""

@@ -5,6 +5,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import driving
@@ -84,8 +85,12 @@ def made(at: AppTest, key: str) -> AppTest:
 
 def entries(at: AppTest, key: str) -> list[Any]:
     """What was booked for a figure, by the accounts' names."""
-    children = [child for account in at.session_state["dpcore.accounts"].values() for child in account.children]
-    return [entry for child in children if TITLES[key] in child.name for entry in child.entries]
+    return [entry for child in children(at) if TITLES[key] in child.name for entry in child.entries]
+
+
+def children(at: AppTest) -> list[Any]:
+    """All parts of all accounts."""
+    return [child for account in at.session_state["dpcore.accounts"].values() for child in account.children]
 
 
 def runs_of(at: AppTest) -> pd.DataFrame:
@@ -213,22 +218,60 @@ def test_if_all_runs_fail_there_is_no_chart(small: AppTest, monkeypatch: pytest.
     assert entries(at, "figure_6") == []
 
 
-def test_an_error_between_runs_keeps_what_is_finished(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    original, seen = figures_001.risk.risk_by_rows, []
+@pytest.mark.parametrize("key", ["figure_4", "figure_6"])
+def test_a_figure_goes_on_after_runs_that_fail(small: AppTest, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    original, seen = figures_001.HMPrivBayes.fit, []
 
-    def sometimes(*args: Any, **kwargs: Any) -> pd.DataFrame:
-        seen.append(args)
-        if len(seen) > 2:
-            raise DataError("The rows ran out.", "Bring more.")
-        return original(*args, **kwargs)
+    def sometimes(self: Any, *args: Any, **kwargs: Any) -> Any:
+        seen.append(self)
+        if len(seen) > 1:
+            raise DataError("The rows ran [out].", "Bring *more*.")
+        return original(self, *args, **kwargs)
 
-    monkeypatch.setattr(figures_001.risk, "risk_by_rows", sometimes)
+    monkeypatch.setattr(figures_001.HMPrivBayes, "fit", sometimes)
+    at = made(small, key)
+    assert not mendable(at)
+    nothing_runs(at)
+    (warning,) = [w.value.replace("\\", "") for w in at.warning]
+    assert "1 runs of HMPrivBayes, as printed, failed: The rows ran [out]. Bring *more*." in warning
+    frame = runs_of(at)
+    assert len(frame) == RUNS[key]
+    assert (frame["error"] != "").sum() == 1
+    assert len(entries(at, key)) == RUNS[key] - 1
+    assert len(charts(at)) == 2
+
+
+def test_every_run_that_failed_is_counted(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: Any, **__: Any) -> pd.DataFrame:
+        raise DataError("The rows ran out.", "Bring more.")
+
+    monkeypatch.setattr(figures_001.risk, "risk_by_rows", never)
     at = made(small, "figure_4")
+    assert not mendable(at)
+    assert len(at.warning) == 4  # methods
+    assert all("2 runs of" in w.value for w in at.warning)  # they differ in the number of rows alone
+    assert entries(at, "figure_4") == []
+    assert not any(TITLES["figure_4"] in child.name for child in children(at))
+    assert len(charts(at)) == 1
+
+
+def test_an_error_between_runs_keeps_what_is_finished(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = figures_001.times
+
+    def work(*args: Any) -> Iterator[tuple[float, pd.DataFrame]]:
+        for number, found in enumerate(original(*args)):
+            if number == 2:
+                raise DataError("The rows ran out.", "Bring more.")
+            yield found
+
+    broken = [replace(figure, work=work) for figure in figures_001.FIGURES if figure.key == "figure_6"]
+    monkeypatch.setattr(figures_001, "FIGURES", broken)
+    at = press(run(small), "networks.figure_6.go")
     (error,) = mendable(at)
     assert "The rows ran out." in error
     assert "Bring more." in error
     nothing_runs(at)
-    assert len(entries(at, "figure_4")) == 2
+    assert len(entries(at, "figure_6")) == 2
     assert len(charts(at)) == 2
 
 

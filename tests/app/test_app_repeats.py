@@ -23,17 +23,21 @@ from driving import (
     shown,
     tab,
     using,
+    widget,
 )
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import RerunData, RerunException, StopException, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
-from dpcore import experiment
-from dpcore.dashboard import runs
+from dpcore import datasets, experiment
+from dpcore.dashboard import figures_000, panels, reproduce, runs
 
-RUNS = 32  # of the figures, with one repeat: two methods at 16 epsilons
+RUNS = 32  # of the figure, with one repeat: two methods at 16 epsilons
 REDRAWS = f"{PAGE}.redraws"
 FIGURES = f"{PAGE}.figures"
+GO = f"{FIGURES}.figure_1.go"
+TITLE = "Fig. 1 to 4: accuracy"
+STATED = "paper at 1.5: this or more"
 
 
 @pytest.fixture
@@ -199,7 +203,12 @@ def figures(at: AppTest, number: int = 1) -> AppTest:
     tab(at, "The paper's figures")
     at.number_input(f"{FIGURES}.repeats").set_value(number)
     run(at)
-    return press(at, f"{FIGURES}.go")
+    return press(at, GO)
+
+
+def lines(at: AppTest, number: int = -1) -> set[str]:
+    """The names of the lines in a chart that are no run's."""
+    return {label for table in charts(at)[number][1] for label in table.get("label", []) if label}
 
 
 def test_figures_cost_every_run(small: AppTest, one_process: None) -> None:
@@ -208,23 +217,29 @@ def test_figures_cost_every_run(small: AppTest, one_process: None) -> None:
     figures(at)
     assert not at.error
     nothing_runs(at)
-    assert f"Run {RUNS} releases" in [found.label for found in at.button]
+    assert f"A repeat is {RUNS} releases" in said(at)
     assert len(charts(at)) == drawn + 1
     (account,) = at.session_state["dpcore.accounts"].values()
-    printed, corrected = [child for child in account.children if "Figures" in child.name]
+    printed, corrected = [child for child in account.children if TITLE in child.name]
+    assert printed.name.endswith("Algorithm 2, as printed")
+    assert corrected.name.endswith("C1-gen, corrected")
     claimed = sum(round(0.1 * step, 1) for step in range(16))
     assert len(printed.entries) == len(corrected.entries) == RUNS // 2
     assert printed.epsilon_claimed == pytest.approx(claimed)
     assert printed.epsilon_bound > 10 * claimed
     assert (corrected.epsilon_claimed, corrected.epsilon_bound) == pytest.approx((claimed, claimed))
     assert "do not publish" in str(charts(at)[-1][0]["title"])
+    assert lines(at) == {"trained on real rows", "majority class"}  # the paper says nothing about these people
+    for series, paid in (("as printed (Algorithm 2)", printed), ("corrected (C1-gen)", corrected)):
+        claimed, bound = panels.number(paid.epsilon_claimed), panels.number(paid.epsilon_bound)
+        assert f"{series}: claimed {claimed}, proved {bound}" in said(at)
 
     spent = books(at)
     run(tab(tab(at, "Price"), "The paper's figures"))
     assert len(charts(at)) == drawn + 1  # still there, not made again
     assert books(at) == spent
     assert shown(at) is first
-    assert len([key for key in at.session_state if key.startswith("dpcore.figures:")]) == 1
+    assert len([key for key in at.session_state if str(key).startswith("dpcore.figure:")]) == 1
 
 
 def test_figures_with_repeats_show_the_variance(small: AppTest, one_process: None) -> None:
@@ -248,7 +263,7 @@ def test_canceled_figures_keep_what_is_finished(
     nothing_runs(at)
     assert not at.error
     (account,) = at.session_state["dpcore.accounts"].values()
-    made = [entry for child in account.children if "Figures" in child.name for entry in child.entries]
+    made = [entry for child in account.children if TITLE in child.name for entry in child.entries]
     assert len(made) == 5
     (spent,) = books(at).values()
     assert spent[2] == pytest.approx(before[2] + float(sum(entry.epsilon_bound for entry in made)))
@@ -262,12 +277,39 @@ def test_figures_need_a_class_column(one_process: None) -> None:
     tab(at, "The paper's figures")
     assert books(at) == spent
     assert not errors(at)
-    assert not [button for button in at.button if "releases" in button.label]
-    assert "need a class column" in said(at)
+    assert not [button for button in at.button if button.key == GO or button.label == "Make this figure"]
+    assert "needs a class column" in said(at)
 
 
 def test_figures_in_many_processes(small: AppTest) -> None:
     at = figures(released(small))
     assert not at.error
     (account,) = at.session_state["dpcore.accounts"].values()
-    assert [len(child.entries) for child in account.children if "Figures" in child.name] == [RUNS // 2] * 2
+    assert [len(child.entries) for child in account.children if TITLE in child.name] == [RUNS // 2] * 2
+
+
+def test_the_paper_states_a_figure_of_adult_alone(
+    small: AppTest, one_process: None, monkeypatch: pytest.MonkeyPatch, adult: datasets.Dataset
+) -> None:
+    monkeypatch.setattr(figures_000, "EPSILONS", (0.0, 1.5))
+    monkeypatch.setattr(reproduce, "here", lambda name: name == "adult")
+    at = tab(released(small), "The paper's figures")
+    drawn = len(charts(at))
+    widget(at, f"{FIGURES}.sets").set_value(["people.csv", "adult"])
+    figures(run(at))
+    assert not at.error
+    assert not at.warning
+    assert len(charts(at)) == drawn + 2
+    assert lines(at, -2) == {"trained on real rows", "majority class"}
+    assert lines(at, -1) == {"trained on real rows", "majority class", STATED}
+    here = [text for text in said(at).splitlines() if "synthetic rows per run" in text]
+    assert [("Here on people.csv" in text, "Here on adult, 30,162 " in text) for text in here] == [
+        (True, False),
+        (False, True),
+    ]
+    spent = [
+        entry
+        for child in at.session_state["dpcore.accounts"][adult.sha256, "add_remove"].children
+        for entry in child.entries
+    ]
+    assert len(spent) == 4  # two methods at two epsilons

@@ -50,7 +50,8 @@ def test_first_visit(visitor):
     repeats = page.get_by_role("spinbutton", name="Repeats")
     repeats.fill("2")
     repeats.press("Enter")
-    visitor.press("Run 64 releases")
+    expect(panel.get_by_text("A repeat is 32 releases")).to_be_visible()
+    visitor.press("Make this figure")
     charts(panel, 2)
     assert page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
 
