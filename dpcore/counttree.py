@@ -109,16 +109,17 @@ class ReleasedTree:
                 wanted &= ~taken
         return estimate, variance
 
-    def rows(self, leaf_counts: NDArray[np.int64]) -> pd.DataFrame:
-        """The generalized rows that a release publishes: a name per divided column, and how many rows there are."""
-        cells = np.flatnonzero(leaf_counts)
+    def rows(self, leaf_counts: Floats) -> pd.DataFrame:
+        """The generalized rows that a release publishes: a name per divided column, and how many rows, rounded."""
+        counts = self.tree.whole_numbers(np.maximum(leaf_counts, 0))[-1]
+        cells = np.flatnonzero(counts)
         places = np.unravel_index(cells, self.leaves.shape)
         named = {
             name: np.array(axis.names, dtype=object)[blocks]
             for name, axis, blocks in zip(self.schema.names, self.leaves.axes, places, strict=True)
             if len(axis.names) > 1
         }
-        return pd.DataFrame({**named, "(rows)": leaf_counts[cells]})
+        return pd.DataFrame({**named, "(rows)": counts[cells]})
 
     def to_dict(self) -> dict[str, Any]:
         """The tree as JSON-ready values; a level lists the columns that it divides anew."""

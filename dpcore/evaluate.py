@@ -23,7 +23,8 @@ from dpcore.column import Codes, Column, canonical
 from dpcore.counting import Counts, joint_counts
 from dpcore.errors import ParameterError
 from dpcore.labels import Label, misclassification
-from dpcore.ranges import by_size, flat_answers, query_names, range_answers, range_queries, range_sweep
+from dpcore.queries import query_names
+from dpcore.ranges import by_size, flat_answers, range_answers, range_queries, range_sweep
 from dpcore.schema import Schema
 
 __all__ = [

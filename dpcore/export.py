@@ -2,8 +2,9 @@
 
 The zip holds what was released and what it cost, and nothing that was computed from real rows besides: synthetic rows
 (CSV or Parquet), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, `structure.json` (a network's families, and
-the scores that its clusters come from), `replay.py` and a `README.md` that says under which relation, with which
-epsilons and which noise the rows were made. A release that may be published has no seed, so none is exported with it.
+the scores that its clusters come from; or a tree's noisy counts, whose rounded leaves are in `generalized.csv`),
+`replay.py` and a `README.md` that says under which relation, with which epsilons and which noise the rows were made.
+A release that may be published has no seed, so none is exported with it.
 Nor is a checksum of the private rows: whoever knows all rows but one could test every guess of that one against it.
 """
 
@@ -20,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from dpcore.counttree import ReleasedTree
 from dpcore.datasets import DATASETS
 from dpcore.errors import ParameterError
 from dpcore.estimator import Synthesizer
@@ -91,6 +93,14 @@ class Release:
             claimed, bound = self.ledger.epsilon_claimed, math.ceil(self.ledger.epsilon_bound)
             return f"The paper claims epsilon {claimed:g}, which does not hold: what can be proved is {bound:,}."
         return ""
+
+    @property
+    def generalized(self) -> pd.DataFrame | None:
+        """The generalized rows with their counts, if the release is a tree of counts."""
+        if "tree" not in self.structure:
+            return None
+        tree = ReleasedTree.from_dict(self.schema, self.structure["tree"])
+        return tree.rows(np.array(self.structure["leaf_counts"], dtype=float))
 
     def config(self) -> dict[str, Any]:
         """What ran, as JSON-ready values."""
@@ -211,8 +221,11 @@ def bundle(release: Release, *, table: Literal["csv", "parquet"] = "csv") -> byt
         archive.writestr("ledger.json", release.ledger.to_json())
         archive.writestr("ledger.csv", release.ledger.to_frame().to_csv(index=False))
         if release.structure:
-            structure = json.dumps(release.structure, indent=1, ensure_ascii=False, allow_nan=False)
+            indent = None if "tree" in release.structure else 1  # a tree is long
+            structure = json.dumps(release.structure, indent=indent, ensure_ascii=False, allow_nan=False)
             archive.writestr("structure.json", structure)
+        if (groups := release.generalized) is not None:
+            archive.writestr("generalized.csv", spreadsheet_safe(groups)[0].to_csv(index=False).encode("utf-8"))
         archive.writestr("replay.py", show_code(release, table=table))
         archive.writestr("README.md", readme(release, table, escaped))
     return buffer.getvalue()

@@ -60,8 +60,7 @@ class GeneralizingSynthesizer(Synthesizer):
 
     def generalized(self) -> pd.DataFrame:
         """The published generalized rows: block names per divided column, and `(rows)`, a whole number."""
-        counts = np.maximum(self.leaf_counts_, 0)
-        return self.tree_.rows(self.tree_.tree.whole_numbers(counts)[-1])
+        return self.tree_.rows(self.leaf_counts_)
 
     def structure(self) -> dict[str, Any]:
         """See `Synthesizer.structure`: `tree` (`ReleasedTree.to_dict`) and the published `leaf_counts`."""

@@ -96,7 +96,10 @@ class Hierarchy:
             paths = [values]
         else:
             paths = [(ANY, value) for value in values]
-        return cls([*paths, (paths[0][0], MISSING)] if column.missing else paths)
+        missing = MISSING
+        while missing in values:  # somebody's category may be called so
+            missing += "'"
+        return cls([*paths, (paths[0][0], missing)] if column.missing else paths)
 
     @property
     def levels(self) -> range:

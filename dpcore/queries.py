@@ -17,7 +17,7 @@ from dpcore.errors import ParameterError
 from dpcore.hierarchy import Hierarchy
 from dpcore.schema import Schema
 
-__all__ = ["RangeQuery", "exact_answers", "random_queries"]
+__all__ = ["RangeQuery", "exact_answers", "query_names", "random_queries"]
 
 
 @dataclass(frozen=True)
@@ -96,3 +96,21 @@ def exact_answers(codes: Codes, schema: Schema, queries: Sequence[RangeQuery]) -
             inside &= chosen[codes[:, schema.index(name)]]
         answers[i] = inside.sum()
     return answers
+
+
+def query_names(queries: Sequence[RangeQuery], schema: Schema, fanout: int = 2) -> list[str]:
+    """Every query in words, such as "age 17–53, sex Female": its own name, or nodes, intervals or lists of values."""
+    trees = {
+        column.name: {node.codes: node.name for node in Hierarchy.of(column, fanout).nodes[1:]} for column in schema
+    }
+
+    def part(name: str, codes: tuple[int, ...]) -> str:
+        column = schema[name]
+        if codes in trees[name]:
+            return f"{name} {trees[name][codes]}"
+        if column.numeric and codes[-1] - codes[0] == len(codes) - 1 and codes[-1] < column.size - column.missing:
+            return f"{name} {column.interval(codes[0], codes[-1] + 1)}"
+        listed = [column.labels[code] for code in codes[:3]]
+        return f"{name} " + " or ".join(listed if len(codes) <= 3 else [*listed[:2], f"{len(codes) - 2:,} more"])
+
+    return [query.name or ", ".join(part(*asked) for asked in query.codes) or "all rows" for query in queries]

@@ -22,13 +22,19 @@ from dpcore.counttree import ReleasedTree
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.estimator import Synthesizer
-from dpcore.hierarchy import Hierarchy
 from dpcore.ledger import Relation
 from dpcore.progress import Progress, no_progress
-from dpcore.queries import RangeQuery, exact_answers
+from dpcore.queries import RangeQuery, exact_answers, query_names
 from dpcore.schema import Schema
 
-__all__ = ["EDGES", "by_size", "flat_answers", "query_names", "range_answers", "range_queries", "range_sweep"]
+__all__ = [
+    "EDGES",
+    "by_size",
+    "flat_answers",
+    "range_answers",
+    "range_queries",
+    "range_sweep",
+]
 
 Floats = NDArray[np.float64]
 EDGES = (0.0004, 0.002, 0.01, 0.05, 0.25)  # of bins of the share of the domain; the last one has no upper end
@@ -114,24 +120,6 @@ def covered(query: RangeQuery, schema: Schema) -> int:
     """How many cells of the domain a query covers."""
     sets = query.sets(schema)
     return prod(int(sets[column.name].sum()) if column.name in sets else column.size for column in schema)
-
-
-def query_names(queries: Sequence[RangeQuery], schema: Schema, fanout: int = 2) -> list[str]:
-    """Every query in words, such as "age 17–53, sex Female": its own name, or nodes, intervals or lists of values."""
-    trees = {
-        column.name: {node.codes: node.name for node in Hierarchy.of(column, fanout).nodes[1:]} for column in schema
-    }
-
-    def part(name: str, codes: tuple[int, ...]) -> str:
-        column = schema[name]
-        if codes in trees[name]:
-            return f"{name} {trees[name][codes]}"
-        if column.numeric and codes[-1] - codes[0] == len(codes) - 1 and codes[-1] < column.size - column.missing:
-            return f"{name} {column.interval(codes[0], codes[-1] + 1)}"
-        listed = [column.labels[code] for code in codes[:3]]
-        return f"{name} " + " or ".join(listed if len(codes) <= 3 else [*listed[:2], f"{len(codes) - 2:,} more"])
-
-    return [query.name or ", ".join(part(*asked) for asked in query.codes) or "all rows" for query in queries]
 
 
 def range_queries(

@@ -15,8 +15,9 @@ from dpcore.column import Codes
 from dpcore.counttree import SURE, ReleasedTree
 from dpcore.errors import ParameterError
 from dpcore.partition import Partition
+from dpcore.queries import RangeQuery
 
-__all__ = ["level_errors", "level_names", "nodes", "true_counts", "with_truth"]
+__all__ = ["group_queries", "level_errors", "level_names", "nodes", "true_counts", "with_truth"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -114,6 +115,30 @@ def _changed(before: Partition, after: Partition) -> list[int]:
     """The columns that are divided in another way than before."""
     pairs = enumerate(zip(before.axes, after.axes, strict=True))
     return [j for j, (old, new) in pairs if old is not new and old.names != new.names]
+
+
+def group_queries(tree: ReleasedTree, count: int = 500, *, max_columns: int = 4, seed: int = 0) -> list[RangeQuery]:
+    """A public workload of the release's own groups: 1 to `max_columns` divided columns, in each a block of a level.
+
+    Such ranges are sums of whole leaves, so that their errors are noise alone.
+    """
+    if count < 1 or max_columns < 1:
+        raise ParameterError("A workload needs queries, and those need columns.", "Give numbers of 1 or more.")
+    rng = np.random.default_rng(seed)
+    names = tree.leaves.family
+    if not names:
+        raise ParameterError("This release divided no column.", "Ask for ranges of the schema instead.")
+    groups: list[list[tuple[int, ...]]] = []
+    for name in names:
+        axes = [partition.axes[tree.schema.index(name)] for partition in tree.partitions]
+        found = {tuple(np.flatnonzero(axis.blocks == b).tolist()) for axis in axes for b in range(len(axis.names))}
+        groups.append(sorted(found - {tuple(range(tree.schema[name].size))}))
+    queries = []
+    for _ in range(count):
+        width = int(rng.integers(1, min(max_columns, len(names)) + 1))
+        chosen = np.sort(rng.choice(len(names), width, replace=False))
+        queries.append(RangeQuery.of({names[j]: groups[j][int(rng.integers(len(groups[j])))] for j in chosen}))
+    return queries
 
 
 def true_counts(tree: ReleasedTree, codes: Codes) -> list[Floats]:

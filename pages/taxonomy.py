@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import METHODS
-from dpcore.dashboard import figures_002, forms, frame, panels, reproduce, runs, state, taxonomies, trees
+from dpcore.dashboard import figures_002, forms, frame, panels, repeats, reproduce, runs, state, taxonomies, trees
 
 PAGE = "taxonomy"
 CORRECTED = {
@@ -66,11 +66,12 @@ if shown is None:
     st.info("Press Run to make a private copy. Every run is charged to the ledger.", icon=":material/arrow_upward:")
 else:
     panels.headline(shown)
+    st.caption("Synthetic rows are drawn evenly out of the released groups: inside a group nothing was learned.")
     more = {
         "Tree": lambda: trees.tree(PAGE, shown),
         "Ask a range": lambda: trees.ask(PAGE, shown),
         "Error by range": lambda: trees.errors(PAGE, shown),
-        "Draw again": lambda: trees.redraws(PAGE, shown),
+        "Draw again": lambda: repeats.redraws(PAGE, shown),
         "The patent's claims": lambda: reproduce.figures(PAGE, data, figures_002.FIGURES),
     }
     panels.tabs(PAGE, shown, more)

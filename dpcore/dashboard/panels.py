@@ -183,9 +183,11 @@ def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
 def take_home(page: str, shown: Shown) -> None:
     """The code that does the same, and the zip."""
     release = shown.release
-    network = " the network, as it was released," if release.structure else ""
+    also = " the network, as it was released," if release.structure else ""
+    if "tree" in release.structure:
+        also = " the generalized rows and the tree of counts,"
     st.markdown(
-        f"The zip holds the synthetic rows, the schema, the settings,{network} the ledger, and a script. No real row."
+        f"The zip holds the synthetic rows, the schema, the settings,{also} the ledger, and a script. No real row."
     )
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=":material/gpp_bad:")
@@ -204,6 +206,10 @@ def take_home(page: str, shown: Shown) -> None:
     )
     st.dataframe(release.synthetic.head(20), hide_index=True, key=f"{page}.rows")
     st.caption("The first 20 synthetic rows.")
+    groups = remember(shown, "generalized", lambda: release.generalized)
+    if groups is not None:
+        st.dataframe(groups.nlargest(20, "(rows)"), hide_index=True, key=f"{page}.groups")
+        st.caption(f"The 20 largest of {len(groups):,} generalized rows that are not empty.")
     with st.expander("Show the code"):
         st.code(show_code(release), language="python")
 

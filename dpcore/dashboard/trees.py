@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts, evaluate
+from dpcore import charts, evaluate, treeview
 from dpcore.charts.base import REAL_DATA
 from dpcore.counttree import SURE, ReleasedTree
 from dpcore.dashboard import panels
@@ -19,18 +19,26 @@ from dpcore.dashboard.frame import escaped
 from dpcore.dashboard.state import Shown, remember
 from dpcore.errors import ParameterError
 from dpcore.hierarchy import Hierarchy
-from dpcore.queries import RangeQuery, exact_answers
+from dpcore.queries import RangeQuery, exact_answers, random_queries
 from dpcore.schema import Schema
 
-__all__ = ["ask", "picker", "tree_of"]
+__all__ = ["ask", "errors", "picker", "tree", "tree_of"]
 
 SHARES = {
-    "leaves first": "Leaves first (never more than 1.1 times the noise)",
+    "leaves first": "Leaves first",
     "equal": "Equal",
     "geometric": "More for finer levels",
     "own": "My own",
 }
 MOST_COLUMNS = 4
+MOST_NODES = 400
+QUERIES = 500
+GROUPS, DIVIDED, EVERY = "The release's own groups", "Finer ranges of the same columns", "All columns"
+FLAT = (
+    "“Flat” is what a histogram of every single combination of values of the columns in question would answer at the "
+    "same epsilon: a what-if with noise of its own, not part of the release."
+)
+SMALL = 5_000  # leaves; below it, inner levels can lower the noise of large ranges by little
 
 
 def picker(key: str, name: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,6 +64,8 @@ def picker(key: str, name: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
             format_func=SHARES.__getitem__,
             key=f"{key}.shares",
             persist_state="session",
+            help="Leaves first: no answer has more than 1.1 times the noise that it has from the leaves alone; large "
+            "ranges have much less. Equal shares, as the patent is read, make every answer noisier on deep trees.",
         )
         found["level_shares"] = rule if rule != "own" else own_shares(key, found["iterations"], found["with_class"])
     found["fanout"] = int(
@@ -86,14 +96,100 @@ def tree_of(shown: Shown) -> ReleasedTree:
     return remember(shown, "tree", lambda: ReleasedTree.from_dict(release.schema, release.structure["tree"]))
 
 
+def tree(page: str, shown: Shown) -> None:
+    """The tree of counts before and after consistency, from any node down."""
+    found, release = tree_of(shown), shown.release
+    levels, leaves = len(found.partitions), found.leaves.size
+    measured = sum(found.measured)
+    st.markdown(
+        f"{levels:,} levels, from all rows down to **{leaves:,} groups**, empty ones included. {measured:,} of the "
+        "levels have counts of their own. What is shown without error is part of the release; errors are measured on "
+        "the real rows."
+    )
+    if measured > 1 and leaves < SMALL:
+        st.caption(
+            f"With {leaves:,} groups there is little that inner levels can correct: a node has to hold some hundred "
+            "groups before counting it pays. More divisions make the difference visible."
+        )
+    private = st.toggle("Color by error (reads the real rows)", value=True, key=f"{page}.tree_errors")
+    key = f"{page}.tree_at:{id(shown)}"
+    at: tuple[int, int] = st.session_state.get(key) or (0, 0)
+    frame = remember(shown, f"nodes {at}", lambda: treeview.nodes(found, at=at, most=MOST_NODES))
+    inner = frame[frame["level"] < levels - 1]
+    named = zip(inner["level"].tolist(), inner["place"].tolist(), inner["name"].tolist(), strict=True)
+    names = {(0, 0): treeview.ALL, **{(level, place): name for level, place, name in named}}
+    st.selectbox(
+        "From this group down", list(names), index=list(names).index(at), format_func=names.__getitem__, key=key
+    )
+    if private:
+        truth = remember(
+            shown, "true tree", lambda: treeview.true_counts(found, release.schema.encode(shown.data.train))
+        )
+        known = treeview.with_truth(frame, truth)
+        panels.chart(charts.mark_real(charts.count_tree(known)), data=known)
+    else:
+        panels.chart(charts.count_tree(frame))
+        panels.table_behind(frame, "The numbers behind this chart")
+    rest = levels - 1 - int(frame["level"].max())
+    if rest:
+        st.caption(f"{rest:,} more levels lie below; choose a group further down to see them.")
+
+
+def errors(page: str, shown: Shown) -> None:
+    """Errors of random range queries by their size, with and without consistency."""
+    found = tree_of(shown)
+    if not found.leaves.family:
+        st.info("This release divided no column: it answers every query by the same share of all rows.")
+        return
+    workload = st.segmented_control(
+        "Ranges of", (GROUPS, DIVIDED, EVERY), default=GROUPS, required=True, key=f"{page}.workload"
+    )
+    st.markdown(
+        f"{QUERIES:,} random ranges of one to four columns. Two errors add up in an answer: the **noise** of the "
+        "counts, and how **unevenly** people are spread inside the groups, which consistency cannot mend. Ranges of "
+        "the release's own groups have only the first."
+    )
+    frame = remember(shown, f"range errors {workload}", lambda: range_errors(shown, found, str(workload)))
+    panels.chart(charts.mark_real(charts.error_by_range(frame)), data=frame)
+    st.caption(FLAT)
+
+
+def range_errors(shown: Shown, found: ReleasedTree, workload: str) -> pd.DataFrame:
+    """Mean errors by size of the range, of each way to answer from this release; of exact counts as a reference."""
+    release = shown.release
+    schema, divided = release.schema, release.schema.select(found.leaves.family)
+    codes = schema.encode(shown.data.train)
+    queries = (
+        treeview.group_queries(found, QUERIES)
+        if workload == GROUPS
+        else random_queries(divided if workload == DIVIDED else schema, QUERIES)
+    )
+    leaves = np.array(release.structure["leaf_counts"], dtype=float)
+    answers = {
+        "consistent": found.answers(queries),
+        "noisy: the fewest nodes": found.noisy_answers(queries)[0],
+        "published groups": found.answers(queries, leaves),
+    }
+    if workload != GROUPS:
+        answers["no noise, same groups"] = found.answers(queries, treeview.true_counts(found, codes)[-1])
+    epsilon, relation = float(release.parameters["epsilon"]), str(release.ledger.relation)
+    if epsilon > 0:
+        truth = exact_answers(codes, schema, queries)
+        answers["flat"] = evaluate.flat_answers(
+            truth, queries, schema if workload == EVERY else divided, epsilon=epsilon, relation=relation, seed=0
+        )
+    frame = evaluate.by_size(evaluate.range_queries(shown.data.train, answers, schema, queries))
+    return frame.assign(baseline=frame["release"].isin(["flat", "no noise, same groups"]))
+
+
 def ask(page: str, shown: Shown) -> None:
     """One range query, and what each way of counting would answer."""
-    tree, schema = tree_of(shown), shown.release.schema
+    found, schema = tree_of(shown), shown.release.schema
     st.markdown(
         "How many people …? Choose up to four columns, and in each a group or an interval. A group that the release "
         "did not divide that finely is answered as if everybody in it were spread evenly."
     )
-    divided = list(tree.leaves.family)
+    divided = list(found.leaves.family)
     names = st.multiselect(
         "Columns",
         schema.names,
@@ -109,7 +205,7 @@ def ask(page: str, shown: Shown) -> None:
         with place:
             sets[name] = group_picker(f"{page}.ask:{id(shown)}.{name}", schema, name)
     query = RangeQuery.of(sets)
-    frame = remember(shown, f"ask {query!r}", lambda: answers(shown, tree, query))
+    frame = remember(shown, f"ask {query!r}", lambda: answers(shown, found, query))
     size, truth = query.size(schema), float(frame["true"].iloc[0])
     cells = "all" if size > 0.9995 else f"{100 * size:.3g} %"
     st.markdown(
@@ -118,9 +214,7 @@ def ask(page: str, shown: Shown) -> None:
     )
     panels.chart(charts.mark_real(charts.range_answers(frame)), data=frame)
     st.caption(
-        "Lines are 95 % intervals of the noise. They do not know how unevenly people are spread inside a group. "
-        "“Flat” is what a histogram of every single cell of the domain would have answered at the same epsilon: a "
-        "what-if with noise of its own, not part of the release."
+        f"Lines are 95 % intervals of the noise. They do not know how unevenly people are spread inside a group. {FLAT}"
     )
 
 
@@ -142,27 +236,26 @@ def group_picker(key: str, schema: Schema, name: str) -> tuple[int, ...]:
     return nodes[int(place or 0)].codes
 
 
-def answers(shown: Shown, tree: ReleasedTree, query: RangeQuery) -> pd.DataFrame:
+def answers(shown: Shown, found: ReleasedTree, query: RangeQuery) -> pd.DataFrame:
     """The answers with their intervals; the true one is read off the real rows."""
     release = shown.release
     schema, epsilon = release.schema, float(release.parameters["epsilon"])
     truth = exact_answers(schema.encode(shown.data.train), schema, [query])
-    noisy, noisy_margin = tree.noisy_answers([query])
+    noisy, noisy_margin = found.noisy_answers([query])
     rows = [
         ("noisy: the fewest nodes", noisy[0], noisy_margin[0]),
-        ("consistent", tree.answers([query])[0], tree.margins([query])[0]),
+        ("consistent", found.answers([query])[0], found.margins([query])[0]),
     ]
     leaves = np.array(release.structure["leaf_counts"], dtype=float)
-    published = tree.answers([query], leaves)[0]
+    published = found.answers([query], leaves)[0]
     if epsilon > 0:
-        seed = zlib.crc32(repr((release.synthetic.shape, query)).encode())  # one draw per release and query
-        flat = evaluate.flat_answers(
-            truth, [query], schema, epsilon=epsilon, relation=str(release.ledger.relation), seed=seed
-        )
-        cells = query.size(schema) * math.prod(map(float, schema.sizes))
-        rows.append(("flat", flat[0], SURE * math.sqrt(2 * cells) * release.ledger.relation.histogram_l1 / epsilon))
-    found = pd.DataFrame(
+        asked = schema.select([n for n in schema.names if n in {*found.leaves.family, *dict(query.codes)}])
+        relation, seed = release.ledger.relation, zlib.crc32(repr((id(shown), query)).encode())  # one draw per release
+        flat = evaluate.flat_answers(truth, [query], asked, epsilon=epsilon, relation=str(relation), seed=seed)
+        cells = query.size(asked) * math.prod(map(float, asked.sizes))
+        rows.append(("flat", flat[0], SURE * math.sqrt(2 * cells) * relation.histogram_l1 / epsilon))
+    frame = pd.DataFrame(
         [{"release": name, "estimate": value, "low": value - m, "high": value + m} for name, value, m in rows]
     )
-    found.loc[len(found)] = ["published", published, np.nan, np.nan]
-    return found.assign(true=truth[0])
+    frame.loc[len(frame)] = ["published groups", published, np.nan, np.nan]
+    return frame.assign(true=truth[0])

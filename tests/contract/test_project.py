@@ -29,7 +29,7 @@ LAYERS = [
     ("schema",),
     ("binary", "bits", "ledger", "noise", "partition", "queries"),
     ("counting", "counttree", "network"),
-    ("scores",),
+    ("scores", "treeview"),
     ("search", "threshold"),
     ("private",),
     ("estimator",),
