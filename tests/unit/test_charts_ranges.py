@@ -242,4 +242,7 @@ def test_runs_per_level():
     mixed = runs()
     mixed.loc[2, "divides"] = "sex"  # another run divided another column
     assert set(pd.DataFrame(rows_of(charts.level_errors(mixed)))["row"]) == {"0: all rows", "level 1"}
+    public = runs()
+    public.loc[0, "error"] = 0.0  # a root that is public; a log scale has no place for it
+    assert len(pd.DataFrame(rows_of(charts.level_errors(public)))) == 11
     assert isinstance(chart, alt.LayerChart)

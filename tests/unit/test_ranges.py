@@ -69,8 +69,8 @@ def test_queries_have_names():
         "n 0–1 or 4–5",
         "all rows",
     ]
-    many = RangeQuery.of({"n": (0, 1, 2, 4, 5)})
-    assert evaluate.query_names([many], SCHEMA) == ["n 0–1 or 2–3 or 3 more"]
+    lists = [RangeQuery.of({"n": (0, 1, 2, 4, 5)}), RangeQuery.of({"n": (3, 4, 5)})]  # "missing" is in no interval
+    assert evaluate.query_names(lists, SCHEMA) == ["n 0–1 or 2–3 or 3 more", "n 6–7 or 8–9 or (missing)"]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,15 @@ def test_true_counts_by_hand():
     assert [counts.tolist() for counts in treeview.true_counts(tree(), CODES)] == TRUTH
 
 
+def test_true_counts_are_in_the_order_of_the_cells():
+    names = [Column(name=f"x{size}", kind="categorical", categories=tuple("abc"[:size])) for size in (2, 3)]
+    whole = Partition.whole(Schema(columns=tuple(names)))
+    leaves = whole.refined("x2", np.arange(2), "ab").refined("x3", np.array([2, 0, 1]), "bca")
+    codes = np.array([[0, 0], [0, 1], [0, 1], [1, 2], [1, 2], [1, 2], [1, 0]])
+    found = treeview.true_counts(ReleasedTree([whole, leaves], [np.empty(0), np.ones(6)], [math.inf, 1.0]), codes)
+    assert [counts.tolist() for counts in found] == [[7], [2, 0, 1, 0, 3, 1]]
+
+
 def test_nodes_by_hand():
     released = tree()
     frame = treeview.nodes(released)

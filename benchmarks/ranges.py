@@ -1,0 +1,120 @@
+"""How wrong range queries are on Adult, by the size of the range: the figures of patent 002's claim.
+
+    python -m benchmarks.ranges            errors at epsilon 1, 10 iterations, 1,000 random queries, mean of 10 runs
+    python -m benchmarks.ranges --speed    seconds of a fit, and against the number of leaves
+
+A release's error has two parts. The noise's is measured against the noise-free counts of the same partition; the other
+is that values inside a leaf are not uniform, which no noise, or consistency, changes. All methods of one run have the
+same seed, hence the same divisions. "raw" is the same release without consistency: each query is the sum of the fewest
+noisy nodes. "published" are leaves whose negative counts were moved to 0. The flat histogram has Laplace noise on every
+cell of the domain.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.evaluate import best
+from dpcore import datasets, evaluate, treeview
+from dpcore.datasets import Dataset
+from dpcore.methods import DiffGen, TaxonomyRelease
+from dpcore.queries import exact_answers, random_queries
+
+RUNS = 10
+LEAVES_ONLY = "leaves only"
+CAPS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+TREES = {
+    "leaves first": {},
+    "equal": {"level_shares": "equal"},
+    "equal, as chosen": {"level_shares": "equal", "order": "chosen"},
+    "geometric": {"level_shares": "geometric"},
+    LEAVES_ONLY: {"measure": "leaves"},
+}
+
+
+def main() -> None:
+    data = datasets.load("adult")
+    if "--speed" in sys.argv:
+        speed(data)
+        return
+    total, noise, published = errors(data)
+    tell("Mean absolute error in rows, all of it", total)
+    tell("The part that is noise", noise)
+    tell("All of it, of published leaves (negative counts moved to 0)", published)
+    relative = evaluate.by_size(total).pivot_table(index="release", columns="bin", values="relative", sort=False)
+    print(f"Mean relative error, all of it\n{relative.to_string(float_format=lambda x: f'{x:,.3g}')}\n")
+
+
+def errors(data: Dataset) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Frames of `evaluate.range_queries` per run: all of the error, the noise's part, that of the published leaves."""
+    schema, queries = data.schema, random_queries(data.schema, 1_000)
+    codes = schema.encode(data.train)
+    truth = exact_answers(codes, schema, queries)
+    total, noise, published = [], [], []
+    for run in range(RUNS):
+        flat = evaluate.flat_answers(truth, queries, schema, epsilon=1.0, relation="add_remove", seed=run)
+        found = {"flat histogram": (flat, truth)}
+        positive = {}
+        methods = {name: TaxonomyRelease(random_state=run, **options) for name, options in TREES.items()}
+        for name, method in {**methods, "DiffGen": DiffGen(random_state=run)}.items():
+            tree = method.fit(data.train, schema=schema).tree_
+            free = tree.answers(queries, treeview.true_counts(tree, codes)[-1])
+            found[name] = tree.answers(queries), free
+            if name in ("leaves first", "equal"):
+                found[f"{name}, raw"] = tree.noisy_answers(queries)[0], free
+            positive[name] = tree.answers(queries, method.leaf_counts_)
+        frame = evaluate.range_queries(data.train, {name: both[0] for name, both in found.items()}, schema, queries)
+        total.append(frame.assign(repeat=run))
+        parts = np.concatenate([np.abs(answers - free) for answers, free in found.values()])
+        noise.append(total[-1].assign(absolute=parts))
+        published.append(evaluate.range_queries(data.train, positive, schema, queries).assign(repeat=run))
+        print(f"run {run + 1} of {RUNS}", file=sys.stderr)
+    return pd.concat(total), pd.concat(noise), pd.concat(published)
+
+
+def tell(title: str, frame: pd.DataFrame) -> None:
+    """A table of errors by size with intervals' half widths, and the ratios to noisy leaves alone."""
+    sizes = evaluate.by_size(frame)
+    sizes["shown"] = [
+        f"{mean:,.3g} ±{high - mean:,.2g}" for mean, high in zip(sizes["absolute"], sizes["absolute_high"], strict=True)
+    ]
+    print(f"{title} (± 95 % interval of the mean of {RUNS} runs)")
+    print(sizes.pivot_table(index="release", columns="bin", values="shown", aggfunc="first", sort=False).to_string())
+    means = sizes.pivot_table(index="release", columns="bin", values="absolute", sort=False)
+    print(
+        f"\nRatio to {LEAVES_ONLY}\n{(means / means.loc[LEAVES_ONLY]).to_string(float_format=lambda x: f'{x:.3g}')}\n"
+    )
+
+
+def speed(data: Dataset) -> None:
+    """Seconds, best of 3."""
+    args = {"frame": data.train, "schema": data.schema}
+    print(f"{'10 iterations, at most 100,000 leaves':<44}{'leaves':>10}{'seconds':>9}")
+    for name, options in TREES.items():
+        seconds, fitted = best(lambda o=options: TaxonomyRelease(**o).fit(**args), runs=3)
+        print(f"{name:<44}{fitted.tree_.leaves.size:>10,}{seconds:>9.3f}")
+    seconds, fitted = best(lambda: DiffGen().fit(**args), runs=3)
+    print(f"{'DiffGen':<44}{fitted.tree_.leaves.size:>10,}{seconds:>9.3f}")
+    queries = random_queries(data.schema, 1_000)
+    tree = TaxonomyRelease().fit(**args).tree_
+    for name, call in (("answers", tree.answers), ("margins", tree.margins), ("noisy_answers", tree.noisy_answers)):
+        print(
+            f"{f'{name} to 1,000 queries':<44}{tree.leaves.size:>10,}{best(lambda c=call: c(queries), runs=3)[0]:>9.3f}"
+        )
+    for with_class, label in ((True, "choosing columns"), (False, "columns in turn")):
+        print(
+            f"\n{f'as many divisions as fit, {label}':<36}{'nodes':>10}{'leaves':>10}{'seconds':>9}{'us per leaf':>13}"
+        )
+        for cap in CAPS:
+            method = TaxonomyRelease(iterations=100, max_leaves=cap, level_shares="equal", with_class=with_class)
+            seconds, fitted = best(lambda m=method: m.fit(**args), runs=3)
+            leaves, nodes = fitted.tree_.leaves.size, sum(fitted.tree_.tree.sizes)
+            shown = f"{f'cap {cap:,}':<36}{nodes:>10,}{leaves:>10,}{seconds:>9.3f}{1e6 * seconds / leaves:>13.2f}"
+            print(shown, flush=True)
+
+
+if __name__ == "__main__":
+    main()
