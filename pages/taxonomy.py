@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import METHODS
-from dpcore.dashboard import figures_002, forms, frame, panels, repeats, reproduce, runs, state, taxonomies, trees
+from dpcore.dashboard import figures_002, forms, frame, panels, reproduce, runs, state, taxonomies, trees
 
 PAGE = "taxonomy"
 CORRECTED = {
@@ -71,7 +71,7 @@ else:
         "Tree": lambda: trees.tree(PAGE, shown),
         "Ask a range": lambda: trees.ask(PAGE, shown),
         "Error by range": lambda: trees.errors(PAGE, shown),
-        "Draw again": lambda: repeats.redraws(PAGE, shown),
+        "Draw again": lambda: trees.redraws(PAGE, shown),
         "The patent's claims": lambda: reproduce.figures(PAGE, data, figures_002.FIGURES),
     }
     panels.tabs(PAGE, shown, more)

@@ -12,15 +12,25 @@ from sklearn.base import clone
 from dpcore import charts, evaluate
 from dpcore.dashboard import panels, runs, state
 from dpcore.dashboard.state import Shown
+from dpcore.estimator import Synthesizer
 from dpcore.methods import METHODS
+from dpcore.progress import Progress
 
 __all__ = ["redraws"]
 
 REDRAWS = 20
 
 
-def redraws(page: str, shown: Shown) -> None:
-    """How much luck was in this release: 20 more, as dots."""
+def redraws(
+    page: str,
+    shown: Shown,
+    look: Callable[[Synthesizer], pd.DataFrame] | None = None,
+    draw: Callable[[pd.DataFrame], None] | None = None,
+) -> None:
+    """How much luck was in this release: 20 more, as dots.
+
+    `look` measures something else on every fitted method, and `draw` shows it: the frames together, with a `run`.
+    """
     epsilon = shown.release.ledger.epsilon_bound
     st.markdown(
         f"One release is one draw of luck. Draw {REDRAWS} more with the same settings and see where yours lies. "
@@ -31,13 +41,17 @@ def redraws(page: str, shown: Shown) -> None:
     st.button(f"Draw {REDRAWS} more", on_click=runs.request, args=(name,), key=f"{name}.go", icon=":material/casino:")
     if runs.requested(name):
         with runs.cancellable(f"Drawing {REDRAWS} more", name) as progress:
-            shown.redraws = draw_again(shown, progress)
+            shown.redraws, shown.looks = draw_again(shown, progress, look)
     if shown.redraws is not None:
         panels.chart(charts.mark_real(charts.redraws(shown.redraws)), data=shown.redraws)
+    if shown.looks is not None and draw is not None:
+        draw(shown.looks)
 
 
-def draw_again(shown: Shown, progress: Callable[[float, str], None]) -> pd.DataFrame:
-    """Distances and accuracy of the release and of fresh ones."""
+def draw_again(
+    shown: Shown, progress: Progress, look: Callable[[Synthesizer], pd.DataFrame] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """Distances and accuracy of the release and of fresh ones, and what `look` sees in the fresh ones."""
     release, data = shown.release, shown.data
     schema, train = release.schema, release.schema.encode(data.train)
     test = schema.encode(data.test)
@@ -45,6 +59,7 @@ def draw_again(shown: Shown, progress: Callable[[float, str], None]) -> pd.DataF
     method = METHODS[release.method](**release.parameters)
     ledger = state.account(data, method.relation, f"{REDRAWS} redraws of {release.method}")
     rows: list[dict[str, Any]] = []
+    looks: list[pd.DataFrame] = []
 
     def measure(run: int, synthetic: pd.DataFrame) -> None:
         codes = schema.encode(synthetic)
@@ -72,5 +87,7 @@ def draw_again(shown: Shown, progress: Callable[[float, str], None]) -> pd.DataF
 
         fresh.fit(data.train, schema=schema, ledger=ledger, progress=inner)
         measure(run, fresh.sample(len(release.synthetic)))
+        if look is not None:
+            looks.append(look(fresh).assign(run=run))
     progress(1.0, "done")
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows), pd.concat(looks, ignore_index=True) if looks else None

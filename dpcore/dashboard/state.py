@@ -28,12 +28,16 @@ MOST_REMEMBERED = 60
 
 @dataclass(eq=False)
 class Shown:
-    """A release with the data it was made from, what was computed for its panels, and redraws that were paid for."""
+    """A release with the data it was made from, what was computed for its panels, and redraws that were paid for.
+
+    `redraws` holds what every method's redraws are measured by, `looks` what one method's page measures besides.
+    """
 
     release: Release
     data: Dataset
     memory: dict[str, Any] = field(default_factory=dict)
     redraws: pd.DataFrame | None = None
+    looks: pd.DataFrame | None = None
 
 
 def dataset() -> Dataset:

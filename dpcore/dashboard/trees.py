@@ -14,15 +14,16 @@ import streamlit as st
 from dpcore import charts, evaluate, treeview
 from dpcore.charts.base import REAL_DATA
 from dpcore.counttree import SURE, ReleasedTree
-from dpcore.dashboard import panels
+from dpcore.dashboard import panels, repeats
 from dpcore.dashboard.frame import escaped
 from dpcore.dashboard.state import Shown, remember
 from dpcore.errors import ParameterError
+from dpcore.estimator import Synthesizer
 from dpcore.hierarchy import Hierarchy
 from dpcore.queries import RangeQuery, exact_answers, random_queries
 from dpcore.schema import Schema
 
-__all__ = ["ask", "errors", "picker", "tree", "tree_of"]
+__all__ = ["ask", "errors", "picker", "redraws", "tree"]
 
 SHARES = {
     "leaves first": "Leaves first",
@@ -32,6 +33,7 @@ SHARES = {
 }
 MOST_COLUMNS = 4
 MOST_NODES = 400
+WIDTH = 740  # pixels; the names of the levels stand beside
 QUERIES = 500
 GROUPS, DIVIDED, EVERY = "The release's own groups", "Finer ranges of the same columns", "All columns"
 FLAT = (
@@ -126,9 +128,9 @@ def tree(page: str, shown: Shown) -> None:
             shown, "true tree", lambda: treeview.true_counts(found, release.schema.encode(shown.data.train))
         )
         known = treeview.with_truth(frame, truth)
-        panels.chart(charts.mark_real(charts.count_tree(known)), data=known)
+        panels.chart(charts.mark_real(charts.count_tree(known, width=WIDTH)), data=known)
     else:
-        panels.chart(charts.count_tree(frame))
+        panels.chart(charts.count_tree(frame, width=WIDTH))
         panels.table_behind(frame, "The numbers behind this chart")
     rest = levels - 1 - int(frame["level"].max())
     if rest:
@@ -216,6 +218,20 @@ def ask(page: str, shown: Shown) -> None:
     st.caption(
         f"Lines are 95 % intervals of the noise. They do not know how unevenly people are spread inside a group. {FLAT}"
     )
+
+
+def redraws(page: str, shown: Shown) -> None:
+    """20 more trees: how far their counts are from the true ones, before and after consistency."""
+    release = shown.release
+
+    def look(fitted: Synthesizer) -> pd.DataFrame:
+        found: ReleasedTree = vars(fitted)["tree_"]
+        return treeview.level_errors(found, treeview.true_counts(found, release.schema.encode(shown.data.train)))
+
+    def draw(frame: pd.DataFrame) -> None:
+        panels.chart(charts.mark_real(charts.level_errors(frame)), data=frame)
+
+    repeats.redraws(page, shown, look, draw)
 
 
 def group_picker(key: str, schema: Schema, name: str) -> tuple[int, ...]:

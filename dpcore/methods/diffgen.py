@@ -132,11 +132,13 @@ class DiffGen(GeneralizingSynthesizer):
         self.target_ = self._target(schema, self.target)
         numeric = [c.name for c in schema if c.numeric and c.size - c.missing > 1 and c.name != self.target_]
         share = exact(self.epsilon) / (2 * (len(numeric) + 2 * self.rounds))
-        spent, self.steps_ = share * len(numeric), []
+        spent, self.steps_ = exact(0.0), []
         progress(0.0, "Choosing cuts")
         cut = {column.name: beginning(column) for column in schema if column.name != self.target_}
         for name in numeric:
+            before = choices(table)
             cut[name] = tuple(self._halve(table, name, value, share) for value in cut[name])
+            spent += share * (choices(table) - before)
         for done in range(self.rounds):
             progress(0.7 * done / self.rounds, f"{done} of {self.rounds} specializations")
             open_ = list(self._open(cut, schema))
@@ -151,8 +153,9 @@ class DiffGen(GeneralizingSynthesizer):
             name, value = open_[chosen]
             children = value.children
             if name in numeric and any(len(half.codes) > 1 for half in children):
+                before = choices(table)
                 children = self._halve_both(table, name, value, share)
-                spent += share
+                spent += share * (choices(table) > before)  # in parallel
             at = cut[name].index(value)
             cut[name] = (*cut[name][:at], *children, *cut[name][at + 1 :])
             self.steps_.append((name, value.name))
@@ -223,6 +226,11 @@ class DiffGen(GeneralizingSynthesizer):
         groups, rules = leaves.recoding()
         counts = table.recode(groups, rules).counts([leaves.family], epsilon=epsilon)[0]
         self._keep([whole, leaves], [np.empty(0), counts.ravel()], [np.inf, table.cell_variance(epsilon)])
+
+
+def choices(table: PrivateTable) -> int:
+    """How many choices were charged so far."""
+    return sum(entry.mechanism == "exponential" for entry in table.ledger.entries)
 
 
 def beginning(column: Column) -> Cut:
