@@ -75,7 +75,8 @@ class ReleasedTree:
     def answers(self, queries: Sequence[RangeQuery], leaves: Floats | None = None) -> Floats:
         """Sums of leaves, the consistent ones by default; a leaf that is covered in part counts in part."""
         counts = self.consistent.counts[-1] if leaves is None else leaves
-        return np.array([self.leaves.weights(query.sets(self.schema)) @ counts for query in queries])
+        shares = (self.leaves.weights(query.sets(self.schema)) for query in queries)
+        return np.array([(share * counts).sum() for share in shares])  # BLAS threads make small products slower
 
     def margins(self, queries: Sequence[RangeQuery]) -> Floats:
         """Half the widths of the 95 % intervals of `answers`, from the noise alone.
@@ -98,13 +99,13 @@ class ReleasedTree:
         sets, estimate, variance = query.sets(self.schema), 0.0, 0.0
         wanted = np.ones(1, dtype=bool)  # nodes of the level of which nothing has been counted yet
         for level, partition in enumerate(self.partitions):
-            share = partition.weights(sets)
             if level:
                 wanted = wanted[self.tree.parents[level - 1]]
             if self.measured[level]:
+                share = partition.weights(sets)
                 last = level == len(self.partitions) - 1
                 taken = wanted & ((share > 0) if last else (share == 1))
-                estimate += float(share[taken] @ self.noisy[level][taken])
+                estimate += float((share[taken] * self.noisy[level][taken]).sum())
                 variance += float((share[taken] ** 2).sum()) * self.variances[level]
                 wanted &= ~taken
         return estimate, variance

@@ -28,9 +28,11 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 
 ROOT = Path(__file__).parents[1]
 SIZES, THEMES = ("1366x768", "1920x1080"), ("light", "dark")
-PAGES = ("home", "data", "naive_bayes", "networks", "ledger")
+PAGES = ("home", "data", "naive_bayes", "networks", "taxonomy", "ledger")
 TABS = ("Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home")
 NETWORK_TABS = ("Price", "Network", "Clusters", "The paper's figures", "Take home")
+TREE_TABS = ("Price", "Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims", "Take home")
+CORRECTED = "Corrected: guarantee proved"
 QUIET = (
     "--disable-gpu",
     "--disable-quic",
@@ -179,8 +181,8 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
         go(page, "Bayesian networks")
         save("networks-settings")
         for mode, variant, tabs in (
-            ("Corrected: guarantee proved", "PrivBayes refined: a tree, with the class in every table", ("Network",)),
-            ("Corrected: guarantee proved", "HMPrivBayes: small networks over clusters of bits", NETWORK_TABS),
+            (CORRECTED, "PrivBayes refined: a tree, with the class in every table", ("Network",)),
+            (CORRECTED, "HMPrivBayes: small networks over clusters of bits", NETWORK_TABS),
             ("As the paper prints it", "HMPrivBayes", ("Price",)),
         ):
             released(page, mode, variant)
@@ -194,13 +196,34 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                     settle(page)
                 name = "paper" if mode.startswith("As") else variant.partition(":")[0]
                 save(f"networks-{slug(name)}-{slug(tab)}")
+    if "taxonomy" in only:
+        go(page, "Taxonomy tree")
+        save("taxonomy-settings")
+        page.get_by_text("Taxonomies: which values belong together").click()
+        settle(page)
+        save("taxonomy-editor")
+        page.get_by_text("Taxonomies: which values belong together").click()
+        for mode, variant, tabs in (
+            (CORRECTED, "All levels counted and made consistent", TREE_TABS),
+            ("As the paper prints it", "All levels counted, paid once (reconstructed)", ("Price", "Tree")),
+            (CORRECTED, "DiffGen: one value at a time", ("Tree",)),
+        ):
+            released(page, mode, variant)
+            for tab in tabs:
+                page.get_by_role("tab", name=tab).click()
+                settle(page)
+                if (button := page.get_by_role("button", name="Draw 20 more")).is_visible():
+                    button.click()
+                    settle(page)
+                name = "paper" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
+                save(f"taxonomy-{slug(name)}-{slug(tab)}")
     if "ledger" in only:
         go(page, "Ledger")
         save("ledger")
 
 
 def released(page: Page, mode: str, variant: str) -> None:
-    """A release of one variant on the page of Bayesian networks."""
+    """A release of one variant on a page that offers several."""
     if not page.get_by_text(mode, exact=True).is_visible():
         page.get_by_text("Settings", exact=True).click()
     for text in (mode, variant):

@@ -40,6 +40,7 @@ FLAT = (
     "“Flat” is what a histogram of every single combination of values of the columns in question would answer at the "
     "same epsilon: a what-if with noise of its own, not part of the release."
 )
+WIDEST = 20  # times the others' intervals
 SMALL = 5_000  # leaves; below it, inner levels can lower the noise of large ranges by little
 
 
@@ -214,7 +215,17 @@ def ask(page: str, shown: Shown) -> None:
         f"This range covers **{cells}** of the domain. In the real rows **{truth:,.0f}** people fall into it "
         f"({REAL_DATA})."
     )
-    panels.chart(charts.mark_real(charts.range_answers(frame)), data=frame)
+    near = frame["release"] != "flat"
+    flat, width = frame[~near], (frame["high"] - frame["low"])
+    if len(flat) and width[~near].max() > WIDEST * max(width[near].max(), 1.0):  # it would squeeze the others to dots
+        row = flat.iloc[0]
+        st.markdown(
+            f"Off the chart: **flat** would have answered **{row['estimate']:,.0f}** (95 %: {row['low']:,.0f} to "
+            f"{row['high']:,.0f})."
+        )
+        panels.chart(charts.mark_real(charts.range_answers(frame[near])), data=frame)
+    else:
+        panels.chart(charts.mark_real(charts.range_answers(frame)), data=frame)
     st.caption(
         f"Lines are 95 % intervals of the noise. They do not know how unevenly people are spread inside a group. {FLAT}"
     )
