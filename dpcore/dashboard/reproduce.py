@@ -57,6 +57,7 @@ def figures(page: str, data: Dataset, offered: Sequence[Figure], repeats: int = 
         names,
         default=names[:1],
         selection_mode="multi",
+        format_func=escaped,
         key=f"{page}.sets:{data.sha256}",
         persist_state="session",
     )

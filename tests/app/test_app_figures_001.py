@@ -368,7 +368,7 @@ def test_published_data_are_offered_where_they_are(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(reproduce, "here", lambda name: name == "adult")
     at = using(people())
     sets = widget(at, "networks.sets")
-    assert sets.options == ["people.csv", "adult"]
+    assert sets.options == ["people\\.csv", "adult"]  # a file's name, and no Markdown
     sets.set_value(["people.csv", "adult"])
     made(run(at), "figure_6")
     assert set(runs_of(at)["data"]) == {"people.csv", "adult"}
