@@ -4,8 +4,8 @@
     python -m benchmarks.ranges --speed    seconds of a fit, and against the number of leaves
 
 A release's error has two parts. The noise's is measured against the noise-free counts of the same partition; the other
-is that values inside a leaf are not uniform, which no noise, or consistency, changes. All methods of one run have the
-same seed, hence the same divisions. "raw" is the same release without consistency: each query is the sum of the fewest
+is that values inside a leaf are not uniform, which no noise, or consistency, changes. All trees of one run have the
+same seed, hence the same divisions, but DiffGen, which divides in its own way. "raw" is the same release without consistency: each query is the sum of the fewest
 noisy nodes. "published" are leaves whose negative counts were moved to 0. The flat histogram has Laplace noise on every
 cell of the domain.
 """
@@ -94,12 +94,12 @@ def speed(data: Dataset) -> None:
     args = {"frame": data.train, "schema": data.schema}
     print(f"{'10 iterations, at most 100,000 leaves':<44}{'leaves':>10}{'seconds':>9}")
     for name, options in TREES.items():
-        seconds, fitted = best(lambda o=options: TaxonomyRelease(**o).fit(**args), runs=3)
+        seconds, fitted = best(lambda o=options: TaxonomyRelease(random_state=0, **o).fit(**args), runs=3)
         print(f"{name:<44}{fitted.tree_.leaves.size:>10,}{seconds:>9.3f}")
-    seconds, fitted = best(lambda: DiffGen().fit(**args), runs=3)
+    seconds, fitted = best(lambda: DiffGen(random_state=0).fit(**args), runs=3)
     print(f"{'DiffGen':<44}{fitted.tree_.leaves.size:>10,}{seconds:>9.3f}")
     queries = random_queries(data.schema, 1_000)
-    tree = TaxonomyRelease().fit(**args).tree_
+    tree = TaxonomyRelease(random_state=0).fit(**args).tree_
     for name, call in (("answers", tree.answers), ("margins", tree.margins), ("noisy_answers", tree.noisy_answers)):
         print(
             f"{f'{name} to 1,000 queries':<44}{tree.leaves.size:>10,}{best(lambda c=call: c(queries), runs=3)[0]:>9.3f}"
@@ -109,7 +109,8 @@ def speed(data: Dataset) -> None:
             f"\n{f'as many divisions as fit, {label}':<36}{'nodes':>10}{'leaves':>10}{'seconds':>9}{'us per leaf':>13}"
         )
         for cap in CAPS:
-            method = TaxonomyRelease(iterations=100, max_leaves=cap, level_shares="equal", with_class=with_class)
+            options = {"iterations": 100, "max_leaves": cap, "level_shares": "equal", "with_class": with_class}
+            method = TaxonomyRelease(random_state=0, **options)
             seconds, fitted = best(lambda m=method: m.fit(**args), runs=3)
             leaves, nodes = fitted.tree_.leaves.size, sum(fitted.tree_.tree.sizes)
             shown = f"{f'cap {cap:,}':<36}{nodes:>10,}{leaves:>10,}{seconds:>9.3f}{1e6 * seconds / leaves:>13.2f}"
