@@ -5,9 +5,9 @@
 
 A release's error has two parts. The noise's is measured against the noise-free counts of the same partition; the other
 is that values inside a leaf are not uniform, which no noise, or consistency, changes. All trees of one run have the
-same seed, hence the same divisions, but DiffGen, which divides in its own way. "raw" is the same release without consistency: each query is the sum of the fewest
-noisy nodes. "published" are leaves whose negative counts were moved to 0. The flat histogram has Laplace noise on every
-cell of the domain.
+same seed, hence the same divisions, but DiffGen, which divides in its own way. "raw" is the same release without
+consistency: each query is the sum of the fewest noisy nodes. "published" are leaves whose negative counts were moved
+to 0. The flat histogram has Laplace noise on every cell of the domain.
 """
 
 from __future__ import annotations
