@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dpcore.consistency import Consistent, CountTree
 from dpcore.errors import ParameterError
 from dpcore.partition import Partition
+from dpcore.postprocess import project_rows
 from dpcore.queries import RangeQuery
 from dpcore.schema import Schema
 
@@ -112,7 +113,8 @@ class ReleasedTree:
 
     def rows(self, leaf_counts: Floats) -> pd.DataFrame:
         """The generalized rows that a release publishes: a name per divided column, and how many rows, rounded."""
-        counts = self.tree.whole_numbers(np.maximum(leaf_counts, 0))[-1]
+        kept = project_rows(leaf_counts[None, :], np.array([max(leaf_counts.sum(), 0.0)]))[0]
+        counts = self.tree.whole_numbers(kept)[-1]
         cells = np.flatnonzero(counts)
         places = np.unravel_index(cells, self.leaves.shape)
         named = {

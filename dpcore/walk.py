@@ -57,23 +57,31 @@ class Walk:
         """The columns that may be divided next."""
         now = self.partitions[-1]
         cells = dict(zip(self.schema.names, now.shape, strict=True))
-        return [
-            name
-            for name, level in self._level.items()
-            if name != self.target
-            and level < (self.trees[name].depth if self._most is None else min(self._most, self.trees[name].depth))
-            and now.size // cells[name] * len(self.trees[name].level(level + 1)) <= self._room
-        ]
+        found = []
+        for name, level in self._level.items():
+            after, times = self._next(name), sum(name == column for column, _ in self.steps)
+            if name == self.target or after == level or (self._most is not None and times >= self._most):
+                continue
+            if now.size // cells[name] * len(self.trees[name].level(after)) <= self._room:
+                found.append(name)
+        return found
+
+    def _next(self, name: str) -> int:
+        """The next level of a column's taxonomy that divides anything; the present one if there is none."""
+        tree, level = self.trees[name], self._level[name]
+        finer = (t for t in tree.levels if t > level and len(tree.level(t)) > len(tree.level(level)))
+        return next(finer, level)
 
     def next_in_turn(self) -> str:
         """Of the open columns the one that was divided least often; the first of them in the schema's order."""
-        return min(self.open(), key=lambda name: self._level[name])
+        times = [column for column, _ in self.steps]
+        return min(self.open(), key=times.count)
 
     def family(self, name: str) -> tuple[str, ...]:
         """The columns of `leveled` that make the cells after a step, and the class."""
         others = [(other, level) for other, level in self._level.items() if level and other not in (name, self.target)]
         last = [(self.target, 1)] if self.target else []
-        return tuple(key(*step) for step in [*others, (name, self._level[name] + 1), *last])
+        return tuple(key(*step) for step in [*others, (name, self._next(name)), *last])
 
     def step(self, name: str) -> None:
         """Divide every cell by a column's next level."""
@@ -82,8 +90,8 @@ class Walk:
 
     def divide(self, name: str) -> None:
         """The same for a column that is no step of its own, such as the class at the end."""
-        self._level[name] += 1
-        tree, level = self.trees[name], self._level[name]
+        level = self._level[name] = self._next(name) or 1
+        tree = self.trees[name]
         nodes = tree.level(level)
         names = [tree.nodes[i].name for i in nodes]
         self.partitions.append(self.partitions[-1].refined(name, tree.blocks(nodes), names))

@@ -8,7 +8,10 @@ Steps     epsilon' = epsilon / (2 (n_c + 2h)), for n_c numeric columns that can 
   2  h times: which value of the current cut to specialize, by how well its children tell the classes apart.    choose
      If it is an interval, where to cut each of its two halves later: they hold different records. choose, in parallel
   3  Counts of all groups x classes, empty ones included, with what is left (at least epsilon / 2).             counts
-  4  Negative counts moved to 0; rows are drawn uniformly out of the groups.                          post-processing
+  4  Under replace, counts moved in equal steps to the public total. Negative counts moved to 0; rows are drawn
+     uniformly out of the groups.                                                                     post-processing
+
+  Numeric columns are cut between bins, whatever taxonomy they carry.
 
 Privacy
   Public    the schema, its taxonomies, h, the cap on groups; n under replace.
@@ -225,7 +228,10 @@ class DiffGen(GeneralizingSynthesizer):
             leaves = leaves.refined(name, blocks, [value.name for value in values])
         groups, rules = leaves.recoding()
         counts = table.recode(groups, rules).counts([leaves.family], epsilon=epsilon)[0]
-        self._keep([whole, leaves], [np.empty(0), counts.ravel()], [np.inf, table.cell_variance(epsilon)])
+        total, variance = np.empty(0), np.inf
+        if table.relation is Relation.REPLACE and self.mode == "corrected":
+            total, variance = np.array([float(table.public_rows or 0)]), 0.0
+        self._keep([whole, leaves], [total, counts.ravel()], [variance, table.cell_variance(epsilon)])
 
 
 def choices(table: PrivateTable) -> int:

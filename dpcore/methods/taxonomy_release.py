@@ -9,7 +9,7 @@ Steps
      exponential mechanisms on how well the finer cells tell the classes apart (choose); without one, the columns take
      turns, which costs nothing. Columns that would make more than `max_leaves` leaves are left out.
   2  With a class column, it is the last level. The divisions are then put in another order, coarse ones first, which
-     leaves the leaves as they are (`order`); inner levels with few nodes are worth more.             post-processing
+     keeps the finest cells the same (`order`); inner levels with few nodes are worth more.           post-processing
   3  Noisy counts of the measured levels (`level_shares`), or of the leaves only.                                counts
   4  The weighted least-squares adjustment, a pass up and a pass down (`consistency`).                  post-processing
   5  Negative counts moved to 0 from the top, children still summing to parents; generalized rows are the rounded
@@ -76,14 +76,15 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     iterations : int, default=10
         How many times a column is divided.
     level_shares : {"leaves first", "equal", "geometric"} or sequence of float
-        How measure="all" divides the counts' epsilon. "leaves first": the leaves get 10/11, so that no answer has more
-        than 1.1 times the noise that the leaves alone would give it; the root and the finest level whose nodes hold
-        1,000 leaves on average share the rest, and other levels are not measured. "equal", as the patent is read.
-        "geometric": in proportion to the third root of a level's nodes. Or your own weights, from the root to the
-        leaves, 0 for "not measured" (the last one is the leaves'; if there are fewer levels, those before it go).
+        How measure="all" divides the counts' epsilon, in corrected mode. "leaves first": the leaves get 10/11, so that
+        no answer has more than 1.1 times the noise that the leaves alone would give it; the root and the finest level
+        whose nodes hold 1,000 leaves on average share the rest, and other levels are not measured. "equal", as the
+        patent is read. "geometric": in proportion to the third root of a level's nodes. Or your own weights, from the
+        root to the leaves, 0 for "not measured" (the last one is the leaves'; if there are fewer levels, those before
+        it go).
     order : {"coarse", "chosen"}
-        In which order the divisions make the levels that are counted. "coarse": by the taxonomy's level, then by how
-        many parts a division makes. "chosen": as they were chosen, the class last.
+        In which order the divisions make the levels that are counted, in corrected mode. "coarse": by the taxonomy's
+        level, then by how many parts a division makes. "chosen": as they were chosen, the class last.
     selection_share : float, default=0.5
         What of epsilon chooses columns, if there is a class.
     score : {"Max", "entropy"}

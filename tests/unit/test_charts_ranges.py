@@ -245,7 +245,4 @@ def test_runs_per_level():
     public = runs()
     public.loc[0, "error"] = 0.0  # a root that is public; a log scale has no place for it
     assert len(pd.DataFrame(rows_of(charts.level_errors(public)))) == 11
-    public = runs()
-    public.loc[0, "error"] = 0.0  # a root that is public; a log scale has no place for it
-    assert len(pd.DataFrame(rows_of(charts.level_errors(public)))) == 11
     assert isinstance(chart, alt.LayerChart)
