@@ -36,7 +36,7 @@ data = state.dataset()
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with st.expander("Settings", expanded=state.shown(PAGE) is None), frame.mendable():
+    with st.expander("Settings", expanded=state.shown(PAGE) is None):
         epsilon = forms.epsilon_picker(PAGE)
         left, middle, right = st.columns(3, gap="medium")
         with left:
@@ -55,7 +55,7 @@ def settings() -> None:
 
 
 with st.expander("Taxonomies: which values belong together"):
-    taxonomies.editor(PAGE, data)
+    taxonomies.editor(f"{PAGE}.editor", data)
 settings()
 forms.run_button(PAGE)
 if runs.requested(PAGE):

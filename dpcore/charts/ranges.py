@@ -24,7 +24,7 @@ from dpcore.charts.base import (
     tooltips,
 )
 
-__all__ = ["error_by_range", "range_answers"]
+__all__ = ["decades", "error_by_range", "range_answers"]
 
 NUMBER = ",.10~g"
 
@@ -55,11 +55,11 @@ def error_by_range(
         "size:Q",
         title=x_title,
         scale=alt.Scale(type="log", nice=False, padding=24),
-        axis=alt.Axis(format="~%", values=_decades(data["size"])),
+        axis=alt.Axis(format="~%", values=decades(data["size"])),
     )
     scale, axis = (
         alt.Scale(type="log", nice=False, padding=10),
-        alt.Axis(format=NUMBER, values=_decades(data[["value", "low", "high"]])),
+        alt.Axis(format=NUMBER, values=decades(data[["value", "low", "high"]])),
     )
     y_title = f"mean {error} error, {unit} (log scale)"
     value = alt.Y("value:Q", title=y_title, scale=scale, axis=axis)
@@ -88,14 +88,14 @@ def error_by_range(
     key = "One mark per size." + (" Bars: 95% intervals of the mean over runs." if shown else "")
     return present(
         alt.layer(lines, *([bars] if shown else []), dots),
-        title or f"How wrong range queries are, by the size of the range: {error} error",
+        title or f"{error.capitalize()} errors of range queries, by the size of the range",
         key=key + (" Dashed: baselines." if "baseline" in kinds else ""),
         seen=f"Mean {error} error of range queries against the share of the domain that they cover, per release.",
         height=420,
     )
 
 
-def _decades(numbers: pd.DataFrame | pd.Series) -> Any:
+def decades(numbers: pd.DataFrame | pd.Series) -> Any:
     """The powers of ten among these numbers; the axis finds its own ticks if there are few."""
     exponents = np.log10(numbers.to_numpy(dtype=float))
     exponents = exponents[np.isfinite(exponents)]
@@ -135,7 +135,7 @@ def range_answers(frame: pd.DataFrame, *, title: str = "") -> Chart:
     return present(
         alt.layer(*layers),
         title or "How many rows match",
-        key="Diamond: estimate. Bar: 95% interval of the noise alone."
+        key="Diamond: estimate. Bar: 95% interval of the noise."
         + (" Grey rule: true count." if len(layers) > 2 else ""),
         seen=f"Estimates of one range query by {len(data)} releases, with intervals.",
         height=alt.Step(36),

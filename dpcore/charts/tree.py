@@ -24,6 +24,7 @@ from dpcore.charts.base import (
     tooltips,
 )
 from dpcore.charts.network import LETTER
+from dpcore.charts.ranges import decades
 
 __all__ = ["count_tree", "level_errors"]
 
@@ -130,7 +131,9 @@ def level_errors(frame: pd.DataFrame, *, title: str = "") -> Chart:
     data = data[(data["error"] > 0) & data["which"].isin(WHICH)].drop(columns=["divides", "level"])
     scale = alt.Scale(type="log", nice=False, padding=16)
     error_title = "mean absolute error of the level's counts, rows (log scale)"
-    value = alt.X("error:Q", title=error_title, scale=scale, axis=alt.Axis(format=",.10~g", tickCount=6))
+    value = alt.X(
+        "error:Q", title=error_title, scale=scale, axis=alt.Axis(format=",.10~g", values=decades(data["error"]))
+    )
     names = [name for name in WHICH if name in set(data["which"])]
     look: Any = dict(zip(WHICH, [(SERIES[0], "circle"), (RELEASED, "diamond")], strict=True))
     kinds = color_and_shape("which", names, [look[name][0] for name in names], [look[name][1] for name in names])

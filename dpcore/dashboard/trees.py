@@ -17,7 +17,6 @@ from dpcore.counttree import SURE, ReleasedTree
 from dpcore.dashboard import panels, repeats
 from dpcore.dashboard.frame import escaped
 from dpcore.dashboard.state import Shown, remember
-from dpcore.errors import ParameterError
 from dpcore.estimator import Synthesizer
 from dpcore.hierarchy import Hierarchy
 from dpcore.queries import RangeQuery, exact_answers, random_queries
@@ -53,13 +52,15 @@ def picker(key: str, name: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
     found["iterations"] = int(
         st.slider("Divisions (iterations)", 1, 20, 10, key=f"{key}.iterations", persist_state="session")
     )
-    found["with_class"] = st.toggle(
+    guided = st.toggle(
         "The class guides the choice",
         value=True,
+        disabled=chosen["target"] is None,
         key=f"{key}.with_class",
         persist_state="session",
         help="Half of epsilon chooses columns that tell the classes apart. Off: the columns take turns, for free.",
     )
+    found["with_class"] = guided and chosen["target"] is not None
     if chosen.get("measure") != "leaves" and chosen["mode"] == "corrected":
         rule = st.selectbox(
             "Shares of the levels",
@@ -70,16 +71,16 @@ def picker(key: str, name: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
             help="Leaves first: no answer has more than 1.1 times the noise that it has from the leaves alone; large "
             "ranges have much less. Equal shares, as the patent is read, make every answer noisier on deep trees.",
         )
-        found["level_shares"] = rule if rule != "own" else own_shares(key, found["iterations"], found["with_class"])
+        levels = 1 + found["iterations"] + found["with_class"]
+        found["level_shares"] = rule if rule != "own" else own_shares(key, levels)
     found["fanout"] = int(
         st.number_input("Parts per interval of numbers", 2, 10, 2, key=f"{key}.fanout", persist_state="session")
     )
     return found
 
 
-def own_shares(key: str, iterations: int, with_class: bool) -> tuple[float, ...]:
-    """Weights that somebody typed; what is wrong with them is said when the method checks them."""
-    levels = 1 + iterations + with_class
+def own_shares(key: str, levels: int) -> tuple[float, ...]:
+    """Weights that somebody typed. What is wrong with them is said at once; there are none then, and no run."""
     text = st.text_input(
         f"{levels} weights, from the root to the leaves",
         value=", ".join(["1"] * levels),
@@ -88,9 +89,14 @@ def own_shares(key: str, iterations: int, with_class: bool) -> tuple[float, ...]
         help="0: this level is not measured.",
     )
     try:
-        return tuple(float(word) for word in str(text).replace(";", ",").split(",") if word.strip())
+        found = tuple(float(word) for word in str(text).replace(";", ",").split(",") if word.strip())
     except ValueError:
-        raise ParameterError("The weights are not all numbers.", "Write numbers, separated by commas.") from None
+        found = ()
+    if len(found) == levels and all(0 <= weight < math.inf for weight in found) and found[-1]:
+        return found
+    told = f"No such weights. Write {levels} numbers of 0 or more, separated by commas, the last one positive."
+    st.markdown(f":red[:material/error: {told}]")
+    return ()
 
 
 def tree_of(shown: Shown) -> ReleasedTree:
@@ -105,9 +111,8 @@ def tree(page: str, shown: Shown) -> None:
     levels, leaves = len(found.partitions), found.leaves.size
     measured = sum(found.measured)
     st.markdown(
-        f"{levels:,} levels, from all rows down to **{leaves:,} groups**, empty ones included. {measured:,} of the "
-        "levels have counts of their own. What is shown without error is part of the release; errors are measured on "
-        "the real rows."
+        f"Levels: **{levels:,}**; with counts of their own: **{measured:,}**. Groups at the bottom, empty ones "
+        f"included: **{leaves:,}**. Counts and intervals are part of the release; errors are measured on the real rows."
     )
     if measured > 1 and leaves < SMALL:
         st.caption(
@@ -118,7 +123,7 @@ def tree(page: str, shown: Shown) -> None:
     key = f"{page}.tree_at:{id(shown)}"
     at: tuple[int, int] = st.session_state.get(key) or (0, 0)
     frame = remember(shown, f"nodes {at}", lambda: treeview.nodes(found, at=at, most=MOST_NODES))
-    inner = frame[frame["level"] < levels - 1]
+    inner = frame[frame["level"] < levels - 1].drop_duplicates("name")  # what one level left whole
     named = zip(inner["level"].tolist(), inner["place"].tolist(), inner["name"].tolist(), strict=True)
     names = {(0, 0): treeview.ALL, **{(level, place): name for level, place, name in named}}
     st.selectbox(
@@ -134,7 +139,11 @@ def tree(page: str, shown: Shown) -> None:
         panels.chart(charts.count_tree(frame, width=WIDTH))
         panels.table_behind(frame, "The numbers behind this chart")
     rest = levels - 1 - int(frame["level"].max())
-    if rest:
+    if rest and len(frame) == 1:
+        st.caption(f"The next level has more than {MOST_NODES:,} groups here, too many to draw. The largest of all:")
+        groups = found.rows(np.array(release.structure["leaf_counts"], dtype=float))
+        st.dataframe(groups.nlargest(20, "(rows)"), hide_index=True, key=f"{page}.largest")
+    elif rest:
         st.caption(f"{rest:,} more levels lie below; choose a group further down to see them.")
 
 
