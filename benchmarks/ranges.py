@@ -1,6 +1,7 @@
 """How wrong range queries are on Adult, by the size of the range: the figures of patent 002's claim.
 
     python -m benchmarks.ranges            errors at epsilon 1, 10 iterations, 1,000 random queries, mean of 10 runs
+    python -m benchmarks.ranges --groups   the same for ranges of the release's own groups, whose error is noise alone
     python -m benchmarks.ranges --speed    seconds of a fit, and against the number of leaves
 
 A release's error has two parts. The noise's is measured against the noise-free counts of the same partition; the other
@@ -40,6 +41,9 @@ def main() -> None:
     if "--speed" in sys.argv:
         speed(data)
         return
+    if "--groups" in sys.argv:
+        tell("Mean absolute error in rows, ranges of the release's own groups", group_errors(data))
+        return
     total, noise, published = errors(data)
     tell("Mean absolute error in rows, all of it", total)
     tell("The part that is noise", noise)
@@ -73,6 +77,22 @@ def errors(data: Dataset) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
         published.append(evaluate.range_queries(data.train, positive, schema, queries).assign(repeat=run))
         print(f"run {run + 1} of {RUNS}", file=sys.stderr)
     return pd.concat(total), pd.concat(noise), pd.concat(published)
+
+
+def group_errors(data: Dataset) -> pd.DataFrame:
+    """Frames of `evaluate.range_queries` per run, each about groups of that run's own divisions."""
+    frames = []
+    for run in range(RUNS):
+        trees = {
+            name: TaxonomyRelease(random_state=run, **options).fit(data.train, schema=data.schema).tree_
+            for name, options in TREES.items()
+        }
+        queries = treeview.group_queries(trees[LEAVES_ONLY], 1_000, seed=run)
+        answers = {name: tree.answers(queries) for name, tree in trees.items()}
+        answers |= {f"{name}, raw": trees[name].noisy_answers(queries)[0] for name in ("leaves first", "equal")}
+        frames.append(evaluate.range_queries(data.train, answers, data.schema, queries).assign(repeat=run))
+        print(f"run {run + 1} of {RUNS}", file=sys.stderr)
+    return pd.concat(frames)
 
 
 def tell(title: str, frame: pd.DataFrame) -> None:
