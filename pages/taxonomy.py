@@ -54,8 +54,10 @@ def settings() -> None:
         forms.next_run(parameters, rows, name)
 
 
-with st.expander("Taxonomies: which values belong together"):
-    taxonomies.editor(f"{PAGE}.editor", data)
+drawer = st.expander("Taxonomies: which values belong together", key=f"{PAGE}.taxonomies", on_change="rerun")
+if drawer.open:
+    with drawer:
+        taxonomies.editor(f"{PAGE}.editor", data)
 settings()
 forms.run_button(PAGE)
 if runs.requested(PAGE):
