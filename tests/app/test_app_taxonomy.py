@@ -314,7 +314,6 @@ def test_nothing_that_is_moved_draws_or_spends() -> None:
     assert {"tree_errors", "tree_at", "workload", "figure", "repeats", "format", "fanout"} <= names
     assert {"editor.column", "editor.root"} <= names
     assert [key for key in moved if key.startswith("taxonomy.ask:")]
-    assert len([key for key in moved if key.startswith("taxonomy.own_shares")]) >= 1
 
 
 def test_the_tree_from_any_node_down_and_its_two_colors() -> None:
