@@ -1,0 +1,195 @@
+"""Taxonomy trees: a taxonomy edited and loaded, a tree looked at, a range asked for, and what is taken home."""
+
+import io
+import json
+import re
+import zipfile
+
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+
+from dpcore import Schema
+from dpcore.counttree import ReleasedTree
+from scripts.screenshots import settle
+
+pytestmark = pytest.mark.browser
+
+CHART = '[data-testid="stVegaLiteChart"]'
+DRAWER = "Taxonomies: which values belong together"
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00"
+LONG = 90_000  # milliseconds; figures on a busy computer
+
+
+def drawing(place):
+    """The last chart of a place."""
+    return place.locator(CHART).last
+
+
+def write(visitor, row: int, text: str, values: int) -> None:
+    """Type into the only group of a row, counted from 0, of so many values: click, Enter, type, Enter."""
+    table = visitor.page.get_by_test_id("stDataFrame").filter(visible=True).first
+    expect(visitor.page.locator("svg").get_by_text("Self-employed", exact=True)).to_be_visible()  # above the table
+    box = table.bounding_box()
+    assert box is not None
+    height = box["height"] / (values + 1)  # the header is a row as well
+    table.click(position={"x": 0.6 * box["width"], "y": height * (row + 1.5)})
+    visitor.page.keyboard.press("Enter")
+    editor = visitor.page.locator("#portal .gdg-input")
+    editor.fill(text)
+    editor.press("Enter")
+    expect(editor).to_have_count(0)
+    settle(visitor.page)
+
+
+def load(visitor, name: str, content: bytes) -> None:
+    """Hand over a file with a taxonomy."""
+    drop = visitor.page.get_by_test_id("stFileUploader").filter(has_text="Load a table of paths")
+    drop.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
+    settle(visitor.page)
+
+
+def pick(visitor, label: str, option: str) -> None:
+    """Choose from the list of exactly that label; one that scrolling has closed opens again."""
+    box = visitor.page.get_by_role("combobox", name=label, exact=True)
+    box.fill(option)
+    box.press("ArrowDown")
+    visitor.page.get_by_role("option", name=option, exact=True).click()
+    settle(visitor.page)
+
+
+def wrong(visitor, cause: str) -> None:
+    alert = visitor.page.get_by_role("alert").filter(has_text=cause)
+    expect(alert).to_contain_text("What to do")
+    expect(visitor.page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_from_a_taxonomy_to_the_zip(visitor):
+    visitor.open()
+    visitor.go("Taxonomy tree")
+    page = visitor.page
+    drawer = page.get_by_text(DRAWER)
+    drawer.click()
+    settle(page)
+    expect(page.get_by_text("This is the tree in use.")).to_be_visible()
+    write(visitor, 0, "Business", values=8)
+    expect(page.get_by_text("This tree is not in use yet")).to_be_visible()
+    expect(page.locator("svg").get_by_text("Business", exact=True)).to_be_visible()
+    visitor.press("Apply")
+    expect(page.get_by_text("This tree is in use now.")).to_be_visible()
+
+    page.get_by_text("From a file, or to one").click()
+    for name, content, cause in (
+        ("tree.csv", PNG, "not UTF-8 text"),
+        ("other.csv", b"Private,(any)\nOslo,(any)\n", "taxonomy row 2 starts with 'Oslo'"),
+    ):
+        load(visitor, name, content)
+        wrong(visitor, cause)
+        expect(page.locator("svg").get_by_text("Business", exact=True)).to_be_visible()  # nothing is lost
+    saved = visitor.download("Save the drawn tree")
+    assert saved.suggested_filename == "workclass.taxonomy.csv"
+    paths = saved.path().read_bytes()
+    assert paths.startswith(b"Private,Business,(any)\n")
+    load(visitor, "mine.csv", paths.replace(b"Business", b"Companies"))
+    expect(page.get_by_text("This tree is not in use yet")).to_be_visible()
+    visitor.press("Apply")
+    expect(page.locator("svg").get_by_text("Companies", exact=True)).to_be_visible()
+    pick(visitor, "Column", "age")  # numbers have other buttons
+    visitor.press("Make intervals")
+    expect(page.get_by_role("button", name="Back to halves")).to_be_visible()
+    drawer.click()
+    settle(page)
+
+    visitor.run()
+    assert visitor.headline()[:2] == ["1", "1"]
+    look_at_the_tree(visitor)
+    ask(visitor)
+    panel = visitor.tab("Error by range")
+    for workload in ("Finer ranges of the same columns", "All columns", "The release's own groups"):
+        page.get_by_role("radio", name=workload).click()
+        settle(page)
+        expect(panel.get_by_text("Absolute errors of range queries, by the size of the range")).to_be_visible()
+        expect(panel.get_by_text("Uses real data: do not publish").first).to_be_visible()
+    assert page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
+
+    visitor.tab("Take home")
+    with zipfile.ZipFile(visitor.download("Download the release").path()) as archive:
+        assert archive.testzip() is None
+        schema = Schema.from_json(archive.read("schema.json").decode())
+        assert schema["workclass"].taxonomy.paths[0] == ("Private", "Companies", "(any)")
+        tree = ReleasedTree.from_dict(schema, json.loads(archive.read("structure.json"))["tree"])
+        groups = pd.read_csv(io.BytesIO(archive.read("generalized.csv")))
+        assert list(groups) == [*tree.leaves.family, "(rows)"]
+    assert visitor.ledger() == ["1", "1", "1"]
+
+
+def look_at_the_tree(visitor) -> None:
+    """The tree, a node's hover, the tree below a node, and without the real rows."""
+    page, panel = visitor.page, visitor.tab("Tree")
+    expect(panel.get_by_text("The tree of counts, before and after consistency")).to_be_visible()
+    for name in ("noisy", "consistent"):
+        expect(panel.locator("svg").get_by_text(name, exact=True).first).to_be_visible()
+    box, room = drawing(panel).locator("svg.marks").bounding_box(), drawing(panel).bounding_box()
+    assert box["x"] + box["width"] <= room["x"] + room["width"] + 1, "the tree is wider than its place"
+    node = panel.locator("svg").get_by_text("all rows", exact=True).last
+    node.scroll_into_view_if_needed()
+    place = node.bounding_box()
+    page.mouse.move(place["x"] - 60, place["y"] + 5)
+    tip = page.locator("#vg-tooltip-element")
+    for text in ("node", "noisy count", "consistent count", "true count", "noise", "interval from"):
+        expect(tip).to_contain_text(text)
+    page.mouse.move(1, 1)
+    box = page.get_by_role("combobox", name="From this group down")
+    box.press("ArrowDown")
+    option = page.get_by_role("option").nth(2)
+    chosen = option.inner_text()
+    option.click()
+    settle(page)
+    expect(box).to_have_value(chosen)
+    expect(panel.locator("svg").get_by_text("all rows", exact=True)).to_have_count(0)
+    page.get_by_text("Color by error (reads the real rows)").click()
+    settle(page)
+    expect(panel.get_by_text("95% interval, ±")).to_be_visible()
+    expect(panel.get_by_text("Uses real data")).to_have_count(0)
+
+
+def ask(visitor) -> None:
+    """One range in words, and the four answers to it."""
+    page, panel = visitor.page, visitor.tab("Ask a range")
+    columns = page.get_by_role("combobox", name="Columns", exact=True)
+    for _ in range(2):  # those that the release divided first
+        columns.press("Backspace")
+    settle(page)
+    for name in ("age", "sex"):
+        pick(visitor, "Columns", name)
+    page.keyboard.press("Escape")
+    pick(visitor, "sex", "· Female")
+    handle = page.get_by_role("slider", name="age").first
+    handle.press("ArrowRight")
+    settle(page)
+    said = panel.get_by_text(re.compile(r"^This range covers .* of the domain\. In the real rows [\d,]+ people"))
+    expect(said).to_be_visible()
+    before = said.inner_text()
+    for answer in ("noisy: the fewest nodes", "consistent", "published groups", "true count"):
+        expect(drawing(panel).locator("svg").get_by_text(re.compile(f"^{answer}"))).to_be_visible()
+    expect(panel.get_by_text(re.compile("^flat"))).to_have_count(1)
+    handle.press("ArrowRight")
+    settle(page)
+    expect(said).not_to_have_text(before)
+
+
+def test_a_claim_of_the_patent(visitor):
+    visitor.open()
+    visitor.go("Taxonomy tree")
+    visitor.run()
+    before = visitor.headline()
+    panel = visitor.tab("The patent's claims")
+    box = visitor.page.get_by_role("spinbutton", name="Repeats")
+    box.fill("1")
+    box.press("Enter")
+    settle(visitor.page)
+    visitor.press("Make this figure")
+    expect(panel.get_by_text("Errors on sample")).to_be_visible(timeout=LONG)
+    expect(panel.locator("svg").get_by_text("equal shares, not consistent")).to_be_visible()
+    assert visitor.headline() == before
+    assert visitor.ledger()[0] == "6"
