@@ -6,7 +6,7 @@ that the noise alone explains, generalized rows. Values inside a cell count as u
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import log, sqrt
@@ -24,6 +24,8 @@ from dpcore.queries import RangeQuery
 from dpcore.schema import Schema
 
 __all__ = ["SURE", "ReleasedTree"]
+
+MOST = 2.0**53  # from here on a float does not hold every whole number
 
 Floats = NDArray[np.float64]
 HUGE = 1e100  # stands for the variance of noise that says nothing, where a number is needed
@@ -43,10 +45,20 @@ class ReleasedTree:
         Per level the noisy counts of its cells; an empty array where nothing was measured.
     variances : sequence of float
         Per level the variance of a cell's noise: 0 if the counts are public, infinite if nothing was measured.
+    whole_noise : bool
+        Whether the noise is on whole numbers.
     """
 
-    def __init__(self, partitions: Sequence[Partition], noisy: Sequence[Floats], variances: Sequence[float]) -> None:
+    def __init__(
+        self,
+        partitions: Sequence[Partition],
+        noisy: Sequence[Floats],
+        variances: Sequence[float],
+        *,
+        whole_noise: bool = False,
+    ) -> None:
         self.partitions, self.noisy, self.variances = tuple(partitions), list(noisy), list(variances)
+        self.whole_noise = whole_noise
         self.tree = CountTree([fine.parents(coarse) for coarse, fine in pairwise(partitions)])
 
     def __eq__(self, other: object) -> bool:
@@ -79,13 +91,22 @@ class ReleasedTree:
         shares = (self.leaves.weights(query.sets(self.schema)) for query in queries)
         return np.array([(share * counts).sum() for share in shares])  # BLAS threads make small products slower
 
+    def margin(self, variance: Floats | float) -> Floats:
+        """Half the width of a 95 % interval around an estimate of that variance.
+
+        Noise on whole numbers has steps, so that an interval may end just before the one that matters. One row more
+        makes up for it: for a single count, P(|z| > m + 1) <= 2q / (1+q) exp(-m / scale), below .05 at every scale.
+        """
+        variance = np.maximum(variance, 0.0)
+        return np.where(variance > 0, SURE * np.sqrt(variance) + self.whole_noise, 0.0)
+
     def margins(self, queries: Sequence[RangeQuery]) -> Floats:
         """Half the widths of the 95 % intervals of `answers`, from the noise alone.
 
         Not in it: that values inside a leaf are no more uniform than they are, and what a later projection moves.
         """
         variances = [self.consistent.query_variance(self.leaves.weights(query.sets(self.schema))) for query in queries]
-        return SURE * np.sqrt(variances)
+        return self.margin(np.array(variances))
 
     def noisy_answers(self, queries: Sequence[RangeQuery]) -> tuple[Floats, Floats]:
         """Answers without consistency, and half the widths of their 95 % intervals.
@@ -94,7 +115,7 @@ class ReleasedTree:
         """
         found = [self._noisy_answer(query) for query in queries]
         estimates, variances = np.array(found).reshape(-1, 2).T
-        return estimates, SURE * np.sqrt(variances)
+        return estimates, self.margin(variances)
 
     def _noisy_answer(self, query: RangeQuery) -> tuple[float, float]:
         sets, estimate, variance = query.sets(self.schema), 0.0, 0.0
@@ -113,6 +134,8 @@ class ReleasedTree:
 
     def rows(self, leaf_counts: Floats) -> pd.DataFrame:
         """The generalized rows that a release publishes: a name per divided column, and how many rows, rounded."""
+        if not leaf_counts.sum() < MOST:
+            raise ParameterError("These counts are too large to round: they are mostly noise.", "Spend more epsilon.")
         kept = project_rows(leaf_counts[None, :], np.array([max(leaf_counts.sum(), 0.0)]))[0]
         counts = self.tree.whole_numbers(kept)[-1]
         cells = np.flatnonzero(counts)
@@ -122,7 +145,7 @@ class ReleasedTree:
             for name, axis, blocks in zip(self.schema.names, self.leaves.axes, places, strict=True)
             if len(axis.names) > 1
         }
-        return pd.DataFrame({**named, "(rows)": counts[cells]})
+        return pd.DataFrame({**named, count_name(named): counts[cells]})
 
     def to_dict(self) -> dict[str, Any]:
         """The tree as JSON-ready values; a level lists the columns that it divides anew."""
@@ -136,13 +159,14 @@ class ReleasedTree:
             measured = variance < np.inf
             levels.append({"divides": changed, "variance": variance if measured else None, "noisy": noisy.tolist()})
             before = partition
-        return {"levels": levels}
+        return {"whole_noise": self.whole_noise, "levels": levels}
 
     @classmethod
     def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> ReleasedTree:
         """The inverse of `to_dict`."""
         partition, partitions, noisy, variances = Partition.whole(schema), [], [], []
         try:
+            whole_noise = bool(document["whole_noise"])
             for level in document["levels"]:
                 for change in level["divides"]:
                     blocks = np.array(change["blocks"], dtype=np.intp)
@@ -159,4 +183,12 @@ class ReleasedTree:
                 raise ValueError
         except (KeyError, TypeError, ValueError):
             raise ParameterError("This is no tree of counts of that schema.", "Use one that was released.") from None
-        return cls(partitions, noisy, variances)
+        return cls(partitions, noisy, variances, whole_noise=whole_noise)
+
+
+def count_name(names: Iterable[str]) -> str:
+    """What the column of counts is called: no other column's name."""
+    name = "(rows)"
+    while name in names:
+        name += "'"
+    return name

@@ -50,6 +50,7 @@ class PrivateEstimator(BaseEstimator, ABC):
     paper: ClassVar[str]
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
     modes: ClassVar[tuple[str, ...]] = ("corrected", "paper")
+    reconstructed: ClassVar[str] = ""  # why paper mode is this project's reading of its source, in a sentence
 
     epsilon: float
     mode: str

@@ -41,25 +41,22 @@ class Release:
     Attributes
     ----------
     method : str
-        The name in `METHODS`.
+        As in `METHODS`.
     class_name : str
-        The class in `dpcore`.
     parameters : dict
-        The constructor's arguments.
-    schema : Schema
-    synthetic : DataFrame
-    ledger : Ledger
+    schema, synthetic, ledger
     noise_label, publishable
         Which source of noise made it, and whether its releases may be published.
     data_name, data_sha256 : str
         Which data it was made from; the sum stays in memory and is not exported.
     seconds : float
-        Fit and sampling together.
     reading : mapping, optional
         The arguments of `datasets.read` that gave the rows (`test_share` at least; 0 if all rows of the file were
         used). None if that is not known; of no use for the data sets of `datasets.load`.
     structure : mapping
-        What else was released (`Synthesizer.structure`): noisy answers and what follows from them.
+        What else was released (`Synthesizer.structure`).
+    reconstructed : str
+        In paper mode, why that is our reading of the method's source, in a sentence.
     """
 
     method: str
@@ -75,6 +72,7 @@ class Release:
     seconds: float
     reading: Mapping[str, Any] | None = None
     structure: Mapping[str, Any] = field(default_factory=dict)
+    reconstructed: str = ""
 
     @property
     def seed(self) -> int | None:
@@ -91,7 +89,10 @@ class Release:
             return "No finite epsilon can be proved for this run."
         if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
             claimed, bound = self.ledger.epsilon_claimed, math.ceil(self.ledger.epsilon_bound)
-            return f"The paper claims epsilon {claimed:g}, which does not hold: what can be proved is {bound:,}."
+            told = f"epsilon {claimed:g}, which does not hold: what can be proved is {bound:,}."
+            return (
+                f"{self.reconstructed} As read, it claims {told}" if self.reconstructed else f"The paper claims {told}"
+            )
         return ""
 
     @property
@@ -142,6 +143,7 @@ def release_of(
         seconds=seconds,
         reading=reading,
         structure=fitted.structure(),
+        reconstructed=fitted.reconstructed if fitted.mode == "paper" else "",
     )
 
 
@@ -243,6 +245,7 @@ def readme(release: Release, table: str, escaped: int = 0) -> str:
         "",
         *([f"**{release.guarantee_void}**", ""] if release.guarantee_void else []),
         f"- Epsilon claimed by the method's source: {ledger.epsilon_claimed:g}",
+        *([f"- {release.reconstructed}"] if release.reconstructed else []),
         f"- Epsilon that can be proved: {ledger.epsilon_bound:g}",
         f"- Neighboring relation: {ledger.relation}. {ledger.relation.sentence}",
         "- Unit of protection: one row. Somebody with several rows is protected several times less.",

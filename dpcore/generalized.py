@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from dpcore.column import Codes
 from dpcore.counttree import HUGE, ReleasedTree
 from dpcore.estimator import Synthesizer
+from dpcore.ledger import Epsilon, exact
 from dpcore.partition import Partition
 from dpcore.postprocess import project_rows, systematic_sample
+from dpcore.private import PrivateTable
 
-__all__ = ["Floats", "GeneralizingSynthesizer"]
+__all__ = ["Floats", "GeneralizingSynthesizer", "leaf_share"]
 
 Floats = NDArray[np.float64]
+WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
 
 
 class GeneralizingSynthesizer(Synthesizer):
@@ -45,10 +48,11 @@ class GeneralizingSynthesizer(Synthesizer):
         *,
         consistency: bool = True,
         non_negative: bool = True,
+        whole_noise: bool,
     ) -> None:
         """Set the tree, its leaves and the number of rows. A level that was bought for nothing says nothing."""
         known = [HUGE if np.isinf(v) and len(n) else v for v, n in zip(variances, noisy, strict=True)]
-        self.tree_ = ReleasedTree(partitions, noisy, known)
+        self.tree_ = ReleasedTree(partitions, noisy, known, whole_noise=whole_noise)
         total = float(self.tree_.consistent.counts[0][0])
         if consistency:
             fitted = self.tree_.consistent
@@ -80,3 +84,19 @@ def nearest(counts: Floats, total: float) -> Floats:
     """The nearest counts of 0 or more with that sum."""
     found: Floats = project_rows(counts[None, :], np.array([max(total, 0.0)]))[0]
     return found
+
+
+def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
+    """The smallest share of epsilon whose noise on the leaves has at most `WORST` times the whole's deviation.
+
+    The least-squares estimate of anything is at least as good as the leaves' own, so that this bounds every answer. The
+    deviation of continuous noise is proportional to 1 / epsilon; that of noise on whole numbers falls faster.
+    """
+    low, high, most = 1 / WORST, 1.0, WORST**2 * (1 + 1e-9) * table.cell_variance(epsilon)
+    if table.cell_variance(epsilon * exact(low)) <= most:
+        return low
+    for _ in range(30):
+        middle = (low + high) / 2
+        enough = table.cell_variance(epsilon * exact(middle)) <= most
+        low, high = (low, middle) if enough else (middle, high)
+    return high

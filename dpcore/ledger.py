@@ -1,9 +1,8 @@
 """What a run cost: every question asked of private rows, with the epsilon claimed and the epsilon proved.
 
-The ledger records events apart from how they compose (the idea is dp_accounting's). Two numbers stand in every
-entry: `epsilon_claimed`, what the method's source says the question costs, and `epsilon_bound`, what can be proved
-of the noise that was really drawn. In corrected mode they are equal. Sums are exact (rational arithmetic), so a
-budget that is spent to the last cent sums to itself.
+The ledger records events apart from how they compose (the idea is dp_accounting's). Two numbers stand in every entry:
+`epsilon_claimed`, what the method's source says the question costs, and `epsilon_bound`, what can be proved of the
+noise that was really drawn. In corrected mode they are equal. Sums are exact (rational arithmetic).
 
 Composition lives here alone:
 
@@ -237,7 +236,9 @@ class Ledger:
 
     def share_of(self, epsilon: Epsilon) -> Epsilon:
         """What this part of a parallel group may spend, for the group to cost `epsilon`."""
-        return exact(epsilon) / (self._parent._factor if self._parent else 1)
+        if self._parent is None or self._parent._rule != "parallel":
+            raise ParameterError("This is no part of a parallel group.", "Ask one of its parts.")
+        return exact(epsilon) / self._parent._factor
 
     def _adopt(self, ledger: Ledger) -> Ledger:
         ledger._parent = self

@@ -67,6 +67,8 @@ class Noise(ABC):
 
     def variance(self, scale: float) -> float:
         """The variance of the noise on one count: 2q / (1-q)^2 with q = exp(-1/scale), for whole numbers."""
+        if scale > WIDEST:
+            return 2 * scale * scale
         q = np.exp(-1.0 / scale)
         return float(2 * q / np.expm1(-1.0 / scale) ** 2)
 
@@ -120,7 +122,7 @@ class NumpyNoise(Noise):
 
     def variance(self, scale: float) -> float:
         """See `Noise.variance`; 2 scale^2 for continuous noise."""
-        return super().variance(scale) if self._discrete else 2 * scale**2
+        return super().variance(scale) if self._discrete else 2 * scale * scale  # infinite, where a power would raise
 
     def reals(self, values: Floats, scale: float) -> Floats:
         """See `Noise.reals`."""

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.column import Codes
-from dpcore.counttree import SURE, ReleasedTree
+from dpcore.counttree import ReleasedTree
 from dpcore.errors import ParameterError
 from dpcore.partition import Partition
 from dpcore.queries import RangeQuery
@@ -86,7 +86,6 @@ def _rows(tree: ReleasedTree, level: int, places: Places) -> pd.DataFrame:
         names.append(", ".join(f"{partition.schema.names[j]} {part}" for j, part in parts.items()) or ALL)
         labels.append(", ".join(part for j, part in parts.items() if j in new) or names[-1])
     measured = tree.measured[level]
-    deviation = np.sqrt(tree.variances[level]) if measured else np.nan
     return pd.DataFrame(
         {
             "level": level,
@@ -95,9 +94,9 @@ def _rows(tree: ReleasedTree, level: int, places: Places) -> pd.DataFrame:
             "name": names,
             "measured": measured,
             "noisy": tree.noisy[level][places] if measured else np.nan,
-            "noisy_margin": SURE * deviation,
+            "noisy_margin": tree.margin(tree.variances[level]) if measured else np.nan,
             "consistent": fitted.counts[level][places],
-            "consistent_margin": SURE * np.sqrt(np.maximum(fitted.variances[level][places], 0.0)),
+            "consistent_margin": tree.margin(fitted.variances[level][places]),
         }
     )
 

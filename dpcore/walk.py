@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 
-from dpcore.hierarchy import ANY, Hierarchy
+from dpcore.hierarchy import Hierarchy
 from dpcore.partition import Partition, numbered
 from dpcore.private import PrivateTable
 from dpcore.schema import Schema
@@ -44,7 +44,7 @@ class Walk:
         self.schema, self.target = schema, target
         self.trees = {column.name: Hierarchy.of(column, fanout) for column in schema}
         if target is not None:  # one level, whatever its taxonomy
-            self.trees[target] = Hierarchy([(ANY, label) for label in schema[target].labels])
+            self.trees[target] = Hierarchy.of(replace(schema[target], taxonomy=None))
         self._room = max_leaves // (schema[target].size if target else 1)
         self._most = most
         self._level = dict.fromkeys(schema.names, 0)

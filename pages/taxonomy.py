@@ -17,7 +17,10 @@ PAPER = {
     "Only the leaves counted": {"method": "TaxonomyRelease", "measure": "leaves"},
     "DiffGen, as its authors' code has it": {"method": "DiffGen"},
 }
-RIGHT = ":material/verified: The guarantee holds. But with the leaves alone there is nothing that consistency can gain."
+RIGHT = (
+    ":material/verified: The guarantee holds. But with the leaves alone there is nothing that consistency can gain, "
+    "unless the number of rows is public."
+)
 LEVELS = (
     ":red[:material/warning: Every level gets the whole share of epsilon, as if levels held different people. The "
     "ledger will show what can be proved.]"

@@ -85,7 +85,7 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     return present(
         bars + amount.encode(text="epsilon_text:N"),
         "Epsilon: claimed and proved",
-        seen=f"The paper claims epsilon {data['epsilon_text'][0]}; the provable bound is {data['epsilon_text'][1]}.",
+        seen=f"Claimed is epsilon {data['epsilon_text'][0]}; the provable bound is {data['epsilon_text'][1]}.",
         height=alt.Step(52),
     )
 

@@ -109,8 +109,8 @@ FIGURES = (
     Figure(
         "accuracy",
         "Classification",
-        "The patent claims that classifiers learn from its rows at least as well as from those of other "
-        "non-interactive methods. Here five of them meet, all corrected, all under the same relation.",
+        "The patent claims that classifiers learn more from its rows than from those of other non-interactive "
+        "methods. Here five of them meet, all corrected, all under the same relation.",
         accuracies,
         draw_accuracies,
         lacks_accuracy,

@@ -68,8 +68,9 @@ def picker(key: str, name: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
             format_func=SHARES.__getitem__,
             key=f"{key}.shares",
             persist_state="session",
-            help="Leaves first: no answer has more than 1.1 times the noise that it has from the leaves alone; large "
-            "ranges have much less. Equal shares, as the patent is read, make every answer noisier on deep trees.",
+            help="Leaves first: no consistent answer has more than 1.1 times the noise that it has from the leaves "
+            "alone, and large ranges have much less. Equal shares make small ranges several times noisier, and the "
+            "largest ones quieter.",
         )
         levels = 1 + found["iterations"] + found["with_class"]
         found["level_shares"] = rule if rule != "own" else own_shares(key, levels)
@@ -159,7 +160,8 @@ def errors(page: str, shown: Shown) -> None:
     st.markdown(
         f"{QUERIES:,} random ranges of one to four columns. Two errors add up in an answer: the **noise** of the "
         "counts, and how **unevenly** people are spread inside the groups, which consistency cannot mend. Ranges of "
-        "the release's own groups have only the first."
+        "the release's own groups have only the first, and, if they are published, what moving negative counts to 0 "
+        "does to them."
     )
     frame = remember(shown, f"range errors {workload}", lambda: range_errors(shown, found, str(workload)))
     panels.chart(charts.mark_real(charts.error_by_range(frame)), data=frame)

@@ -77,6 +77,9 @@ class PrivSCBN(ClusteredSynthesizer):
     """
 
     title = "PrivSCBN"
+    reconstructed = (
+        "The source was not to be had: what is claimed here is our reading of its abstract and of paper 001."
+    )
     exhaustive = False
 
     def __init__(

@@ -29,7 +29,8 @@ Privacy
 What the patent claims, and where it is wrong
   It claims epsilon. Its text says that noise goes to the leaves, and that an adjustment f then spreads it over all
   nodes and lowers it; the formulas are lost. Both cannot be had: with noisy leaves alone parents are their children's
-  sums already, the leaves are the best unbiased estimate, and f changes nothing (measure="leaves", which is private).
+  sums already, the leaves are the best unbiased estimate, and f changes nothing (measure="leaves", which is private;
+  under replace the public total helps a little).
   For f to gain, inner levels must be measured too (measure="all"), and then every level has to be paid. Paper mode is
   our reading of a claim that does not: each level gets the whole of epsilon_cnt, which really costs that many times.
 
@@ -45,7 +46,7 @@ from math import inf
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.generalized import Floats, GeneralizingSynthesizer
+from dpcore.generalized import Floats, GeneralizingSynthesizer, leaf_share
 from dpcore.ledger import Epsilon, Relation, exact
 from dpcore.private import PrivateTable
 from dpcore.progress import Progress
@@ -57,7 +58,6 @@ __all__ = ["TaxonomyRelease"]
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
 RULES = ("leaves first", "equal", "geometric")
-LEAF_SHARE = 10 / 11
 LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilon / its own)^2
 MOST_LEAVES = 1_000_000
 
@@ -76,9 +76,10 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     iterations : int, default=10
         How many times a column is divided.
     level_shares : {"leaves first", "equal", "geometric"} or sequence of float
-        How measure="all" divides the counts' epsilon, in corrected mode. "leaves first": the leaves get 10/11, so that
-        no answer has more than 1.1 times the noise that the leaves alone would give it; the root and the finest level
-        whose nodes hold 1,000 leaves on average share the rest, and other levels are not measured. "equal", as the
+        How measure="all" divides the counts' epsilon, in corrected mode. "leaves first": the leaves get so much that
+        no consistent answer has more than 1.1 times the standard deviation that the leaves alone would give it (10/11;
+        of noise on whole numbers more); the root and the finest level whose nodes hold 1,000 leaves on average share
+        the rest, and other levels are not measured. "equal", as the
         patent is read. "geometric": in proportion to the third root of a level's nodes. Or your own weights, from the
         root to the leaves, 0 for "not measured" (the last one is the leaves'; if there are fewer levels, those before
         it go).
@@ -117,6 +118,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
 
     title = "TaxonomyRelease"
     paper = "002"
+    reconstructed = "The patent's formulas are lost: what is claimed here is our reading of it, not its words."
 
     def __init__(
         self,
@@ -189,7 +191,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             return
         expected = 1 + self.iterations + with_class
         listed = isinstance(given, list | tuple) and len(given) == expected
-        if not listed or not all(isinstance(w, int | float) and 0 <= w < inf for w in given) or not given[-1]:
+        right = listed and all(isinstance(w, int | float) and 0 <= w < inf for w in given)
+        if not right or not given[-1] or not sum(given) < inf:
             raise ParameterError(
                 "The 'level_shares' do not fit the levels.",
                 f"Give {expected} numbers of 0 or more, from the root to the leaves; the last one positive.",
@@ -219,7 +222,14 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         progress(0.7, "Counting")
         noisy, variances = self._measure(walk, table, total - spent)
         progress(0.9, "Making counts consistent")
-        self._keep(walk.partitions, noisy, variances, consistency=self.consistency, non_negative=self.non_negative)
+        self._keep(
+            walk.partitions,
+            noisy,
+            variances,
+            consistency=self.consistency,
+            non_negative=self.non_negative,
+            whole_noise=table.whole_noise,
+        )
         progress(1.0, "Done")
 
     def _choose(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
@@ -246,7 +256,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         free = table.relation is Relation.REPLACE and levels > 1
         if free:
             noisy[0], variances[0] = np.array([float(table.public_rows or 0)]), 0.0
-        weights = self._weights([partition.size for partition in walk.partitions], free)
+        weights = self._weights([partition.size for partition in walk.partitions], free, table, epsilon)
         asked = [level for level, weight in enumerate(weights) if weight]
         shares = [weights[level] for level in asked]
         claimed, reason = epsilon, ""
@@ -265,7 +275,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             self.level_epsilons_[level] = float(entry.epsilon_bound)
         return noisy, variances
 
-    def _weights(self, sizes: list[int], root_is_free: bool) -> list[float]:
+    def _weights(self, sizes: list[int], root_is_free: bool, table: PrivateTable, epsilon: Epsilon) -> list[float]:
         """Each level's share of the counts' epsilon, up to a factor."""
         upper = [0.0] * (len(sizes) - 1)
         if self.measure == "leaves":
@@ -277,9 +287,10 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         elif self.level_shares == "leaves first":
             coarse = [level for level, size in enumerate(sizes[:-1]) if size * LEAVES_PER_NODE <= sizes[-1]]
             inner = {0, *coarse[-1:]} - ({0} if root_is_free else set())
-            weights = [*upper, LEAF_SHARE]
+            leaves = leaf_share(table, epsilon)
+            weights = [*upper, leaves]
             for level in inner - {len(sizes) - 1}:
-                weights[level] = (1 - LEAF_SHARE) / len(inner)
+                weights[level] = (1 - leaves) / len(inner)
         else:
             weights = [*map(float, self.level_shares[: len(upper)]), float(self.level_shares[-1])]
         return [0.0, *weights[1:]] if root_is_free else weights

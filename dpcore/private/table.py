@@ -76,8 +76,13 @@ class PrivateTable(PrivateRows):
 
     def cell_variance(self, epsilon: Epsilon) -> float:
         """The variance of the noise in every cell of a table that is bought for `epsilon`; public, no question."""
-        scale = self.relation.histogram_l1 / float(epsilon) if epsilon else np.inf
+        scale = self.relation.histogram_l1 / float(epsilon) if float(epsilon) else np.inf
         return self._noise.variance(scale) if np.isfinite(scale) else np.inf
+
+    @property
+    def whole_noise(self) -> bool:
+        """Whether noisy counts are whole numbers; public."""
+        return self._noise.on_counts != "laplace"
 
     def choose(
         self,

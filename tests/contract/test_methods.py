@@ -228,6 +228,7 @@ BAD_PARAMETERS = [
     ({"level_shares": 3}, "level_shares"),
     ({"level_shares": (1, 2)}, "level_shares"),
     ({"level_shares": [*[1] * 11, 0]}, "level_shares"),
+    ({"level_shares": [1e308] * 12}, "level_shares"),
     ({"level_shares": [*[1] * 11, "2"]}, "level_shares"),
     ({"order": "random"}, "order"),
     ({"selection_share": 1}, "selection_share"),

@@ -379,8 +379,9 @@ def test_corrected_mode_may_cut_anywhere_in_the_public_range(codes):
     assert places(codes) == {1, 2, 3, 4, 5}
 
 
-@pytest.mark.parametrize(("codes", "possible"), [([], {None}), ([0], {None}), ([0, 2], {1, 2}), ([1], {1})])
+@pytest.mark.parametrize(("codes", "possible"), [([], {3}), ([0], {3}), ([1, 1], {1, 2, 3, 4, 5}), ([0, 2], {1, 2})])
 def test_paper_mode_cuts_up_to_the_largest_value(codes, possible):
+    """Of two values and more; one value is cut anywhere, one row in the middle, as in the published code."""
     assert places(codes, mode="paper") == possible
 
 

@@ -394,22 +394,23 @@ def dividing(blocks, names=("x", "y"), column="a"):
     "document",
     [
         {},
-        {"levels": 3},
-        {"levels": [{}]},
-        {"levels": [7]},
-        {"levels": [level(variance="small")]},
-        {"levels": [level(noisy=["many"])]},
-        {"levels": [level(divides=[{"column": "a"}])]},
-        {"levels": dividing("0011")},
-        {"levels": dividing([0, 0, 1, 1], column="b")},
-        {"levels": []},
-        {"levels": dividing([0, 0, 1])},
-        {"levels": dividing([0, 0, 1, 2])},
-        {"levels": dividing([0, 0, -1, 1])},
-        {"levels": dividing([0, 0, 0, 0])},
-        {"levels": [level(noisy=[1.0, 2.0])]},
-        {"levels": [level(), level(noisy=[])]},
-        {"levels": [level(variance=None, noisy=[]), level(variance=None)]},
+        {"levels": dividing([0, 1, 1, 0])},
+        {"whole_noise": False, "levels": 3},
+        {"whole_noise": False, "levels": [{}]},
+        {"whole_noise": False, "levels": [7]},
+        {"whole_noise": False, "levels": [level(variance="small")]},
+        {"whole_noise": False, "levels": [level(noisy=["many"])]},
+        {"whole_noise": False, "levels": [level(divides=[{"column": "a"}])]},
+        {"whole_noise": False, "levels": dividing("0011")},
+        {"whole_noise": False, "levels": dividing([0, 0, 1, 1], column="b")},
+        {"whole_noise": False, "levels": []},
+        {"whole_noise": False, "levels": dividing([0, 0, 1])},
+        {"whole_noise": False, "levels": dividing([0, 0, 1, 2])},
+        {"whole_noise": False, "levels": dividing([0, 0, -1, 1])},
+        {"whole_noise": False, "levels": dividing([0, 0, 0, 0])},
+        {"whole_noise": False, "levels": [level(noisy=[1.0, 2.0])]},
+        {"whole_noise": False, "levels": [level(), level(noisy=[])]},
+        {"whole_noise": False, "levels": [level(variance=None, noisy=[]), level(variance=None)]},
         None,
     ],
 )
@@ -420,4 +421,4 @@ def test_documents_that_are_no_trees_are_refused(document):
 
 
 def test_documents_that_are_trees_are_read():
-    assert ReleasedTree.from_dict(FOUR, {"levels": dividing([0, 1, 1, 0])}).leaves.size == 2
+    assert ReleasedTree.from_dict(FOUR, {"whole_noise": True, "levels": dividing([0, 1, 1, 0])}).leaves.size == 2
