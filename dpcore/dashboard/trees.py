@@ -127,9 +127,9 @@ def tree(page: str, shown: Shown) -> None:
     inner = frame[frame["level"] < levels - 1].drop_duplicates("name")  # what one level left whole
     named = zip(inner["level"].tolist(), inner["place"].tolist(), inner["name"].tolist(), strict=True)
     names = {(0, 0): treeview.ALL, **{(level, place): name for level, place, name in named}}
-    st.selectbox(
-        "From this group down", list(names), index=list(names).index(at), format_func=names.__getitem__, key=key
-    )
+    options = list(names)
+    if len(options) > 1:
+        st.selectbox("From this group down", options, options.index(at), format_func=names.__getitem__, key=key)
     if private:
         truth = remember(
             shown, "true tree", lambda: treeview.true_counts(found, release.schema.encode(shown.data.train))
@@ -142,8 +142,8 @@ def tree(page: str, shown: Shown) -> None:
     rest = levels - 1 - int(frame["level"].max())
     if rest and len(frame) == 1:
         st.caption(f"The next level has more than {MOST_NODES:,} groups here, too many to draw. The largest of all:")
-        groups = found.rows(np.array(release.structure["leaf_counts"], dtype=float))
-        st.dataframe(groups.nlargest(20, "(rows)"), hide_index=True, key=f"{page}.largest")
+        groups = found.rows(np.array(release.structure["leaf_counts"], dtype=float)).nlargest(20, "(rows)")
+        st.dataframe(groups[groups.columns[::-1]], hide_index=True, key=f"{page}.largest")
     elif rest:
         st.caption(f"{rest:,} more levels lie below; choose a group further down to see them.")
 
@@ -232,7 +232,7 @@ def ask(page: str, shown: Shown) -> None:
         row = flat.iloc[0]
         st.markdown(
             f"Off the chart: **flat** would have answered **{row['estimate']:,.0f}** (95 %: {row['low']:,.0f} to "
-            f"{row['high']:,.0f})."
+            f"{row['high']:,.0f}; {REAL_DATA})."
         )
         panels.chart(charts.mark_real(charts.range_answers(frame[near])), data=frame)
     else:
