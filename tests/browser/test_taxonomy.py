@@ -97,6 +97,7 @@ def test_from_a_taxonomy_to_the_zip(visitor):
     pick(visitor, "Column", "age")  # numbers have other buttons
     visitor.press("Make intervals")
     expect(page.get_by_role("button", name="Back to halves")).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)
     drawer.click()
     settle(page)
 
