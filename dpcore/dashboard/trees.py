@@ -142,8 +142,8 @@ def tree(page: str, shown: Shown) -> None:
     rest = levels - 1 - int(frame["level"].max())
     if rest and len(frame) == 1:
         st.caption(f"The next level has more than {MOST_NODES:,} groups here, too many to draw. The largest of all:")
-        groups = found.rows(np.array(release.structure["leaf_counts"], dtype=float)).nlargest(20, "(rows)")
-        st.dataframe(groups[groups.columns[::-1]], hide_index=True, key=f"{page}.largest")
+        groups = found.rows(np.array(release.structure["leaf_counts"], dtype=float)).iloc[:, ::-1]  # counts first
+        st.dataframe(groups.nlargest(20, groups.columns[0]), hide_index=True, key=f"{page}.largest")
     elif rest:
         st.caption(f"{rest:,} more levels lie below; choose a group further down to see them.")
 
