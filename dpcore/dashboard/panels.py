@@ -208,7 +208,7 @@ def take_home(page: str, shown: Shown) -> None:
     st.caption("The first 20 synthetic rows.")
     groups = remember(shown, "generalized", lambda: release.generalized)
     if groups is not None:
-        st.dataframe(groups.nlargest(20, "(rows)"), hide_index=True, key=f"{page}.groups")
+        st.dataframe(groups.nlargest(20, groups.columns[-1]), hide_index=True, key=f"{page}.groups")
         st.caption(f"The 20 largest of {len(groups):,} generalized rows that are not empty.")
     with st.expander("Show the code"):
         st.code(show_code(release), language="python")
