@@ -28,6 +28,7 @@ from dpcore.estimator import Synthesizer
 from dpcore.ledger import Ledger, finite_or_text
 from dpcore.schema import Schema
 from dpcore.spreadsheet import spreadsheet_safe
+from dpcore.texts import number
 
 __all__ = ["Release", "bundle", "release_of", "show_code", "spreadsheet_safe"]
 
@@ -88,8 +89,8 @@ class Release:
         if math.isinf(self.ledger.epsilon_bound):
             return "No finite epsilon can be proved for this run."
         if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
-            claimed, bound = self.ledger.epsilon_claimed, math.ceil(self.ledger.epsilon_bound)
-            told = f"epsilon {claimed:g}, which does not hold: what can be proved is {bound:,}."
+            claimed, bound = self.ledger.epsilon_claimed, self.ledger.epsilon_bound
+            told = f"epsilon {claimed:g}, which does not hold: what can be proved is {number(bound)}."
             return (
                 f"{self.reconstructed} As read, it claims {told}" if self.reconstructed else f"The paper claims {told}"
             )
@@ -236,6 +237,7 @@ def bundle(release: Release, *, table: Literal["csv", "parquet"] = "csv") -> byt
 def readme(release: Release, table: str, escaped: int = 0) -> str:
     """What the zip says of itself."""
     ledger = release.ledger
+    as_read = f", as we read it ({release.reconstructed})" if release.reconstructed else ""
     lines = [
         f"# Synthetic data by {plain(release.method)}",
         "",
@@ -244,8 +246,7 @@ def readme(release: Release, table: str, escaped: int = 0) -> str:
         "## Privacy",
         "",
         *([f"**{release.guarantee_void}**", ""] if release.guarantee_void else []),
-        f"- Epsilon claimed by the method's source: {ledger.epsilon_claimed:g}",
-        *([f"- {release.reconstructed}"] if release.reconstructed else []),
+        f"- Epsilon claimed by the method's source{as_read}: {ledger.epsilon_claimed:g}",
         f"- Epsilon that can be proved: {ledger.epsilon_bound:g}",
         f"- Neighboring relation: {ledger.relation}. {ledger.relation.sentence}",
         "- Unit of protection: one row. Somebody with several rows is protected several times less.",

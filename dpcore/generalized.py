@@ -63,7 +63,7 @@ class GeneralizingSynthesizer(Synthesizer):
         self.rows_ = max(total, 0.0)
 
     def generalized(self) -> pd.DataFrame:
-        """The published generalized rows: block names per divided column, and `(rows)`, a whole number."""
+        """The published generalized rows: block names per divided column, and last how many rows, a whole number."""
         return self.tree_.rows(self.leaf_counts_)
 
     def structure(self) -> dict[str, Any]:

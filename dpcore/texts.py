@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["as_text", "canonical", "told_apart"]
+__all__ = ["as_text", "canonical", "number", "told_apart"]
 
 FEWEST_DIGITS, MOST_DIGITS = 4, 17  # with 17 digits no two floats have the same text
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,15}))\.0+")
@@ -38,3 +39,12 @@ def told_apart(numbers: Sequence[float]) -> list[str]:
         if len(set(texts)) == len(texts):
             return texts
     return [f"{number:.{MOST_DIGITS}g}" for number in numbers]
+
+
+def number(epsilon: float) -> str:
+    """An epsilon for people: three digits, never rounded down, thousands separated, the sign for infinity."""
+    if math.isinf(epsilon) or epsilon == 0:
+        return "∞" if epsilon else "0"
+    unit = 10.0 ** min(math.floor(math.log10(epsilon)) - 2, 0)
+    shown = math.ceil(epsilon / unit - 1e-6) * unit
+    return f"{shown:,.0f}" if shown >= 1000 else f"{shown:.3g}"

@@ -8,8 +8,8 @@ from dpcore.dashboard import frame, panels, runs, state
 frame.frame(
     "See what privacy costs",
     "Here you turn a table about people into a synthetic copy that protects each of them, and see what the copy keeps "
-    "and what it loses. Every method is there twice: as its paper prints it, and corrected so that its guarantee can "
-    "be proved. The ledger shows the epsilon that the paper claims beside the epsilon that the run really cost.",
+    "and what it loses. Methods are there twice: as published, and corrected so that their guarantee "
+    "can be proved. The ledger shows the epsilon that the paper claims beside the epsilon that the run really cost.",
 )
 
 left, right = st.columns(2, gap="large")

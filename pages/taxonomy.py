@@ -25,7 +25,8 @@ LEVELS = (
     ":red[:material/warning: Every level gets the whole share of epsilon, as if levels held different people. The "
     "ledger will show what can be proved.]"
 )
-CODE = ":red[:material/warning: The paper's proof is right; this code does not follow it, and no epsilon holds.]"
+CODE = ":red[:material/warning: The paper's proof is right; this code, where it cuts numbers, has no epsilon at all.]"
+PRINTED = "As published, or reconstructed"
 REMARKS = dict(zip(PAPER, (LEVELS, RIGHT, CODE), strict=True))
 
 frame.frame(
@@ -43,18 +44,18 @@ def settings() -> None:
         epsilon = forms.epsilon_picker(PAGE)
         left, middle, right = st.columns(3, gap="medium")
         with left:
-            chosen = forms.method_picker(PAGE, CORRECTED, PAPER, REMARKS)
+            chosen = forms.method_picker(PAGE, CORRECTED, PAPER, REMARKS, PRINTED)
         name = chosen.pop("method")
         with middle:
             rows = forms.rows_picker(PAGE, data)
-            chosen["target"] = forms.target_picker(PAGE, data)
+            chosen["target"] = forms.target_picker(PAGE, data, needed=name == "DiffGen")
             chosen |= trees.picker(PAGE, name, chosen)
         with right:
             relation = forms.relation_picker(PAGE)
             noise = forms.noise_picker(PAGE)
         parameters = {**chosen, **noise, "epsilon": epsilon, "relation": relation}
         st.session_state[f"{PAGE}.chosen"] = (name, parameters, rows)
-        forms.next_run(parameters, rows, name)
+        forms.next_run(parameters, rows, name, PRINTED)
 
 
 drawer = st.expander("Taxonomies: which values belong together", key=f"{PAGE}.taxonomies", on_change="rerun")

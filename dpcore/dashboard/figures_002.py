@@ -98,10 +98,11 @@ FIGURES = (
         "ranges",
         "Error by range",
         "The patent claims that with consistency the error of a range query grows slowly with the size of the range. "
-        "Its figures are lost; here the claim is tested, at epsilon 1, on random queries of one to four columns. It "
-        "can only come true if inner levels are measured as well, and those have to be paid for: with equal shares, "
-        "all but the largest ranges are noisier than from the leaves alone. Columns take turns here, so that the "
-        "groups are the same for all, and the queries ask for sums of them; DiffGen chooses groups of its own.",
+        "Its figures are lost; here the claim is tested, at epsilon 1 and with a private number of rows, on random "
+        "queries of one to four columns. It can only come true if inner levels are measured as well, and those have to "
+        "be paid for: with equal shares, all but the largest ranges are noisier than from the leaves alone. Columns "
+        "take turns here, so that the groups are the same for all, and the queries ask for sums of them; DiffGen "
+        "chooses groups of its own.",
         ranges,
         draw_ranges,
         lacks_target,

@@ -89,9 +89,10 @@ def method_picker(
     corrected: Mapping[str, dict[str, Any]],
     paper: Mapping[str, dict[str, Any]],
     remarks: Mapping[str, str] | None = None,
+    printed: str = "As the paper prints it",
 ) -> dict[str, Any]:
     """Mode and variant, as constructor arguments. `remarks` are for variants whose paper is not simply wrong."""
-    modes = {"corrected": "Corrected: guarantee proved", "paper": "As the paper prints it"}
+    modes = {"corrected": "Corrected: guarantee proved", "paper": printed}
     mode = st.radio(
         "Method",
         list(modes),
@@ -123,11 +124,12 @@ def rows_picker(key: str, data: Dataset) -> int:
     )
 
 
-def target_picker(key: str, data: Dataset) -> str | None:
+def target_picker(key: str, data: Dataset, *, needed: bool = True) -> str | None:
     """The class column: one with categories."""
     names = [column.name for column in data.schema if not column.numeric]
-    if not names:
+    if not names and needed:
         st.warning("This method needs a column with categories as class. Declare one on the page Data & schema.")
+    if not names:
         return None
     index = names.index(data.schema.target) if data.schema.target in names else len(names) - 1
     return st.selectbox("Class column", names, index=index, key=f"{key}.target:{data.sha256}", persist_state="session")
@@ -188,9 +190,9 @@ def network_picker(
     return found
 
 
-def next_run(parameters: Mapping[str, Any], rows: int, name: str = "") -> None:
+def next_run(parameters: Mapping[str, Any], rows: int, name: str = "", printed: str = "As the paper prints it") -> None:
     """What the Run button would make."""
-    mode = "as the paper prints it" if parameters["mode"] == "paper" else "corrected"
+    mode = printed[0].lower() + printed[1:] if parameters["mode"] == "paper" else "corrected"
     relation = RELATIONS[parameters["relation"]].lower()
     what = f"epsilon {parameters['epsilon']:g} ({relation}), {mode}, {rows:,} rows"
     what = f"{name}, {what}" if name else what

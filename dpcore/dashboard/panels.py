@@ -22,6 +22,7 @@ from dpcore.estimator import Synthesizer
 from dpcore.export import bundle, show_code
 from dpcore.ledger import Ledger
 from dpcore.methods import METHODS
+from dpcore.texts import number
 
 __all__ = ["chart", "epsilon_primer", "headline", "number", "proved", "runs_frame", "table_behind", "tabs"]
 
@@ -265,12 +266,3 @@ def runs_frame(runs: list[Ledger]) -> pd.DataFrame:
 def proved(ledger: Ledger) -> str:
     """The epsilon that a ledger guarantees, for people: "none" where the guarantee is void."""
     return "none" if ledger.void else number(ledger.epsilon_bound)
-
-
-def number(epsilon: float) -> str:
-    """An epsilon for people: three digits, never rounded down, thousands separated, the sign for infinity."""
-    if math.isinf(epsilon) or epsilon == 0:
-        return "∞" if epsilon else "0"
-    unit = 10.0 ** min(math.floor(math.log10(epsilon)) - 2, 0)
-    shown = math.ceil(epsilon / unit - 1e-6) * unit
-    return f"{shown:,.0f}" if shown >= 1000 else f"{shown:.3g}"

@@ -69,8 +69,8 @@ def picker(key: str, name: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
             key=f"{key}.shares",
             persist_state="session",
             help="Leaves first: no consistent answer has more than 1.1 times the noise that it has from the leaves "
-            "alone, and large ranges have much less. Equal shares make small ranges several times noisier, and the "
-            "largest ones quieter.",
+            "alone, and large ranges have much less, if the number of rows is private (a public one helps the leaves "
+            "as much). Equal shares make small ranges several times noisier.",
         )
         levels = 1 + found["iterations"] + found["with_class"]
         found["level_shares"] = rule if rule != "own" else own_shares(key, levels)
@@ -87,13 +87,13 @@ def own_shares(key: str, levels: int) -> tuple[float, ...]:
         value=", ".join(["1"] * levels),
         key=f"{key}.own_shares.{levels}",
         persist_state="session",
-        help="0: this level is not measured.",
+        help="0: not measured. Coarse divisions come first, the class among them; a public root needs no share.",
     )
     try:
         found = tuple(float(word) for word in str(text).replace(";", ",").split(",") if word.strip())
     except ValueError:
         found = ()
-    if len(found) == levels and all(0 <= weight < math.inf for weight in found) and found[-1]:
+    if len(found) == levels and all(weight >= 0 for weight in found) and found[-1] > 0 and sum(found) < math.inf:
         return found
     told = f"No such weights. Write {levels} numbers of 0 or more, separated by commas, the last one positive."
     st.markdown(f":red[:material/error: {told}]")
@@ -117,7 +117,7 @@ def tree(page: str, shown: Shown) -> None:
     )
     if measured > 1 and leaves < SMALL:
         st.caption(
-            f"With {leaves:,} groups there is little that inner levels can correct: a node has to hold some hundred "
+            f"With {leaves:,} groups there is little that inner levels can correct: a node has to hold many "
             "groups before counting it pays. More divisions make the difference visible."
         )
     private = st.toggle("Color by error (reads the real rows)", value=True, key=f"{page}.tree_errors")
@@ -142,8 +142,9 @@ def tree(page: str, shown: Shown) -> None:
     rest = levels - 1 - int(frame["level"].max())
     if rest and len(frame) == 1:
         st.caption(f"The next level has more than {MOST_NODES:,} groups here, too many to draw. The largest of all:")
-        groups = found.rows(np.array(release.structure["leaf_counts"], dtype=float)).iloc[:, ::-1]  # counts first
-        st.dataframe(groups.nlargest(20, groups.columns[0]), hide_index=True, key=f"{page}.largest")
+        groups = found.rows(np.array(release.structure["leaf_counts"], dtype=float))
+        largest = groups.nlargest(20, groups.columns[-1])
+        st.dataframe(largest[[*largest.columns[-1:], *largest.columns[:-1]]], hide_index=True, key=f"{page}.largest")
     elif rest:
         st.caption(f"{rest:,} more levels lie below; choose a group further down to see them.")
 

@@ -23,11 +23,12 @@ Privacy
   Sum       epsilon' (n_c + 2h) at most, which is epsilon / 2, and the rest for the counts: epsilon.
 
 What is claimed, and where it is wrong
-  The paper's proof holds. The code that its authors published does not follow it: an interval is cut at places between
-  the data's own values only, up to the largest of them, and the first of these always scores 0; of a single row it is
-  cut in the middle (mode="paper"). What can come out then depends on the largest value in the data, so that one person
-  can make outcomes possible that were impossible: no epsilon holds. Corrected mode cuts at every public place. That
-  code also cuts its noise off to whole numbers towards 0, which costs up to ln 2 more per count; that is not done here.
+  The paper's proof holds. The code that its authors published does not follow it (mode="paper"): an interval with one
+  row or none is cut in the middle, one with a single value of the data anywhere, and any other up to the data's largest
+  value, where places that leave nothing to their left score 0. What can come out then depends on the data, so that one
+  person can make outcomes possible that were impossible: no epsilon holds. Corrected mode cuts at every public place.
+  That code also cuts its noise off to whole numbers towards 0, which costs up to ln 2 more per count; that is not done
+  here.
 
 Reference  Mohammed, Chen, Fung and Yu, Differentially private data release for data mining, KDD 2011.
 """
@@ -57,7 +58,7 @@ __all__ = ["DiffGen"]
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 MOST_LEAVES = 1_000_000
-OWN_CODE = "The published code cuts intervals only up to the largest value in the data, which this gives away."
+OWN_CODE = "The published code cuts intervals up to the data's largest value, which this gives away."
 
 
 @dataclass(frozen=True)

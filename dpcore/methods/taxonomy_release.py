@@ -8,8 +8,9 @@ Steps
      divide *every* cell by the next level of it, empty cells included. With a class column the choice is by
      exponential mechanisms on how well the finer cells tell the classes apart (choose); without one, the columns take
      turns, which costs nothing. Columns that would make more than `max_leaves` leaves are left out.
-  2  With a class column, it is the last level. The divisions are then put in another order, coarse ones first, which
-     keeps the finest cells the same (`order`); inner levels with few nodes are worth more.           post-processing
+  2  With a class column, it is divided last. In corrected mode the divisions are then put in another order, coarse
+     ones first, which keeps the finest cells the same (`order`); inner levels with few nodes are worth more.
+                                                                                                        post-processing
   3  Noisy counts of the measured levels (`level_shares`), or of the leaves only.                                counts
   4  The weighted least-squares adjustment, a pass up and a pass down (`consistency`).                  post-processing
   5  Negative counts moved to 0 from the top, children still summing to parents; generalized rows are the rounded
@@ -91,7 +92,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     score : {"Max", "entropy"}
         "entropy" needs the schema's max_rows under add_remove.
     with_class : bool, default=True
-        Whether the class column guides the choice and is the last level. False: all columns take turns.
+        Whether the class column guides the choice and is divided once, after it. False: all columns take turns.
     target : str, optional
         The class column; by default the schema's. Without either, columns take turns.
     max_per_attribute : int, optional

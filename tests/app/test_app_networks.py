@@ -279,6 +279,7 @@ def test_entropies_need_a_public_bound(variant: str) -> None:
     assert shown(at).release.method == variant.partition(":")[0].removesuffix(" (reconstructed)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "variant"), VARIANTS)
 def test_data_without_a_class(mode: str, variant: str) -> None:
     at = page(target=None)
@@ -290,6 +291,7 @@ def test_data_without_a_class(mode: str, variant: str) -> None:
         assert not mendable(at), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["age", "town", "ill"])
 def test_one_column_only(column: str) -> None:
     """`ill` is a single bit, of which there is no pair."""

@@ -193,7 +193,8 @@ def another(found: Any) -> Any:
     """Another value of a widget, None if it has none or is none to move."""
     kind, value = getattr(found, "type", ""), getattr(found, "value", None)
     if kind in ("selectbox", "radio", "button_group", "select_slider"):
-        shown_as = found.format_func(value) if value is not None else None
+        several = isinstance(value, list)  # then any option is another value
+        shown_as = found.format_func(value) if value is not None and not several else None
         others = [option for option in found.options if option != shown_as]
         return (float(others[0]) if kind == "select_slider" else others[0]) if others else None
     if kind == "number_input":

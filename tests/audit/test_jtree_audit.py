@@ -110,6 +110,7 @@ def test_paper_mode_is_caught_end_to_end():
 PICKS = {"structure_share": 0.9, "max_cells": 64, "edges": 3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["R", pytest.param("MI", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("relation", ["replace", pytest.param("add_remove", marks=pytest.mark.slow)])
 def test_corrected_picks_stay_below_their_epsilon(relation, score):

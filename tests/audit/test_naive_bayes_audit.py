@@ -85,6 +85,7 @@ def towards_the_changed_record(fitted):
     return float(sum(table[1, 1] - table[0, 0] for table in fitted.tables_))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", ["replace", pytest.param("add_remove", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("x_source", ["model", pytest.param("uniform", marks=pytest.mark.slow)])
 def test_corrected_mode_stays_below_its_epsilon(x_source, relation):

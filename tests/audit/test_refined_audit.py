@@ -27,6 +27,7 @@ def ones(method):
     return sum(margin[1, 1] for margin in method.margins_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", PAIRS)
 def test_a_release_stays_below_its_epsilon(relation):
     method = RefinedPrivBayes(epsilon=1.0, relation=relation)
@@ -35,6 +36,7 @@ def test_a_release_stays_below_its_epsilon(relation):
     assert found.lower_bound <= 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", PAIRS)
 def test_the_same_attack_catches_too_little_noise(relation):
     def bought_too_much(frame, runs):
