@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pandas as pd
 import pytest
+from sources import Blind
 
 import dpcore.estimator
 from dpcore.column import MISSING, Column
@@ -16,7 +17,6 @@ from dpcore.counting import joint_counts
 from dpcore.errors import ParameterError
 from dpcore.ledger import Ledger, Relation
 from dpcore.methods import DiffGen
-from dpcore.noise import Noise
 from dpcore.schema import Schema
 from dpcore.scores import InfoGain, IntervalSplit, Max, Specialization
 from dpcore.taxonomy import Taxonomy
@@ -55,48 +55,6 @@ def axis(method, name):
 
 def choices(method):
     return [entry for entry in method.ledger_.entries if entry.mechanism == "exponential"]
-
-
-class Watched(Noise):
-    """Adds nothing, takes the best candidate (the first of them), and writes down what it was asked."""
-
-    on_counts = "laplace"
-    label = "none"
-
-    def __init__(self):
-        self.counted, self.chosen = [], []
-
-    def counts(self, counts, scale):
-        self.counted.append((counts.size, scale))
-        return counts.astype(float)
-
-    def variance(self, scale):
-        return 2 * scale**2
-
-    def reals(self, values, scale):
-        raise AssertionError("No scores are published.")
-
-    def select(self, scores, factor):
-        self.chosen.append((len(scores), factor))
-        return np.argmax(scores)
-
-
-class Blind(Watched):
-    """Answers of its own, whatever the rows are."""
-
-    def counts(self, counts, scale):
-        return np.random.default_rng(counts.size).normal(3, 5, counts.shape)
-
-    def select(self, scores, factor):
-        self.chosen.append((len(scores), factor))
-        return np.intp(len(self.chosen) * 7 % len(scores))
-
-
-@pytest.fixture
-def watched(monkeypatch):
-    source = Watched()
-    monkeypatch.setattr(dpcore.estimator, "make_noise", lambda *_: source)
-    return source
 
 
 # Shares

@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sources import Blind
 
 import dpcore.estimator
 from dpcore.column import Column
 from dpcore.errors import ParameterError
 from dpcore.ledger import Ledger
 from dpcore.methods import TaxonomyRelease
-from dpcore.noise import Noise, make_noise
+from dpcore.noise import make_noise
 from dpcore.queries import random_queries
 from dpcore.schema import Schema
 from dpcore.taxonomy import Taxonomy
@@ -75,45 +76,6 @@ def entries(method):
 
 def total(found, field="epsilon_bound"):
     return sum((getattr(entry, field) for entry in found), Fraction(0))
-
-
-class Watched(Noise):
-    """Adds nothing, takes the best candidate, and writes down what it was asked."""
-
-    on_counts = "laplace"
-    label = "none"
-
-    def __init__(self):
-        self.counted, self.chosen = [], []
-
-    def counts(self, counts, scale):
-        self.counted.append((counts.size, scale))
-        return counts.astype(float)
-
-    def reals(self, values, scale):
-        raise AssertionError("No scores are published.")
-
-    def select(self, scores, factor):
-        self.chosen.append((len(scores), factor))
-        return np.argmax(scores)
-
-
-class Blind(Watched):
-    """Answers of its own, whatever the rows are."""
-
-    def counts(self, counts, scale):
-        return np.random.default_rng(counts.size).normal(3, 5, counts.shape)
-
-    def select(self, scores, factor):
-        self.chosen.append((len(scores), factor))
-        return np.intp(len(self.chosen) * 7 % len(scores))
-
-
-@pytest.fixture
-def watched(monkeypatch):
-    source = Watched()
-    monkeypatch.setattr(dpcore.estimator, "make_noise", lambda *_: source)
-    return source
 
 
 # Steps
