@@ -9,7 +9,7 @@ and enter another's: Max falls by at most 1 in the one and rises by at most 1 in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,11 +40,10 @@ class OwnCandidates(Score):
     target: str
     classes: int
     rated_by: SplitScore
+    name: str = field(init=False)
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The name of the score inside."""
-        return self.rated_by.name
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.rated_by.name)  # the ledger names the score inside
 
     def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
         """See the module."""
