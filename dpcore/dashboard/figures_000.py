@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore import charts, evaluate
 from dpcore.dashboard import forms, panels
 from dpcore.dashboard.frame import escaped
-from dpcore.dashboard.reproduce import MODES, Figure, lacks_accuracy, swept
+from dpcore.dashboard.reproduce import MODES, Figure, beside_real, lacks_accuracy, reference_lines
 from dpcore.datasets import Dataset
 from dpcore.methods import NaiveBayesSynthesizer
 from dpcore.progress import Progress
@@ -19,7 +19,6 @@ __all__ = ["FIGURES"]
 
 EPSILONS = tuple(round(0.1 * step, 1) for step in range(16))
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])
-REFERENCES = ["trained on real rows", "majority class"]
 STATED = pd.DataFrame({"model": MODELS[:1], "label": "paper at 1.5: this or more", "value": 0.822})  # of Adult
 ROWS = 10_000  # of a run, where nobody said how many people there are
 PANEL = 340  # pixels; two panels fill a laptop's page
@@ -33,12 +32,9 @@ def accuracies(sets: list[Dataset], count: int, progress: Progress) -> Iterator[
             ("Algorithm 2", MODES["paper"]): NaiveBayesSynthesizer(mode="paper", rows=rows),
             ("C1-gen", MODES["corrected"]): NaiveBayesSynthesizer(x_source="model"),
         }
-        progress(i / len(sets), f"learning from the real rows of {data.name}")
-        real = evaluate.real_ceiling(data.train, data.test, data.schema, data.schema.target or "", models=MODELS)
-        scores = real.set_index("model")["accuracy"]
-        for part, frame in swept(methods, data, epsilons=EPSILONS, repeats=count, models=MODELS, rows=rows):
-            beside = dict(zip(REFERENCES, (frame["model"].map(scores), scores["majority class"]), strict=True))
-            yield (i + part) / len(sets), frame.assign(rows=rows, **beside)
+        found = beside_real(methods, data, progress, models=MODELS, epsilons=EPSILONS, repeats=count, rows=rows)
+        for part, frame in found:
+            yield (i + part) / len(sets), frame.assign(rows=rows)
 
 
 def draw_accuracies(frame: pd.DataFrame) -> None:
@@ -49,7 +45,7 @@ def draw_accuracies(frame: pd.DataFrame) -> None:
         relations = " and ".join(forms.RELATIONS[relation].lower() for relation in sorted(part["relation"].unique()))
         rows = part["rows"].iloc[0]
         st.caption(f"Here on {escaped(str(name))}, {rows:,} synthetic rows per run; epsilon under: {relations}.")
-        lines = part[["model", *REFERENCES]].drop_duplicates().melt("model", var_name="label")
+        lines = reference_lines(part)
         lines = pd.concat([lines, STATED], ignore_index=True) if name == "adult" else lines
         picture = charts.sweep(part, y="value", y_title="accuracy on real test rows", references=lines, width=PANEL)
         panels.chart(charts.mark_real(picture), data=part.drop(columns=["mode", "data", "error"]))

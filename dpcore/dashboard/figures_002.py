@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore import charts, evaluate, treeview
 from dpcore.dashboard import panels
-from dpcore.dashboard.reproduce import MODES, Figure, lacks_accuracy, swept
+from dpcore.dashboard.reproduce import MODES, Figure, beside_real, lacks_accuracy, reference_lines
 from dpcore.datasets import Dataset
 from dpcore.estimator import Synthesizer
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
@@ -53,7 +53,7 @@ def draw_ranges(frame: pd.DataFrame) -> None:
         panels.chart(charts.mark_real(charts.error_by_range(binned, title=f"Errors on {name}")), data=binned)
 
 
-def accuracies(sets: list[Dataset], count: int, _: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
+def accuracies(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
     """Accuracy of classifiers that learned from generalized or synthetic rows."""
     methods: dict[str, Synthesizer] = {
         "TaxonomyRelease": TaxonomyRelease(),
@@ -64,7 +64,8 @@ def accuracies(sets: list[Dataset], count: int, _: Progress) -> Iterator[tuple[f
     }
     compared = {(name, MODES["corrected"]): method for name, method in methods.items()}
     for i, data in enumerate(sets):
-        for part, frame in swept(compared, data, epsilons=EPSILONS, repeats=count, models=MODELS):
+        found = beside_real(compared, data, progress, models=MODELS, epsilons=EPSILONS, repeats=count)
+        for part, frame in found:
             yield (i + part) / len(sets), frame
 
 
@@ -84,6 +85,7 @@ def draw_accuracies(frame: pd.DataFrame) -> None:
             x_title="epsilon",
             y_title="accuracy on real test rows",
             panel="model",
+            references=reference_lines(part),
             log_x=True,
             columns=2,
             width=WIDE,

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import datasets, experiment
+from dpcore import datasets, evaluate, experiment
 from dpcore.dashboard import runs, state
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.datasets import Dataset
@@ -22,9 +22,10 @@ from dpcore.estimator import Synthesizer
 from dpcore.ledger import Entry, exact
 from dpcore.progress import Progress
 
-__all__ = ["MODES", "Figure", "figures", "lacks_accuracy", "swept"]
+__all__ = ["MODES", "Figure", "beside_real", "figures", "lacks_accuracy", "reference_lines", "swept"]
 
 MODES = {"paper": "as printed", "corrected": "corrected"}
+REFERENCES = ["trained on real rows", "majority class"]
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,28 @@ def swept(
     for part, frame in experiment.stream(named, data, **asked):
         series, mode = frame["method"].iloc[0].split(" | ")
         yield part, frame.drop(columns="method").assign(series=series, mode=mode, data=data.name)
+
+
+def beside_real(
+    methods: Mapping[tuple[str, str], Synthesizer],
+    data: Dataset,
+    progress: Progress,
+    *,
+    models: Sequence[str],
+    **asked: Any,
+) -> Iterator[tuple[float, pd.DataFrame]]:
+    """`swept` accuracies, beside what real rows teach the same classifiers and what knowing nothing scores."""
+    progress(0.0, f"learning from the real rows of {data.name}")
+    real = evaluate.real_ceiling(data.train, data.test, data.schema, data.schema.target or "", models=models)
+    scores = real.set_index("model")["accuracy"]
+    for part, frame in swept(methods, data, models=models, **asked):
+        beside = dict(zip(REFERENCES, (frame["model"].map(scores), scores["majority class"]), strict=True))
+        yield part, frame.assign(**beside)
+
+
+def reference_lines(frame: pd.DataFrame) -> pd.DataFrame:
+    """What `beside_real` found of the real rows, as references of a chart: `model`, `label`, `value`."""
+    return frame[["model", *REFERENCES]].drop_duplicates().melt("model", var_name="label")
 
 
 def lacks_accuracy(data: Dataset) -> str:

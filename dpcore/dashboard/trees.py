@@ -142,7 +142,7 @@ def tree(page: str, shown: Shown) -> None:
     rest = levels - 1 - int(frame["level"].max())
     if rest and len(frame) == 1:
         st.caption(f"The next level has more than {MOST_NODES:,} groups here, too many to draw. The largest of all:")
-        groups = found.rows(np.array(release.structure["leaf_counts"], dtype=float))
+        groups = remember(shown, "groups", lambda: found.rows(np.array(release.structure["leaf_counts"], dtype=float)))
         largest = groups.nlargest(20, groups.columns[-1])
         st.dataframe(largest[[*largest.columns[-1:], *largest.columns[:-1]]], hide_index=True, key=f"{page}.largest")
     elif rest:
