@@ -652,6 +652,9 @@ def test_a_figure_is_made_and_every_run_is_charged(claims: AppTest, key: str) ->
     assert not at.warning
     nothing_runs(at)
     assert marked(at)[-(len(charts(at)) - drawn) :] == [True] * (len(charts(at)) - drawn) != []
+    references = ["leaves only"] if key == "ranges" else ["trained on real rows", "majority class"]
+    _, tables = charts(at)[-1]
+    assert all(any(table.isin([label]).any(axis=None) for table in tables) for label in references)
     found, booked = runs_of(at), entries(at, key)
     assert len(found) == len(booked) == RUNS[key]
     assert set(found["relation"]) == {"add_remove"}
