@@ -12,70 +12,29 @@ parallel     Questions about disjoint *records* cost the largest of the parts (M
              are formed by the records' values, each of the two parts sees one record less or more, so the parts are
              charged under add_remove and the whole costs twice the largest. Parts formed by labels drawn independently
              of the values stay at the largest under both relations. Splitting attributes is not splitting records.
+repeated     The same questions t times over: t times their cost.
+sampled      Questions about a secret random sample cost less than they would on all rows, and questions about a
+             bootstrap sample more (`resampling`).
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import pandas as pd
 
 from dpcore.errors import BudgetError, ParameterError
+from dpcore.relation import Epsilon, Relation, exact, shares_of
+from dpcore.resampling import bootstrap_loss, poisson_inside
 
 __all__ = ["Entry", "Epsilon", "Ledger", "Relation", "exact", "shares_of"]
 
-Epsilon = Fraction | float
-"""An exact finite epsilon, or `math.inf`."""
-
-
-class Relation(StrEnum):
-    """Which two tables count as neighbors: what "one person" changes."""
-
-    REPLACE = "replace"
-    ADD_REMOVE = "add_remove"
-
-    @property
-    def histogram_l1(self) -> int:
-        """How much one person moves one contingency table of counts, in L1: the one place where 1 or 2 is decided."""
-        return 2 if self is Relation.REPLACE else 1
-
-    @property
-    def sentence(self) -> str:
-        """The relation in words, for screens and exports."""
-        if self is Relation.REPLACE:
-            return "Neighbors differ in the values of one row; the number of rows is public."
-        return "Neighbors differ by the presence of one row; the number of rows is private."
-
-    @classmethod
-    def parse(cls, value: str) -> Self:
-        """The relation of that name; ParameterError with the allowed names otherwise."""
-        try:
-            return cls(value)
-        except ValueError:
-            raise ParameterError("The 'relation' parameter is not known.", f"Choose one of {', '.join(cls)}.") from None
-
-
-def exact(epsilon: Epsilon) -> Epsilon:
-    """The same number as an exact fraction; infinity stays a float."""
-    if isinstance(epsilon, Fraction):
-        return epsilon
-    if math.isnan(epsilon) or epsilon < 0:
-        raise ParameterError("An epsilon is negative or not a number.", "Use an epsilon of 0 or more.")
-    return math.inf if math.isinf(epsilon) else Fraction(epsilon)
-
-
-def shares_of(epsilon: Epsilon, weights: list[float] | int) -> list[Epsilon]:
-    """Parts of an epsilon in proportion to weights (an int means that many equal parts), summing exactly to it."""
-    parts = [1.0] * weights if isinstance(weights, int) else weights
-    if not parts or min(parts) <= 0 or not math.isfinite(sum(parts)):
-        raise ParameterError("The shares of epsilon are not all positive.", "Give positive finite shares.")
-    total = sum(map(Fraction, parts))
-    return [exact(epsilon) * (Fraction(part) / total) for part in parts]
+Price = Callable[[Epsilon], Epsilon]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +91,8 @@ class Ledger:
         self.voids: list[str] = []
         self._parent: Ledger | None = None
         self._rule: Literal["sequential", "parallel"] = "sequential"
-        self._factor = 1
+        self._prices: dict[str, Price] = {}  # what the ledger above counts for this one's claim and bound, if not that
+        self._of_parts: dict[str, Price] = {}  # the prices of this group's parts
         self._items: list[Entry | Ledger] = []
         self._claimed: Epsilon = Fraction(0)
         self._bound: Epsilon = Fraction(0)
@@ -201,18 +161,16 @@ class Ledger:
 
     def _total_with(self, part: Ledger, field: str, new: Epsilon) -> Epsilon:
         total: Epsilon = getattr(self, field)
-        if math.isinf(new):
+        price = part._prices.get(field, exact)
+        if math.isinf(paid := price(new)):
             return math.inf
-        if self._rule == "parallel":
-            return max(total, self._factor * new)
-        old: Epsilon = getattr(part, field)
-        return total + (new - old)
+        return max(total, paid) if self._rule == "parallel" else total + (paid - price(getattr(part, field)))
 
     def child(self, name: str, epsilon: Epsilon | None = None) -> Ledger:
         """A sequential part of this ledger, optionally with a cap of its own."""
         return self._adopt(Ledger(self.relation, epsilon=epsilon, name=name))
 
-    def parallel(self, name: str, *, by: Literal["value", "label"]) -> Ledger:
+    def parallel(self, name: str, *, by: Literal["value", "label"], plainly_claimed: bool = False) -> Ledger:
         """A group whose parts (`part`) hold disjoint records.
 
         Parameters
@@ -221,24 +179,54 @@ class Ledger:
         by : {"value", "label"}
             Whether the parts are formed by the records' values (public predicates or earlier noisy answers) or by
             labels drawn for each record independently of its values. See the module docstring for the difference.
+        plainly_claimed : bool
+            Whether the source claims the largest part's cost under replace as well.
         """
         group = self._adopt(Ledger(self.relation, name=name))
         group._rule = "parallel"
         if by == "value" and self.relation is Relation.REPLACE:
-            group.relation, group._factor = Relation.ADD_REMOVE, 2
+            group.relation = Relation.ADD_REMOVE
+            group._of_parts = {"_bound": twice} if plainly_claimed else {"_bound": twice, "_claimed": twice}
         return group
 
     def part(self, name: str) -> Ledger:
         """One part of a parallel group."""
         if self._rule != "parallel":
             raise ParameterError("Only a parallel group has parts.", "Call parallel(…) first.")
-        return self._adopt(Ledger(self.relation, name=name))
+        part = self._adopt(Ledger(self.relation, name=name))
+        part._prices = self._of_parts
+        return part
 
     def share_of(self, epsilon: Epsilon) -> Epsilon:
         """What this part of a parallel group may spend, for the group to cost `epsilon`."""
         if self._parent is None or self._parent._rule != "parallel":
             raise ParameterError("This is no part of a parallel group.", "Ask one of its parts.")
-        return exact(epsilon) / self._parent._factor
+        return exact(epsilon) / self._prices["_bound"](Fraction(1)) if "_bound" in self._prices else exact(epsilon)
+
+    def repeated(self, name: str, times: int) -> Ledger:
+        """An account of what is done `times` times over, with the same questions each time."""
+        many = self._adopt(Ledger(self.relation, name=name))
+        many._prices = dict.fromkeys(("_claimed", "_bound"), lambda paid: times * paid)
+        return many
+
+    def sampled(self, name: str, rate: float, epsilon: Epsilon) -> Ledger:
+        """An account of questions about a secret Poisson sample, whose cap costs this ledger `epsilon`.
+
+        Below the cap it is counted in proportion. That is no less than the true cost, which is convex in what is spent
+        inside and 0 at 0. Under replace the row that leaves and the row that comes cost one addition or removal each.
+        """
+        half = exact(epsilon) / self.relation.histogram_l1
+        inside = poisson_inside(half, rate)
+        sample = self._adopt(Ledger(Relation.ADD_REMOVE, epsilon=inside, name=name))
+        if inside:
+            sample._prices = dict.fromkeys(("_claimed", "_bound"), lambda paid: exact(epsilon) * paid / inside)
+        return sample
+
+    def bootstrapped(self, name: str, rows: int) -> Ledger:
+        """An account of questions about a bootstrap sample, for sources that claim what they would cost on the rows."""
+        sample = self._adopt(Ledger(self.relation, name=name))
+        sample._prices = {"_bound": lambda paid: bootstrap_loss(paid, self.relation, rows)}
+        return sample
 
     def _adopt(self, ledger: Ledger) -> Ledger:
         ledger._parent = self
@@ -249,7 +237,7 @@ class Ledger:
         rows = []
         for item in self._items:
             if isinstance(item, Ledger):
-                rows += item._walk((*scope, item.name))
+                rows += item._walk((*scope, item.name) if item.name else scope)
             else:
                 rows.append((scope, self.relation, item))
         return rows
@@ -291,6 +279,11 @@ class Ledger:
     def to_json(self) -> str:
         """`to_dict` as text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def twice(paid: Epsilon) -> Epsilon:
+    """The price of a part that a replaced record may leave, or enter."""
+    return 2 * paid
 
 
 def finite_or_text(value: Any) -> Any:

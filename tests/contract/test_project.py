@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # A module may import from the lines above its own. Modules on one line do not know each other; a package is one module.
 LAYERS = [
     ("clusters", "errors", "postprocess", "progress", "spreadsheet", "texts"),
-    ("consistency", "junction"),
-    ("taxonomy", "splitting"),
+    ("consistency", "junction", "relation"),
+    ("resampling", "taxonomy", "splitting"),
     ("column",),
     ("hierarchy", "infer"),
     ("schema",),

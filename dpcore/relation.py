@@ -1,0 +1,60 @@
+"""Neighboring relations, and epsilons as exact numbers."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from fractions import Fraction
+from typing import Self
+
+from dpcore.errors import ParameterError
+
+__all__ = ["Epsilon", "Relation", "exact", "shares_of"]
+
+Epsilon = Fraction | float
+"""An exact finite epsilon, or `math.inf`."""
+
+
+class Relation(StrEnum):
+    """Which two tables count as neighbors: what "one person" changes."""
+
+    REPLACE = "replace"
+    ADD_REMOVE = "add_remove"
+
+    @property
+    def histogram_l1(self) -> int:
+        """How much one person moves one contingency table of counts, in L1: the one place where 1 or 2 is decided."""
+        return 2 if self is Relation.REPLACE else 1
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words, for screens and exports."""
+        if self is Relation.REPLACE:
+            return "Neighbors differ in the values of one row; the number of rows is public."
+        return "Neighbors differ by the presence of one row; the number of rows is private."
+
+    @classmethod
+    def parse(cls, value: str) -> Self:
+        """The relation of that name; ParameterError with the allowed names otherwise."""
+        try:
+            return cls(value)
+        except ValueError:
+            raise ParameterError("The 'relation' parameter is not known.", f"Choose one of {', '.join(cls)}.") from None
+
+
+def exact(epsilon: Epsilon) -> Epsilon:
+    """The same number as an exact fraction; infinity stays a float."""
+    if isinstance(epsilon, Fraction):
+        return epsilon
+    if math.isnan(epsilon) or epsilon < 0:
+        raise ParameterError("An epsilon is negative or not a number.", "Use an epsilon of 0 or more.")
+    return math.inf if math.isinf(epsilon) else Fraction(epsilon)
+
+
+def shares_of(epsilon: Epsilon, weights: list[float] | int) -> list[Epsilon]:
+    """Parts of an epsilon in proportion to weights (an int means that many equal parts), summing exactly to it."""
+    parts = [1.0] * weights if isinstance(weights, int) else weights
+    if not parts or min(parts) <= 0 or not math.isfinite(sum(parts)):
+        raise ParameterError("The shares of epsilon are not all positive.", "Give positive finite shares.")
+    total = sum(map(Fraction, parts))
+    return [exact(epsilon) * (Fraction(part) / total) for part in parts]
