@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from dpcore.column import Codes
@@ -61,7 +62,7 @@ class PrivateEstimator(BaseEstimator, ABC):
     def fit(
         self,
         frame: pd.DataFrame,
-        y: None = None,
+        y: Any = None,
         *,
         schema: Schema,
         ledger: Ledger | None = None,
@@ -103,7 +104,9 @@ class PrivateEstimator(BaseEstimator, ABC):
             )
         cap = self.epsilon if self.mode == "corrected" else None
         run = Ledger(relation, epsilon=cap, name=self.title) if ledger is None else ledger.child(self.title, cap)
-        table = PrivateTable(codes, schema, run, source, unprotected_allowed=self.mode == "paper")
+        table = PrivateTable(
+            codes, schema, run, source, unprotected_allowed=self.mode == "paper", numbers=self._numbers(frame, schema)
+        )
         for learned in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, learned)  # a fit that fails leaves no mixture of two releases behind
         if schema.source == "inferred":
@@ -156,6 +159,10 @@ class PrivateEstimator(BaseEstimator, ABC):
                 f"The target {target!r} is a numeric column.", "Choose a categorical column, or declare it as one."
             )
         return target
+
+    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
+        """The numbers that the door needs besides codes, by the column's position; the frame fits the schema."""
+        return {}
 
     @abstractmethod
     def _check(self, schema: Schema) -> None:

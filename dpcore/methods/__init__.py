@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dpcore.estimator import PrivateEstimator
 from dpcore.methods.diffgen import DiffGen
+from dpcore.methods.diffprfs import DiffPRFs
 from dpcore.methods.hmprivbayes import HMPrivBayes
 from dpcore.methods.jtree import JTree
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer
@@ -16,6 +17,7 @@ from dpcore.methods.taxonomy_release import TaxonomyRelease
 __all__ = [
     "METHODS",
     "DiffGen",
+    "DiffPRFs",
     "HMPrivBayes",
     "JTree",
     "NaiveBayesSynthesizer",
@@ -36,4 +38,5 @@ METHODS: dict[str, type[PrivateEstimator]] = {
     "NoPrivacy": NoPrivacy,
     "TaxonomyRelease": TaxonomyRelease,
     "DiffGen": DiffGen,
+    "DiffPRFs": DiffPRFs,
 }

@@ -42,11 +42,14 @@ class Noise(ABC):
         The source in words, for screens and exports.
     publishable : bool
         Whether its releases may leave the classroom.
+    weighs : bool
+        Whether it chooses among candidates of unequal weight, and among real numbers.
     """
 
     on_counts: str
     label: str
     publishable: bool = False
+    weighs: bool = False
 
     @abstractmethod
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:

@@ -17,6 +17,8 @@ ROUNDING = 1e-9  # relative; scores this close are equal for an exact choice
 class NumpyNoise(Noise):
     """Seedable noise for teaching."""
 
+    weighs = True
+
     def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool) -> None:
         self._rng = rng
         self._discrete = discrete
@@ -117,6 +119,7 @@ class NoNoise(Noise):
 
     on_counts = "none"
     label = "no noise"
+    weighs = True
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
         """The counts."""

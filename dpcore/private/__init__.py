@@ -7,6 +7,7 @@ ledger books what is claimed beside what the noise really bought. `prices` has t
 """
 
 from dpcore.private.growth import Growth
+from dpcore.private.nodes import Division, PrivateNodes
 from dpcore.private.table import PrivateTable
 
-__all__ = ["Growth", "PrivateTable"]
+__all__ = ["Division", "Growth", "PrivateNodes", "PrivateTable"]

@@ -23,7 +23,7 @@ from dpcore.ledger import Entry, Epsilon, Relation, exact, shares_of
 from dpcore.scores import Score
 from dpcore.scores.base import Shape
 
-__all__ = ["Claim", "choice", "noisy_values", "tables", "unprotected"]
+__all__ = ["Claim", "choice", "node_counts", "noisy_values", "tables", "unprotected"]
 
 Family = Sequence[str]
 
@@ -87,6 +87,24 @@ def tables(
         )
         for family, share, claimed_share in zip(families, shares, claimed, strict=True)
     ]
+
+
+def node_counts(
+    name: str, relation: Relation, mechanism: str, epsilon: Epsilon, claim: Claim, *, one_by_one: int = 1
+) -> Entry:
+    """The entry of counts of disjoint nodes; `one_by_one` counts of a record are paid for one after the other."""
+    total = exact(epsilon)
+    return Entry(
+        name=name,
+        mechanism=mechanism,
+        epsilon_claimed=total if claim.epsilon is None else exact(claim.epsilon),
+        epsilon_bound=total,
+        sensitivity=relation.histogram_l1,
+        claimed_sensitivity=relation.histogram_l1,
+        scale=one_by_one * relation.histogram_l1 / float(total) if total else np.inf,
+        draws=one_by_one,
+        reason=claim.reason,
+    )
 
 
 def choice(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -34,10 +34,19 @@ class PrivateRows:
     noise : Noise
     unprotected_allowed : bool
         Whether `unprotected` may be called (paper mode).
+    numbers : mapping of int to float array of shape (n,), optional
+        The numbers in columns, by position, for trees that cut between them; NaN if missing.
     """
 
     def __init__(
-        self, codes: Codes, schema: Schema, ledger: Ledger, noise: Noise, *, unprotected_allowed: bool = False
+        self,
+        codes: Codes,
+        schema: Schema,
+        ledger: Ledger,
+        noise: Noise,
+        *,
+        unprotected_allowed: bool = False,
+        numbers: Mapping[int, NDArray[np.float64]] | None = None,
     ) -> None:
         if codes.ndim != 2 or codes.shape[1] != len(schema):
             raise SchemaError("The codes do not have the schema's columns.", "Encode the rows with the same schema.")
@@ -45,6 +54,7 @@ class PrivateRows:
         self._counter = Counter(codes, schema.sizes)
         self._sizes = dict(zip(schema.names, schema.sizes, strict=True))
         self._noise = noise
+        self._numbers = dict(numbers or {})
         self._unprotected_allowed = unprotected_allowed
         self.schema = schema
         self.ledger = ledger

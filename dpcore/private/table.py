@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.attributes import Attribute
 from dpcore.column import Codes
 from dpcore.errors import ParameterError
 from dpcore.ledger import Epsilon, Ledger, Relation, exact
-from dpcore.noise import NoNoise
-from dpcore.private import prices
+from dpcore.noderows import Records
+from dpcore.noise import NoNoise, NumpyNoise
+from dpcore.private import nodes, prices
 from dpcore.private.growth import Growth
 from dpcore.private.prices import Claim
 from dpcore.private.rows import Family, PrivateRows
@@ -189,15 +191,60 @@ class PrivateTable(PrivateRows):
         self._charge_unprotected("raw rows", reason, claimed_epsilon)
         return self._answer("unprotected", self._codes.copy)
 
-    def without_noise(self, reason: str, *, claimed_epsilon: Epsilon) -> PrivateTable:
-        """The same table with exact answers, on an account of its own: `unprotected`, for a method's own questions."""
-        self._charge_unprotected("exact answers", reason, claimed_epsilon)
-        return type(self)(self._codes, self.schema, Ledger(Relation.REPLACE), NoNoise())
+    def without_noise(self, reason: str, *, claimed_epsilon: Epsilon, lots: bool = False) -> PrivateTable:
+        """The same table with exact answers, on an account of its own: `unprotected`, for a method's own questions.
 
-    def _charge_unprotected(self, name: str, reason: str, claimed_epsilon: Epsilon) -> None:
+        With `lots`, the best candidates are drawn among as this table's noise would do for an ever larger epsilon.
+        """
+        self._charge_unprotected("exact answers", reason, claimed_epsilon)
+        exact_noise = self._noise.exact() if lots and isinstance(self._noise, NumpyNoise) else NoNoise()
+        ledger = Ledger(self.relation if lots else Relation.REPLACE)
+        return type(self)(self._codes, self.schema, ledger, exact_noise, numbers=self._numbers)
+
+    def trees(
+        self,
+        target: str,
+        attributes: Mapping[int, Attribute],
+        *,
+        trees: int,
+        epsilon: Epsilon,
+        resample: str = "disjoint",
+        rate: float = 1.0,
+        plainly_claimed: bool = False,
+    ) -> tuple[nodes.PrivateNodes, Epsilon]:
+        """The roots of some trees over random samples of the rows, and what a record's way through one may cost.
+
+        No question; `nodes` has those.
+
+        Parameters
+        ----------
+        target : str
+            The class column.
+        attributes : mapping of int to Attribute
+            What trees may ask, by the column's position.
+        trees : int
+        epsilon : float or Fraction
+            What all trees may cost together.
+        resample : {"disjoint", "poisson", "full", "bootstrap"}
+            Every row in one tree; in each tree with probability `rate`; in all trees; or as many draws with
+            replacement as there are rows, which only a source that claims no price for that may ask for.
+        rate : float
+        plainly_claimed : bool
+            Whether the source claims that nodes cost the largest of them under replace as well.
+        """
+        account, budget = nodes.account(self.ledger, trees, exact(epsilon), resample, rate, len(self._codes))
+        place, classes = self.schema.index(target), self.schema[target].size
+        records = Records(self._codes, dict(attributes), self._numbers, place, classes)
+        rows = nodes.sample(records, self._noise, trees, resample, rate)
+        part = account.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
+        return nodes.PrivateNodes(self, rows, part), budget if plainly_claimed else part.share_of(budget)
+
+    def _charge_unprotected(
+        self, name: str, reason: str, claimed_epsilon: Epsilon, ledger: Ledger | None = None
+    ) -> None:
         if not self._unprotected_allowed:
             raise ParameterError("Raw rows are not to be had in corrected mode.", "Ask the door a charged question.")
-        self.ledger.charge(prices.unprotected(name, reason, claimed_epsilon))
+        (ledger or self.ledger).charge(prices.unprotected(name, reason, claimed_epsilon))
 
     def _answer(self, question: Question, draw: Callable[[], Answer]) -> Answer:
         """Every answer leaves through here, after it was charged; replay tests put a tape in its place."""

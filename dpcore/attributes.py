@@ -1,0 +1,206 @@
+"""What a tree can ask about one column: which child of a node a record goes to. All public.
+
+Three kinds. `Groups` has a child per group of values: per value, or per child in the column's taxonomy, whose own
+children can divide a node further down. `BinCut` cuts a number between public bins, `NumberCut` anywhere in its range.
+What a node may still be divided by is its `range`, two numbers that tighten on the way down: a place in the taxonomy,
+the first bin and the one behind the last, or the lowest and the highest number.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.column import Column
+from dpcore.hierarchy import ANY, Hierarchy
+from dpcore.schema import Schema
+
+__all__ = ["Attribute", "BinCut", "Groups", "NumberCut", "attributes_of", "numbers_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+class Attribute(ABC):
+    """One column as trees see it."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+
+    @abstractmethod
+    def start(self) -> tuple[float, float]:
+        """The root's range."""
+
+    @abstractmethod
+    def fanout(self, low: Floats, high: Floats) -> Ints:
+        """How many children each of some nodes would have; below 2 it cannot be divided."""
+
+    @abstractmethod
+    def side(self, codes: NDArray[Any], numbers: Floats | None, cuts: Floats, low: Floats) -> Ints:
+        """The child of each record, shape (n,), given the cut and the range of its node."""
+
+    @abstractmethod
+    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """The range of some children, given those of their parents."""
+
+    @abstractmethod
+    def text(self, low: float, cut: float, child: int) -> str:
+        """One child in words."""
+
+
+class Groups(Attribute):
+    """A child per group of codes.
+
+    Parameters
+    ----------
+    column : Column
+    tree : Hierarchy
+        Its groups; nodes with one child are passed over, as they divide nothing.
+    """
+
+    def __init__(self, column: Column, tree: Hierarchy) -> None:
+        super().__init__(column)
+        places = len(tree.nodes)
+
+        def passed(place: int) -> int:
+            while len(tree.children[place]) == 1:
+                place = tree.children[place][0]
+            return place
+
+        self.names = [node.name for node in tree.nodes]
+        self.children = [[passed(child) for child in tree.children[passed(place)]] for place in range(places)]
+        self.fans = np.array([len(found) for found in self.children], dtype=np.intp)
+        self.below = np.full((places, max(int(self.fans.max()), 1)), -1, dtype=np.intp)
+        self.child_of = np.full((places, tree.size), -1, dtype=np.intp)
+        for place, found in enumerate(self.children):
+            self.below[place, : len(found)] = found
+            for i, child in enumerate(found):
+                self.child_of[place, list(tree.nodes[child].codes)] = i
+
+    def start(self) -> tuple[float, float]:
+        """See `Attribute.start`."""
+        return 0.0, 0.0
+
+    def fanout(self, low: Floats, high: Floats) -> Ints:
+        """See `Attribute.fanout`."""
+        fans: Ints = self.fans[low.astype(np.intp)]
+        return fans
+
+    def side(self, codes: NDArray[Any], numbers: Floats | None, cuts: Floats, low: Floats) -> Ints:
+        """See `Attribute.side`."""
+        side: Ints = self.child_of[low.astype(np.intp), codes]
+        return side
+
+    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """See `Attribute.ranges`."""
+        return self.below[low.astype(np.intp), child].astype(float), high
+
+    def text(self, low: float, cut: float, child: int) -> str:
+        """See `Attribute.text`."""
+        return self.names[self.children[int(low)][child]]
+
+
+class BinCut(Attribute):
+    """Codes below the cut go left, the others and "missing" right."""
+
+    def start(self) -> tuple[float, float]:
+        """See `Attribute.start`."""
+        return 0.0, float(self.column.size - self.column.missing)
+
+    def fanout(self, low: Floats, high: Floats) -> Ints:
+        """See `Attribute.fanout`."""
+        return np.where(high - low >= 2, 2, 0)
+
+    def side(self, codes: NDArray[Any], numbers: Floats | None, cuts: Floats, low: Floats) -> Ints:
+        """See `Attribute.side`."""
+        return (codes >= cuts).astype(np.intp)
+
+    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """See `Attribute.ranges`."""
+        return np.where(child == 0, low, cuts), np.where(child == 0, cuts, high)
+
+    def text(self, low: float, cut: float, child: int) -> str:
+        """See `Attribute.text`."""
+        return f"{'≥' if child else '<'} {number(self.column.edges[int(cut)])}"
+
+
+class NumberCut(Attribute):
+    """Numbers up to the cut go left, larger and missing ones right."""
+
+    def start(self) -> tuple[float, float]:
+        """See `Attribute.start`."""
+        return float(self.column.lower or 0.0), float(self.column.upper or 0.0)
+
+    def fanout(self, low: Floats, high: Floats) -> Ints:
+        """See `Attribute.fanout`."""
+        return np.where(high > low, 2, 0)
+
+    def side(self, codes: NDArray[Any], numbers: Floats | None, cuts: Floats, low: Floats) -> Ints:
+        """See `Attribute.side`."""
+        assert numbers is not None
+        left: NDArray[np.bool_] = numbers <= cuts  # not so for NaN
+        return (~left).astype(np.intp)
+
+    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """See `Attribute.ranges`."""
+        return np.where(child == 0, low, cuts), np.where(child == 0, cuts, high)
+
+    def text(self, low: float, cut: float, child: int) -> str:
+        """See `Attribute.text`."""
+        at = np.floor(cut) if self.column.kind == "integer" else cut  # the same records
+        return f"{'>' if child else '≤'} {number(at)}"
+
+
+def attributes_of(schema: Schema, target: str, *, cuts: str, taxonomies: bool) -> dict[int, Attribute]:
+    """What trees may ask of a schema's columns, by position.
+
+    Parameters
+    ----------
+    cuts : {"numbers", "bins", "values"}
+        Numbers are cut anywhere, cut between public bins, or have a child per bin.
+    taxonomies : bool
+        Whether categories fall apart along their taxonomy, level by level, rather than into single values.
+    """
+    found: dict[int, Attribute] = {}
+    for position, column in enumerate(schema):
+        if column.name == target:
+            continue
+        if column.numeric and cuts != "values":
+            found[position] = NumberCut(column) if cuts == "numbers" else BinCut(column)
+        elif taxonomies and column.taxonomy is not None:
+            found[position] = Groups(column, Hierarchy.of(column))
+        else:
+            found[position] = Groups(column, flat(column))
+    return found
+
+
+def flat(column: Column) -> Hierarchy:
+    """Every value a child of the root."""
+    root = ANY
+    while root in column.labels:
+        root += "'"
+    return Hierarchy([(root, label) for label in column.labels])
+
+
+def numbers_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
+    """The numbers of the columns that are cut anywhere, moved into their bounds; NaN if missing.
+
+    The frame must have passed `Schema.encode`, which refuses what does not fit.
+    """
+    found = {}
+    for position, attribute in attributes.items():
+        if isinstance(attribute, NumberCut):
+            column = schema.columns[position]
+            values = pd.to_numeric(frame[column.name]).to_numpy(dtype=float, na_value=np.nan)
+            found[position] = np.clip(values, *attribute.start())
+    return found
+
+
+def number(value: float) -> str:
+    """A cut, short enough for a picture."""
+    return f"{value:,.6g}"

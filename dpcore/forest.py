@@ -1,0 +1,265 @@
+"""A released forest: public trees with noisy counts, what they predict, and their JSON. Everything here is free.
+
+All trees stand in one table of nodes, level by level: the roots first, parents before their children, the children of
+a node side by side.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.attributes import Attribute, Groups, attributes_of, numbers_of
+from dpcore.errors import SchemaError
+from dpcore.schema import Schema
+
+__all__ = ["Forest"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+FORMAT = "dpcore forest 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees and what they say. All arrays have one entry per node.
+
+    Attributes
+    ----------
+    schema : Schema
+    target : str
+    cuts : str
+    taxonomies : bool
+        As for `attributes_of`.
+    vote : {"majority", "probability"}
+        Whether a tree gives its leaf's most probable class one vote, or its classes their probabilities.
+    tree, level, parent, column, first, fanout : int arrays
+        Number of the tree; depth; the parent's place (-1 for roots); the position of the column that divides the node
+        (-1 for leaves); the place of the first child; the number of children.
+    cut, low : float arrays
+        Where numbers are cut (NaN otherwise), and the lower end of the node's range in that column.
+    noisy, counts : float arrays
+        The noisy number of records (NaN if it was not asked), and the consistent one, 0 or more.
+    classes : float array of shape (nodes, classes)
+        Consistent noisy counts by class, 0 or more.
+    spent : float array
+        The epsilon that a record in the node has cost on its way from the root to here, this node's questions included.
+    """
+
+    schema: Schema
+    target: str
+    cuts: str
+    taxonomies: bool
+    vote: str
+    tree: Ints
+    level: Ints
+    parent: Ints
+    column: Ints
+    first: Ints
+    fanout: Ints
+    cut: Floats
+    low: Floats
+    noisy: Floats
+    counts: Floats
+    classes: Floats
+    spent: Floats
+
+    @property
+    def trees(self) -> int:
+        """How many trees there are."""
+        return int((self.level == 0).sum())
+
+    @property
+    def attributes(self) -> dict[int, Attribute]:
+        """What trees ask, by the column's position."""
+        return attributes_of(self.schema, self.target, cuts=self.cuts, taxonomies=self.taxonomies)
+
+    @property
+    def leaf(self) -> NDArray[np.bool_]:
+        """Which nodes are leaves."""
+        return self.column < 0
+
+    @property
+    def probabilities(self) -> Floats:
+        """The classes' shares in every node, shape (nodes, classes); evenly spread where a whole tree is empty."""
+        totals = self.classes.sum(axis=1, keepdims=True)
+        even = np.full(self.classes.shape, 1 / self.classes.shape[1])
+        shares: Floats = np.divide(self.classes, totals, out=even, where=totals > 0)
+        return shares
+
+    @property
+    def votes(self) -> Floats:
+        """What every node would add to each class, shape (nodes, classes)."""
+        shares = self.probabilities
+        if self.vote == "probability":
+            return shares
+        # Rounding lets equal counts tie whatever the last digits; the first class gets them.
+        won = np.argmax(np.round(self.classes, 3), axis=1)
+        ones: Floats = np.eye(shares.shape[1])[won]
+        return ones
+
+    def apply(self, frame: pd.DataFrame) -> Ints:
+        """The leaf of every row in every tree, shape (n, trees).
+
+        Raises
+        ------
+        DataError
+            If a column is lacking or a cell does not fit its declaration. The class is not needed.
+        """
+        positions = sorted(set(self.column[~self.leaf].tolist()))
+        attributes = self.attributes
+        names = [name for name in self.schema.names if name != self.target]
+        public = self.schema.select(names) if names else None
+        roots = np.flatnonzero(self.level == 0)
+        at = np.repeat(roots[None, :], len(frame), axis=0)
+        if public is None:
+            return at
+        codes = public.encode(frame)
+        place = {self.schema.index(name): j for j, name in enumerate(names)}
+        numbers = numbers_of(self.schema, frame, {position: attributes[position] for position in positions})
+        flat_at = at.ravel()
+        row = np.repeat(np.arange(len(frame), dtype=np.intp), len(roots))
+        moving = np.arange(len(flat_at))
+        for _ in range(int(self.level.max(initial=0))):
+            moving = moving[self.column[flat_at[moving]] >= 0]
+            asked = self.column[flat_at[moving]]
+            for position in positions:
+                here = moving[asked == position]
+                node, who = flat_at[here], row[here]
+                known = numbers.get(position)
+                side = attributes[position].side(
+                    codes[who, place[position]], None if known is None else known[who], self.cut[node], self.low[node]
+                )
+                flat_at[here] = self.first[node] + side
+        return flat_at.reshape(at.shape)
+
+    def probability(self, frame: pd.DataFrame) -> Floats:
+        """The shares of the trees' votes, shape (n, classes)."""
+        leaves, votes = self.apply(frame), self.votes
+        total = np.zeros((len(frame), votes.shape[1]))
+        for tree in range(leaves.shape[1]):
+            total += votes[leaves[:, tree]]
+        return np.asarray(total / max(leaves.shape[1], 1), dtype=float)
+
+    def importance(self) -> pd.Series[float]:
+        """How much each column lowers the trees' impurity, as shares; from noisy counts, so at no cost.
+
+        Per division: the node's count times its Gini impurity, less that of its children. Shares of all columns that
+        trees may ask sum to 1, or are all 0 if nothing was divided to any effect.
+        """
+        shares = self.probabilities
+        weight = self.counts * (1 - (shares**2).sum(axis=1))
+        gain = np.zeros(len(self.schema))
+        inner = ~self.leaf
+        below = np.bincount(self.parent[self.parent >= 0], weights=weight[self.parent >= 0], minlength=len(weight))
+        np.add.at(gain, self.column[inner], (weight - below)[inner])
+        gain = np.maximum(gain, 0.0)
+        named = pd.Series(gain, index=list(self.schema.names)).drop(self.target)
+        total = float(named.sum())
+        return named / total if total > 0 else named
+
+    def to_dict(self) -> dict[str, Any]:
+        """The forest without its schema as JSON-ready values."""
+        arrays = {name: encoded(getattr(self, name)) for name in ARRAYS}
+        return {
+            "format": FORMAT,
+            "target": self.target,
+            "cuts": self.cuts,
+            "taxonomies": self.taxonomies,
+            "vote": self.vote,
+            "nodes": arrays,
+        }
+
+    @classmethod
+    def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`; SchemaError if the document is damaged or does not fit the schema."""
+        try:
+            if document["format"] != FORMAT:
+                raise KeyError
+            raw = document["nodes"]
+            arrays = {
+                name: np.array([np.nan if v is None else v for v in raw[name]], dtype=kind)
+                if name != "classes"
+                else np.array(raw[name], dtype=float)
+                for name, kind in ARRAYS.items()
+            }
+            found = cls(
+                schema=schema,
+                target=str(document["target"]),
+                cuts=str(document["cuts"]),
+                taxonomies=bool(document["taxonomies"]),
+                vote=str(document["vote"]),
+                **arrays,
+            )
+            found._check()
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
+            raise SchemaError(
+                "This is not a forest of this schema.", "Choose a file that this program exported."
+            ) from None
+        return found
+
+    def to_json(self) -> str:
+        """The forest with its schema, as text that `from_json` reads back."""
+        document = {"format": FORMAT, "schema": json.loads(self.schema.to_json()), "forest": self.to_dict()}
+        return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a forest; SchemaError with cause and remedy if the text is none."""
+        try:
+            document = json.loads(text)
+            schema, forest = json.dumps(document["schema"]), document["forest"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise SchemaError("This is not a forest file.", "Choose a file that this program exported.") from None
+        return cls.from_dict(Schema.from_json(schema), forest)
+
+    def _check(self) -> None:
+        """Raise ValueError unless every walk from a root ends at a leaf inside the table."""
+        n, d = len(self.tree), len(self.schema)
+        target = self.schema.index(self.target)
+        if self.vote not in ("majority", "probability") or self.cuts not in ("numbers", "bins", "values"):
+            raise ValueError
+        if n == 0 or any(len(getattr(self, name)) != n for name in ARRAYS):
+            raise ValueError
+        if self.classes.shape != (n, self.schema.columns[target].size) or not np.isfinite(self.classes).all():
+            raise ValueError
+        if (self.classes < 0).any() or not (np.diff(self.level) >= 0).all() or self.level[0] != 0:
+            raise ValueError
+        inner = np.flatnonzero(~self.leaf)
+        if ((self.column < -1) | (self.column >= d) | (self.column == target)).any():
+            raise ValueError
+        end = self.first[inner] + self.fanout[inner]
+        if (self.fanout[inner] < 2).any() or (self.first[inner] <= inner).any() or (end > n).any():
+            raise ValueError
+        attributes = self.attributes
+        for position in np.unique(self.column[inner]).tolist():
+            at = inner[self.column[inner] == position]
+            attribute = attributes[position]
+            if isinstance(attribute, Groups):
+                places = self.low[at]
+                if (places < 0).any() or (places >= len(attribute.fans)).any():
+                    raise ValueError
+                if (attribute.fans[places.astype(np.intp)] != self.fanout[at]).any():
+                    raise ValueError
+            elif (self.fanout[at] != 2).any() or not np.isfinite(self.cut[at]).all():
+                raise ValueError
+
+
+ARRAYS: dict[str, Any] = {
+    **dict.fromkeys(("tree", "level", "parent", "column", "first", "fanout"), np.intp),
+    **dict.fromkeys(("cut", "low", "noisy", "counts", "classes", "spent"), float),
+}
+
+
+def encoded(values: NDArray[Any]) -> list[Any]:
+    """A list for JSON; NaN becomes null."""
+    if values.dtype.kind != "f" or values.ndim > 1:
+        listed: list[Any] = values.tolist()
+        return listed
+    return [None if np.isnan(v) else v for v in values.tolist()]

@@ -1,0 +1,236 @@
+"""Exact counts of records in the nodes of trees. Private: for the door only.
+
+A record may be in several trees, and in one tree several times (a bootstrap sample): each time is a *place* here.
+All nodes of a level, in all trees, are counted at once. Counts of classes are shaped groups x classes x candidates, as
+scores take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.attributes import Attribute, BinCut, Groups, NumberCut
+from dpcore.column import Codes
+
+__all__ = ["Cuts", "NodeRows", "Records"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Candidates of one attribute: per candidate its node, the counts of its children, and where it cuts.
+
+    Attributes
+    ----------
+    nodes : int array of shape (m,)
+        In increasing order for numbers.
+    tables : int array of shape (children, classes, m)
+    low, high : float arrays of shape (m,)
+        The cut lies in [low, high); equal numbers mean that there; NaN for groups, which have one candidate per node.
+    """
+
+    nodes: Ints
+    tables: NDArray[np.int64]
+    low: Floats
+    high: Floats
+
+
+class Records:
+    """Columns, numbers and classes of all rows, and what is worked out from them once.
+
+    Parameters
+    ----------
+    codes : array of shape (n, d)
+    attributes : mapping of int to Attribute
+        By position of the column.
+    numbers : mapping of int to float array of shape (n,)
+        Of the columns that are cut anywhere; NaN if missing.
+    target, classes : int
+        The class's position, and its number of codes.
+    """
+
+    def __init__(
+        self, codes: Codes, attributes: dict[int, Attribute], numbers: dict[int, Floats], target: int, classes: int
+    ) -> None:
+        self.codes, self.attributes, self.numbers, self.classes = codes, attributes, numbers, classes
+        self.labels = codes[:, target]
+        self._ranks: dict[int, tuple[Floats, NDArray[np.int32]]] = {}
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def ranks(self, position: int) -> tuple[Floats, NDArray[np.int32]]:
+        """The distinct numbers of a column, and every row's place among them (their number if missing)."""
+        if position not in self._ranks:
+            values, place = np.unique(self.numbers[position], return_inverse=True, equal_nan=True)
+            self._ranks[position] = values[~np.isnan(values)], place.astype(np.int32)
+        return self._ranks[position]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRows:
+    """The places of one level of all trees.
+
+    Parameters
+    ----------
+    records : Records
+    row : int array of shape (places,)
+        The record at each place.
+    node : int array of shape (places,)
+        The node that it is in.
+    size : int
+        How many nodes there are.
+    """
+
+    records: Records
+    row: NDArray[np.int32]
+    node: NDArray[np.int32]
+    size: int
+    _label: NDArray[Any] | None = field(default=None, repr=False)
+
+    @cached_property
+    def label(self) -> NDArray[Any]:
+        """The class at each place."""
+        return self.records.labels[self.row] if self._label is None else self._label
+
+    @cached_property
+    def classes(self) -> NDArray[np.int64]:
+        """Counts of nodes x classes."""
+        return self._count(slice(None), self.node, self.size)
+
+    def only(self, keep: Ints) -> Self:
+        """The places of some nodes, which are numbered anew in the given order."""
+        if len(keep) == self.size and (keep == np.arange(self.size)).all():
+            return self
+        number = np.full(self.size, -1, dtype=np.int32)
+        number[keep] = np.arange(len(keep))
+        node = number[self.node]
+        at = np.flatnonzero(node >= 0)
+        found = replace(self, row=self.row[at], node=node[at], size=len(keep), _label=self.label[at])
+        found.__dict__["classes"] = self.classes[keep]
+        return found
+
+    def divided(self, column: Ints, cut: Floats, low: Floats, first: Ints, size: int) -> Self:
+        """The next level.
+
+        Parameters
+        ----------
+        column, cut, low, first : arrays of shape (nodes,)
+            The position of the column that divides each node, where, the lower end of the node's range, and the number
+            of its first child.
+        size : int
+            The number of children.
+        """
+        child = np.empty(len(self.row), dtype=np.int32)
+        asked = column[self.node]
+        for position in np.unique(column).tolist():
+            at = np.flatnonzero(asked == position)
+            row, node = self.row[at], self.node[at]
+            numbers = self.records.numbers.get(position)
+            side = self.records.attributes[position].side(
+                self.records.codes[row, position], None if numbers is None else numbers[row], cut[node], low[node]
+            )
+            child[at] = first[node] + side
+        return replace(self, node=child, size=size, _label=self.label)
+
+    def candidates(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Iterator[Cuts]:
+        """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups."""
+        attribute = self.records.attributes[position]
+        if isinstance(attribute, Groups):
+            yield from self._groups(attribute, position, nodes, low)
+        elif isinstance(attribute, BinCut):
+            yield self._bins(attribute, position, nodes, low, high)
+        elif isinstance(attribute, NumberCut):
+            yield self._intervals(position, nodes, low, high)
+
+    def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
+        """The counts that given cuts of numbers would make, shape (2, classes, nodes)."""
+        at, number = self._at(nodes)
+        row = self.row[at]
+        numbers = self.records.numbers.get(position)
+        side = self.records.attributes[position].side(
+            self.records.codes[row, position], None if numbers is None else numbers[row], cut[number], low[number]
+        )
+        left = self._count(at[side == 0], number[side == 0], len(nodes)).T
+        return np.stack([left, self.classes[nodes].T - left])
+
+    def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
+        """Counts by a column's codes and by class, shape (nodes, codes, classes) or (nodes, codes)."""
+        at, number = self._at(nodes)
+        size = self.records.attributes[position].column.size
+        group = number * size + self.records.codes[self.row[at], position]
+        counts = self._count(at, group, len(nodes) * size).reshape(len(nodes), size, -1)
+        return counts if by_class else counts.sum(axis=2)
+
+    def _groups(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[Cuts]:
+        tables = self.tables(position, nodes)
+        places = low.astype(np.intp)
+        for place in np.unique(places).tolist():
+            here, fan = np.flatnonzero(places == place), int(attribute.fans[place])
+            inside = attribute.child_of[place] >= 0
+            order = np.argsort(attribute.child_of[place][inside], kind="stable")
+            starts = np.searchsorted(attribute.child_of[place][inside][order], np.arange(fan))
+            summed = np.add.reduceat(tables[here][:, inside][:, order], starts, axis=1)
+            nothing = np.full(len(here), np.nan)
+            yield Cuts(nodes[here], np.moveaxis(summed, 0, -1), nothing, nothing)
+
+    def _bins(self, attribute: BinCut, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
+        below = np.cumsum(self.tables(position, nodes), axis=1)
+        start, width = low.astype(np.intp), (high - low).astype(np.intp) - 1
+        number = np.repeat(np.arange(len(nodes)), width)
+        cut = start[number] + 1 + np.arange(len(number)) - (np.cumsum(width) - width)[number]
+        left = below[number, cut - 1]  # codes below the range hold no records here
+        tables = np.stack([left.T, (self.classes[nodes][number] - left).T])
+        return Cuts(nodes[number], tables, cut.astype(float), cut.astype(float))
+
+    def _intervals(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
+        """Intervals between the numbers that occur, those at both ends included; also where a node has no records."""
+        values, rank = self.records.ranks(position)
+        at, number = self._at(nodes)
+        place, classes, m = rank[self.row[at]], self.records.classes, len(nodes)
+        known = place < len(values)
+        key = (number[known].astype(np.int64) * len(values) + place[known]) * classes + self.label[at[known]]
+        key.sort()
+        where, label = np.divmod(key, classes)
+        last = np.flatnonzero(np.diff(where, append=-1))  # the last record of each number in each node
+        node, value = np.divmod(where[last], max(len(values), 1))
+        below = np.stack([np.cumsum(label == c)[last] for c in range(classes)]) if len(last) else np.zeros((classes, 0))
+        starts = np.searchsorted(node, np.arange(m))
+        before = np.zeros((classes, len(last) + 1), dtype=np.int64)
+        before[:, 1:] = below
+        # One more candidate per node, in front of its numbers: everything goes right.
+        to = np.arange(len(last)) + node + 1
+        owner = np.repeat(np.arange(m), np.bincount(node, minlength=m) + 1)
+        left = np.zeros((classes, len(owner)), dtype=np.int64)
+        left[:, to] = below - before[:, starts[node]]
+        lower = low[owner]
+        lower[to] = values[value]
+        upper = np.append(lower[1:], 0.0)
+        ends = np.append(np.flatnonzero(np.diff(owner)), len(owner) - 1)
+        upper[ends] = high
+        tables = np.stack([left, self.classes[nodes].T[:, owner] - left])
+        return Cuts(nodes[owner], tables, lower, upper)
+
+    def _at(self, nodes: Ints) -> tuple[Ints, NDArray[np.int32]]:
+        """The places of some nodes, and which of these nodes each is in."""
+        if len(nodes) == self.size:
+            return np.arange(len(self.row)), self.node
+        number = np.full(self.size, -1, dtype=np.int32)
+        number[nodes] = np.arange(len(nodes))
+        found = number[self.node]
+        at = np.flatnonzero(found >= 0)
+        return at, found[at]
+
+    def _count(self, at: Ints | slice, group: NDArray[Any], size: int) -> NDArray[np.int64]:
+        """Counts of groups x classes of some places."""
+        classes = self.records.classes
+        flat = group.astype(np.intp) * classes + self.label[at]
+        return np.bincount(flat, minlength=size * classes).reshape(size, classes)

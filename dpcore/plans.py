@@ -1,0 +1,168 @@
+"""How private trees grow: who chooses the divisions, what each question may cost, and when nodes stop."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.ledger import Epsilon, exact
+from dpcore.private import Division, PrivateNodes
+from dpcore.scores import SplitScore
+
+__all__ = ["Budget", "Chooser", "Exponential", "Flags", "Floats", "Ints", "NoisyGain", "Plan"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+
+class Chooser(ABC):
+    """Who chooses how nodes are divided."""
+
+    def kinds(self, offered: Flags, real: Flags) -> Ints:
+        """Nodes of different kinds are asked apart, because they share their epsilon out differently."""
+        return np.zeros(len(offered), dtype=np.intp)
+
+    @abstractmethod
+    def choose(
+        self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
+    ) -> Division:
+        """A division of every node by one of the columns it is offered; `real` says which columns are cut."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exponential(Chooser):
+    """The exponential mechanism.
+
+    Parameters
+    ----------
+    score : SplitScore
+    steps : {"one", "two"}
+        Columns and cuts together; or first a cut for each number, then the column, with equal parts of epsilon.
+    claimed_sensitivity : float, optional
+        The source's.
+    reason : str
+    """
+
+    score: SplitScore
+    steps: str = "one"
+    claimed_sensitivity: float | None = None
+    reason: str = ""
+
+    def kinds(self, offered: Flags, real: Flags) -> Ints:
+        """By the number of columns to cut, if that takes steps of its own."""
+        return (offered & real).sum(axis=1) if self.steps == "two" else super().kinds(offered, real)
+
+    def choose(
+        self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
+    ) -> Division:
+        """See `Chooser.choose`."""
+        numbers = offered & real
+        steps = int(numbers[0].sum()) if self.steps == "two" else 0
+        share = exact(epsilon) / (steps + 1)
+        how: dict[str, Any] = {"claimed_sensitivity": self.claimed_sensitivity, "reason": self.reason}
+        cuts, rank = np.full(offered.shape, np.nan), np.cumsum(numbers, axis=1)
+        for step in range(1, steps + 1):
+            one = numbers & (rank == step)
+            label = f"{name}, a cut" if steps == 1 else f"{name}, cut {step} of {steps}"
+            found = nodes.choose(label, self.score, one, low, high, epsilon=share, **how)
+            cuts[one] = found.cut
+        whole = f"{name}, the column" if steps else name
+        return nodes.choose(whole, self.score, offered, low, high, epsilon=share, cuts=cuts if steps else None, **how)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyGain(Chooser):
+    """The column with the largest information gain by noisy counts (values only, no cuts).
+
+    Parameters
+    ----------
+    one_by_one : bool
+        Whether every single count is paid for (interactive SuLQ), or disjoint cells cost one (PINQ).
+    """
+
+    one_by_one: bool
+
+    def kinds(self, offered: Flags, real: Flags) -> Ints:
+        """By the columns that are left."""
+        return np.unique(offered, axis=0, return_inverse=True)[1].astype(np.intp)
+
+    def choose(
+        self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
+    ) -> Division:
+        """See `Chooser.choose`: V = sum_jc N_jc log2(N_jc / N_j), terms with a count of 0 or less left out."""
+        positions = np.flatnonzero(offered[0])
+        tables = nodes.tables(name, positions.tolist(), epsilon=epsilon, one_by_one=self.one_by_one)
+        values = np.empty((nodes.size, len(positions)))
+        for i, (totals, cells) in enumerate(tables):
+            known = (cells > 0) & (totals[:, :, None] > 0)
+            ratio = np.divide(cells, totals[:, :, None], out=np.ones_like(cells), where=known)
+            values[:, i] = np.where(known, cells * np.log2(ratio), 0.0).sum(axis=(1, 2))
+        return Division(positions[values.argmax(axis=1)], np.full(nodes.size, np.nan))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What the questions on one way from a root to a leaf cost.
+
+    Attributes
+    ----------
+    counts : sequence of epsilons, one per level
+        For the number of records; 0: not asked.
+    choices : sequence of epsilons, one per level but the last
+    leaves : sequence of epsilons, one per level
+        For the classes of a node that stops there.
+    """
+
+    counts: tuple[Epsilon, ...]
+    choices: tuple[Epsilon, ...]
+    leaves: tuple[Epsilon, ...]
+
+    @classmethod
+    def equal(cls, total: Epsilon, depth: int) -> Budget:
+        """Equal parts for all levels, half of each for counts; what an early leaf does not need stays unspent."""
+        unit = exact(total) / (2 * (depth + 1))
+        return cls(counts=(unit,) * (depth + 1), choices=(unit,) * depth, leaves=(unit,) * (depth + 1))
+
+    @classmethod
+    def shared(cls, total: Epsilon, depth: int, *, counts: float | None, leaves: float | None) -> Budget:
+        """Shares of the whole for counts and for the leaves' classes, the rest for choices; leaves spend what is left.
+
+        Without shares, as in `equal`: 1/2 and 1/(2(depth + 1)). Levels have equal parts.
+        """
+        whole = exact(total)
+        of_counts = exact(0.5 if counts is None else counts)
+        of_leaves = 1 / exact(2 * (depth + 1)) if leaves is None else exact(leaves)
+        count = whole * of_counts / (depth + 1)
+        choice = whole * (1 - of_counts - of_leaves) / depth if depth else exact(0)
+        left = tuple(whole - (level + 1) * count - level * choice for level in range(depth + 1))
+        return cls(counts=(count,) * (depth + 1), choices=(choice,) * depth, leaves=left)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How trees grow.
+
+    Parameters
+    ----------
+    depth : int
+    chooser : Chooser
+    budget : Budget
+    per_node : int, optional
+        How many columns each node may choose from, drawn by lot; all by default.
+    purity : str
+        If it is not empty, nodes of one class stop, unprotected, for this reason.
+    noisy_stop : bool
+        Whether nodes stop whose noisy count is below sqrt(2) * fan-out * classes / epsilon (Friedman and Schuster).
+    """
+
+    depth: int
+    chooser: Chooser
+    budget: Budget
+    per_node: int | None = None
+    purity: str = ""
+    noisy_stop: bool = True

@@ -1,0 +1,263 @@
+"""Nodes of trees over private rows, and the questions that they may be asked.
+
+The nodes of one level of a tree hold different records, so a question to all of them costs what it costs one: parallel
+composition. Their accounts lie under a group that is formed by the records' values, so inside it one added or removed
+record is what counts, under either relation. Which nodes there are follows from earlier answers; which trees a record
+is in, from lots that never look at it.
+
+What the questions rest on
+--------------------------
+counts   A record adds 1 to one node's count, or to one cell of one node's table: L1 sensitivity 1.
+choose   The exponential mechanism over the ways to divide a node: columns, and for numbers the place of the cut. The
+         score of every way is a function of the counts of (child, class), so its sensitivity is the split score's, for
+         any number of children; a record that is added moves all of a monotone score's values the same way. For a cut
+         in the real numbers the candidates are all points x of the node's public range, with density proportional to
+         exp(factor q(x)) times a public base measure. q is constant between neighboring values of the data, so the
+         density is sampled exactly by choosing an interval with weight length * exp(factor q), then a uniform point in
+         it. Where the intervals end depends on the data, the candidates do not: all points of the range are possible
+         for all tables, those in front of the smallest value and behind the largest included, and at every point the
+         density changes by no more than the exponent's loss. The base measure gives each column the weight 1.
+divide   Sends records to children by a public rule. No question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.attributes import NumberCut
+from dpcore.errors import ParameterError
+from dpcore.ledger import Epsilon, Ledger, Relation, exact
+from dpcore.noderows import Cuts, NodeRows, Records
+from dpcore.noise import Noise
+from dpcore.private import prices
+from dpcore.private.prices import Claim
+from dpcore.scores import SplitScore
+
+if TYPE_CHECKING:
+    from dpcore.private.table import PrivateTable
+
+__all__ = ["Division", "PrivateNodes"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """How nodes are divided: each by the column at a position, and for numbers at a cut (else NaN)."""
+
+    column: Ints
+    cut: Floats
+
+
+class PrivateNodes:
+    """Nodes of one level, in all trees. Made by `PrivateTable.trees`.
+
+    Attributes
+    ----------
+    size : int
+        How many.
+    classes : int
+        How many classes there are.
+    ledger : Ledger
+        What a question to these nodes is charged to: an account for one record's way through one tree.
+    """
+
+    def __init__(self, table: PrivateTable, rows: NodeRows, ledger: Ledger) -> None:
+        self._table, self._rows, self.ledger = table, rows, ledger
+        self.size, self.classes = rows.size, rows.records.classes
+
+    def count_variance(self, epsilon: Epsilon) -> float:
+        """The variance of the noise in a count that is bought for `epsilon`; public, no question."""
+        return self._table._noise.variance(1 / float(epsilon)) if epsilon else np.inf
+
+    def parts(self, chosen: Mapping[str, Ints]) -> list[PrivateNodes]:
+        """Some nodes apart from others, each lot with an account of its own: they hold different records."""
+        group = self.ledger.parallel("", by="value")
+        return [PrivateNodes(self._table, self._rows.only(places), group.part(name)) for name, places in chosen.items()]
+
+    def only(self, places: Ints) -> PrivateNodes:
+        """Some of the nodes, under the same account."""
+        return PrivateNodes(self._table, self._rows.only(places), self.ledger)
+
+    def divide(self, division: Division, low: Floats, first: Ints, size: int) -> PrivateNodes:
+        """The children, numbered from `first` on for each node, `size` in all; `low` as in `choose`."""
+        own = low[np.arange(self.size), division.column]
+        rows = self._rows.divided(division.column, division.cut, own, first, size)
+        return PrivateNodes(self._table, rows, self.ledger)
+
+    def counts(self, name: str, *, epsilon: Epsilon) -> Floats:
+        """Noisy numbers of records, shape (nodes,)."""
+        return self._counted(name, epsilon, 1, lambda: self._rows.classes.sum(axis=1))
+
+    def class_counts(self, name: str, *, epsilon: Epsilon) -> Floats:
+        """Noisy numbers of records by class, shape (nodes, classes)."""
+        return self._counted(name, epsilon, 1, lambda: self._rows.classes)
+
+    def tables(
+        self, name: str, positions: Sequence[int], *, epsilon: Epsilon, one_by_one: bool
+    ) -> list[tuple[Floats, Floats]]:
+        """Noisy counts of the codes of some columns, and of codes x classes, for each column in every node.
+
+        Parameters
+        ----------
+        positions : sequence of int
+        epsilon : float or Fraction
+            For all tables together; every table of a column costs the same.
+        one_by_one : bool
+            Whether every single count is paid for, although a record is in one cell of each table only.
+
+        Returns
+        -------
+        list of pairs of arrays of shape (nodes, codes) and (nodes, codes, classes)
+        """
+        found, every = [], np.arange(self.size)
+        share = exact(epsilon) / len(positions)
+        for position in positions:
+            column = self._rows.records.attributes[position].column
+            # One by one, a column's share goes evenly to the counts of both its tables.
+            cells = (column.size, column.size * self._rows.records.classes) if one_by_one else (1, 1)
+            paid = [share * part / sum(cells) for part in cells]
+            label, table = f"{name}: {column.name}", self._rows.tables
+            plain = self._counted(label, paid[0], cells[0], partial(table, position, every, by_class=False))
+            crossed = self._counted(f"{label} × class", paid[1], cells[1], partial(table, position, every))
+            found.append((plain, crossed))
+        return found
+
+    def choose(
+        self,
+        name: str,
+        score: SplitScore,
+        offered: Flags,
+        low: Floats,
+        high: Floats,
+        *,
+        epsilon: Epsilon,
+        cuts: Floats | None = None,
+        claimed_sensitivity: float | None = None,
+        reason: str = "",
+    ) -> Division:
+        """One exponential mechanism in every node over its ways to divide.
+
+        Parameters
+        ----------
+        name : str
+            For the ledger.
+        score : SplitScore
+        offered : bool array of shape (nodes, columns)
+            Which columns each node may be divided by: one or more.
+        low, high : float arrays of shape (nodes, columns)
+            The public range of each column in each node (`attributes`).
+        epsilon : float or Fraction
+        cuts : float array of shape (nodes, columns), optional
+            Cuts that were chosen before; NaN where there is none. Other numbers may be cut anywhere.
+        claimed_sensitivity, reason : optional
+            As for `PrivateTable.choose`.
+        """
+        if offered.shape != (self.size, low.shape[1]) or not offered.any(axis=1).all():
+            raise ParameterError("A node has no column to be divided by.", "Offer one or more to every node.")
+        classes = self._rows.records.classes
+        claim = Claim(sensitivity=claimed_sensitivity, reason=reason)
+        entry, factor = prices.choice(
+            score, [(2, classes)], self.ledger.relation, self._table._true_bound(), exact(epsilon), 1, claim
+        )
+        self.ledger.charge(replace(entry, name=f"{name}, by {score.name}"))
+
+        def draw() -> Division:
+            return self._drawn(score, offered, low, high, cuts, factor)
+
+        return self._table._answer("choose", draw)
+
+    def pure(self, reason: str) -> Flags:
+        """Which nodes hold records of at most one class, exactly. Nothing bounds that; paper mode only."""
+        self._table._charge_unprotected("purity of nodes", reason, 0, ledger=self.ledger)
+        return self._table._answer("unprotected", lambda: (self._rows.classes > 0).sum(axis=1) <= 1)
+
+    def _counted(self, name: str, epsilon: Epsilon, one_by_one: int, count: Callable[[], NDArray[Any]]) -> Floats:
+        noise = self._table._noise
+        entry = prices.node_counts(name, self.ledger.relation, noise.on_counts, epsilon, Claim(), one_by_one=one_by_one)
+        self.ledger.charge(entry)
+
+        def draw() -> Floats:
+            exact_counts = count()
+            return noise.counts(exact_counts, entry.scale) if np.isfinite(entry.scale) else np.zeros(exact_counts.shape)
+
+        return self._table._answer("counts", draw)
+
+    def _drawn(
+        self, score: SplitScore, offered: Flags, low: Floats, high: Floats, cuts: Floats | None, factor: float
+    ) -> Division:
+        noise, attributes = self._table._noise, self._rows.records.attributes
+        found: list[tuple[Ints, Floats, Floats, Floats, Floats, int]] = []
+        for position in np.flatnonzero(offered.any(axis=0)).tolist():
+            at = np.flatnonzero(offered[:, position])
+            known = cuts is not None and not np.isnan(cuts[at, position]).any()
+            if cuts is not None and known:
+                fixed = cuts[at, position]
+                tables = self._rows.cut(position, at, fixed, low[at, position])
+                batches = [Cuts(at, tables, fixed, fixed)]
+            else:
+                batches = list(self._rows.candidates(position, at, low[at, position], high[at, position]))
+            real = isinstance(attributes[position], NumberCut) and not known
+            for batch in batches:
+                values = score.of_many(batch.tables, Relation.ADD_REMOVE)
+                weights = np.zeros(len(values))
+                if real:
+                    width = high[batch.nodes, position] - low[batch.nodes, position]
+                    with np.errstate(divide="ignore"):
+                        weights = np.log((batch.high - batch.low) / width)
+                elif noise.weighs and not known and len(values) > len(at):
+                    weights = -np.log(np.bincount(batch.nodes, minlength=self.size))[batch.nodes]
+                found.append((batch.nodes, values, weights, batch.low, batch.high, position))
+        nodes, values, weights, lows, highs = (np.concatenate([batch[i] for batch in found]) for i in range(5))
+        columns = np.repeat([batch[5] for batch in found], [len(batch[0]) for batch in found])
+        order = np.argsort(nodes, kind="stable")
+        if not factor:
+            values = np.zeros_like(values)
+        alike = (weights == weights[0]).all()
+        best = noise.select_grouped(values[order], nodes[order], factor or 1.0, None if alike else weights[order])
+        chosen = order[best]
+        cut = lows[chosen]
+        anywhere = highs[chosen] > cut
+        if anywhere.any():
+            cut = cut.copy()
+            cut[anywhere] = noise.between(lows[chosen][anywhere], highs[chosen][anywhere])
+        return Division(columns[chosen].astype(np.intp), cut)
+
+
+def account(
+    ledger: Ledger, trees: int, epsilon: Epsilon, resample: str, rate: float, rows: int
+) -> tuple[Ledger, Epsilon]:
+    """The account of every tree, and what it may spend for all trees together to cost the ledger `epsilon`."""
+    if resample == "disjoint":
+        return ledger.parallel(f"{trees} trees on disjoint rows", by="label").part(""), epsilon
+    many = ledger.repeated(f"{trees} trees, each", trees) if trees > 1 else ledger.child("one tree")
+    if resample == "poisson":
+        sampled = many.sampled(f"a random {100 * rate:.3g} % of the rows", rate, epsilon / trees)
+        return sampled, sampled.cap or exact(0.0)
+    return (many.bootstrapped("a bootstrap sample", rows) if resample == "bootstrap" else many), epsilon / trees
+
+
+def sample(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> NodeRows:
+    """The roots: every tree's records."""
+    n = len(records)
+    if resample == "disjoint":
+        tree = np.minimum(noise.lots(n) * trees, trees - 1).astype(np.int32) if trees > 1 else np.zeros(n, np.int32)
+        return NodeRows(records, np.arange(n, dtype=np.int32), tree, trees)
+    rows = []
+    for _ in range(trees):
+        if resample == "poisson":
+            rows.append(np.flatnonzero(noise.lots(n) < rate))
+        elif resample == "bootstrap":
+            rows.append(np.sort(np.minimum(noise.lots(n) * n, n - 1).astype(np.int32)))
+        else:
+            rows.append(np.arange(n))
+    tree = np.repeat(np.arange(trees, dtype=np.int32), [len(found) for found in rows])
+    return NodeRows(records, np.concatenate(rows).astype(np.int32), tree, trees)
