@@ -6,17 +6,25 @@ Start with `datasets.load("sample")`, a method of `METHODS`, and its `ledger_`.
 from dpcore import audit, datasets, evaluate, experiment, export, risk
 from dpcore.column import Column
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
+from dpcore.forest import Forest
 from dpcore.ledger import Ledger, Relation
 from dpcore.methods import (
     METHODS,
+    PINQID3,
     DiffGen,
+    DiffPC45,
+    DiffPID3,
+    DiffPRF,
+    DiffPRFs,
     HMPrivBayes,
     JTree,
     NaiveBayesSynthesizer,
     NoPrivacy,
+    PlainForest,
     PrivBayes,
     PrivSCBN,
     RefinedPrivBayes,
+    SuLQID3,
     TaxonomyRelease,
 )
 from dpcore.schema import Schema
@@ -25,23 +33,31 @@ from dpcore.taxonomy import Taxonomy
 __version__ = "0.1.0"
 __all__ = [
     "METHODS",
+    "PINQID3",
     "BudgetError",
     "Column",
     "DPCoreError",
     "DataError",
     "DiffGen",
+    "DiffPC45",
+    "DiffPID3",
+    "DiffPRF",
+    "DiffPRFs",
+    "Forest",
     "HMPrivBayes",
     "JTree",
     "Ledger",
     "NaiveBayesSynthesizer",
     "NoPrivacy",
     "ParameterError",
+    "PlainForest",
     "PrivBayes",
     "PrivSCBN",
     "RefinedPrivBayes",
     "Relation",
     "Schema",
     "SchemaError",
+    "SuLQID3",
     "Taxonomy",
     "TaxonomyRelease",
     "audit",

@@ -24,6 +24,7 @@ __all__ = ["Forest"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 FORMAT = "dpcore forest 1"
+TIE = 1e-4  # records
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +100,8 @@ class Forest:
         shares = self.probabilities
         if self.vote == "probability":
             return shares
-        # Rounding lets equal counts tie whatever the last digits; the first class gets them.
-        won = np.argmax(np.round(self.classes, 3), axis=1)
+        # Counts that are equal but for their last digits tie, and the first class wins.
+        won = np.argmax(self.classes >= self.classes.max(axis=1, keepdims=True) - TIE, axis=1)
         ones: Floats = np.eye(shares.shape[1])[won]
         return ones
 

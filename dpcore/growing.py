@@ -91,10 +91,8 @@ def grow(
         widest = np.where(offered, fans, 0).max(axis=1, initial=0)
         goes_on = offered.any(axis=1) & (level < plan.depth)
         if asked and plan.noisy_stop:
-            scale = 1 / float(asked)
-            goes_on &= noisy >= np.maximum(np.sqrt(2) * widest * nodes.classes * scale, FEWEST)
-        elif plan.noisy_stop:
-            goes_on &= ~(noisy < FEWEST)
+            deviation = np.sqrt(nodes.count_variance(asked))
+            goes_on &= noisy >= np.maximum(deviation * widest * nodes.classes, FEWEST)
         if plan.purity and level < plan.depth:
             goes_on &= ~nodes.pure(plan.purity)
         goes_on &= within(np.where(goes_on, widest, 0), noisy)

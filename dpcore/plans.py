@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,17 @@ class Exponential(Chooser):
     score : SplitScore
     steps : {"one", "two"}
         Columns and cuts together; or first a cut for each number, then the column, with equal parts of epsilon.
+    ordinary : bool
+        Whether to choose by exp(epsilon q / (2 sensitivity)), although a score that only rises allows twice that.
     claimed_sensitivity : float, optional
-        The source's.
+        The source's, if it is not the true one; the choice is then ordinary as well.
     reason : str
+        Why claim and bound differ.
     """
 
     score: SplitScore
     steps: str = "one"
+    ordinary: bool = False
     claimed_sensitivity: float | None = None
     reason: str = ""
 
@@ -64,7 +69,10 @@ class Exponential(Chooser):
         numbers = offered & real
         steps = int(numbers[0].sum()) if self.steps == "two" else 0
         share = exact(epsilon) / (steps + 1)
-        how: dict[str, Any] = {"claimed_sensitivity": self.claimed_sensitivity, "reason": self.reason}
+        claimed = self.claimed_sensitivity
+        if self.ordinary and claimed is None:
+            claimed = nodes.sensitivity(self.score)
+        how: dict[str, Any] = {"claimed_sensitivity": claimed, "reason": self.reason}
         cuts, rank = np.full(offered.shape, np.nan), np.cumsum(numbers, axis=1)
         for step in range(1, steps + 1):
             one = numbers & (rank == step)
@@ -116,31 +124,47 @@ class Budget:
     choices : sequence of epsilons, one per level but the last
     leaves : sequence of epsilons, one per level
         For the classes of a node that stops there.
+    total : epsilon
     """
 
     counts: tuple[Epsilon, ...]
     choices: tuple[Epsilon, ...]
     leaves: tuple[Epsilon, ...]
+    total: Epsilon
+
+    def until(self, level: int) -> Epsilon:
+        """What a way down to a leaf of a level costs."""
+        return sum(self.counts[: level + 1]) + sum(self.choices[:level]) + self.leaves[level]
+
+    @classmethod
+    def of(cls, total: Epsilon, depth: int, *, count: Epsilon, choice: Epsilon, refund: bool) -> Budget:
+        """The same for every level; the leaves of the last one have what is left.
+
+        With `refund`, a leaf that stops early has what is left to it as well: its records are asked nothing further
+        down. Otherwise it has what the last one has, and the rest is not spent.
+        """
+        whole = exact(total)
+        left = tuple(whole - (level + 1) * count - level * choice for level in range(depth + 1))
+        leaves = left if refund else (left[-1],) * (depth + 1)
+        return cls(counts=(exact(count),) * (depth + 1), choices=(exact(choice),) * depth, leaves=leaves, total=whole)
 
     @classmethod
     def equal(cls, total: Epsilon, depth: int) -> Budget:
-        """Equal parts for all levels, half of each for counts; what an early leaf does not need stays unspent."""
+        """Equal parts for all levels, half of each for counts, without refund."""
         unit = exact(total) / (2 * (depth + 1))
-        return cls(counts=(unit,) * (depth + 1), choices=(unit,) * depth, leaves=(unit,) * (depth + 1))
+        return cls.of(total, depth, count=unit, choice=unit, refund=False)
 
     @classmethod
-    def shared(cls, total: Epsilon, depth: int, *, counts: float | None, leaves: float | None) -> Budget:
-        """Shares of the whole for counts and for the leaves' classes, the rest for choices; leaves spend what is left.
+    def shared(cls, total: Epsilon, depth: int, *, counts: float | None = None, leaves: float | None = None) -> Budget:
+        """Shares of the whole for counts and for the leaves' classes, the rest for choices, with refund.
 
-        Without shares, as in `equal`: 1/2 and 1/(2(depth + 1)). Levels have equal parts.
+        By default 1/2 and 1/(2(depth + 1)), as in `equal`.
         """
         whole = exact(total)
         of_counts = exact(0.5 if counts is None else counts)
-        of_leaves = 1 / exact(2 * (depth + 1)) if leaves is None else exact(leaves)
-        count = whole * of_counts / (depth + 1)
-        choice = whole * (1 - of_counts - of_leaves) / depth if depth else exact(0)
-        left = tuple(whole - (level + 1) * count - level * choice for level in range(depth + 1))
-        return cls(counts=(count,) * (depth + 1), choices=(choice,) * depth, leaves=left)
+        of_leaves = Fraction(1, 2 * (depth + 1)) if leaves is None else exact(leaves)
+        count, choice = whole * of_counts / (depth + 1), whole * (1 - of_counts - of_leaves) / depth
+        return cls.of(whole, depth, count=count, choice=choice, refund=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +181,8 @@ class Plan:
     purity : str
         If it is not empty, nodes of one class stop, unprotected, for this reason.
     noisy_stop : bool
-        Whether nodes stop whose noisy count is below sqrt(2) * fan-out * classes / epsilon (Friedman and Schuster).
+        Whether nodes stop whose noisy count is below the noise's standard deviation times the classes times the largest
+        fan-out that is offered (Friedman and Schuster 2010: sqrt(2) / epsilon per class and child).
     """
 
     depth: int

@@ -17,7 +17,7 @@ __all__ = ["forest_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-HINT = 1e-3  # what a class gets of a leaf whose counts are all 0 or less, so that the largest still wins
+HINT = 1e-3  # records that count as none; and what a class gets where none has more, so that the largest still wins
 
 
 def forest_of(
@@ -45,7 +45,7 @@ def forest_of(
     counts = classes.sum(axis=1)
     for i in range(1, len(levels)):  # from the top, so that a chain of empty nodes takes after the last one that is not
         below = np.arange(starts[i], starts[i + 1])
-        empty = below[classes[below].sum(axis=1) <= 0]
+        empty = below[classes[below].sum(axis=1) <= HINT]
         above = classes[put["parent"][empty]]
         total = above.sum(axis=1, keepdims=True)
         classes[empty] = np.divide(HINT * above, total, out=np.zeros_like(above), where=total > 0)

@@ -1,8 +1,10 @@
-"""What the methods that release trees share."""
+"""What the methods that release trees share: scores, checks, and one fit for all of them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from dpcore.attributes import Attribute, attributes_of, numbers_of
 from dpcore.classifying import PrivateClassifier
 from dpcore.errors import ParameterError
 from dpcore.forest import Forest
-from dpcore.growing import Grown, grow
+from dpcore.growing import grow
 from dpcore.ledger import Epsilon
 from dpcore.noise import generator
 from dpcore.plans import Plan
@@ -23,15 +25,25 @@ from dpcore.schema import Schema
 from dpcore.scores import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
 from dpcore.settling import forest_of
 
-__all__ = ["SCORES", "TreeClassifier"]
+__all__ = ["CRITERIA", "RESAMPLING", "Sampling", "TreeClassifier"]
 
-SCORES: dict[str, SplitScore] = {
-    "Max": Max(),
+CRITERIA: dict[str, SplitScore] = {
     "Gini": Gini(),
+    "Max": Max(),
     "entropy": ConditionalEntropy(),
     "InfoGain": InfoGain(),
 }
+RESAMPLING = ("disjoint", "poisson", "full")
 MOST_DEPTH, MOST_TREES = 20, 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How many trees there are, and which rows each of them sees (as for `PrivateTable.trees`)."""
+
+    trees: int = 1
+    resample: str = "full"
+    rate: float = 1.0
 
 
 class TreeClassifier(PrivateClassifier):
@@ -45,8 +57,51 @@ class TreeClassifier(PrivateClassifier):
 
     forest_: Forest
 
-    noise: str
-    mode: str
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        schema, sampling = table.schema, self._sampling(table)
+        target, attributes = self._target(schema, self.target), self._attributes(schema)
+        roots, budget = table.trees(
+            target,
+            attributes,
+            trees=sampling.trees,
+            epsilon=self._price,
+            resample=sampling.resample,
+            rate=sampling.rate,
+            plainly_claimed=self.mode == "paper",
+        )
+        plan, lots = self._plan(table, budget), generator(self.random_state, 1)
+        levels = grow(roots, attributes, len(schema), plan, lots, progress)
+        if rest := plan.budget.total - plan.budget.until(len(levels) - 1):
+            roots.leave_unspent("levels that no tree reached", rest)
+        self.forest_ = self._finished(
+            forest_of(
+                levels,
+                schema,
+                target,
+                cuts=self._cuts,
+                taxonomies=self._taxonomies,
+                vote=self._vote,
+                consistent=self._consistent,
+            )
+        )
+        progress(1.0, "Done")
+
+    @abstractmethod
+    def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
+        """How this method's trees grow, when a record's way through one of them may cost `budget`."""
+
+    def _sampling(self, table: PrivateTable) -> Sampling:
+        """One tree of all rows, unless a method says otherwise."""
+        return Sampling()
+
+    def _finished(self, forest: Forest) -> Forest:
+        """The forest after what a method does to it at last."""
+        return forest
+
+    @property
+    def _price(self) -> float:
+        """What all trees may cost together."""
+        return self.epsilon
 
     @property
     def _cuts(self) -> str:
@@ -57,56 +112,64 @@ class TreeClassifier(PrivateClassifier):
     def _taxonomies(self) -> bool:
         return False
 
-    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
-        return numbers_of(schema, frame, self._attributes(schema))
+    @property
+    def _vote(self) -> str:
+        return "majority"
+
+    @property
+    def _consistent(self) -> bool:
+        return self.mode == "corrected"
 
     def _attributes(self, schema: Schema) -> dict[int, Attribute]:
         target = self._target(schema, self.target)
         return attributes_of(schema, target, cuts=self._cuts, taxonomies=self._taxonomies)
 
+    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
+        return numbers_of(schema, frame, self._attributes(schema))
+
     def _check_trees(self, schema: Schema, *names: str) -> None:
         self._target(schema, self.target)
-        self._check_whole(*names)
+        given = [name for name in names if getattr(self, name) is not None]
+        self._check_whole(*given)
         for name, most in (("max_depth", MOST_DEPTH), ("n_trees", MOST_TREES)):
-            if name in names and getattr(self, name) > most:
+            if name in given and getattr(self, name) > most:
                 raise ParameterError(f"The {name!r} parameter is too large.", f"At most {most:,}.")
         if self.noise == "opendp" and self._cuts == "numbers":
             raise ParameterError(
                 "OpenDP's noise chooses no cuts among real numbers.", "Use cuts='bins', or NumPy's noise."
             )
 
-    def _grow(
-        self, table: PrivateTable, progress: Progress, *, trees: int, resample: str, rate: float = 1.0
-    ) -> list[Grown]:
-        """Grow the trees of this method's plan."""
-        schema, target = table.schema, self._target(table.schema, self.target)
-        attributes = self._attributes(schema)
-        roots, budget = table.trees(
-            target,
-            attributes,
-            trees=trees,
-            epsilon=self.epsilon,
-            resample=resample,
-            rate=rate,
-            plainly_claimed=self.mode == "paper",
-        )
-        plan = self._plan(schema, budget)
-        return grow(roots, attributes, len(schema), plan, generator(self.random_state, 1), progress)
+    def _check_forest(self, schema: Schema, resampling: tuple[str, ...] = RESAMPLING) -> None:
+        """What forests share: `n_trees`, `max_depth`, `max_features`, `resample`, `rate` and `vote`."""
+        self._check_choice("resample", resampling)
+        self._check_choice("vote", ("majority", "probability"))
+        self._check_trees(schema, "n_trees", "max_depth")
+        rate, features = self.get_params()["rate"], self.get_params()["max_features"]
+        if not (isinstance(rate, int | float) and 0 < rate < 1):
+            raise ParameterError("The 'rate' parameter is not between 0 and 1.", "Try rate=0.2.")
+        if isinstance(features, str) and features != "sqrt":
+            raise ParameterError("The 'max_features' parameter is not known.", 'Use a number, "sqrt" or None.')
+        if features not in ("sqrt", None):
+            self._check_whole("max_features")
 
-    def _settle(self, levels: list[Grown], schema: Schema, *, vote: str, consistent: bool) -> None:
-        self.forest_ = forest_of(
-            levels,
-            schema,
-            self._target(schema, self.target),
-            cuts=self._cuts,
-            taxonomies=self._taxonomies,
-            vote=vote,
-            consistent=consistent,
-        )
+    def _per_node(self, schema: Schema) -> int | None:
+        """How many columns a node of a forest may choose from; None: all."""
+        features = self.get_params()["max_features"]
+        return max(isqrt(len(schema) - 1), 1) if features == "sqrt" else features
 
-    @abstractmethod
-    def _plan(self, schema: Schema, budget: Epsilon) -> Plan:
-        """How this method's trees grow, when a record's way through one of them may cost `budget`."""
+    def _check_flags(self, *names: str) -> None:
+        for name in names:
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ParameterError(f"The {name!r} parameter is not true or false.", "Use True or False.")
+
+    def _check_share(self, *names: str) -> None:
+        """Shares of epsilon are numbers of at least 0, and leave something for the rest."""
+        shares = [getattr(self, name) for name in names]
+        for name, share in zip(names, shares, strict=True):
+            if share is not None and not (isinstance(share, int | float) and 0 <= share < 1):
+                raise ParameterError(f"The {name!r} parameter is not a number of [0, 1).", "Try 0.3.")
+        if sum(share or 0.0 for share in shares) >= 1:
+            raise ParameterError(f"The parameters {' and '.join(names)} leave nothing for choices.", "Lower one.")
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dpcore.estimator import PrivateEstimator
+from dpcore.methods.c45 import DiffPC45
 from dpcore.methods.diffgen import DiffGen
+from dpcore.methods.diffprf import DiffPRF
 from dpcore.methods.diffprfs import DiffPRFs
 from dpcore.methods.hmprivbayes import HMPrivBayes
+from dpcore.methods.id3 import PINQID3, DiffPID3, SuLQID3
 from dpcore.methods.jtree import JTree
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer
 from dpcore.methods.noprivacy import NoPrivacy
+from dpcore.methods.plain_forest import PlainForest
 from dpcore.methods.privbayes import PrivBayes
 from dpcore.methods.privscbn import PrivSCBN
 from dpcore.methods.refined import RefinedPrivBayes
@@ -16,15 +20,21 @@ from dpcore.methods.taxonomy_release import TaxonomyRelease
 
 __all__ = [
     "METHODS",
+    "PINQID3",
     "DiffGen",
+    "DiffPC45",
+    "DiffPID3",
+    "DiffPRF",
     "DiffPRFs",
     "HMPrivBayes",
     "JTree",
     "NaiveBayesSynthesizer",
     "NoPrivacy",
+    "PlainForest",
     "PrivBayes",
     "PrivSCBN",
     "RefinedPrivBayes",
+    "SuLQID3",
     "TaxonomyRelease",
 ]
 
@@ -39,4 +49,10 @@ METHODS: dict[str, type[PrivateEstimator]] = {
     "TaxonomyRelease": TaxonomyRelease,
     "DiffGen": DiffGen,
     "DiffPRFs": DiffPRFs,
+    "DiffPRF": DiffPRF,
+    "SuLQ-ID3": SuLQID3,
+    "PINQ-ID3": PINQID3,
+    "DiffP-ID3": DiffPID3,
+    "DiffP-C4.5": DiffPC45,
+    "Plain forest": PlainForest,
 }

@@ -78,6 +78,10 @@ class PrivateNodes:
         """The variance of the noise in a count that is bought for `epsilon`; public, no question."""
         return self._table._noise.variance(1 / float(epsilon)) if epsilon else np.inf
 
+    def sensitivity(self, score: SplitScore) -> float:
+        """What one record moves a score of these nodes by at most; public, no question."""
+        return score.sensitivity([(2, self.classes)], self.ledger.relation, self._table._true_bound())
+
     def parts(self, chosen: Mapping[str, Ints]) -> list[PrivateNodes]:
         """Some nodes apart from others, each lot with an account of its own: they hold different records."""
         group = self.ledger.parallel("", by="value")
@@ -174,6 +178,10 @@ class PrivateNodes:
             return self._drawn(score, offered, low, high, cuts, factor)
 
         return self._table._answer("choose", draw)
+
+    def leave_unspent(self, name: str, claimed: Epsilon) -> None:
+        """Book what a source claims for questions that were not asked; nothing was spent on them."""
+        self.ledger.charge(prices.unspent(name, claimed))
 
     def pure(self, reason: str) -> Flags:
         """Which nodes hold records of at most one class, exactly. Nothing bounds that; paper mode only."""

@@ -23,7 +23,7 @@ from dpcore.ledger import Entry, Epsilon, Relation, exact, shares_of
 from dpcore.scores import Score
 from dpcore.scores.base import Shape
 
-__all__ = ["Claim", "choice", "node_counts", "noisy_values", "tables", "unprotected"]
+__all__ = ["Claim", "choice", "node_counts", "noisy_values", "tables", "unprotected", "unspent"]
 
 Family = Sequence[str]
 
@@ -173,4 +173,18 @@ def unprotected(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:
         claimed_sensitivity=0.0,
         scale=0.0,
         reason=reason,
+    )
+
+
+def unspent(name: str, claimed_epsilon: Epsilon) -> Entry:
+    """The entry of questions that a source's claim has room for, and nobody asked."""
+    return Entry(
+        name=name,
+        mechanism="none",
+        epsilon_claimed=exact(claimed_epsilon),
+        epsilon_bound=exact(0.0),
+        sensitivity=0.0,
+        claimed_sensitivity=0.0,
+        scale=0.0,
+        draws=0,
     )

@@ -34,7 +34,7 @@ LAYERS = [
     ("private",),
     ("estimator", "plans"),
     ("classifying", "clustered", "generalized", "growing", "walk"),
-    ("settling",),
+    ("pruning", "settling"),
     ("treemethods",),
     ("methods",),
     ("delimited", "published"),
