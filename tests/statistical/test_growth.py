@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore import noise as noise_module
 from dpcore.column import Column
 from dpcore.counting import joint_counts
 from dpcore.errors import BudgetError, ParameterError, SchemaError
 from dpcore.ledger import Ledger, Relation
 from dpcore.noise import Noise, NoNoise, make_noise
+from dpcore.noise import base as noise_base
 from dpcore.private import PrivateTable
 from dpcore.schema import Schema
 from dpcore.scores import Entropy, LinearF, MutualInformation, R, TableScore
@@ -146,7 +146,7 @@ def test_opendp_grows_a_network():
 
 
 def test_opendp_refuses_more_candidates_than_it_can_list(monkeypatch):
-    monkeypatch.setattr(noise_module, "MOST_LISTED", 11)
+    monkeypatch.setattr(noise_base, "MOST_LISTED", 11)
     grown = {
         kind: door(noise=make_noise(kind, None)).growth(R(), NAMES, max_parents=2) for kind in ("opendp", "laplace")
     }
@@ -193,7 +193,7 @@ def test_an_overdrawn_ledger_chooses_nothing(monkeypatch):
     first, *_ = growth.choose(epsilon=0.5)
     left = list(growth.open)
     held = {child: [block.parents.tolist() for block in blocks] for child, blocks in growth._search.blocks.items()}
-    monkeypatch.setattr("dpcore.noise.NumpyNoise.select_among", lambda *_: pytest.fail("something was drawn"))
+    monkeypatch.setattr("dpcore.noise.seeded.NumpyNoise.select_among", lambda *_: pytest.fail("something was drawn"))
     with pytest.raises(BudgetError, match="Nothing was drawn"):
         growth.choose(epsilon=1e-9)
     assert growth.open == left == [name for name in NAMES if name != first]
