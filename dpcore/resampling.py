@@ -32,13 +32,17 @@ from dpcore.relation import Epsilon, Relation, exact
 __all__ = ["bootstrap_loss", "poisson_inside"]
 
 LARGEST = 8.0  # beyond it only group privacy is used: n copies
+LOTS = 2.0**53  # lots are drawn from so many numbers of [0, 1), evenly spaced (`Noise.lots`)
 
 
-def poisson_inside(epsilon: Epsilon, rate: float) -> Fraction:
+def poisson_inside(epsilon: Epsilon, rate: float) -> Epsilon:
     """The epsilon to spend inside a Poisson sample for it to cost `epsilon`: ln(1 + (e^epsilon - 1) / rate)."""
     outside = float(epsilon)
+    if math.isinf(outside):
+        return outside
+    true = math.ceil(rate * LOTS) / LOTS  # how often a lot is below the rate
     # From 500 on e^epsilon need not fit in a float, and the 1 does not matter.
-    inside = math.log1p(math.expm1(outside) / rate) if outside < 500 else outside - math.log(rate)
+    inside = math.log1p(math.expm1(outside) / true) if outside < 500 else outside - math.log(true)
     return Fraction(math.nextafter(inside, 0.0))
 
 
@@ -57,6 +61,9 @@ def bootstrap_loss(epsilon: Epsilon, relation: Relation, rows: int) -> Epsilon:
     if x == 0 or math.isinf(x):
         return exact(x)
     if relation is Relation.ADD_REMOVE:
+        if x < 0.1:  # the same without losing digits: 1 + the sum of what e^(x m_k) exceeds 1 by
+            more = math.expm1(x) + math.expm1(1) * math.expm1(-x) + math.exp(1 - x) * math.expm1(math.expm1(2 * x))
+            return exact(math.log1p(more / math.e))
         inner = math.exp(2 * x) if x < 350 else math.inf
         log_expm1 = inner if inner > 500 else math.log(math.expm1(inner))
         return exact(float(-1 + np.logaddexp(x, log_expm1 - x)))
@@ -71,5 +78,5 @@ def bootstrap_loss(epsilon: Epsilon, relation: Relation, rows: int) -> Epsilon:
         down = logsumexp(log_p - np.where(rising, 0.0, k * x))
         found = float(up - down)
         if found <= loss + 1e-12:
-            return exact(found)
+            return exact(max(found, x))  # rounding must not bring it below what one draw costs
         loss = found
