@@ -97,7 +97,7 @@ class PrivateTable(PrivateRows):
         claimed_sensitivity: float | None = None,
         reason: str = "",
     ) -> NDArray[np.intp]:
-        """Exponential mechanism: positions of candidates, more probable the higher their score.
+        """Exponential mechanism: positions of candidates, more probable the higher their score and public weight.
 
         Parameters
         ----------
@@ -126,7 +126,12 @@ class PrivateTable(PrivateRows):
             values = score.values(self._count, candidates, self.relation)
             if values[..., 0].size != draws:
                 raise ParameterError("The score makes another number of choices than was charged.", "Pass draws=.")
-            return self._noise.select(values if factor else np.zeros_like(values), factor or 1.0)
+            rated, weights = values if factor else np.zeros_like(values), score.log_weights
+            if weights is None or not self._noise.weighs:
+                return self._noise.select(rated, factor or 1.0)
+            groups = np.repeat(np.arange(draws), len(weights))
+            chosen = self._noise.select_grouped(rated.ravel(), groups, factor or 1.0, np.tile(weights, draws))
+            return (chosen % len(weights)).reshape(values.shape[:-1])
 
         return self._answer("choose", draw)
 

@@ -29,6 +29,14 @@ class Score(ABC):
 
     name: str
 
+    @property
+    def log_weights(self) -> Floats | None:
+        """Logs of the public weights by which selection multiplies, shape (candidates,); None if all are 1.
+
+        No epsilon depends on them: they are the same for neighbors. Sources of noise that cannot weigh leave them out.
+        """
+        return None
+
     @abstractmethod
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """Exact scores, candidates along the last axis. Private."""

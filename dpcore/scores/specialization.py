@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import log
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from dpcore.ledger import Relation
 from dpcore.scores.base import CountTables, Floats, Score, Shape
 from dpcore.scores.trees import SplitScore
 
-__all__ = ["IntervalSplit", "Specialization"]
+__all__ = ["IntervalSplit", "JointSpecialization", "Specialization"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,6 +109,39 @@ class IntervalSplit(OwnCandidates):
         left = np.cumsum(table, axis=0)[self.cuts - self.low - 1].T
         scores = self.rated_by.of_many(np.stack([left, table.sum(axis=0)[:, None] - left]), relation)
         return np.where(self.cuts <= self.worthless_below, 0.0, scores)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointSpecialization(OwnCandidates):
+    """Values that may be divided next, and all places where intervals of codes may be cut, in one choice.
+
+    A value weighs 1, and so does an interval, whose places share it evenly: an interval of many bins is no more
+    probable for having many places. Per candidate, what one person moves is what `Specialization` and `IntervalSplit`
+    say, and weights are public, so that sensitivity and loss are theirs.
+
+    Parameters
+    ----------
+    divisions : sequence of (column name, int array of shape (size,))
+        As for `Specialization`; the first candidates.
+    intervals : sequence of (column name, low, high)
+        Of two codes or more, from `low` to `high - 1`. Then follow their places, from `low + 1` to `high - 1`.
+    """
+
+    divisions: Sequence[tuple[str, NDArray[np.integer[Any]]]]
+    intervals: Sequence[tuple[str, int, int]]
+
+    @property
+    def log_weights(self) -> Floats:
+        """See `Score.log_weights`."""
+        places = [high - low - 1 for _, low, high in self.intervals]
+        return np.concatenate([np.zeros(len(self.divisions)), *(np.full(k, -log(k)) for k in places)])
+
+    def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
+        """See `Score.values`."""
+        how: dict[str, Any] = {"target": self.target, "classes": self.classes, "rated_by": self.rated_by}
+        parts: list[OwnCandidates] = [Specialization(**how, divisions=self.divisions)] if self.divisions else []
+        parts += [IntervalSplit(**how, column=name, low=low, high=high) for name, low, high in self.intervals]
+        return np.concatenate([part.values(count, candidates, relation) for part in parts])
 
 
 def grouped(table: Counts, groups: NDArray[np.integer[Any]]) -> Counts:
