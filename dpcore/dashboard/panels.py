@@ -1,4 +1,4 @@
-"""What every release shows: its price, its columns, its pairs, its use for learning, and a way to take it home.
+"""What every release shows: its price, its columns, its pairs, and its use for learning.
 
 Written once for all methods. Each panel draws from the immutable release; what it computes from the real rows is
 remembered with the release and carries the mark "uses real data".
@@ -17,21 +17,32 @@ from dpcore import charts, evaluate
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import forms, runs
 from dpcore.dashboard.frame import escaped, mendable
-from dpcore.dashboard.state import Shown, remember
+from dpcore.dashboard.state import AnyShown, Shown, remember
+from dpcore.dashboard.takehome import take_home
 from dpcore.estimator import Synthesizer
-from dpcore.export import bundle, show_code
 from dpcore.ledger import Ledger
 from dpcore.methods import METHODS
 from dpcore.texts import number
 
-__all__ = ["chart", "epsilon_primer", "headline", "number", "proved", "runs_frame", "table_behind", "tabs"]
+__all__ = [
+    "chart",
+    "draw_open",
+    "epsilon_primer",
+    "headline",
+    "number",
+    "price",
+    "proved",
+    "runs_frame",
+    "table_behind",
+    "tabs",
+]
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 PAIRS_AT_MOST = 60  # columns; beyond it the pairs panel compares a sample of the pairs
 
 
 def tabs(page: str, shown: Shown, extra: dict[str, Callable[[], None]] | None = None) -> None:
-    """All panels of a release, as tabs of which only the open one is computed."""
+    """All panels of a release of rows."""
     panels: dict[str, Callable[[], None]] = {
         "Price": lambda: price(shown),
         "Columns": lambda: columns(page, shown),
@@ -40,19 +51,24 @@ def tabs(page: str, shown: Shown, extra: dict[str, Callable[[], None]] | None = 
         **(extra or {}),
         "Take home": lambda: take_home(page, shown),
     }
+    draw_open(page, panels)
+
+
+def draw_open(page: str, panels: dict[str, Callable[[], None]]) -> None:
+    """Panels as tabs, of which only the open one is computed."""
     for tab, draw in zip(st.tabs(list(panels), key=f"{page}.tab", on_change="rerun"), panels.values(), strict=True):
         if tab.open:
             with tab, mendable():
                 draw()
 
 
-def headline(shown: Shown) -> None:
+def headline(shown: AnyShown) -> None:
     """The release in one line: what it is, what it cost, and whether a guarantee holds."""
     release, ledger = shown.release, shown.release.ledger
     cells = st.columns(4)
     cells[0].metric("Epsilon claimed", number(ledger.epsilon_claimed), border=True)
     cells[1].metric("Epsilon proved", proved(ledger), border=True)
-    cells[2].metric("Synthetic rows", f"{len(release.synthetic):,}", border=True)
+    cells[2].metric(*release.size, border=True)
     cells[3].metric("Run time", f"{release.seconds:.2f} s", border=True)
     st.caption(
         f"{escaped(release.method)}, {release.parameters['mode']} mode, made from {escaped(release.data_name)}. "
@@ -62,7 +78,7 @@ def headline(shown: Shown) -> None:
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
 
 
-def price(shown: Shown) -> None:
+def price(shown: AnyShown) -> None:
     """Claimed and proved epsilon, in odds, and where it went."""
     ledger = shown.release.ledger
     frame = ledger.to_frame()
@@ -179,40 +195,6 @@ def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
             scores = evaluate.tstr(data.train, data.test, rows, release.schema, target, include_real=False)
             found.append(scores[scores["trained_on"] == "released"].assign(trained_on="same method, no noise"))
     return pd.concat(found, ignore_index=True)
-
-
-def take_home(page: str, shown: Shown) -> None:
-    """The code that does the same, and the zip."""
-    release = shown.release
-    also = " the network, as it was released," if release.structure else ""
-    if "tree" in release.structure:
-        also = " the generalized rows and the tree of counts,"
-    st.markdown(
-        f"The zip holds the synthetic rows, the schema, the settings,{also} the ledger, and a script. No real row."
-    )
-    if release.guarantee_void:
-        st.warning(release.guarantee_void, icon=":material/gpp_bad:")
-    table = st.segmented_control("Table format", ["csv", "parquet"], default="csv", required=True, key=f"{page}.format")
-    # Bytes, made once per release and format: a deferred download is lost if the page reruns under the click.
-    packed = remember(shown, f"zip {table}", lambda: bundle(release, table="parquet" if table == "parquet" else "csv"))
-    st.download_button(
-        "Download the release",
-        data=packed,
-        file_name="dpcore-release.zip",
-        mime="application/zip",
-        icon=":material/download:",
-        type="primary",
-        on_click="ignore",
-        key=f"{page}.download",
-    )
-    st.dataframe(release.synthetic.head(20), hide_index=True, key=f"{page}.rows")
-    st.caption("The first 20 synthetic rows.")
-    groups = remember(shown, "generalized", lambda: release.generalized)
-    if groups is not None:
-        st.dataframe(groups.nlargest(20, groups.columns[-1]), hide_index=True, key=f"{page}.groups")
-        st.caption(f"The 20 largest of {len(groups):,} generalized rows that are not empty.")
-    with st.expander("Show the code"):
-        st.code(show_code(release), language="python")
 
 
 def epsilon_primer() -> None:

@@ -7,19 +7,23 @@ the progress callback is where a press of Cancel takes effect: whatever was char
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
+from dpcore import export, models
+from dpcore.classifying import PrivateClassifier
 from dpcore.dashboard import state
 from dpcore.dashboard.frame import mendable
 from dpcore.datasets import Dataset
-from dpcore.estimator import Synthesizer
-from dpcore.export import release_of
+from dpcore.estimator import PrivateEstimator, Synthesizer
 from dpcore.progress import Progress
+from dpcore.release import AnyRelease
 
-__all__ = ["cancellable", "request", "requested", "synthesize"]
+__all__ = ["cancellable", "learn", "request", "requested", "synthesize"]
 
 
 def request(name: str) -> None:
@@ -56,15 +60,30 @@ def cancellable(title: str, key: str) -> Iterator[Progress]:
 
 def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: int) -> None:
     """Fit, sample, and show the release on its page; a mendable failure leaves the earlier release in place."""
-    with mendable(), cancellable("Making a private copy", page) as progress:
+
+    def finish(**known: Any) -> AnyRelease:
+        return export.release_of(method, name, method.sample(rows), **known)
+
+    release(page, name, method, data, "Making a private copy", finish)
+
+
+def learn(page: str, name: str, method: PrivateClassifier, data: Dataset) -> None:
+    """Fit a classifier, and show it on its page; a mendable failure leaves the earlier one in place."""
+
+    def finish(**known: Any) -> AnyRelease:
+        return models.release_of(method, name, **known)
+
+    release(page, name, method, data, "Learning privately", finish)
+
+
+def release(
+    page: str, name: str, method: PrivateEstimator, data: Dataset, title: str, finish: Callable[..., AnyRelease]
+) -> None:
+    """Fit, with the spending on the books, and show what `finish` makes of the fitted method."""
+    with mendable(), cancellable(title, page) as progress:
         start = time.perf_counter()
-        purpose = f"{name}, {method.mode} mode"
-        ledger = state.account(data, method.relation, purpose)
+        ledger = state.account(data, method.relation, f"{name}, {method.mode} mode")
         method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
-        synthetic = method.sample(rows)
-        seconds = time.perf_counter() - start
-        release = release_of(
-            method, name, synthetic, data_name=data.name, data_sha256=data.sha256, seconds=seconds, reading=data.reading
-        )
-        state.keep(page, release, data)
+        made = finish(data_name=data.name, data_sha256=data.sha256, reading=data.reading)
+        state.keep(page, replace(made, seconds=time.perf_counter() - start), data)
         st.rerun()  # the settings fold away, the release comes up

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -19,25 +19,44 @@ from dpcore import datasets
 from dpcore.datasets import Dataset
 from dpcore.export import Release
 from dpcore.ledger import Ledger, Relation
+from dpcore.models import ModelRelease
+from dpcore.release import AnyRelease
 
-__all__ = ["Shown", "account", "accounts", "dataset", "keep", "remember", "set_dataset", "shown"]
+__all__ = [
+    "AnyShown",
+    "Shown",
+    "ShownModel",
+    "account",
+    "accounts",
+    "dataset",
+    "keep",
+    "remember",
+    "set_dataset",
+    "shown",
+]
 
 Value = TypeVar("Value")
+Kind = TypeVar("Kind", bound=AnyRelease)
 MOST_REMEMBERED = 60
 
 
 @dataclass(eq=False)
-class Shown:
+class Kept(Generic[Kind]):
     """A release with the data it was made from, what was computed for its panels, and redraws that were paid for.
 
     `redraws` holds what every method's redraws are measured by, `looks` what one method's page measures besides.
     """
 
-    release: Release
+    release: Kind
     data: Dataset
     memory: dict[str, Any] = field(default_factory=dict)
     redraws: pd.DataFrame | None = None
     looks: pd.DataFrame | None = None
+
+
+Shown = Kept[Release]
+ShownModel = Kept[ModelRelease]
+AnyShown = Kept[Any]
 
 
 def dataset() -> Dataset:
@@ -53,20 +72,20 @@ def set_dataset(data: Dataset) -> None:
     st.session_state["dpcore.data"] = data
 
 
-def shown(page: str) -> Shown | None:
+def shown(page: str) -> AnyShown | None:
     """The release that a page shows, if any."""
-    found: Shown | None = st.session_state.get(f"dpcore.shown:{page}")
+    found: AnyShown | None = st.session_state.get(f"dpcore.shown:{page}")
     return found
 
 
-def keep(page: str, release: Release, data: Dataset) -> Shown:
+def keep(page: str, release: AnyRelease, data: Dataset) -> AnyShown:
     """Show a new release on a page."""
-    now_shown = Shown(release, data)
+    now_shown = Kept(release, data)
     st.session_state[f"dpcore.shown:{page}"] = now_shown
     return now_shown
 
 
-def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
+def remember(release: AnyShown, key: str, compute: Callable[[], Value]) -> Value:
     """A value computed once per release; bounded, the oldest go first."""
     if key not in release.memory:
         value = compute()

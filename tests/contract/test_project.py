@@ -41,9 +41,9 @@ LAYERS = [
     ("delimited", "published"),
     ("reading",),
     ("datasets", "charts", "classifiers"),
-    ("labels", "ranges"),
+    ("labels", "ranges", "release"),
     ("evaluate", "judging", "risk"),
-    ("experiment", "audit", "export"),
+    ("experiment", "audit", "export", "models"),
     ("dpcore",),  # the package's own front door, `import dpcore`
     ("dashboard",),
     ("pages",),

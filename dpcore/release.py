@@ -1,0 +1,221 @@
+"""What every release has in common, whether it holds rows or a model: settings, price, and what it says of both.
+
+A release that may be published has no seed, so none is exported with it.
+Nor is a checksum of the private rows: whoever knows all rows but one could test every guess of that one against it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpcore.datasets import DATASETS
+from dpcore.estimator import PrivateEstimator
+from dpcore.ledger import Ledger, finite_or_text
+from dpcore.schema import Schema
+from dpcore.texts import number
+
+__all__ = ["AnyRelease", "head_of_script", "plain", "privacy", "replay", "shared", "write_shared"]
+
+TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
+SCHEMA_SOURCES = {
+    "declared": "declared. Bounds, bins and categories are public by declaration.",
+    "inferred": "inferred. Bounds, bins and categories were read off the private rows.",
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnyRelease(ABC):
+    """What one submitted run gave. Immutable; every panel and export draws from it.
+
+    Attributes
+    ----------
+    method : str
+        As in `METHODS`.
+    class_name : str
+    parameters : dict
+    schema, ledger
+    noise_label, publishable
+        Which source of noise made it, and whether its releases may be published.
+    data_name, data_sha256 : str
+        Which data it was made from; the sum stays in memory and is not exported.
+    seconds : float
+    reading : mapping, optional
+        The arguments of `datasets.read` that gave the rows (`test_share` at least; 0 if all rows of the file were
+        used). None if that is not known; of no use for the data sets of `datasets.load`.
+    structure : mapping
+        What was released besides rows, as JSON-ready values (`structure()` of the method).
+    reconstructed : str
+        In paper mode, why that is our reading of the method's source, in a sentence.
+    """
+
+    method: str
+    class_name: str
+    parameters: dict[str, Any]
+    schema: Schema
+    ledger: Ledger
+    noise_label: str
+    publishable: bool
+    data_name: str
+    data_sha256: str
+    seconds: float
+    reading: Mapping[str, Any] | None = None
+    structure: Mapping[str, Any] = field(default_factory=dict)
+    reconstructed: str = ""
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of a teaching run, None for operating-system entropy."""
+        seed: int | None = self.parameters.get("random_state")
+        return seed
+
+    @property
+    @abstractmethod
+    def size(self) -> tuple[str, str]:
+        """How much was released, for a headline: of what, and how many."""
+
+    @property
+    def guarantee_void(self) -> str:
+        """Why no guarantee holds, in a sentence; empty if one does."""
+        if self.ledger.void:
+            return self.ledger.void
+        if math.isinf(self.ledger.epsilon_bound):
+            return "No finite epsilon can be proved for this run."
+        if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
+            claimed, bound = self.ledger.epsilon_claimed, self.ledger.epsilon_bound
+            told = f"epsilon {claimed:g}, which does not hold: what can be proved is {number(bound)}."
+            return (
+                f"{self.reconstructed} As read, it claims {told}" if self.reconstructed else f"The paper claims {told}"
+            )
+        return ""
+
+    def config(self) -> dict[str, Any]:
+        """What ran, as JSON-ready values."""
+        return {
+            "format": "dpcore release 1",
+            "method": self.method,
+            "class": self.class_name,
+            "parameters": {key: finite_or_text(value) for key, value in self.parameters.items()},
+            "data": {"name": self.data_name},
+            "schema_source": self.schema.source,
+            "noise": self.noise_label,
+        }
+
+
+def shared(fitted: PrivateEstimator, structure: Mapping[str, Any]) -> dict[str, Any]:
+    """What a release takes over from a fitted method."""
+    parameters = fitted.get_params(deep=False)
+    return {
+        "class_name": type(fitted).__name__,
+        "parameters": {key: v.item() if isinstance(v, np.generic) else v for key, v in parameters.items()},
+        "schema": fitted.schema_,
+        "ledger": fitted.ledger_,
+        "noise_label": fitted.noise_label_,
+        "publishable": fitted.publishable_,
+        "structure": structure,
+        "reconstructed": fitted.reconstructed if fitted.mode == "paper" else "",
+    }
+
+
+def head_of_script(release: AnyRelease, data: str, schema: str, imports: str = "") -> str:
+    """The beginning of a script: the rows are read, and the same method is fitted with the same parameters."""
+    given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
+    arguments = "".join(f"    {key}={value},\n" for key, value in given.items())
+    if release.data_name in DATASETS:
+        source = f"private = dp.datasets.load({release.data_name!r})\n\n"
+    else:
+        reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
+        known = "" if release.reading is not None else "  # as for the release; 0 if it was made from all rows"
+        if release.seed is None:  # new noise anyway; and the lots of the split stay secret
+            reading = {key: value for key, value in reading.items() if key != "split_seed"}
+        how = "".join(f", {key}={literal(value)}" for key, value in reading.items())
+        source = f"private = dp.datasets.read({data!r}, schema=schema{how}){known}\n\n"
+    return (
+        f"from pathlib import Path\n\n{imports}import dpcore as dp\n\n"
+        f"schema = dp.Schema.from_json(Path({schema!r}).read_text(encoding='utf-8'))\n"
+        f"{source}"
+        f"method = dp.{release.class_name}(\n{arguments})\n"
+        "method.fit(private.train, schema=schema)  # reads the rows and spends epsilon\n"
+    )
+
+
+def literal(value: Any) -> str:
+    """A parameter as Python source."""
+    return repr(value) if not isinstance(value, float) or math.isfinite(value) else f"float({str(value)!r})"
+
+
+def write_shared(archive: zipfile.ZipFile, release: AnyRelease) -> None:
+    """The files that every zip has: schema, settings and ledger."""
+    archive.writestr("schema.json", release.schema.to_json())
+    archive.writestr("config.json", json.dumps(release.config(), indent=2, ensure_ascii=False, allow_nan=False))
+    archive.writestr("ledger.json", release.ledger.to_json())
+    archive.writestr("ledger.csv", release.ledger.to_frame().to_csv(index=False))
+
+
+def privacy(release: AnyRelease) -> list[str]:
+    """The lines about privacy of a zip's README."""
+    ledger = release.ledger
+    as_read = f", as we read it ({release.reconstructed})" if release.reconstructed else ""
+    return [
+        "## Privacy",
+        "",
+        *([f"**{release.guarantee_void}**", ""] if release.guarantee_void else []),
+        f"- Epsilon claimed by the method's source{as_read}: {ledger.epsilon_claimed:g}",
+        f"- Epsilon that can be proved: {ledger.epsilon_bound:g}",
+        f"- Neighboring relation: {ledger.relation}. {ledger.relation.sentence}",
+        "- Unit of protection: one row. Somebody with several rows is protected several times less.",
+        f"- Noise: {release.noise_label}.",
+        f"- Seed: {'none (operating-system entropy)' if release.seed is None else release.seed}.",
+        f"- Publication: {publication(release)}",
+        f"- Schema: {SCHEMA_SOURCES[release.schema.source]}",
+        "- Every further release from the same rows adds to these epsilons.",
+        "",
+    ]
+
+
+def replay(release: AnyRelease) -> list[str]:
+    """The lines about the script of a zip's README."""
+    return [
+        "## Replay",
+        "",
+        "`replay.py` runs the same method with the same parameters through `dpcore` on data that you provide. "
+        + (
+            "With the seed above, the same rows and the same versions of the libraries it gives the same release, and "
+            "says whether it did."
+            if release.seed is not None
+            else "It draws new noise, gives another release, and spends the same epsilon again."
+        ),
+        "",
+        whence(release),
+    ]
+
+
+def whence(release: AnyRelease) -> str:
+    """Which rows a replay has to learn from, in a sentence or two."""
+    if release.data_name in DATASETS:
+        return f"It learns from the training rows of the data set {release.data_name!r}, which `dpcore` knows."
+    sentence = "Write your file's name into it. `test_share` is the share of rows that is set aside before the fit"
+    if release.reading is not None:
+        return f"{sentence}, as it was for this release."
+    return f"{sentence}: use the share that this release was made with, and 0 if it was made from all rows of the file."
+
+
+def publication(release: AnyRelease) -> str:
+    """Whether the release may leave the house, in a sentence."""
+    if release.guarantee_void:
+        return "do not publish."
+    if not release.publishable:
+        return "teaching-grade floating-point noise; make the release with OpenDP's noise before you publish it."
+    return "the noise is fit for publication; whether this epsilon is small enough is for you to decide."
+
+
+def plain(text: str) -> str:
+    """A user's text on one line without markup characters, for Markdown."""
+    return "".join(c for c in text if c.isprintable() and c not in "<>`*_[]#|\\~$@:")[:80]
