@@ -1,9 +1,10 @@
 """What a tree can ask about one column: which child of a node a record goes to. All public.
 
-Three kinds. `Groups` has a child per group of values: per value, or per child in the column's taxonomy, whose own
-children can divide a node further down. `BinCut` cuts a number between public bins, `NumberCut` anywhere in its range.
-What a node may still be divided by is its `range`, two numbers that tighten on the way down: a place in the taxonomy,
-the first bin and the one behind the last, or the lowest and the highest number.
+Four kinds. `Groups` has a child per group of values: per value, or per child in the column's taxonomy, whose own
+children can divide a node further down. `OneValue` sets one value apart from all others. `CodeCut` cuts an order of
+values or of public bins in two, `NumberCut` a number anywhere in its range. What a node may still be divided by is its
+`range`, two numbers that tighten on the way down: a place in the taxonomy, the first code and the one behind the last,
+or the lowest and the highest number.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from dpcore.column import Column
 from dpcore.hierarchy import ANY, Hierarchy
 from dpcore.schema import Schema
 
-__all__ = ["Attribute", "BinCut", "Groups", "NumberCut", "attributes_of", "numbers_of"]
+__all__ = ["Attribute", "CodeCut", "Groups", "NumberCut", "OneValue", "attributes_of", "numbers_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+MOST_CHILDREN = 6
 
 
 class Attribute(ABC):
@@ -105,7 +107,32 @@ class Groups(Attribute):
         return self.names[self.children[int(low)][child]]
 
 
-class BinCut(Attribute):
+class OneValue(Attribute):
+    """One code goes left, all others right. The range is all codes, or the one that was set apart."""
+
+    def start(self) -> tuple[float, float]:
+        """See `Attribute.start`."""
+        return 0.0, float(self.column.size)
+
+    def fanout(self, low: Floats, high: Floats) -> Ints:
+        """See `Attribute.fanout`."""
+        return np.where(high - low >= 2, 2, 0)
+
+    def side(self, codes: NDArray[Any], numbers: Floats | None, cuts: Floats, low: Floats) -> Ints:
+        """See `Attribute.side`."""
+        other: NDArray[np.bool_] = codes != cuts
+        return other.astype(np.intp)
+
+    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """See `Attribute.ranges`."""
+        return np.where(child == 0, cuts, low), np.where(child == 0, cuts + 1, high)
+
+    def text(self, low: float, cut: float, child: int) -> str:
+        """See `Attribute.text`."""
+        return f"{'not ' if child else ''}{self.column.labels[int(cut)]}"
+
+
+class CodeCut(Attribute):
     """Codes below the cut go left, the others and "missing" right."""
 
     def start(self) -> tuple[float, float]:
@@ -126,11 +153,34 @@ class BinCut(Attribute):
 
     def text(self, low: float, cut: float, child: int) -> str:
         """See `Attribute.text`."""
-        return f"{'≥' if child else '<'} {number(self.column.edges[int(cut)])}"
+        if self.column.numeric:
+            return f"{'≥' if child else '<'} {number(self.column.edges[int(cut)])}"
+        return f"{self.column.labels[int(cut)]} or above" if child else f"below {self.column.labels[int(cut)]}"
 
 
 class NumberCut(Attribute):
-    """Numbers up to the cut go left, larger and missing ones right."""
+    """Numbers up to the cut go left, larger and missing ones right.
+
+    Parameters
+    ----------
+    column : Column
+    by_length : bool
+        What cuts weigh before the data are asked: by length all intervals of the range alike; otherwise every public
+        bin alike, so that a range with a long empty end does not draw the cuts there.
+    """
+
+    def __init__(self, column: Column, *, by_length: bool = False) -> None:
+        super().__init__(column)
+        low, high = self.start()
+        self._edges = np.array([low, high]) if by_length else np.unique(np.minimum(column.edges, high))
+
+    def measure(self, numbers: Floats) -> Floats:
+        """The weight of all cuts up to some numbers; increasing from one bound to the other."""
+        return np.interp(numbers, self._edges, np.arange(len(self._edges)))
+
+    def at(self, measures: Floats) -> Floats:
+        """The numbers of some measures."""
+        return np.asarray(np.interp(measures, np.arange(len(self._edges)), self._edges), dtype=float)
 
     def start(self) -> tuple[float, float]:
         """See `Attribute.start`."""
@@ -156,26 +206,32 @@ class NumberCut(Attribute):
         return f"{'>' if child else '≤'} {number(at)}"
 
 
-def attributes_of(schema: Schema, target: str, *, cuts: str, taxonomies: bool) -> dict[int, Attribute]:
+def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> dict[int, Attribute]:
     """What trees may ask of a schema's columns, by position.
 
     Parameters
     ----------
-    cuts : {"numbers", "bins", "values"}
-        Numbers are cut anywhere, cut between public bins, or have a child per bin.
-    taxonomies : bool
-        Whether categories fall apart along their taxonomy, level by level, rather than into single values.
+    cuts : {"numbers", "lengths", "bins", "values"}
+        Numbers are cut anywhere, where every public bin weighs the same; anywhere, where lengths weigh; between public
+        bins; or they have a child per bin.
+    children : {"few", "values"}
+        Categories fall apart into few groups (the two sides of a cut in their order, the groups of their taxonomy, or,
+        if there are more than `MOST_CHILDREN`, one value and the rest), or into single values.
     """
     found: dict[int, Attribute] = {}
     for position, column in enumerate(schema):
         if column.name == target:
             continue
         if column.numeric and cuts != "values":
-            found[position] = NumberCut(column) if cuts == "numbers" else BinCut(column)
-        elif taxonomies and column.taxonomy is not None:
+            found[position] = CodeCut(column) if cuts == "bins" else NumberCut(column, by_length=cuts == "lengths")
+        elif children == "values" or column.numeric:
+            found[position] = Groups(column, flat(column))
+        elif column.kind == "ordered":
+            found[position] = CodeCut(column)
+        elif column.taxonomy is not None:
             found[position] = Groups(column, Hierarchy.of(column))
         else:
-            found[position] = Groups(column, flat(column))
+            found[position] = OneValue(column) if column.size > MOST_CHILDREN else Groups(column, flat(column))
     return found
 
 

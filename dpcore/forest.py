@@ -24,7 +24,8 @@ __all__ = ["Forest"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 FORMAT = "dpcore forest 1"
-TIE = 1e-4  # records
+TIE = 1e-5
+CUTS = ("numbers", "lengths", "bins", "values")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,7 @@ class Forest:
     schema : Schema
     target : str
     cuts : str
-    taxonomies : bool
+    children : str
         As for `attributes_of`.
     vote : {"majority", "probability"}
         Whether a tree gives its leaf's most probable class one vote, or its classes their probabilities.
@@ -49,6 +50,8 @@ class Forest:
         The noisy number of records (NaN if it was not asked), and the consistent one, 0 or more.
     classes : float array of shape (nodes, classes)
         Consistent noisy counts by class, 0 or more.
+    probabilities : float array of shape (nodes, classes)
+        The classes' shares in every node, as leaves vote them.
     spent : float array
         The epsilon that a record in the node has cost on its way from the root to here, this node's questions included.
     """
@@ -56,7 +59,7 @@ class Forest:
     schema: Schema
     target: str
     cuts: str
-    taxonomies: bool
+    children: str
     vote: str
     tree: Ints
     level: Ints
@@ -69,6 +72,7 @@ class Forest:
     noisy: Floats
     counts: Floats
     classes: Floats
+    probabilities: Floats
     spent: Floats
 
     @property
@@ -79,7 +83,7 @@ class Forest:
     @property
     def attributes(self) -> dict[int, Attribute]:
         """What trees ask, by the column's position."""
-        return attributes_of(self.schema, self.target, cuts=self.cuts, taxonomies=self.taxonomies)
+        return attributes_of(self.schema, self.target, cuts=self.cuts, children=self.children)
 
     @property
     def leaf(self) -> NDArray[np.bool_]:
@@ -87,21 +91,13 @@ class Forest:
         return self.column < 0
 
     @property
-    def probabilities(self) -> Floats:
-        """The classes' shares in every node, shape (nodes, classes); evenly spread where a whole tree is empty."""
-        totals = self.classes.sum(axis=1, keepdims=True)
-        even = np.full(self.classes.shape, 1 / self.classes.shape[1])
-        shares: Floats = np.divide(self.classes, totals, out=even, where=totals > 0)
-        return shares
-
-    @property
     def votes(self) -> Floats:
         """What every node would add to each class, shape (nodes, classes)."""
         shares = self.probabilities
         if self.vote == "probability":
             return shares
-        # Counts that are equal but for their last digits tie, and the first class wins.
-        won = np.argmax(self.classes >= self.classes.max(axis=1, keepdims=True) - TIE, axis=1)
+        # Shares that are equal but for their last digits tie, and the first class wins.
+        won = np.argmax(shares >= shares.max(axis=1, keepdims=True) - TIE, axis=1)
         ones: Floats = np.eye(shares.shape[1])[won]
         return ones
 
@@ -172,7 +168,7 @@ class Forest:
             "format": FORMAT,
             "target": self.target,
             "cuts": self.cuts,
-            "taxonomies": self.taxonomies,
+            "children": self.children,
             "vote": self.vote,
             "nodes": arrays,
         }
@@ -186,15 +182,13 @@ class Forest:
             raw = document["nodes"]
             arrays = {
                 name: np.array([np.nan if v is None else v for v in raw[name]], dtype=kind)
-                if name != "classes"
-                else np.array(raw[name], dtype=float)
                 for name, kind in ARRAYS.items()
             }
             found = cls(
                 schema=schema,
                 target=str(document["target"]),
                 cuts=str(document["cuts"]),
-                taxonomies=bool(document["taxonomies"]),
+                children=str(document["children"]),
                 vote=str(document["vote"]),
                 **arrays,
             )
@@ -224,13 +218,20 @@ class Forest:
         """Raise ValueError unless every walk from a root ends at a leaf inside the table."""
         n, d = len(self.tree), len(self.schema)
         target = self.schema.index(self.target)
-        if self.vote not in ("majority", "probability") or self.cuts not in ("numbers", "bins", "values"):
+        if (
+            self.vote not in ("majority", "probability")
+            or self.cuts not in CUTS
+            or self.children not in ("few", "values")
+        ):
             raise ValueError
         if n == 0 or any(len(getattr(self, name)) != n for name in ARRAYS):
             raise ValueError
-        if self.classes.shape != (n, self.schema.columns[target].size) or not np.isfinite(self.classes).all():
-            raise ValueError
-        if (self.classes < 0).any() or not (np.diff(self.level) >= 0).all() or self.level[0] != 0:
+        for by_class in (self.classes, self.probabilities):
+            if by_class.shape != (n, self.schema.columns[target].size) or not np.isfinite(by_class).all():
+                raise ValueError
+            if (by_class < 0).any():
+                raise ValueError
+        if not (np.diff(self.level) >= 0).all() or self.level[0] != 0:
             raise ValueError
         inner = np.flatnonzero(~self.leaf)
         if ((self.column < -1) | (self.column >= d) | (self.column == target)).any():
@@ -254,7 +255,7 @@ class Forest:
 
 ARRAYS: dict[str, Any] = {
     **dict.fromkeys(("tree", "level", "parent", "column", "first", "fanout"), np.intp),
-    **dict.fromkeys(("cut", "low", "noisy", "counts", "classes", "spent"), float),
+    **dict.fromkeys(("cut", "low", "noisy", "counts", "classes", "probabilities", "spent"), float),
 }
 
 

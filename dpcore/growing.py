@@ -148,14 +148,15 @@ def divisions(
     name: str, nodes: PrivateNodes, plan: Plan, offered: Flags, real: Flags, low: Floats, high: Floats, level: int
 ) -> Division:
     """Divisions of all nodes; those of different kinds are asked apart, in parallel."""
-    epsilon, kinds = plan.budget.choices[level], plan.chooser.kinds(offered, real)
+    chooser, epsilon = plan.choosers[level], plan.budget.choices[level]
+    kinds = chooser.kinds(offered, real)
     if not kinds.any():
-        return plan.chooser.choose(name, nodes, offered, real, low, high, epsilon)
+        return chooser.choose(name, nodes, offered, real, low, high, epsilon)
     lots = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
     parts = nodes.parts({f"level {level}, lot {i + 1}": at for i, at in enumerate(lots)})
     column, cut = np.empty(nodes.size, dtype=np.intp), np.empty(nodes.size)
     for part, at in zip(parts, lots, strict=True):
-        found = plan.chooser.choose(name, part, offered[at], real, low[at], high[at], epsilon)
+        found = chooser.choose(name, part, offered[at], real, low[at], high[at], epsilon)
         column[at], cut[at] = found.column, found.cut
     return Division(column, cut)
 

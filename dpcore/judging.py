@@ -7,7 +7,7 @@ show them to people who may see the data, and leave them out of what is publishe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from dpcore.datasets import Dataset
 from dpcore.errors import DataError, ParameterError
 from dpcore.forest import Forest
 from dpcore.schema import Schema
+from dpcore.settling import recounted
 
 __all__ = [
     "FOREST",
@@ -43,7 +44,6 @@ Model = Callable[[pd.DataFrame], Floats]
 MAJORITY, PLAIN = "majority class", "same builder without noise"
 FOREST, TREE = "scikit-learn forest", "scikit-learn tree"
 STEPS = ("released", "same trees, exact counts", "exact trees")
-HINT = 1e-3  # records that an empty leaf takes over from its parent, so that it predicts as its parent does
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,17 +222,7 @@ def with_true_counts(forest: Forest, train: pd.DataFrame) -> Forest:
     flat = np.zeros(size * width)
     for leaves in forest.apply(train).T:
         flat += np.bincount(leaves * width + truth, minlength=size * width)
-    classes = flat.reshape(size, width)
-    levels = range(1, int(forest.level.max(initial=0)) + 1)
-    for level in reversed(levels):
-        here = np.flatnonzero(forest.level == level)
-        np.add.at(classes, forest.parent[here], classes[here])
-    counts = classes.sum(axis=1)
-    for level in levels:  # from the top, so that a chain of empty nodes takes after the last one that is not
-        empty = np.flatnonzero((forest.level == level) & (counts == 0))
-        above = classes[forest.parent[empty]]
-        classes[empty] = HINT * above / np.maximum(above.sum(axis=1, keepdims=True), HINT)
-    return replace(forest, classes=classes, counts=counts)
+    return recounted(forest, flat.reshape(size, width))
 
 
 def truth_of(frame: pd.DataFrame, schema: Schema, target: str) -> NDArray[Any]:

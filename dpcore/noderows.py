@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.attributes import Attribute, BinCut, Groups, NumberCut
+from dpcore.attributes import Attribute, CodeCut, Groups, NumberCut, OneValue
 from dpcore.column import Codes
 
 __all__ = ["Cuts", "NodeRows", "Records"]
@@ -146,8 +146,10 @@ class NodeRows:
         attribute = self.records.attributes[position]
         if isinstance(attribute, Groups):
             yield from self._groups(attribute, position, nodes, low)
-        elif isinstance(attribute, BinCut):
-            yield self._bins(attribute, position, nodes, low, high)
+        elif isinstance(attribute, CodeCut):
+            yield self._codes(position, nodes, low, high)
+        elif isinstance(attribute, OneValue):
+            yield self._single(position, nodes)
         elif isinstance(attribute, NumberCut):
             yield self._intervals(position, nodes, low, high)
 
@@ -182,7 +184,15 @@ class NodeRows:
             nothing = np.full(len(here), np.nan)
             yield Cuts(nodes[here], np.moveaxis(summed, 0, -1), nothing, nothing)
 
-    def _bins(self, attribute: BinCut, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
+    def _single(self, position: int, nodes: Ints) -> Cuts:
+        tables = self.tables(position, nodes)
+        size = tables.shape[1]
+        number = np.repeat(np.arange(len(nodes)), size)
+        one = tables.reshape(len(number), -1)
+        cut = np.tile(np.arange(size, dtype=float), len(nodes))
+        return Cuts(nodes[number], np.stack([one.T, (self.classes[nodes][number] - one).T]), cut, cut)
+
+    def _codes(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
         below = np.cumsum(self.tables(position, nodes), axis=1)
         start, width = low.astype(np.intp), (high - low).astype(np.intp) - 1
         number = np.repeat(np.arange(len(nodes)), width)

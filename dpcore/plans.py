@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -137,34 +137,34 @@ class Budget:
         return sum(self.counts[: level + 1]) + sum(self.choices[:level]) + self.leaves[level]
 
     @classmethod
-    def of(cls, total: Epsilon, depth: int, *, count: Epsilon, choice: Epsilon, refund: bool) -> Budget:
-        """The same for every level; the leaves of the last one have what is left.
+    def of(cls, total: Epsilon, *, counts: Sequence[Epsilon], choices: Sequence[Epsilon], refund: bool) -> Budget:
+        """Counts for every level, choices for all but the last, whose leaves have what is left.
 
         With `refund`, a leaf that stops early has what is left to it as well: its records are asked nothing further
         down. Otherwise it has what the last one has, and the rest is not spent.
         """
         whole = exact(total)
-        left = tuple(whole - (level + 1) * count - level * choice for level in range(depth + 1))
-        leaves = left if refund else (left[-1],) * (depth + 1)
-        return cls(counts=(exact(count),) * (depth + 1), choices=(exact(choice),) * depth, leaves=leaves, total=whole)
+        left = [whole - sum(counts[: level + 1]) - sum(choices[:level]) for level in range(len(counts))]
+        leaves = left if refund else left[-1:] * len(counts)
+        return cls(counts=tuple(counts), choices=tuple(choices), leaves=tuple(leaves), total=whole)
 
     @classmethod
-    def equal(cls, total: Epsilon, depth: int) -> Budget:
-        """Equal parts for all levels, half of each for counts, without refund."""
+    def equal(cls, total: Epsilon, depth: int, *, refund: bool) -> Budget:
+        """Equal parts for all levels, half of each for counts."""
         unit = exact(total) / (2 * (depth + 1))
-        return cls.of(total, depth, count=unit, choice=unit, refund=False)
+        return cls.of(total, counts=[unit] * (depth + 1), choices=[unit] * depth, refund=refund)
 
     @classmethod
-    def shared(cls, total: Epsilon, depth: int, *, counts: float | None = None, leaves: float | None = None) -> Budget:
-        """Shares of the whole for counts and for the leaves' classes, the rest for choices, with refund.
+    def shared(cls, total: Epsilon, depth: int, *, counts: float, leaves: float, growth: float) -> Budget:
+        """Shares of the whole for counts (equal on all levels) and for the last leaves, the rest for choices, refunded.
 
-        By default 1/2 and 1/(2(depth + 1)), as in `equal`.
+        Each level's choices have `growth` times the epsilon of the level above.
         """
-        whole = exact(total)
-        of_counts = exact(0.5 if counts is None else counts)
-        of_leaves = Fraction(1, 2 * (depth + 1)) if leaves is None else exact(leaves)
-        count, choice = whole * of_counts / (depth + 1), whole * (1 - of_counts - of_leaves) / depth
-        return cls.of(whole, depth, count=count, choice=choice, refund=True)
+        whole, of_counts = exact(total), exact(counts)
+        weights = [exact(growth) ** level for level in range(depth)]
+        unit = whole * (1 - of_counts - exact(leaves)) / sum(weights)
+        count = whole * of_counts / (depth + 1)
+        return cls.of(whole, counts=[count] * (depth + 1), choices=[unit * w for w in weights], refund=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +174,8 @@ class Plan:
     Parameters
     ----------
     depth : int
-    chooser : Chooser
+    choosers : sequence of Chooser
+        One for each level but the last.
     budget : Budget
     per_node : int, optional
         How many columns each node may choose from, drawn by lot; all by default.
@@ -186,7 +187,7 @@ class Plan:
     """
 
     depth: int
-    chooser: Chooser
+    choosers: Sequence[Chooser]
     budget: Budget
     per_node: int | None = None
     purity: str = ""

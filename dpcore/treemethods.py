@@ -79,7 +79,7 @@ class TreeClassifier(PrivateClassifier):
                 schema,
                 target,
                 cuts=self._cuts,
-                taxonomies=self._taxonomies,
+                children=self._children,
                 vote=self._vote,
                 consistent=self._consistent,
             )
@@ -109,8 +109,9 @@ class TreeClassifier(PrivateClassifier):
         return "values"
 
     @property
-    def _taxonomies(self) -> bool:
-        return False
+    def _children(self) -> str:
+        """How categories are divided, as for `attributes_of`."""
+        return "values"
 
     @property
     def _vote(self) -> str:
@@ -122,7 +123,7 @@ class TreeClassifier(PrivateClassifier):
 
     def _attributes(self, schema: Schema) -> dict[int, Attribute]:
         target = self._target(schema, self.target)
-        return attributes_of(schema, target, cuts=self._cuts, taxonomies=self._taxonomies)
+        return attributes_of(schema, target, cuts=self._cuts, children=self._children)
 
     def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
         return numbers_of(schema, frame, self._attributes(schema))
@@ -134,10 +135,6 @@ class TreeClassifier(PrivateClassifier):
         for name, most in (("max_depth", MOST_DEPTH), ("n_trees", MOST_TREES)):
             if name in given and getattr(self, name) > most:
                 raise ParameterError(f"The {name!r} parameter is too large.", f"At most {most:,}.")
-        if self.noise == "opendp" and self._cuts == "numbers":
-            raise ParameterError(
-                "OpenDP's noise chooses no cuts among real numbers.", "Use cuts='bins', or NumPy's noise."
-            )
 
     def _check_forest(self, schema: Schema, resampling: tuple[str, ...] = RESAMPLING) -> None:
         """What forests share: `n_trees`, `max_depth`, `max_features`, `resample`, `rate` and `vote`."""
@@ -147,15 +144,30 @@ class TreeClassifier(PrivateClassifier):
         rate, features = self.get_params()["rate"], self.get_params()["max_features"]
         if not (isinstance(rate, int | float) and 0 < rate < 1):
             raise ParameterError("The 'rate' parameter is not between 0 and 1.", "Try rate=0.2.")
-        if isinstance(features, str) and features != "sqrt":
-            raise ParameterError("The 'max_features' parameter is not known.", 'Use a number, "sqrt" or None.')
-        if features not in ("sqrt", None):
+        if isinstance(features, str) and features not in ("sqrt", "all"):
+            raise ParameterError("The 'max_features' parameter is not known.", 'Use a number, "sqrt" or "all".')
+        if features is not None and not isinstance(features, str):
             self._check_whole("max_features")
 
-    def _per_node(self, schema: Schema) -> int | None:
+    def _per_node(self, schema: Schema, by_default: str = "sqrt") -> int | None:
         """How many columns a node of a forest may choose from; None: all."""
-        features = self.get_params()["max_features"]
-        return max(isqrt(len(schema) - 1), 1) if features == "sqrt" else features
+        features = self.get_params()["max_features"] or by_default
+        if features == "all":
+            return None
+        return max(isqrt(len(schema) - 1), 1) if features == "sqrt" else int(features)
+
+    def _check_cuts(self) -> None:
+        cuts = self.get_params()["cuts"]
+        if cuts not in ("numbers", "bins", None):
+            raise ParameterError("The 'cuts' parameter is not known.", "Choose numbers or bins, or None.")
+        if cuts == "numbers" and self.noise == "opendp":
+            raise ParameterError(
+                "OpenDP's noise chooses no cuts among real numbers.", "Use cuts='bins', or NumPy's noise."
+            )
+
+    def _where(self, cuts: str | None, anywhere: str) -> str:
+        """Where numbers are cut, as for `attributes_of`."""
+        return "bins" if cuts == "bins" or (cuts is None and self.noise == "opendp") else anywhere
 
     def _check_flags(self, *names: str) -> None:
         for name in names:

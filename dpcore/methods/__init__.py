@@ -5,8 +5,10 @@ from __future__ import annotations
 from dpcore.estimator import PrivateEstimator
 from dpcore.methods.c45 import DiffPC45
 from dpcore.methods.diffgen import DiffGen
+from dpcore.methods.diffgen_tree import DiffGenTree
 from dpcore.methods.diffprf import DiffPRF
 from dpcore.methods.diffprfs import DiffPRFs
+from dpcore.methods.dtdiff import DTDiff
 from dpcore.methods.hmprivbayes import HMPrivBayes
 from dpcore.methods.id3 import PINQID3, DiffPID3, SuLQID3
 from dpcore.methods.jtree import JTree
@@ -21,7 +23,9 @@ from dpcore.methods.taxonomy_release import TaxonomyRelease
 __all__ = [
     "METHODS",
     "PINQID3",
+    "DTDiff",
     "DiffGen",
+    "DiffGenTree",
     "DiffPC45",
     "DiffPID3",
     "DiffPRF",
@@ -54,5 +58,7 @@ METHODS: dict[str, type[PrivateEstimator]] = {
     "PINQ-ID3": PINQID3,
     "DiffP-ID3": DiffPID3,
     "DiffP-C4.5": DiffPC45,
+    "DT-Diff": DTDiff,
+    "DiffGen tree": DiffGenTree,
     "Plain forest": PlainForest,
 }

@@ -51,8 +51,9 @@ class DiffPC45(TreeClassifier):
     relation : {"add_remove", "replace"}
     max_depth : int, default=5
     criterion : {"Max", "Gini", "entropy"}
-    cuts : {"numbers", "bins"}
-        Whether numbers are cut anywhere, or between the schema's bins (as OpenDP's noise needs it).
+    cuts : {"numbers", "bins"}, optional
+        Whether numbers are cut anywhere, or between the schema's bins. By default anywhere, but for OpenDP's noise,
+        which cannot.
     prune : bool, default=True
     target : str, optional
         The class column; by default the schema's.
@@ -72,7 +73,7 @@ class DiffPC45(TreeClassifier):
         relation: str = "add_remove",
         max_depth: int = 5,
         criterion: str = "Max",
-        cuts: str = "numbers",
+        cuts: str | None = None,
         prune: bool = True,
         target: str | None = None,
         noise: str = "laplace",
@@ -91,11 +92,11 @@ class DiffPC45(TreeClassifier):
 
     @property
     def _cuts(self) -> str:
-        return self.cuts
+        return self._where(self.cuts, "lengths")
 
     def _check(self, schema: Schema) -> None:
         self._check_choice("criterion", tuple(CRITERIA))
-        self._check_choice("cuts", ("numbers", "bins"))
+        self._check_cuts()
         self._check_flags("prune")
         self._check_trees(schema, "max_depth")
 
@@ -104,11 +105,11 @@ class DiffPC45(TreeClassifier):
         numbers = sum(column.numeric and column.name != target for column in table.schema)
         depth, paper = self.max_depth, self.mode == "paper"
         unit = exact(budget) / ((2 + numbers) * depth + 2)
-        shares = Budget.of(budget, depth, count=unit, choice=(numbers + 1) * unit, refund=not paper)
+        counts, choices = [unit] * (depth + 1), [(numbers + 1) * unit] * depth
         return Plan(
             depth=depth,
-            chooser=Exponential(score=CRITERIA[self.criterion], steps="two", ordinary=paper),
-            budget=shares,
+            choosers=[Exponential(score=CRITERIA[self.criterion], steps="two", ordinary=paper)] * depth,
+            budget=Budget.of(budget, counts=counts, choices=choices, refund=not paper),
         )
 
     def _finished(self, forest: Forest) -> Forest:

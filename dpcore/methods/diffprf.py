@@ -43,7 +43,7 @@ class DiffPRF(TreeClassifier):
     relation : {"add_remove", "replace"}
     n_trees : int, default=25
     max_depth : int, default=5
-    max_features : int or "sqrt" or None
+    max_features : int or {"sqrt", "all"}
         How many columns a node may choose from: a number, the root of theirs, or all.
     criterion : {"Max", "Gini", "entropy"}
     resample : {"disjoint", "poisson", "full"}
@@ -70,7 +70,7 @@ class DiffPRF(TreeClassifier):
         relation: str = "add_remove",
         n_trees: int = 25,
         max_depth: int = 5,
-        max_features: int | str | None = "sqrt",
+        max_features: int | str = "sqrt",
         criterion: str = "Max",
         resample: str = "disjoint",
         rate: float = 0.2,
@@ -109,7 +109,7 @@ class DiffPRF(TreeClassifier):
         depth, paper = self.max_depth, self.mode == "paper"
         return Plan(
             depth=depth,
-            chooser=Exponential(score=CRITERIA[self.criterion], ordinary=paper),
-            budget=Budget.equal(budget, depth) if paper else Budget.shared(budget, depth),
+            choosers=[Exponential(score=CRITERIA[self.criterion], ordinary=paper)] * depth,
+            budget=Budget.equal(budget, depth, refund=not paper),
             per_node=self._per_node(table.schema),
         )

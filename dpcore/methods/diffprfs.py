@@ -17,10 +17,11 @@ Steps, corrected (mode="corrected")
   1  Each row is in one of t disjoint parts, by lot, and each tree has the whole epsilon (resample="disjoint"). Or every
      tree sees a secret Poisson sample, or all rows at epsilon / t.
   2  Nodes whose noisy count is below the noise are leaves. Nobody looks at the records' classes.         counts
+     By default no number of records is bought (count_share=0), and nodes go on down to depth d.
   3  One choice among all columns drawn and all their cuts (steps="two" has the paper's two).             choose
-     Categories with a taxonomy fall into its groups, level by level, and ever smaller ones below.
+     Categories fall into few groups: along their order or their taxonomy, or one value and the rest.
   4  Classes in the leaves; a leaf that stops early spends what its records did not need further down.    counts
-  5  All counts of a tree are made consistent, and no count is bought for nothing.                  post-processing
+  5  All counts of a tree are made consistent, so that each of them was bought for something.       post-processing
   6  Trees vote, or add up their probabilities.
 
 Privacy
@@ -46,13 +47,17 @@ Reference  Mu, Ding, Song and Lu, DiffPRFs: random forest under differential pri
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 
+from dpcore.errors import ParameterError
+from dpcore.forestmethods import ForestClassifier
 from dpcore.ledger import Epsilon
 from dpcore.plans import Budget, Exponential, Plan
 from dpcore.private import PrivateTable
 from dpcore.schema import Schema
-from dpcore.treemethods import CRITERIA, Sampling, TreeClassifier
+from dpcore.scores import InfoGain
+from dpcore.treemethods import CRITERIA, Sampling
 
 __all__ = ["DiffPRFs"]
 
@@ -60,7 +65,7 @@ PURITY = "The paper stops at nodes whose records are all of one class, and reads
 GAIN = "The paper's sensitivity of the information gain is ln |C|, in nats; the gain is in bits."
 
 
-class DiffPRFs(TreeClassifier):
+class DiffPRFs(ForestClassifier):
     """DiffPRFs, as printed and corrected. See the module for steps and privacy.
 
     Parameters
@@ -68,25 +73,33 @@ class DiffPRFs(TreeClassifier):
     epsilon : float, default=1.0
     mode : {"corrected", "paper"}
     relation : {"add_remove", "replace"}
-    n_trees : int, default=25
-    max_depth : int, default=5
-    max_features : int or "sqrt" or None
-        How many columns a node may choose from: a number, the root of theirs, or all.
-    criterion : {"Gini", "Max", "entropy", "InfoGain"}
-        "entropy" counts records (conditional entropy times their number) and needs a public bound on theirs.
-    cuts : {"numbers", "bins"}
-        Corrected mode: whether numbers are cut anywhere, or between the schema's bins (as OpenDP's noise needs it).
-    taxonomies : bool
-        Corrected mode: whether categories fall into the groups of their taxonomies, rather than into single values.
+    n_trees : int, optional
+        By default 25 in paper mode, and by `sizes_for` in corrected mode.
+    max_depth : int, optional
+        By default 5 in paper mode, and by `sizes_for` in corrected mode.
+    max_features : int or {"sqrt", "all"}, optional
+        How many columns a node may choose from. By default the root of theirs in paper mode, all in corrected mode.
+    criterion : {"Gini then Max", "Gini", "Max", "entropy", "InfoGain"}, optional
+        By default InfoGain in paper mode. In corrected mode Gini, and Max on the last two levels that are divided: near
+        the root Gini sees what Max does not, further down Max has half its noise. "entropy" counts records
+        (conditional entropy times their number) and needs a public bound on theirs.
+    cuts : {"numbers", "bins"}, optional
+        Whether numbers are cut anywhere, or between the schema's bins. By default anywhere, but for OpenDP's noise,
+        which cannot. Corrected mode gives every bin the same weight beforehand, paper mode every length.
+    children : {"few", "values"}
+        Corrected mode: what categories fall into (`attributes_of`); in paper mode single values.
     steps : {"one", "two"}
         Corrected mode: column and cut at once, or the paper's cuts first.
     resample : {"disjoint", "poisson", "full"}
         Corrected mode; paper mode draws bootstrap samples.
     rate : float
         Of Poisson samples, in (0, 1).
-    count_share, leaf_share : float, optional
-        Corrected mode: the parts of epsilon for the numbers of records and for the leaves' classes; the rest chooses.
-        By default 1/2 and 1/(2(max_depth + 1)), as in the paper. A count share of 0 asks for none.
+    count_share, leaf_share : float
+        Corrected mode: the parts of epsilon for the numbers of records and for the last leaves' classes; the rest
+        chooses. A count share of 0 asks for no numbers, and nodes stop at the last level only. The paper has 1/2 and
+        1/(2(max_depth + 1)).
+    growth : float
+        Corrected mode: how many times the epsilon of the level above a level's choices have. Paper: 1.
     consistency : bool
         Corrected mode: whether the counts are made to agree.
     vote : {"majority", "probability"}
@@ -95,6 +108,11 @@ class DiffPRFs(TreeClassifier):
     noise : {"laplace", "geometric", "opendp"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
+
+    Attributes
+    ----------
+    n_trees_, max_depth_ : int
+        What was grown.
     """
 
     title = "DiffPRFs"
@@ -106,17 +124,18 @@ class DiffPRFs(TreeClassifier):
         epsilon: float = 1.0,
         mode: str = "corrected",
         relation: str = "add_remove",
-        n_trees: int = 25,
-        max_depth: int = 5,
-        max_features: int | str | None = "sqrt",
-        criterion: str = "Gini",
-        cuts: str = "numbers",
-        taxonomies: bool = True,
+        n_trees: int | None = None,
+        max_depth: int | None = None,
+        max_features: int | str | None = None,
+        criterion: str | None = None,
+        cuts: str | None = None,
+        children: str = "few",
         steps: str = "one",
         resample: str = "disjoint",
         rate: float = 0.2,
-        count_share: float | None = None,
-        leaf_share: float | None = None,
+        count_share: float = 0.0,
+        leaf_share: float = 0.3,
+        growth: float = 1.4,
         consistency: bool = True,
         vote: str = "majority",
         target: str | None = None,
@@ -131,12 +150,13 @@ class DiffPRFs(TreeClassifier):
         self.max_features = max_features
         self.criterion = criterion
         self.cuts = cuts
-        self.taxonomies = taxonomies
+        self.children = children
         self.steps = steps
         self.resample = resample
         self.rate = rate
         self.count_share = count_share
         self.leaf_share = leaf_share
+        self.growth = growth
         self.consistency = consistency
         self.vote = vote
         self.target = target
@@ -149,47 +169,45 @@ class DiffPRFs(TreeClassifier):
 
     @property
     def _cuts(self) -> str:
-        return "numbers" if self._paper else self.cuts
+        return "lengths" if self._paper else self._where(self.cuts, "numbers")
 
     @property
-    def _taxonomies(self) -> bool:
-        return self.taxonomies and not self._paper
-
-    @property
-    def _vote(self) -> str:
-        return self.vote
+    def _children(self) -> str:
+        return "values" if self._paper else self.children
 
     @property
     def _consistent(self) -> bool:
         return self.consistency and not self._paper
 
     def _check(self, schema: Schema) -> None:
-        self._check_choice("criterion", tuple(CRITERIA))
-        self._check_choice("cuts", ("numbers", "bins"))
-        self._check_choice("steps", ("one", "two"))
-        self._check_share("count_share", "leaf_share")
-        self._check_flags("taxonomies", "consistency")
-        self._check_forest(schema)
+        super()._check(schema)
+        self._check_flags("consistency")
+        if self._paper and self.criterion not in (None, *CRITERIA):
+            raise ParameterError("The paper has no such 'criterion'.", f"Choose one of {', '.join(CRITERIA)}.")
+        if self._paper and self.noise == "opendp":
+            raise ParameterError(
+                "The paper cuts numbers anywhere, and OpenDP's noise does not.", "Use NumPy's noise, or corrected mode."
+            )
+
+    def _sizes(self, table: PrivateTable) -> tuple[int, int]:
+        return (25, 5) if self._paper else super()._sizes(table)
 
     def _sampling(self, table: PrivateTable) -> Sampling:
-        return Sampling(trees=self.n_trees, resample="bootstrap" if self._paper else self.resample, rate=self.rate)
+        found = super()._sampling(table)
+        return replace(found, resample="bootstrap") if self._paper else found
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
-        score, depth = CRITERIA[self.criterion], self.max_depth
         if not self._paper:
-            return Plan(
-                depth=depth,
-                chooser=Exponential(score=score, steps=self.steps),
-                budget=Budget.shared(budget, depth, counts=self.count_share, leaves=self.leaf_share),
-                per_node=self._per_node(table.schema),
-            )
-        gain = self.criterion == "InfoGain"
-        classes = max(table.schema[self._target(table.schema, self.target)].size, 2)
-        claimed = {"claimed_sensitivity": log(classes), "reason": GAIN} if gain else {"ordinary": True}
+            return super()._plan(table, budget)
+        score, depth = CRITERIA[self.criterion or "InfoGain"], self.max_depth_
+        chooser = Exponential(score=score, steps="two", ordinary=True)
+        if isinstance(score, InfoGain):
+            classes = max(table.schema[self._target(table.schema, self.target)].size, 2)
+            chooser = Exponential(score=score, steps="two", claimed_sensitivity=log(classes), reason=GAIN)
         return Plan(
             depth=depth,
-            chooser=Exponential(score=score, steps="two", **claimed),
-            budget=Budget.equal(budget, depth),
+            choosers=[chooser] * depth,
+            budget=Budget.equal(budget, depth, refund=False),
             per_node=self._per_node(table.schema),
             purity=PURITY,
             noisy_stop=False,

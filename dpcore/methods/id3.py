@@ -56,8 +56,8 @@ class ID3(TreeClassifier):
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         depth = self.max_depth
-        shares = Budget.equal(budget, depth) if self.mode == "paper" else Budget.shared(budget, depth)
-        return Plan(depth=depth, chooser=self._chooser(), budget=shares)
+        shares = Budget.equal(budget, depth, refund=self.mode == "corrected")
+        return Plan(depth=depth, choosers=[self._chooser()] * depth, budget=shares)
 
 
 class SuLQID3(ID3):

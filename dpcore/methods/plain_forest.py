@@ -18,24 +18,24 @@ from math import inf
 import numpy as np
 
 from dpcore.forest import Forest
-from dpcore.ledger import Epsilon
-from dpcore.plans import Budget, Exponential, Plan
+from dpcore.forestmethods import ForestClassifier
+from dpcore.noise import NoNoise
 from dpcore.private import PrivateTable
 from dpcore.progress import Progress
-from dpcore.schema import Schema
-from dpcore.treemethods import CRITERIA, RESAMPLING, Sampling, TreeClassifier
 
 __all__ = ["PlainForest"]
 
 REASON = "This is the reference without privacy."
 
 
-class PlainForest(TreeClassifier):
-    """The reference without privacy; the parameters are those of `DiffPRFs`. `epsilon` has no effect.
+class PlainForest(ForestClassifier):
+    """The reference without privacy; the parameters are those of `DiffPRFs`. `epsilon` has no effect but on sizes.
 
     Parameters
     ----------
     resample : {"bootstrap", "disjoint", "poisson", "full"}
+    count_share : float
+        0: nodes stop at the last level only. Otherwise those stop that hold no records, or one.
     """
 
     title = "Plain forest"
@@ -48,15 +48,18 @@ class PlainForest(TreeClassifier):
         epsilon: float = 1.0,
         mode: str = "paper",
         relation: str = "add_remove",
-        n_trees: int = 25,
-        max_depth: int = 5,
+        n_trees: int | None = 25,
+        max_depth: int | None = 5,
         max_features: int | str | None = "sqrt",
-        criterion: str = "Gini",
-        cuts: str = "numbers",
-        taxonomies: bool = True,
+        criterion: str | None = "Gini",
+        cuts: str | None = None,
+        children: str = "few",
         steps: str = "one",
         resample: str = "bootstrap",
         rate: float = 0.2,
+        count_share: float = 0.5,
+        leaf_share: float = 0.3,
+        growth: float = 1.4,
         vote: str = "majority",
         target: str | None = None,
         noise: str = "laplace",
@@ -70,10 +73,13 @@ class PlainForest(TreeClassifier):
         self.max_features = max_features
         self.criterion = criterion
         self.cuts = cuts
-        self.taxonomies = taxonomies
+        self.children = children
         self.steps = steps
         self.resample = resample
         self.rate = rate
+        self.count_share = count_share
+        self.leaf_share = leaf_share
+        self.growth = growth
         self.vote = vote
         self.target = target
         self.noise = noise
@@ -84,41 +90,16 @@ class PlainForest(TreeClassifier):
         return 1.0  # questions need one, but nothing comes of it
 
     @property
-    def _cuts(self) -> str:
-        return self.cuts
-
-    @property
-    def _taxonomies(self) -> bool:
-        return self.taxonomies
-
-    @property
-    def _vote(self) -> str:
-        return self.vote
-
-    @property
     def _consistent(self) -> bool:
         return True
 
-    def _check(self, schema: Schema) -> None:
-        self._check_choice("criterion", tuple(CRITERIA))
-        self._check_choice("cuts", ("numbers", "bins"))
-        self._check_choice("steps", ("one", "two"))
-        self._check_flags("taxonomies")
-        self._check_forest(schema, resampling=(*RESAMPLING, "bootstrap"))
-
-    def _sampling(self, table: PrivateTable) -> Sampling:
-        return Sampling(trees=self.n_trees, resample=self.resample, rate=self.rate)
-
-    def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
-        return Plan(
-            depth=self.max_depth,
-            chooser=Exponential(score=CRITERIA[self.criterion], steps=self.steps),
-            budget=Budget.shared(budget, self.max_depth),
-            per_node=self._per_node(table.schema),
-        )
+    @property
+    def _resampling(self) -> tuple[str, ...]:
+        return (*super()._resampling, "bootstrap")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         super()._fit(table.without_noise(REASON, claimed_epsilon=inf, lots=True), progress)
+        self.noise_label_ = NoNoise.label.capitalize()
 
     def _finished(self, forest: Forest) -> Forest:
         return replace(forest, spent=np.full(len(forest.spent), np.nan))

@@ -12,11 +12,12 @@ choose   The exponential mechanism over the ways to divide a node: columns, and 
          score of every way is a function of the counts of (child, class), so its sensitivity is the split score's, for
          any number of children; a record that is added moves all of a monotone score's values the same way. For a cut
          in the real numbers the candidates are all points x of the node's public range, with density proportional to
-         exp(factor q(x)) times a public base measure. q is constant between neighboring values of the data, so the
-         density is sampled exactly by choosing an interval with weight length * exp(factor q), then a uniform point in
-         it. Where the intervals end depends on the data, the candidates do not: all points of the range are possible
-         for all tables, those in front of the smallest value and behind the largest included, and at every point the
-         density changes by no more than the exponent's loss. The base measure gives each column the weight 1.
+         exp(factor q(x)) in a public base measure. q is constant between neighboring values of the data, so this
+         density is sampled exactly by choosing an interval with weight measure * exp(factor q), then a point in it by
+         the measure. Where the intervals end depends on the data, the candidates do not: all points of the range are
+         possible for all tables, those in front of the smallest value and behind the largest included, and at every
+         point the density changes by no more than the exponent's loss. The base measure gives each column the weight
+         1, and spreads it over the range by length or evenly over the public bins (`NumberCut`).
 divide   Sends records to children by a public rule. No question.
 """
 
@@ -213,16 +214,17 @@ class PrivateNodes:
                 batches = [Cuts(at, tables, fixed, fixed)]
             else:
                 batches = list(self._rows.candidates(position, at, low[at, position], high[at, position]))
-            real = isinstance(attributes[position], NumberCut) and not known
+            attribute = attributes[position]
             for batch in batches:
                 values = score.of_many(batch.tables, Relation.ADD_REMOVE)
                 weights = np.zeros(len(values))
-                if real:
-                    width = high[batch.nodes, position] - low[batch.nodes, position]
+                if isinstance(attribute, NumberCut) and not known:
+                    ends = (batch.low, batch.high, low[batch.nodes, position], high[batch.nodes, position])
+                    start, end, first, last = (attribute.measure(numbers) for numbers in ends)
                     with np.errstate(divide="ignore"):
-                        weights = np.log((batch.high - batch.low) / width)
+                        weights = np.log((end - start) / (last - first))
                 elif noise.weighs and not known and len(values) > len(at):
-                    weights = -np.log(np.bincount(batch.nodes, minlength=self.size))[batch.nodes]
+                    weights = -np.log(np.bincount(batch.nodes)[batch.nodes].astype(float))
                 found.append((batch.nodes, values, weights, batch.low, batch.high, position))
         nodes, values, weights, lows, highs = (np.concatenate([batch[i] for batch in found]) for i in range(5))
         columns = np.repeat([batch[5] for batch in found], [len(batch[0]) for batch in found])
@@ -232,11 +234,15 @@ class PrivateNodes:
         alike = (weights == weights[0]).all()
         best = noise.select_grouped(values[order], nodes[order], factor or 1.0, None if alike else weights[order])
         chosen = order[best]
-        cut = lows[chosen]
-        anywhere = highs[chosen] > cut
-        if anywhere.any():
-            cut = cut.copy()
-            cut[anywhere] = noise.between(lows[chosen][anywhere], highs[chosen][anywhere])
+        cut = lows[chosen].copy()
+        for position in np.unique(columns[chosen]).tolist():
+            attribute = attributes[position]
+            here = np.flatnonzero((columns[chosen] == position) & (highs[chosen] > lows[chosen]))
+            if isinstance(attribute, NumberCut) and len(here):
+                start, end = lows[chosen][here], highs[chosen][here]
+                drawn = attribute.at(noise.between(attribute.measure(start), attribute.measure(end)))
+                # Rounding may leave the interval, or reach the number that it ends at.
+                cut[here] = np.clip(drawn, start, np.nextafter(end, start))
         return Division(columns[chosen].astype(np.intp), cut)
 
 

@@ -13,7 +13,7 @@ from dpcore.scores.base import Score, TableScore
 from dpcore.scores.information import Entropy, Jaccard, LinearF, MutualInformation, R
 from dpcore.scores.margins import DistanceFromMargins
 from dpcore.scores.naive_bayes import ClassLogScore
-from dpcore.scores.specialization import IntervalSplit, Specialization
+from dpcore.scores.specialization import IntervalSplit, JointSpecialization, Specialization
 from dpcore.scores.trees import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "InfoGain",
     "IntervalSplit",
     "Jaccard",
+    "JointSpecialization",
     "LinearF",
     "Max",
     "MutualInformation",

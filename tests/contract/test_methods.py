@@ -1,6 +1,8 @@
 """What every class in METHODS promises, in every mode that it has."""
 
+import json
 import math
+import re
 from copy import deepcopy
 from dataclasses import replace
 
@@ -10,8 +12,10 @@ import pytest
 from sklearn.base import clone
 
 import dpcore.estimator
+from dpcore.classifying import PrivateClassifier
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError
 from dpcore.estimator import Synthesizer
+from dpcore.forest import Forest
 from dpcore.ledger import Ledger
 from dpcore.methods import METHODS
 from dpcore.private import PrivateTable
@@ -32,6 +36,26 @@ VARIANTS = {
         {"level_shares": "equal"},
     ),
     "DiffGen": ({}, {"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60}),
+    "DT-Diff": ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}),
+    "DiffGen tree": ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}),
+    "DiffPRFs": (
+        {},
+        {"n_trees": 4, "max_depth": 3, "resample": "poisson", "rate": 0.5, "criterion": "entropy", "steps": "two"},
+        {"n_trees": 3, "max_depth": 2, "resample": "full", "cuts": "bins", "count_share": 0.0, "leaf_share": 0.4},
+        {
+            "n_trees": 1,
+            "max_features": 2,
+            "vote": "probability",
+            "consistency": False,
+            "children": "values",
+            "count_share": 0.4,
+        },
+    ),
+    "DiffPRF": ({}, {"n_trees": 2, "max_features": "all"}, {"n_trees": 2, "resample": "full", "criterion": "Gini"}),
+    "SuLQ-ID3": ({}, {"max_depth": 1}),
+    "PINQ-ID3": ({}, {"max_depth": 4}),
+    "DiffP-ID3": ({}, {"criterion": "InfoGain"}),
+    "DiffP-C4.5": ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False}),
 }
 CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]
 # What can be proved of paper mode, beside what it claims: more, nothing at all, or (where the paper is right) no more.
@@ -47,6 +71,16 @@ PAPER = [
     ("TaxonomyRelease", {}, "more"),
     ("TaxonomyRelease", {"measure": "leaves"}, "no more"),
     ("DiffGen", {}, "nothing"),
+    ("DT-Diff", {}, "no more"),
+    ("DiffGen tree", {}, "nothing"),
+    ("DiffPRFs", {}, "nothing"),
+    ("DiffPRFs", {"criterion": "InfoGain"}, "nothing"),
+    ("DiffPRF", {"n_trees": 1, "max_depth": 1}, "more"),
+    ("SuLQ-ID3", {}, "no more"),
+    ("PINQ-ID3", {}, "no more"),
+    ("DiffP-ID3", {}, "no more"),
+    ("DiffP-C4.5", {}, "no more"),
+    ("Plain forest", {}, "nothing"),
 ]
 PROTECTING = [name for name, method in METHODS.items() if "corrected" in method.modes]
 RELATIONS = ["add_remove", "replace"]
@@ -63,9 +97,20 @@ def fitted_state(method):
 
 
 def same(a, b):
+    if isinstance(a, Forest):
+        a, b = a.to_dict(), b.to_dict()
+    if isinstance(a, dict):
+        return a == b
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     return bool(np.array_equal(a, b))
+
+
+def made(method, frame, rows=300):
+    """What somebody gets of a fitted method: rows, or probabilities of the classes of some rows."""
+    if isinstance(method, Synthesizer):
+        return method.sample(rows)
+    return pd.DataFrame(method.predict_proba(frame.head(rows)), columns=method.classes_)
 
 
 def test_every_method_has_a_contract_case():
@@ -75,15 +120,22 @@ def test_every_method_has_a_contract_case():
 
 def added_up(ledger):
     """What the entries cost together: sums of questions, the dearest part where parts hold disjoint records."""
-    scopes = {}
-    for row in ledger.to_frame().itertuples():
-        scopes.setdefault(row.scope, []).append(row.epsilon_bound)
-    own = math.fsum(scopes.pop("", []))
-    groups = {}
-    for scope, prices in scopes.items():
-        groups.setdefault(scope.rpartition(" / ")[0], []).append(math.fsum(prices))
-    twice = 2 if ledger.relation == "replace" else 1  # a record may leave one part and enter another
-    return own + math.fsum(twice * max(parts) for parts in groups.values())
+    inner = {id(entry) for child in ledger.children for entry in child.entries}
+    own = [float(entry.epsilon_bound) for entry in ledger.entries if id(entry) not in inner]
+    return math.fsum(own) + math.fsum(cost_of(child) for child in ledger.children)
+
+
+def cost_of(child):
+    """What an account adds to the one above: by its name, as a reader would work it out."""
+    if (times := re.fullmatch(r"(\d+) trees, each", child.name)) is not None:
+        return int(times[1]) * added_up(child)
+    if (rate := re.fullmatch(r"a random (.+) % of the rows", child.name)) is not None:
+        once = math.log1p(float(rate[1]) / 100 * math.expm1(added_up(child)))
+        return once * (2 if child._parent.relation == "replace" else 1)  # one row leaves, one comes
+    if child._rule != "parallel":
+        return added_up(child)
+    twice = 2 if child._parent.relation == "replace" and child.relation == "add_remove" else 1
+    return twice * max(added_up(part) for part in child.children)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -103,8 +155,8 @@ def test_corrected_mode_spends_exactly_epsilon(name, extra, epsilon, relation, s
 def test_paper_mode_books_what_it_claims_beside_what_can_be_proved(name, extra, proved, small_frame, small_schema):
     method = make(name, extra, mode="paper", epsilon=1.0, random_state=0).fit(small_frame, schema=small_schema)
     claimed, bound = method.ledger_.epsilon_claimed, method.ledger_.epsilon_bound
-    assert claimed == (math.inf if extra.get("variant") == "Alg1" or name == "NoPrivacy" else 1.0)
-    assert {"more": claimed < bound < math.inf, "nothing": bound == math.inf, "no more": 0.5 < bound <= claimed}[proved]
+    assert claimed == (math.inf if extra.get("variant") == "Alg1" or name in ("NoPrivacy", "Plain forest") else 1.0)
+    assert {"more": claimed < bound < math.inf, "nothing": bound == math.inf, "no more": 0.1 < bound <= claimed}[proved]
     understated = [
         e for e in method.ledger_.entries if e.epsilon_bound > e.epsilon_claimed or e.epsilon_bound == math.inf
     ]
@@ -148,8 +200,7 @@ def test_replay_nothing_reaches_the_result_except_through_the_door(
     for key in before:
         assert same(before[key], after[key]), key
     assert first.ledger_.to_json() == second.ledger_.to_json()
-    if isinstance(first, Synthesizer):
-        pd.testing.assert_frame_equal(first.sample(), second.sample())
+    pd.testing.assert_frame_equal(made(first, other_frame, None), made(second, other_frame, None))
 
 
 def test_replay_catches_a_method_that_peeks(small_frame, other_frame, small_schema, monkeypatch):
@@ -174,7 +225,29 @@ def test_parameters_are_stored_untouched_and_clone(name, extra, small_frame, sma
     assert not [key for key in vars(method) if key.endswith("_")]
 
 
-@pytest.mark.parametrize(("name", "mode"), [(name, mode) for name, method in METHODS.items() for mode in method.modes])
+@pytest.mark.parametrize(
+    ("name", "mode"), [(n, mode) for n, m in METHODS.items() if issubclass(m, PrivateClassifier) for mode in m.modes]
+)
+def test_classes_are_those_of_the_schema(name, mode, small_frame, small_schema):
+    method = METHODS[name](mode=mode, epsilon=0.1, random_state=0).fit(small_frame, schema=small_schema)
+    rows = small_frame.drop(columns="ill")
+    assert method.classes_.tolist() == ["no", "yes"]
+    assert set(method.predict(rows)) <= {"no", "yes"}
+    shares = method.predict_proba(rows)
+    assert shares.shape == (len(rows), 2)
+    assert (shares >= 0).all()
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert 0 <= method.score(small_frame) <= 1
+    assert method.score(rows, small_frame["ill"]) == method.score(small_frame)
+    assert method.structure()
+    json.dumps(method.structure(), allow_nan=False)
+    with pytest.raises(DataError, match="grade"):
+        method.predict(rows.drop(columns="grade"))
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [(n, mode) for n, m in METHODS.items() if issubclass(m, Synthesizer) for mode in m.modes]
+)
 def test_output_is_inside_the_schema(name, mode, small_frame, small_schema):
     method = METHODS[name](mode=mode, epsilon=0.1).fit(small_frame, schema=small_schema)
     rows = method.sample(500)
@@ -187,10 +260,13 @@ def test_output_is_inside_the_schema(name, mode, small_frame, small_schema):
 
 @pytest.mark.parametrize(("name", "extra"), CORRECTED + [(n, {"mode": "paper", **e}) for n, e, _ in PAPER])
 def test_seeded_fits_repeat_and_unseeded_ones_do_not(name, extra, small_frame, small_schema):
-    seeded = [make(name, extra, random_state=4).fit(small_frame, schema=small_schema).sample(300) for _ in range(2)]
+    seeded = [made(make(name, extra, random_state=4).fit(small_frame, schema=small_schema), small_frame) for _ in "ab"]
     pd.testing.assert_frame_equal(*seeded)
-    free = [make(name, extra).fit(small_frame, schema=small_schema).sample(300) for _ in range(2)]
-    assert not free[0].equals(free[1])
+    free = [make(name, extra).fit(small_frame, schema=small_schema) for _ in "ab"]
+    if isinstance(free[0], Synthesizer):
+        assert not made(free[0], small_frame).equals(made(free[1], small_frame))
+    else:
+        assert free[0].structure() != free[1].structure()
 
 
 @pytest.mark.parametrize("name", PROTECTING)
@@ -238,6 +314,26 @@ BAD_PARAMETERS = [
     ({"max_leaves": 10**9}, "max_leaves"),
     ({"max_leaves": 1}, "max_leaves"),
     ({"max_per_attribute": 0}, "max_per_attribute"),
+    ({"n_trees": 0}, "n_trees"),
+    ({"n_trees": 10**6}, "n_trees"),
+    ({"max_depth": 1.5}, "max_depth"),
+    ({"max_depth": 10**6}, "max_depth"),
+    ({"max_features": 0}, "max_features"),
+    ({"max_features": "most"}, "max_features"),
+    ({"criterion": "gain"}, "criterion"),
+    ({"cuts": "quantiles"}, "cuts"),
+    ({"steps": "three"}, "steps"),
+    ({"resample": "bootstraps"}, "resample"),
+    ({"rate": 1}, "rate"),
+    ({"rate": "half"}, "rate"),
+    ({"vote": "few"}, "vote"),
+    ({"count_share": 1}, "count_share"),
+    ({"count_share": 0.6, "leaf_share": 0.4}, "choices"),
+    ({"leaf_share": "half"}, "leaf_share"),
+    ({"children": "many"}, "children"),
+    ({"growth": 0}, "growth"),
+    ({"consistency": "yes"}, "consistency"),
+    ({"prune": 1}, "prune"),
     ({"fanout": 1}, "fanout"),
     ({"epsilon": -1}, "epsilon"),
     ({"epsilon": math.nan}, "epsilon"),
@@ -288,18 +384,20 @@ def test_bad_rows_are_refused_without_showing_a_value(name, small_frame, small_s
 @pytest.mark.parametrize("name", METHODS)
 def test_edge_tables(name, small_frame, small_schema):
     only_target = Schema(columns=(small_schema["ill"],), target="ill", max_rows=1_000)
-    assert len(METHODS[name]().fit(small_frame, schema=only_target).sample(9)) == 9
-    assert len(METHODS[name]().fit(small_frame.head(0), schema=small_schema).sample(9)) == 9
+    assert len(made(METHODS[name]().fit(small_frame, schema=only_target), small_frame, 9)) == 9
+    assert len(made(METHODS[name]().fit(small_frame.head(0), schema=small_schema), small_frame, 9)) == 9
     no_target = Schema(columns=small_schema.columns)
-    if name in ("NB-Synth", "DiffGen"):  # what they learn is how columns hang on the class
+    classifies = issubclass(METHODS[name], PrivateClassifier)
+    if classifies or name in ("NB-Synth", "DiffGen"):  # what they learn is how columns hang on the class
         with pytest.raises(ParameterError, match="target"):
             METHODS[name]().fit(small_frame, schema=no_target)
     else:
         assert len(METHODS[name]().fit(small_frame, schema=no_target).sample(9)) == 9
     with pytest.raises(ParameterError, match="not fitted"):
-        METHODS[name]().sample(3)
-    with pytest.raises(ParameterError, match="sample"):
-        METHODS[name]().fit(small_frame, schema=small_schema).sample(0)
+        made(METHODS[name](), small_frame)
+    if not classifies:
+        with pytest.raises(ParameterError, match="sample"):
+            METHODS[name]().fit(small_frame, schema=small_schema).sample(0)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -324,11 +422,12 @@ def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(n
         method.set_params(relation="add_remove").fit(small_frame, schema=tight, ledger=ledger)
     assert str(len(small_frame)) not in str(caught.value)
     assert not ledger.entries
-    exact = replace(small_schema, max_rows=len(small_frame))
-    assert len(method.fit(small_frame, schema=exact).sample()) <= len(small_frame)
+    method.fit(small_frame, schema=replace(small_schema, max_rows=len(small_frame)))
+    if isinstance(method, Synthesizer):
+        assert len(method.sample()) <= len(small_frame)
 
 
-@pytest.mark.parametrize("name", PROTECTING)
+@pytest.mark.parametrize("name", [name for name in PROTECTING if issubclass(METHODS[name], Synthesizer)])
 def test_tiny_epsilon_asks_for_no_more_rows_than_the_public_bound(name, small_frame, small_schema):
     method = METHODS[name](relation="add_remove", epsilon=1e-6).fit(small_frame, schema=small_schema)
     assert 1 <= len(method.sample()) <= small_schema.max_rows
