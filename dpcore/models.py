@@ -46,8 +46,8 @@ class Model:
     structure : mapping
         What the method released (`PrivateClassifier.structure`).
     about : mapping
-        `method`, `mode`, `relation`, `noise`, `epsilon_claimed`, `epsilon_bound` and `guarantee_void` (a sentence, or
-        empty). Of a model from a file, it is what the file says.
+        `method`, `mode`, `relation`, `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved) and
+        `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
     """
 
     schema: Schema
@@ -189,7 +189,7 @@ class ModelRelease(AnyRelease):
             "noise": self.noise_label,
             "guarantee_void": self.guarantee_void,
             "epsilon_claimed": self.ledger.epsilon_claimed,
-            "epsilon_bound": self.ledger.epsilon_bound,
+            "epsilon_bound": math.inf if self.ledger.void else self.ledger.epsilon_bound,
         }
         return Model(self.schema, self.target, self.structure, about)
 

@@ -28,10 +28,11 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 
 ROOT = Path(__file__).parents[1]
 SIZES, THEMES = ("1366x768", "1920x1080"), ("light", "dark")
-PAGES = ("home", "data", "naive_bayes", "networks", "taxonomy", "ledger")
+PAGES = ("home", "data", "naive_bayes", "networks", "taxonomy", "forests", "ledger")
 TABS = ("Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home")
 NETWORK_TABS = ("Price", "Network", "Clusters", "The paper's figures", "Take home")
 TREE_TABS = ("Price", "Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims", "Take home")
+FOREST_TABS = ("Price", "Trees", "Where the budget went", "Accuracy", "Draw again", "Predict", "Take home")
 CORRECTED = "Corrected: guarantee proved"
 QUIET = (
     "--disable-gpu",
@@ -217,6 +218,23 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                     settle(page)
                 name = "paper" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
                 save(f"taxonomy-{slug(name)}-{slug(tab)}")
+    if "forests" in only:
+        go(page, "Trees & forests")
+        save("forests-settings")
+        for mode, variant, tabs in (
+            (CORRECTED, "DiffPRFs: trees that cut numbers where they like", FOREST_TABS),
+            (CORRECTED, "DT-Diff (reconstructed): a tree from counts of groups", ("Trees", "Where the budget went")),
+            ("As published, or reconstructed", "DiffPRFs", ("Price", "Where the budget went")),
+        ):
+            released(page, mode, variant)
+            for tab in tabs:
+                page.get_by_role("tab", name=tab).click()
+                settle(page)
+                if (button := page.get_by_role("button", name="Draw 20 more")).is_visible():
+                    button.click()
+                    settle(page)
+                name = "paper" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
+                save(f"forests-{slug(name)}-{slug(tab)}")
     if "ledger" in only:
         go(page, "Ledger")
         save("ledger")

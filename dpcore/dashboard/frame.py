@@ -26,6 +26,7 @@ SECTIONS = {
         ("networks", "Bayesian networks", ":material/hub:"),
         ("taxonomy", "Taxonomy tree", ":material/account_tree:"),
     ],
+    "Classify": [("forests", "Trees & forests", ":material/forest:")],
     "Understand": [("ledger", "Ledger", ":material/receipt_long:")],
 }
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)

@@ -9,11 +9,14 @@ import pandas as pd
 import streamlit as st
 from sklearn.base import clone
 
-from dpcore import charts, evaluate
+from dpcore import charts, evaluate, judging
 from dpcore.dashboard import panels, runs, state
-from dpcore.dashboard.state import Shown
+from dpcore.dashboard.state import AnyShown
+from dpcore.datasets import Dataset
 from dpcore.estimator import Synthesizer
+from dpcore.export import Release
 from dpcore.methods import METHODS
+from dpcore.models import ModelRelease
 from dpcore.progress import Progress
 
 __all__ = ["redraws"]
@@ -23,7 +26,7 @@ REDRAWS = 20
 
 def redraws(
     page: str,
-    shown: Shown,
+    shown: AnyShown,
     look: Callable[[Synthesizer], pd.DataFrame] | None = None,
     draw: Callable[[pd.DataFrame], None] | None = None,
 ) -> None:
@@ -49,33 +52,21 @@ def redraws(
 
 
 def draw_again(
-    shown: Shown, progress: Progress, look: Callable[[Synthesizer], pd.DataFrame] | None = None
+    shown: AnyShown, progress: Progress, look: Callable[[Synthesizer], pd.DataFrame] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """Distances and accuracy of the release and of fresh ones, and what `look` sees in the fresh ones."""
+    """What the release and fresh ones are measured by, and what `look` sees in the fresh ones."""
     release, data = shown.release, shown.data
-    schema, train = release.schema, release.schema.encode(data.train)
-    test = schema.encode(data.test)
-    target = release.parameters.get("target") or schema.target
     method = METHODS[release.method](**release.parameters)
     ledger = state.account(data, method.relation, f"{REDRAWS} redraws of {release.method}")
+    models = isinstance(release, ModelRelease)
+    measure = of_models(release, data) if models else of_rows(release, data)
     rows: list[dict[str, Any]] = []
     looks: list[pd.DataFrame] = []
 
-    def measure(run: int, synthetic: pd.DataFrame) -> None:
-        codes = schema.encode(synthetic)
-        found = {
-            f"{degree}-way distance": evaluate.marginal_avd_codes(train, codes, schema, degree)["avd"].mean()
-            for degree in (1, 2)
-            if degree <= len(schema)
-        }
-        if target is not None and len(test):
-            scores = evaluate.tstr_codes(
-                train, test, codes, schema, target, models=evaluate.MODELS[:1], include_real=False
-            )
-            found["accuracy of logistic regression"] = scores["accuracy"].iloc[0]
-        rows.extend({"metric": k, "value": v, "run": run, "chosen": run == 0} for k, v in found.items())
+    def note(run: int, made: Any) -> None:
+        rows.extend({"metric": k, "value": v, "run": run, "chosen": run == 0} for k, v in measure(made).items())
 
-    measure(0, release.synthetic)
+    note(0, release.model if models else release.synthetic)
     for run in range(1, REDRAWS + 1):
         progress((run - 1) / REDRAWS, f"{run} of {REDRAWS}")
         fresh = clone(method)
@@ -85,9 +76,44 @@ def draw_again(
         def inner(part: float, text: str, run: int = run) -> None:
             progress((run - 1 + part) / REDRAWS, f"{run} of {REDRAWS}: {text}")
 
-        fresh.fit(data.train, schema=schema, ledger=ledger, progress=inner)
-        measure(run, fresh.sample(len(release.synthetic)))
+        fresh.fit(data.train, schema=release.schema, ledger=ledger, progress=inner)
+        note(run, fresh if models else fresh.sample(len(release.synthetic)))
         if look is not None:
             looks.append(look(fresh).assign(run=run))
     progress(1.0, "done")
     return pd.DataFrame(rows), pd.concat(looks, ignore_index=True) if looks else None
+
+
+def of_rows(release: Release, data: Dataset) -> Callable[[pd.DataFrame], dict[str, float]]:
+    """Distances of synthetic rows, and the accuracy that they teach."""
+    schema, train, test = release.schema, release.schema.encode(data.train), release.schema.encode(data.test)
+    target = release.parameters.get("target") or schema.target
+
+    def measure(synthetic: pd.DataFrame) -> dict[str, float]:
+        codes = schema.encode(synthetic)
+        found = {
+            f"{degree}-way distance": float(evaluate.marginal_avd_codes(train, codes, schema, degree)["avd"].mean())
+            for degree in (1, 2)
+            if degree <= len(schema)
+        }
+        if target is not None and len(test):
+            scores = evaluate.tstr_codes(
+                train, test, codes, schema, target, models=evaluate.MODELS[:1], include_real=False
+            )
+            found["accuracy of logistic regression"] = float(scores["accuracy"].iloc[0])
+        return found
+
+    return measure
+
+
+def of_models(release: ModelRelease, data: Dataset) -> Callable[[Any], dict[str, float]]:
+    """Accuracies on the rows kept aside."""
+
+    column = release.schema[release.target]
+    truth = column.encode(data.test[release.target])
+
+    def measure(model: Any) -> dict[str, float]:
+        found = judging.judged(model.predict_proba(data.test), truth, column.size)
+        return {"accuracy": found.accuracy, "balanced accuracy": found.balanced_accuracy}
+
+    return measure

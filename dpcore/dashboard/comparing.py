@@ -1,0 +1,119 @@
+"""How good a released classifier is on real rows, beside what it has to be measured against."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pandas as pd
+import streamlit as st
+
+from dpcore import charts, judging
+from dpcore.charts.base import REAL_DATA
+from dpcore.classifying import PrivateClassifier
+from dpcore.dashboard import panels, repeats, runs
+from dpcore.dashboard.frame import escaped
+from dpcore.dashboard.state import AnyShown, ShownModel, remember
+from dpcore.datasets import Dataset
+from dpcore.forest import Forest
+from dpcore.methods import METHODS
+from dpcore.models import ModelRelease
+from dpcore.progress import Progress
+
+__all__ = ["accuracy", "redraws"]
+
+Value = TypeVar("Value")
+NO_NOISE = 1e9  # an epsilon at which noise is far below one count
+RELEASED = "released"
+
+
+def once(page: str, shown: AnyShown, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
+    """A value that takes time, computed when its tab is first open; asked for again if that was stopped."""
+    name, begun = f"{page}.{key}", f"{key}, begun"
+    if key not in shown.memory and begun in shown.memory and not runs.requested(name):
+        st.info("This was stopped before it was finished.")
+        st.button("Go on", key=f"{name}.go", on_click=runs.request, args=(name,), icon=":material/play_arrow:")
+        return None
+    if key not in shown.memory:
+        shown.memory[begun] = True
+        with runs.cancellable(title, name) as progress:
+            return remember(shown, key, lambda: compute(progress))
+    found: Value = shown.memory[key]
+    return found
+
+
+def accuracy(page: str, shown: ShownModel) -> None:
+    """Accuracies beside references, which classes are taken for which, and what the noise took."""
+    release, data = shown.release, shown.data
+    if data.test.empty:
+        st.info("Accuracy needs rows that were kept aside to test on. Choose how many on the page Data & schema.")
+        return
+    found = once(page, shown, "compared", "Comparing", lambda progress: compared(release, data, progress))
+    if found is None:
+        return
+    st.markdown(
+        f"How well is **{escaped(release.target)}** predicted for {len(data.test):,} real rows that no method has "
+        "seen? Balanced accuracy is the mean share of each class that is found: a model that always says the "
+        "same scores no better than by chance."
+    )
+    scores, confusion, costs = found
+    panels.chart(charts.mark_real(charts.classifier_scores(scores)), data=scores)
+    panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
+    if costs is not None:
+        panels.chart(charts.mark_real(charts.costs(costs)), data=costs)
+        st.caption(
+            "From the release to the same trees with exact counts: what the noise in the leaves cost. From there to "
+            "exact trees: what it cost that divisions were chosen privately. Exact trees grow by the same rules "
+            "without any noise, for this screen only."
+        )
+
+
+def redraws(page: str, shown: ShownModel) -> None:
+    """20 more runs of the same method, and between which accuracies most of them lie."""
+    if shown.data.test.empty:
+        st.info("Runs are compared by their accuracy, which needs rows kept aside to test on.")
+        return
+    repeats.redraws(page, shown)
+    if shown.redraws is not None:
+        again = shown.redraws[shown.redraws["run"] > 0].groupby("metric", sort=False)["value"]
+        told = [
+            f"{metric} from **{values.quantile(0.05):.1%}** to **{values.quantile(0.95):.1%}**"
+            for metric, values in again
+        ]
+        st.markdown(f"Nine of ten runs have {' and '.join(told)} ({REAL_DATA}).")
+
+
+def compared(
+    release: ModelRelease, data: Dataset, progress: Progress
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
+    """Scores with references, the confusion matrix, and the costs of noise and structure (forests only)."""
+    model, schema, target = release.model, release.schema, release.target
+    progress(0.0, "judging the release")
+    truth = schema[target].encode(data.test[target])
+    judged = judging.judged(model.predict_proba(data.test), truth, len(model.classes_))
+    confusion = judging.confusion_frame(judged.confusion, list(model.classes_))
+    plain, costs = None, None
+    if math.isfinite(release.ledger.epsilon_claimed):
+        progress(0.1, "the same method without noise")
+        plain = without_noise(release).fit(data.train, schema=schema)
+        if isinstance(model.predictor, Forest):
+            costs = judging.noise_and_structure(model.predictor, vars(plain)["forest_"], data)
+    progress(0.6, "learning from the real rows")
+    given = {**release.parameters, **release.sizes}
+    n_trees, depth = int(given.get("n_trees") or 25), int(given.get("max_depth") or 5)
+    beside = judging.references(data, target=target, n_trees=n_trees, max_depth=depth)
+    rows = judging.scores({RELEASED: model.predict_proba}, data.test, schema, target).assign(private=True)
+    if plain is not None:
+        same = judging.scores({judging.PLAIN: plain.predict_proba}, data.test, schema, target).assign(private=False)
+        beside = pd.concat([same, beside])
+    progress(1.0, "done")
+    return pd.concat([rows, beside], ignore_index=True), confusion, costs
+
+
+def without_noise(release: ModelRelease) -> PrivateClassifier:
+    """The same method, as large as it was, with an epsilon at which noise does not matter."""
+    given: dict[str, Any] = {**release.parameters, **release.sizes, "noise": "laplace"}
+    method = METHODS[release.method](**given).at_epsilon(NO_NOISE)
+    assert isinstance(method, PrivateClassifier)
+    return method
