@@ -51,7 +51,7 @@ def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
         `side` : the branch that leads here, such as "≤ 37"; `edge` the same with the column's name, "age ≤ 37";
         both empty for the root
         `noisy` : the noisy number of records (NaN if it was not asked), and `counts` the consistent one
-        `class`, `share` : the most probable class and its probability
+        `class`, `share` : the most probable class (categorical, of all that the schema declares) and its probability
         `spent` : the epsilon that a record has cost on its way here, this node's questions included
         `leaf` : whether the node is one
         `folded` : how many nodes below it are not kept
@@ -80,7 +80,7 @@ def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
             "edge": [edge for _, edge in sides],
             "noisy": forest.noisy[kept],
             "counts": forest.counts[kept],
-            "class": [labels[place] for place in best.tolist()],
+            "class": pd.Categorical([labels[place] for place in best.tolist()], categories=list(labels)),
             "share": shares[np.arange(len(kept)), best],
             "spent": forest.spent[kept],
             "leaf": forest.leaf[kept],

@@ -14,6 +14,8 @@ A chart is as wide as its container, but one with panels cannot be: its `width` 
 
 from dpcore.charts.base import mark_real
 from dpcore.charts.columns import affinity, marginal, pair_heatmap, pair_tables, worst_columns
+from dpcore.charts.forest import forest_budget, forest_tree
+from dpcore.charts.judging import classifier_scores, confusion, costs, importance
 from dpcore.charts.learning import accuracy, curves, redraws, sweep, sweep_variance
 from dpcore.charts.network import graph, network
 from dpcore.charts.price import claimed_vs_bound, epsilon_split, odds, odds_icons
@@ -25,11 +27,17 @@ __all__ = [
     "accuracy",
     "affinity",
     "claimed_vs_bound",
+    "classifier_scores",
+    "confusion",
+    "costs",
     "count_tree",
     "curves",
     "epsilon_split",
     "error_by_range",
+    "forest_budget",
+    "forest_tree",
     "graph",
+    "importance",
     "level_errors",
     "marginal",
     "mark_real",
