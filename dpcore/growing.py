@@ -111,7 +111,7 @@ def grow(
         fanout = np.where(goes_on, fans[each, own], 0)
         first = np.cumsum(fanout) - fanout
         spent += asked
-        paid = [spent + (budget.choices[level] if on else budget.leaves[level]) for on in goes_on.tolist()]
+        further = float(spent + budget.choices[level]) if len(going) else np.nan
         levels.append(
             Grown(
                 tree=tree,
@@ -125,7 +125,7 @@ def grow(
                 noisy_variance=nodes.count_variance(asked),
                 class_counts=classes,
                 class_variance=nodes.count_variance(budget.leaves[level]),
-                spent=np.array(paid, dtype=float),
+                spent=np.where(goes_on, further, float(spent + budget.leaves[level])),
             )
         )
         if not len(going):

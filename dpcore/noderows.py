@@ -22,6 +22,7 @@ __all__ = ["Cuts", "NodeRows", "Records"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+DENSE = 4  # cells per place, up to which counting all of them is faster than sorting the places
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +86,14 @@ class NodeRows:
     row : int array of shape (places,)
         The record at each place.
     node : int array of shape (places,)
-        The node that it is in.
+        The node that it is in, in increasing order.
     size : int
         How many nodes there are.
     """
 
     records: Records
     row: NDArray[np.int32]
-    node: NDArray[np.int32]
+    node: Ints
     size: int
     _label: NDArray[Any] | None = field(default=None, repr=False)
 
@@ -110,11 +111,8 @@ class NodeRows:
         """The places of some nodes, which are numbered anew in the given order."""
         if len(keep) == self.size and (keep == np.arange(self.size)).all():
             return self
-        number = np.full(self.size, -1, dtype=np.int32)
-        number[keep] = np.arange(len(keep))
-        node = number[self.node]
-        at = np.flatnonzero(node >= 0)
-        found = replace(self, row=self.row[at], node=node[at], size=len(keep), _label=self.label[at])
+        at, number = self._at(keep)
+        found = replace(self, row=self.row[at], node=number, size=len(keep), _label=self.label[at])
         found.__dict__["classes"] = self.classes[keep]
         return found
 
@@ -129,17 +127,19 @@ class NodeRows:
         size : int
             The number of children.
         """
-        child = np.empty(len(self.row), dtype=np.int32)
-        asked = column[self.node]
+        child = np.empty(len(self.row), dtype=np.intp)
         for position in np.unique(column).tolist():
-            at = np.flatnonzero(asked == position)
-            row, node = self.row[at], self.node[at]
+            here = np.flatnonzero(column == position)
+            at, number = self._at(here)
+            row, node = self.row[at], here[number]
             numbers = self.records.numbers.get(position)
             side = self.records.attributes[position].side(
                 self.records.codes[row, position], None if numbers is None else numbers[row], cut[node], low[node]
             )
             child[at] = first[node] + side
-        return replace(self, node=child, size=size, _label=self.label)
+        # NumPy sorts short integers by radix, in the time of a few passes.
+        order = np.argsort(child.astype(np.uint16) if size <= 1 << 16 else child, kind="stable")
+        return replace(self, row=self.row[order], node=child[order], size=size, _label=self.label[order])
 
     def candidates(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Iterator[Cuts]:
         """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups."""
@@ -205,19 +205,18 @@ class NodeRows:
         """Intervals between the numbers that occur, those at both ends included; also where a node has no records."""
         values, rank = self.records.ranks(position)
         at, number = self._at(nodes)
-        place, classes, m = rank[self.row[at]], self.records.classes, len(nodes)
+        place, m = rank[self.row[at]], len(nodes)
         known = place < len(values)
-        key = (number[known].astype(np.int64) * len(values) + place[known]) * classes + self.label[at[known]]
-        key.sort()
-        where, label = np.divmod(key, classes)
-        last = np.flatnonzero(np.diff(where, append=-1))  # the last record of each number in each node
-        node, value = np.divmod(where[last], max(len(values), 1))
-        below = np.stack([np.cumsum(label == c)[last] for c in range(classes)]) if len(last) else np.zeros((classes, 0))
+        if not known.all():
+            at, number, place = at[known], number[known], place[known]
+        where, counts = self._occupied(at, number.astype(np.intp) * len(values) + place, m * len(values))
+        node, value = np.divmod(where, max(len(values), 1))
+        below, classes = np.cumsum(counts, axis=0).T, self.records.classes
         starts = np.searchsorted(node, np.arange(m))
-        before = np.zeros((classes, len(last) + 1), dtype=np.int64)
+        before = np.zeros((classes, len(where) + 1), dtype=np.int64)
         before[:, 1:] = below
         # One more candidate per node, in front of its numbers: everything goes right.
-        to = np.arange(len(last)) + node + 1
+        to = np.arange(len(where)) + node + 1
         owner = np.repeat(np.arange(m), np.bincount(node, minlength=m) + 1)
         left = np.zeros((classes, len(owner)), dtype=np.int64)
         left[:, to] = below - before[:, starts[node]]
@@ -229,15 +228,36 @@ class NodeRows:
         tables = np.stack([left, self.classes[nodes].T[:, owner] - left])
         return Cuts(nodes[owner], tables, lower, upper)
 
-    def _at(self, nodes: Ints) -> tuple[Ints, NDArray[np.int32]]:
+    def _occupied(self, at: Ints, group: Ints, size: int) -> tuple[Ints, NDArray[np.int64]]:
+        """Which groups hold places, in order, and their counts by class."""
+        classes = self.records.classes
+        if size <= DENSE * len(at):
+            counts = self._count(at, group, size)
+            where = np.flatnonzero(counts.any(axis=1))
+            return where, counts[where]
+        key = group * classes + self.label[at]
+        key.sort()
+        group, label = np.divmod(key, classes)
+        new = np.diff(group, prepend=-1) > 0
+        run = np.cumsum(new) - 1
+        where = group[new]
+        return where, np.bincount(run * classes + label, minlength=len(where) * classes).reshape(-1, classes)
+
+    def _at(self, nodes: Ints) -> tuple[Ints, Ints]:
         """The places of some nodes, and which of these nodes each is in."""
         if len(nodes) == self.size:
             return np.arange(len(self.row)), self.node
-        number = np.full(self.size, -1, dtype=np.int32)
-        number[nodes] = np.arange(len(nodes))
-        found = number[self.node]
-        at = np.flatnonzero(found >= 0)
-        return at, found[at]
+        sizes, starts = self._extent
+        length = sizes[nodes]
+        number = np.repeat(np.arange(len(nodes)), length)
+        inside = np.arange(len(number)) - np.repeat(np.cumsum(length) - length, length)
+        return np.repeat(starts[nodes], length) + inside, number
+
+    @cached_property
+    def _extent(self) -> tuple[Ints, Ints]:
+        """How many places every node has, and where they begin."""
+        sizes = np.bincount(self.node, minlength=self.size)
+        return sizes, np.cumsum(sizes) - sizes
 
     def _count(self, at: Ints | slice, group: NDArray[Any], size: int) -> NDArray[np.int64]:
         """Counts of groups x classes of some places."""

@@ -263,8 +263,9 @@ def sample(records: Records, noise: Noise, trees: int, resample: str, rate: floa
     """The roots: every tree's records."""
     n = len(records)
     if resample == "disjoint":
-        tree = np.minimum(noise.lots(n) * trees, trees - 1).astype(np.int32) if trees > 1 else np.zeros(n, np.int32)
-        return NodeRows(records, np.arange(n, dtype=np.int32), tree, trees)
+        tree = np.minimum(noise.lots(n) * trees, trees - 1).astype(np.intp) if trees > 1 else np.zeros(n, np.intp)
+        order = np.argsort(tree, kind="stable")
+        return NodeRows(records, order.astype(np.int32), tree[order], trees)
     rows = []
     for _ in range(trees):
         if resample == "poisson":
@@ -273,5 +274,5 @@ def sample(records: Records, noise: Noise, trees: int, resample: str, rate: floa
             rows.append(np.sort(np.minimum(noise.lots(n) * n, n - 1).astype(np.int32)))
         else:
             rows.append(np.arange(n))
-    tree = np.repeat(np.arange(trees, dtype=np.int32), [len(found) for found in rows])
+    tree = np.repeat(np.arange(trees), [len(found) for found in rows])
     return NodeRows(records, np.concatenate(rows).astype(np.int32), tree, trees)
