@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.attributes import Attribute, Groups, attributes_of, numbers_of
+from dpcore.attributes import Attribute, CodeCut, Groups, NumberCut, attributes_of, numbers_of
 from dpcore.errors import SchemaError
 from dpcore.schema import Schema
 
@@ -25,7 +25,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 FORMAT = "dpcore forest 1"
 TIE = 1e-5
-CUTS = ("numbers", "lengths", "bins", "values")
+MOST, DEEPEST = 1 << 31, 100  # no place has a larger number, and no node more levels above it
+CUTS, CHILDREN, VOTES = ("numbers", "lengths", "bins", "values"), ("few", "values"), ("majority", "probability")
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +181,7 @@ class Forest:
             if document["format"] != FORMAT:
                 raise KeyError
             raw = document["nodes"]
-            arrays = {
-                name: np.array([np.nan if v is None else v for v in raw[name]], dtype=kind)
-                for name, kind in ARRAYS.items()
-            }
+            arrays = {name: decoded(raw[name], kind) for name, kind in ARRAYS.items()}
             found = cls(
                 schema=schema,
                 target=str(document["target"]),
@@ -215,47 +213,68 @@ class Forest:
         return cls.from_dict(Schema.from_json(schema), forest)
 
     def _check(self) -> None:
-        """Raise ValueError unless every walk from a root ends at a leaf inside the table."""
-        n, d = len(self.tree), len(self.schema)
-        target = self.schema.index(self.target)
-        if (
-            self.vote not in ("majority", "probability")
-            or self.cuts not in CUTS
-            or self.children not in ("few", "values")
-        ):
-            raise ValueError
-        if n == 0 or any(len(getattr(self, name)) != n for name in ARRAYS):
-            raise ValueError
-        for by_class in (self.classes, self.probabilities):
-            if by_class.shape != (n, self.schema.columns[target].size) or not np.isfinite(by_class).all():
-                raise ValueError
-            if (by_class < 0).any():
-                raise ValueError
-        if not (np.diff(self.level) >= 0).all() or self.level[0] != 0:
-            raise ValueError
-        inner = np.flatnonzero(~self.leaf)
-        if ((self.column < -1) | (self.column >= d) | (self.column == target)).any():
-            raise ValueError
-        end = self.first[inner] + self.fanout[inner]
-        if (self.fanout[inner] < 2).any() or (self.first[inner] <= inner).any() or (end > n).any():
-            raise ValueError
+        """Raise ValueError unless every walk from a root ends at a leaf of its own tree, and all numbers fit."""
+        n, d, target = len(self.tree), len(self.schema), self.schema.index(self.target)
+        wide = n, self.schema.columns[target].size
+        _require(self.vote in VOTES and self.cuts in CUTS and self.children in CHILDREN)
+        _require(n > 0 and all(getattr(self, name).shape == (wide if name in BY_CLASS else (n,)) for name in ARRAYS))
+        inner, roots = np.flatnonzero(~self.leaf), self.trees
+        fan = self.fanout[inner]
+        _require(((self.column >= -1) & (self.column < d) & (self.column != target)).all())
+        _require((fan >= 2).all() and fan.sum() == n - roots and not self.fanout[self.leaf].any())
+        # Nodes stand level by level, and children side by side in their parents' order.
+        above = np.repeat(inner, fan)
+        _require((self.parent[:roots] == -1).all() and (self.parent[roots:] == above).all())
+        _require((above < np.arange(roots, n)).all() and (np.diff(self.level) >= 0).all() and self.level[-1] <= DEEPEST)
+        _require((self.first[inner] == roots + np.cumsum(fan) - fan).all())
+        _require((self.level[:roots] == 0).all() and (self.level[roots:] == self.level[above] + 1).all())
+        _require((self.tree[:roots] == np.arange(roots)).all() and (self.tree[roots:] == self.tree[above]).all())
+        self._check_divisions(inner)
+        _require((self.classes >= 0).all() and (self.probabilities >= 0).all() and not (self.spent < 0).any())
+        with np.errstate(over="ignore"):
+            totals = self.classes.sum(axis=1)
+        _require(np.allclose(totals, self.counts, rtol=1e-6, atol=1e-6) and np.isfinite(totals).all())
+        _require(np.allclose(self.probabilities.sum(axis=1), 1.0, atol=1e-6))
+
+    def _check_divisions(self, inner: Ints) -> None:
+        """Each division fits what its ancestors left of the column's range."""
+        levels = [np.flatnonzero(self.level == depth) for depth in range(1, int(self.level.max()) + 1)]
         attributes = self.attributes
         for position in np.unique(self.column[inner]).tolist():
-            at = inner[self.column[inner] == position]
             attribute = attributes[position]
-            if isinstance(attribute, Groups):
-                places = self.low[at]
-                if (places < 0).any() or (places >= len(attribute.fans)).any():
-                    raise ValueError
-                if (attribute.fans[places.astype(np.intp)] != self.fanout[at]).any():
-                    raise ValueError
-            elif (self.fanout[at] != 2).any() or not np.isfinite(self.cut[at]).all():
-                raise ValueError
+            low, high = (np.full(len(self.level), end) for end in attribute.start())
+            for at in levels:
+                above = self.parent[at]
+                low[at], high[at] = low[above], high[above]
+                own = self.column[above] == position
+                here, above = at[own], above[own]
+                child = here - self.first[above]
+                low[here], high[here] = attribute.ranges(low[above], high[above], self.cut[above], child)
+            here = inner[self.column[inner] == position]
+            _require((self.fanout[here] == attribute.fanout(low[here], high[here])).all())
+            _require((self.low[here] == low[here]).all())
+            _require(fits(attribute, self.cut[here], low[here], high[here]))
 
 
+def _require(holds: bool | np.bool_) -> None:
+    if not holds:
+        raise ValueError
+
+
+def fits(attribute: Attribute, cut: Floats, low: Floats, high: Floats) -> bool:
+    """Whether divisions of some ranges are such as trees make."""
+    if isinstance(attribute, Groups):
+        return bool(np.isnan(cut).all())
+    if isinstance(attribute, NumberCut):
+        return bool(((low <= cut) & (cut < high)).all())
+    start, end = (low + 1, high) if isinstance(attribute, CodeCut) else (0, attribute.column.size)
+    return bool(((start <= cut) & (cut < end) & (cut == np.floor(cut))).all())
+
+
+BY_CLASS = ("classes", "probabilities")
 ARRAYS: dict[str, Any] = {
     **dict.fromkeys(("tree", "level", "parent", "column", "first", "fanout"), np.intp),
-    **dict.fromkeys(("cut", "low", "noisy", "counts", "classes", "probabilities", "spent"), float),
+    **dict.fromkeys(("cut", "low", "noisy", "counts", *BY_CLASS, "spent"), float),
 }
 
 
@@ -265,3 +284,15 @@ def encoded(values: NDArray[Any]) -> list[Any]:
         listed: list[Any] = values.tolist()
         return listed
     return [None if np.isnan(v) else v for v in values.tolist()]
+
+
+def decoded(values: Any, kind: Any) -> NDArray[Any]:
+    """The inverse of `encoded`; ValueError if a value is no finite number of that kind."""
+    rows = [v for row in values for v in row] if isinstance(values[0], list) else values
+    if kind is float:
+        _require(all(type(v) in (int, float, type(None)) for v in rows))
+        found = np.array(values, dtype=float)
+        _require(not np.isinf(found).any())
+        return found
+    _require(isinstance(values, list) and all(type(v) is int and abs(v) < MOST for v in rows))
+    return np.array(values, dtype=kind)
