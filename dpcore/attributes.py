@@ -26,6 +26,7 @@ __all__ = ["Attribute", "CodeCut", "Groups", "NumberCut", "OneValue", "attribute
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 MOST_CHILDREN = 6
+NARROWEST = 1e-9
 
 
 class Attribute(ABC):
@@ -187,8 +188,10 @@ class NumberCut(Attribute):
         return float(self.column.lower or 0.0), float(self.column.upper or 0.0)
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
-        """See `Attribute.fanout`."""
-        return np.where(high > low, 2, 0)
+        """See `Attribute.fanout`. Whole numbers need two of them; a range that rounding would fill is none."""
+        wide = self.measure(high) - self.measure(low) > NARROWEST * len(self._edges)
+        whole = self.column.kind == "integer"
+        return np.where(wide & (np.floor(high) > np.ceil(low)), 2, 0) if whole else np.where(wide, 2, 0)
 
     def side(self, codes: NDArray[Any], numbers: Floats | None, cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
