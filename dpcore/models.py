@@ -11,7 +11,7 @@ import json
 import math
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -46,8 +46,8 @@ class Model:
     structure : mapping
         What the method released (`PrivateClassifier.structure`).
     about : mapping
-        `method`, `mode`, `relation`, `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved) and
-        `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
+        `method`, `mode`, `relation`, `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved)
+        and `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
     """
 
     schema: Schema
@@ -74,11 +74,6 @@ class Model:
             return "Trees", f"{self.predictor.trees:,}"
         return "Nodes of the tree", f"{len(self.predictor.nodes):,}"
 
-    @property
-    def counts_votes(self) -> bool:
-        """Whether trees vote, so that probabilities are shares of their votes."""
-        return isinstance(self.predictor, Forest) and self.predictor.vote == "majority" and self.predictor.trees > 1
-
     def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """The classes' probabilities, shape (n, classes).
 
@@ -102,13 +97,18 @@ class Model:
         return found
 
     def predictions(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The rows with the predicted class, and how sure the model is of it, as the last two columns."""
-        shares = self.predict_proba(frame)
+        """The rows with the predicted class and its probability as the last two columns.
+
+        The probability is the class's share in the leaves that a row falls into, the mean over the trees; it is not the
+        share of the trees' votes, which says nothing if there are few.
+        """
+        best = self.predict_proba(frame).argmax(axis=1)
+        sure = self.predictor
+        if isinstance(sure, Forest):
+            sure = replace(sure, vote="probability")
+        shares = sure.probability(frame)[np.arange(len(frame)), best]
         found = frame.copy()
-        for name, values in (
-            (f"predicted {self.target}", self.classes_[shares.argmax(axis=1)]),
-            ("share of votes" if self.counts_votes else "probability", shares.max(axis=1).round(4)),
-        ):
+        for name, values in ((f"predicted {self.target}", self.classes_[best]), ("probability", shares.round(4))):
             while name in found.columns:
                 name += " (model)"
             found[name] = values
@@ -235,7 +235,8 @@ def show_code(release: ModelRelease, *, data: str = "your-data.csv", schema: str
 
 
 CHECK = (
-    "\nsame = again == Path('model.json').read_text(encoding='utf-8')\n"
+    "\nkept = Path('model.json').read_text(encoding='utf-8')\n"
+    "same = models.Model.from_json(again).structure == models.Model.from_json(kept).structure\n"
     "print('the same model as model.json' if same else 'another model than model.json: other data, or versions?')\n"
 )
 

@@ -47,7 +47,8 @@ REMARKS = {
         "The paper's proof is wrong: whether a node's rows are all of one class is read off the rows without noise, "
         "and bootstrap samples hold a row several times."
     ),
-    "DiffPRF": WRONG.format("Its proof leaves out that a bootstrap sample holds a row several times."),
+    "DiffPRF": ":material/help: Its proof leaves out that a bootstrap sample holds a row several times. The ledger "
+    "will show what can be proved: with many trees, that costs little.",
     "DiffGen tree": WRONG.format("The paper is right; its authors' code, where it cuts numbers, has no epsilon."),
     **dict.fromkeys(("DiffP-C4.5", "DiffP-ID3", "PINQ-ID3", "SuLQ-ID3", "DT-Diff"), RIGHT),
     "Plain forest": ":red[:material/warning: No noise at all. For comparison on this screen only.]",
@@ -203,6 +204,11 @@ def tree(page: str, shown: ShownModel) -> None:
         )
         trees.tree(page, shown)
         return
+    if release.sizes:
+        many, deep = (release.sizes[name] for name in ("n_trees", "max_depth"))
+        rule = all(release.parameters.get(name) is None for name in release.sizes)
+        told = "one tree" if many == 1 else f"{many:,} trees"
+        st.markdown(f"{'The rule gave' if rule else 'Grown:'} **{told}**, at most **{deep:,} levels** deep.")
     number = 1
     if found.trees > 1:
         number = int(st.number_input(f"Tree (1 to {found.trees:,})", 1, found.trees, 1, key=f"{page}.tree:{id(shown)}"))
@@ -261,9 +267,8 @@ def budget(shown: ShownModel) -> None:
     st.markdown(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled])
     frame = remember(shown, "budget", lambda: forestview.budget(ledger))
     several = bool(frame["per_tree"].any())
-    chain = accounts(ledger)
-    if len(chain) > 1:
-        st.dataframe(chain, hide_index=True, width="content")
+    if several:
+        st.dataframe(accounts(ledger), hide_index=True, width="content")
     panels.chart(charts.forest_budget(frame, title="One tree" if several else "From the root to a leaf"))
     panels.table_behind(frame.drop(columns="per_tree"), "The numbers behind this chart")
     left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
@@ -277,7 +282,7 @@ def accounts(ledger: Ledger) -> pd.DataFrame:
     while True:
         if name:
             rows.append((name, panels.number(at.epsilon_claimed), panels.number(at.epsilon_bound)))
-        if len(at.children) != 1:
+        if len(at.children) != 1 or forestview.own_entries(at):
             break
         (at,) = at.children
         name = at.name

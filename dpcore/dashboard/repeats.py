@@ -108,7 +108,6 @@ def of_rows(release: Release, data: Dataset) -> Callable[[pd.DataFrame], dict[st
 
 def of_models(release: ModelRelease, data: Dataset) -> Callable[[Any], dict[str, float]]:
     """Accuracies on the rows kept aside."""
-
     column = release.schema[release.target]
     truth = column.encode(data.test[release.target])
 
