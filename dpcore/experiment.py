@@ -1,7 +1,8 @@
 """Sweeps: methods x epsilons x repeats on one data set, as a tidy frame.
 
-Every run is a release of its own and costs its epsilon; their sum is what showing all of them would cost.
-The accuracy is measured on real rows and is never private.
+Synthesizers are measured by their synthetic rows, private classifiers by what they predict. Every run is a release of
+its own and costs its epsilon; their sum is what showing all of them would cost. The accuracy is measured on real rows
+and is never private.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from dpcore.classifiers import MODELS, tstr_codes
+from dpcore.classifying import PrivateClassifier
 from dpcore.column import Codes
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.estimator import Synthesizer
 from dpcore.evaluate import Label, marginal_avd_codes, misclassification
+from dpcore.judging import judged
 from dpcore.progress import Progress, no_progress
 
-__all__ = ["COLUMNS", "MEASURES", "Run", "plan", "stream", "sweep", "tidy"]
+__all__ = ["CLASSIFIER_MEASURES", "COLUMNS", "MEASURES", "Method", "Run", "plan", "stream", "sweep", "tidy"]
 
 COLUMNS = [
     "method",
@@ -43,8 +46,10 @@ COLUMNS = [
 AVDS = {f"{degree}-way AVD": (degree, "columns") for degree in (1, 2, 3)}
 AVDS |= {f"{degree}-way AVD on bits": (degree, "bits") for degree in (2, 3)}
 PROTOCOLS = {"SVM error": "tstr", "SVM error on synthetic rows": "paper"}
-MEASURES = ("accuracy", *AVDS, *PROTOCOLS)
+MEASURES = ("accuracy", *AVDS, *PROTOCOLS)  # of synthesizers
+CLASSIFIER_MEASURES = ("accuracy", "balanced accuracy")
 MOST_SUBSETS = 1_000  # of columns, drawn at random where there are more
+Method = Synthesizer | PrivateClassifier
 
 
 @dataclass(frozen=True)
@@ -52,11 +57,11 @@ class Run:
     """One cell of a sweep: a named method at one epsilon, once."""
 
     label: str
-    method: Synthesizer
+    method: Method
     repeat: int
 
 
-def plan(methods: Mapping[str, Synthesizer], epsilons: Sequence[float], repeats: int) -> list[Run]:
+def plan(methods: Mapping[str, Method], epsilons: Sequence[float], repeats: int) -> list[Run]:
     """The runs of a sweep, repeats outermost, so that a sweep that is cut short has whole curves.
 
     A method with a `random_state` s gets s + repeat, so that repeats differ and the sweep repeats.
@@ -75,7 +80,7 @@ def plan(methods: Mapping[str, Synthesizer], epsilons: Sequence[float], repeats:
 
 
 def stream(
-    methods: Mapping[str, Synthesizer],
+    methods: Mapping[str, Method],
     data: Dataset,
     *,
     epsilons: Sequence[float],
@@ -88,9 +93,10 @@ def stream(
 ) -> Iterator[tuple[float, pd.DataFrame]]:
     """The runs of `sweep` as they finish: the fraction done and one run's rows. Closing it stops the workers."""
     runs = plan(methods, epsilons, repeats)
-    asked = check_measures(measures, data, models, label)
+    asked = [check_measures(measures, data, models, label, run.method) for run in runs]
     train, test = data.schema.encode(data.train), data.schema.encode(data.test)
-    jobs = (delayed(one_run)(run, data, train, test, asked, label, rows) for run in runs)
+    pairs = zip(runs, asked, strict=True)
+    jobs = (delayed(one_run)(run, data, train, test, found, label, rows) for run, found in pairs)
     found = Parallel(n_jobs=n_jobs, return_as="generator_unordered", max_nbytes=None)(jobs)  # no row on a disk
     try:
         for done, frame in enumerate(found, start=1):
@@ -102,7 +108,7 @@ def stream(
 
 
 def sweep(
-    methods: Mapping[str, Synthesizer],
+    methods: Mapping[str, Method],
     data: Dataset,
     *,
     epsilons: Sequence[float],
@@ -114,19 +120,20 @@ def sweep(
     n_jobs: int = -1,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """How good every run's synthetic rows are, by default by the accuracy of classifiers that learned from them.
+    """How good every run's release is, by default by the accuracy of a classifier: itself, or learned from its rows.
 
     Parameters
     ----------
-    methods : mapping of str to Synthesizer
-        Unfitted synthesizers under names for the chart; their epsilon is replaced.
+    methods : mapping of str to Synthesizer or PrivateClassifier
+        Unfitted methods under names for the chart; their epsilon is replaced.
     data : Dataset
         With a target, if accuracy is measured.
     epsilons : sequence of float
     repeats : int
     measures : sequence of str
         Some of `MEASURES`: accuracy of `models` on real test rows; mean distances to the training rows; a linear SVM's
-        errors about `label` on real test rows, or, as paper 001 has it, on other synthetic rows.
+        errors about `label` on real test rows, or, as paper 001 has it, on other synthetic rows. Private classifiers
+        have `CLASSIFIER_MEASURES` on real test rows, with the model "".
     models : sequence of str
         Names from `evaluate.MODELS`.
     label : Label, optional
@@ -160,20 +167,29 @@ def tidy(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def check_measures(
-    measures: Sequence[str], data: Dataset, models: Sequence[str], label: Label | None
+    measures: Sequence[str], data: Dataset, models: Sequence[str], label: Label | None, method: Method
 ) -> list[tuple[str, str]]:
-    """Pairs of metric and model ("" where there is none), if the data can give them."""
-    unknown = [measure for measure in measures if measure not in MEASURES]
+    """Pairs of metric and model ("" where there is none), if the method and the data can give them."""
+    classifies = isinstance(method, PrivateClassifier)
+    known = CLASSIFIER_MEASURES if classifies else MEASURES
+    unknown = [measure for measure in measures if measure not in known]
+    if unknown and classifies and unknown[0] in MEASURES:
+        raise ParameterError(
+            f"{method.title} releases a classifier and no rows, so {unknown[0]!r} cannot be measured.",
+            f"Choose from {', '.join(known)}.",
+        )
     if unknown or not measures:
-        raise ParameterError("A measure is not known.", f"Choose from {', '.join(MEASURES)}.")
-    if "accuracy" in measures and data.schema.target is None:
+        raise ParameterError("A measure is not known.", f"Choose from {', '.join(known)}.")
+    target = getattr(method, "target", None) if classifies else None
+    if set(measures) & set(CLASSIFIER_MEASURES) and (target or data.schema.target) is None:
         raise ParameterError("A sweep needs a class column.", "Choose a target in the schema.")
     if label is None and set(measures) & set(PROTOCOLS):
         raise ParameterError("The SVM needs something to tell.", "Pass label=Label(column=..., equals=...).")
     degree = max((AVDS[measure][0] for measure in measures if measure in AVDS and "bits" not in measure), default=0)
     if degree > len(data.schema):
         raise ParameterError(f"There are no {degree}-way marginals of so few columns.", "Measure fewer ways.")
-    return [(measure, model) for measure in measures for model in (models if measure == "accuracy" else [""])]
+    trained = [""] if classifies else models
+    return [(measure, model) for measure in measures for model in (trained if measure == "accuracy" else [""])]
 
 
 def one_run(
@@ -195,7 +211,7 @@ def one_run(
     }
     try:
         fitted = run.method.fit(data.train, schema=data.schema)
-        synthetic = fitted.sample(rows)
+        synthetic = pd.DataFrame() if isinstance(fitted, PrivateClassifier) else fitted.sample(rows)
     except DPCoreError as error:
         lost = {"value": np.nan, "epsilon_claimed": np.nan, "epsilon_bound": np.nan, "error": str(error)}
         return pd.DataFrame(
@@ -207,13 +223,24 @@ def one_run(
         "epsilon_claimed": fitted.ledger_.epsilon_claimed,
         "epsilon_bound": fitted.ledger_.epsilon_bound,
     }
-    codes = data.schema.encode(synthetic)
+    if isinstance(fitted, PrivateClassifier):
+        values = own_scores(fitted, data, test, [metric for metric, _ in asked])
+    else:
+        codes = data.schema.encode(synthetic)
+        values = [measured(*pair, data, train, test, synthetic, codes, label) for pair in asked]
     found = [
         {**shared, "metric": metric, "model": model, "value": value}
-        for metric, model in asked
-        for value in [measured(metric, model, data, train, test, synthetic, codes, label)]
+        for (metric, model), value in zip(asked, values, strict=True)
     ]
     return pd.DataFrame(found)
+
+
+def own_scores(fitted: PrivateClassifier, data: Dataset, test: Codes, metrics: Sequence[str]) -> list[float]:
+    """Some `CLASSIFIER_MEASURES` of a released classifier on the test rows."""
+    truth = test[:, data.schema.index(fitted.target_)]
+    found = judged(fitted.predict_proba(data.test), truth, len(fitted.classes_))
+    values = dict(zip(CLASSIFIER_MEASURES, (found.accuracy, found.balanced_accuracy), strict=True))
+    return [values[metric] for metric in metrics]
 
 
 def measured(

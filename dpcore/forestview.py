@@ -103,12 +103,10 @@ def upper(forest: Forest, every: Ints, most: int) -> Ints:
 
 def folded(forest: Forest, every: Ints, kept: Ints) -> Ints:
     """How many nodes below each kept node are not kept."""
-    hidden = np.zeros(len(forest.tree), dtype=np.intp)
-    hidden[np.setdiff1d(every, kept)] = 1
-    below = hidden.copy()
-    for place in every[:0:-1].tolist():  # children before their parents, the root last
-        if hidden[place]:
-            below[forest.parent[place]] += below[place]
+    below = np.zeros(len(forest.tree), dtype=np.intp)
+    below[np.setdiff1d(every, kept)] = 1
+    for place in every[:0:-1].tolist():  # children before their parents, and not the root
+        below[forest.parent[place]] += below[place]
     return below[kept]
 
 

@@ -24,7 +24,6 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
-from dpcore.charts.network import LETTER
 
 __all__ = ["forest_budget", "forest_tree"]
 
@@ -38,6 +37,8 @@ PURPOSES = {
 }
 WHICH = {"epsilon_claimed": "claimed", "epsilon_bound": "provable bound"}
 BOX, STEP, LETTERS = 36, 44, 12
+ROOM = 6.5  # a letter's width
+READABLE = 3.5  # contrast
 
 
 def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
@@ -50,7 +51,7 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Ch
     data = _boxes(frame)
     data = data.join(_columns(data, width), on="level")
     for name, start, stop in (("head", "left", "right"), ("foot", "left", "right"), ("branch", "bus", "left")):
-        room = (data[stop] - data[start] - 10) / (LETTERS * LETTER)
+        room = (data[stop] - data[start] - 10) / ROOM
         data[name] = [_fitted(text, most) for text, most in zip(data[name], room, strict=True)]
     height = STEP * largest(data["row"] + 1, 1.0)
     data["y"] = (data["row"] + 0.5) * STEP
@@ -86,7 +87,7 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Ch
     branches = marks(plain, "bus", "y").mark_text(**look | {"baseline": "bottom"}, dx=5, dy=-3, color=NEUTRAL)
     rest = marks(plain, "right", "y").mark_text(**look, dx=6, color=NEUTRAL).encode(text="more:N")
     gone = int(data["folded"].where(data["parent"] < 0, 0).sum())
-    note = f" {gone:,} nodes are not drawn; “+” counts them." if gone else ""
+    note = f" {gone:,} more nodes are not drawn (+)." if gone else ""
     layers = alt.layer(rules, boxes, key, heads, feet, branches.encode(text="branch:N"), rest)
     return present(
         layers.resolve_scale(color="independent"),
@@ -116,7 +117,7 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
     )
     about = np.where(data["spent"].isna(), "", "≈ ")  # where nothing was paid, nothing is noisy
     number = data["noisy"].fillna(data["counts"])
-    count = [f"{sign}{n:,.0f}" if n == n else "" for sign, n in zip(about, number, strict=True)]
+    count = [f"{sign}{round(n):,}".replace("-", "−") if n == n else "" for sign, n in zip(about, number, strict=True)]
     data["foot"] = [f"{a} · ε {b:.2g}" if b == b else a for a, b in zip(count, data["spent"], strict=True)]
     drawn = set(data["parent"])
     end = [folded > 0 and place not in drawn for folded, place in zip(data["folded"], data["place"], strict=True)]
@@ -126,23 +127,25 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
     data["fill"] = [
         _mixed(CLASSES[code % len(CLASSES)], 0.2 + 0.8 * s) for code, s in zip(data["code"], sure, strict=True)
     ]
-    light = np.array([_contrast(LIGHT, fill) > _contrast(DARK, fill) for fill in data["fill"]], dtype=bool)
+    light = np.array([_contrast(LIGHT, fill) >= READABLE for fill in data["fill"]], dtype=bool)
     return data.assign(ink=np.where(light, LIGHT, DARK))
 
 
 def _columns(data: pd.DataFrame, width: int) -> pd.DataFrame:
     """Per level where its branches' lines (`bus`) and its boxes (`left`, `right`) stand, as wide as texts need."""
-    letters = LETTERS * LETTER
     longest = data.assign(box=data[["head", "foot"]].map(len).max(axis=1), line=data["branch"].map(len))
-    needs = longest.groupby("level")[["line", "box"]].max() * letters + [26, 18]
+    needs = longest.groupby("level")[["line", "box"]].max() * ROOM + [26, 18]
     needs["line"] = needs["line"].where(needs.index > 0, 0).clip(upper=190)
     needs["box"] = needs["box"].clip(80, 190)
     tail = 40 if (data["more"] != "").any() else 4
     gap = 12.0  # from a box to the line that its branches leave
-    flat = needs.to_numpy(float).ravel()
-    flat *= min(1.0, (width - tail - gap * len(needs)) / max(flat.sum(), 1.0))
-    edges = np.cumsum(flat) + gap * (np.arange(len(flat)) // 2)
-    starts = (edges - flat)[::2]
+    flat = needs.to_numpy(float)
+    for kind, least in ((0, 56.0), (1, 0.0)):  # where there is too little place, lines give way before boxes do
+        spare = np.maximum(flat[:, kind] - least, 0)
+        flat[:, kind] -= spare * np.clip((flat.sum() - width + tail + gap * len(needs)) / max(spare.sum(), 1.0), 0, 1)
+    both = flat.ravel()
+    edges = np.cumsum(both) + gap * (np.arange(len(both)) // 2)
+    starts = (edges - both)[::2]
     return pd.DataFrame({"bus": starts, "left": edges[::2], "right": edges[1::2]}, index=needs.index)
 
 

@@ -53,10 +53,15 @@ def classifier_scores(frame: pd.DataFrame, *, title: str = "") -> Chart:
     )
     axis: Any = {"title": "on real test rows", "scale": alt.Scale(zero=False, padding=20)}
     axis["axis"] = alt.Axis(format="~%", tickCount=8)
-    colors = alt.Color("who:N", title=None, scale=alt.Scale(domain=WHO, range=[RELEASED, REAL]))
-    kinds = alt.Shape("measure:N", title=None, scale=alt.Scale(domain=[*SCORES.values()], range=["circle", "diamond"]))
+    legend = alt.Legend(symbolOpacity=1)
+    colors = alt.Color("who:N", title=None, scale=alt.Scale(domain=WHO, range=[RELEASED, REAL]), legend=legend)
+    legend = alt.Legend(
+        symbolOpacity=1, symbolFillColor=NEUTRAL, symbolStrokeColor=NEUTRAL
+    )  # black is lost in the dark
+    shapes = alt.Scale(domain=[*SCORES.values()], range=["circle", "diamond"])
+    kinds = alt.Shape("measure:N", title=None, scale=shapes, legend=legend)
     tips = tooltips("model|model", "measure|measure", "score|value|.1%", "mean|mean|.1%", "low|from|.1%", "high|to|.1%")
-    dots = base.mark_point(filled=True, size=120, opacity=0.7).encode(
+    dots = base.mark_point(filled=True, size=120, opacity=0.85).encode(
         alt.X("score:Q", **axis), colors, kinds, tooltip=tips if repeated else tips[:3]
     )
     bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", **axis), colors, x2="high", tooltip=NO_TIP)
