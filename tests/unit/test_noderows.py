@@ -53,7 +53,7 @@ def random_rows(seed, size=7):
     known = records(n, rng)
     places = int(rng.integers(0, 3 * n))
     used = rng.choice(size, size - 2, replace=False)
-    node = rng.choice(used, places)
+    node = np.sort(rng.choice(used, places))
     return NodeRows(known, rng.integers(0, n, places).astype(np.int32), node.astype(np.int32), size), rng
 
 
@@ -94,6 +94,7 @@ def test_only_some_nodes_in_any_order(seed):
             assert rows.classes.sum() == len(rows.row)
         part = rows.only(keep)
         assert part.size == 4
+        assert (np.diff(part.node) >= 0).all()
         np.testing.assert_array_equal(part.classes, rows.classes[keep])
         for i, node in enumerate(keep.tolist()):
             assert sorted(part.row[part.node == i]) == sorted(rows.row[rows.node == node])
@@ -269,9 +270,11 @@ def test_the_next_level_holds_every_place_once(seed):
     first = np.cumsum(fan) - fan
     below = rows.divided(column, cut, low, first, int(fan.sum()))
     np.testing.assert_array_equal(below.classes, np.concatenate(tables))
-    np.testing.assert_array_equal(below.row, rows.row)
-    np.testing.assert_array_equal(np.repeat(np.arange(rows.size), fan)[below.node], rows.node)
-    np.testing.assert_array_equal(below.label, rows.label)
+    assert (np.diff(below.node) >= 0).all()
+    above = np.repeat(np.arange(rows.size), fan)[below.node]
+    assert sorted(zip(below.row, above, strict=True)) == sorted(zip(rows.row, rows.node, strict=True))
+    np.testing.assert_array_equal(below.label, rows.records.labels[below.row])
+    np.testing.assert_array_equal(below.only(np.arange(1, below.size)).classes, np.concatenate(tables)[1:])
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])
