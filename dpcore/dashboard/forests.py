@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, forestview
-from dpcore.dashboard import panels, trees
+from dpcore.dashboard import grouptrees, panels
 from dpcore.dashboard.state import ShownModel, remember
 from dpcore.forest import Forest
 from dpcore.ledger import Ledger
@@ -28,15 +28,15 @@ SAMPLING_HELP = (
     "Each row in one tree: every tree has the whole epsilon, and fewer rows. All rows: the trees share epsilon. Random "
     "samples lie between."
 )
-FEATURES = {None: "By the method", "sqrt": "The root of their number, by lot", "all": "All of them"}
+FEATURES = {"": "By the method", "sqrt": "The root of their number, by lot", "all": "All of them"}
 CRITERIA = {
-    None: "By the method",
+    "": "By the method",
     "Gini": "Gini impurity",
     "Max": "Max: rows of the largest class",
     "entropy": "Conditional entropy (counts rows)",
     "InfoGain": "Information gain per row",
 }
-CUTS = {None: "By the method", "numbers": "Anywhere in their range", "bins": "Between the schema's bins"}
+CUTS = {"": "By the method", "numbers": "Anywhere in their range", "bins": "Between the schema's bins"}
 VOTES = {"majority": "One vote per tree", "probability": "Probabilities, added up"}
 CHILDREN = {"few": "Few groups: taxonomies, cuts, one or the rest", "values": "One branch per value"}
 MOST_NODES = 40
@@ -49,8 +49,9 @@ REMARKS = {
     ),
     "DiffPRF": ":material/help: Its proof leaves out that a bootstrap sample holds a row several times. The ledger "
     "will show what can be proved: with many trees, that costs little.",
+    **dict.fromkeys(("DiffP-C4.5", "DiffP-ID3", "PINQ-ID3", "SuLQ-ID3"), RIGHT),
+    "DT-Diff": ":material/verified: Reconstructed from what others say of it; as read so, its claim holds.",
     "DiffGen tree": WRONG.format("The paper is right; its authors' code, where it cuts numbers, has no epsilon."),
-    **dict.fromkeys(("DiffP-C4.5", "DiffP-ID3", "PINQ-ID3", "SuLQ-ID3", "DT-Diff"), RIGHT),
     "Plain forest": ":red[:material/warning: No noise at all. For comparison on this screen only.]",
 }
 PAPER: dict[str, dict[str, Any]] = {name: {"method": name} for name in REMARKS}
@@ -110,12 +111,12 @@ def size(key: str, parameter: str, label: str, most: int, default: int | None, *
 
 
 def select(
-    key: str, parameter: str, label: str, names: Mapping[Any, str], known: Mapping[str, Any], method: str
-) -> Any:
-    """One of some options, the method's own first; "by the method" only where a method decides."""
-    default = known[parameter]
-    options = [value for value in names if value is not None or default is None]
-    return st.selectbox(
+    key: str, parameter: str, label: str, names: Mapping[str, str], known: Mapping[str, Any], method: str
+) -> str | None:
+    """One of some options, the method's own first; "" stands for None, where a method decides."""
+    default = known[parameter] or ""
+    options = [value for value in names if value or not default]
+    found = st.selectbox(
         label,
         options,
         index=options.index(default),
@@ -123,6 +124,7 @@ def select(
         key=f"{key}.{parameter}.{method}",
         persist_state="session",
     )
+    return found or None
 
 
 def cuts(key: str, known: Mapping[str, Any], method: str, noise: str) -> str | None:
@@ -130,8 +132,7 @@ def cuts(key: str, known: Mapping[str, Any], method: str, noise: str) -> str | N
     if noise == "opendp":
         st.caption("Numbers are cut **between the schema's bins**: OpenDP's noise cannot choose among real numbers.")
         return "bins"
-    found: str | None = select(key, "cuts", "Numbers are cut", CUTS, known, method)
-    return found
+    return select(key, "cuts", "Numbers are cut", CUTS, known, method)
 
 
 def sampling(key: str, name: str, *, paper: bool) -> dict[str, Any]:
@@ -198,11 +199,7 @@ def tree(page: str, shown: ShownModel) -> None:
     """One tree at a time, and what the trees look at; for methods that release groups, their tree of counts."""
     found, release = forest_of(shown), shown.release
     if found is None:
-        st.markdown(
-            "This method releases **counts of groups**; the tree that predicts was learned from these counts alone. "
-            "Below are the groups with their noisy counts."
-        )
-        trees.tree(page, shown)
+        grouptrees.tree(page, shown)
         return
     if release.sizes:
         many, deep = (release.sizes[name] for name in ("n_trees", "max_depth"))
@@ -211,7 +208,9 @@ def tree(page: str, shown: ShownModel) -> None:
         st.markdown(f"{'The rule gave' if rule else 'Grown:'} **{told}**, at most **{deep:,} levels** deep.")
     number = 1
     if found.trees > 1:
-        number = int(st.number_input(f"Tree (1 to {found.trees:,})", 1, found.trees, 1, key=f"{page}.tree:{id(shown)}"))
+        left, _ = st.columns([1, 3])
+        text = f"Tree (1 to {found.trees:,})"
+        number = int(left.number_input(text, 1, found.trees, 1, key=f"{page}.tree:{id(shown)}"))
     frame = remember(shown, f"tree {number}", lambda: forestview.nodes(found, number - 1, most=MOST_NODES))
     exact = math.isinf(release.ledger.epsilon_claimed)
     if exact:

@@ -16,7 +16,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.counttree import SURE, ReleasedTree
 from dpcore.dashboard import panels, repeats
 from dpcore.dashboard.frame import escaped
-from dpcore.dashboard.state import AnyShown, Shown, remember
+from dpcore.dashboard.state import Shown, remember
 from dpcore.estimator import Synthesizer
 from dpcore.hierarchy import Hierarchy
 from dpcore.queries import RangeQuery, exact_answers, random_queries
@@ -100,13 +100,13 @@ def own_shares(key: str, levels: int) -> tuple[float, ...]:
     return ()
 
 
-def tree_of(shown: AnyShown) -> ReleasedTree:
+def tree_of(shown: Shown) -> ReleasedTree:
     """The released tree; read from the release once."""
     release = shown.release
     return remember(shown, "tree", lambda: ReleasedTree.from_dict(release.schema, release.structure["tree"]))
 
 
-def tree(page: str, shown: AnyShown) -> None:
+def tree(page: str, shown: Shown) -> None:
     """The tree of counts before and after consistency, from any node down."""
     found, release = tree_of(shown), shown.release
     levels, leaves = len(found.partitions), found.leaves.size
