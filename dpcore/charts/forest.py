@@ -88,13 +88,14 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Ch
     rest = marks(plain, "right", "y").mark_text(**look, dx=6, color=NEUTRAL).encode(text="more:N")
     gone = int(data["folded"].where(data["parent"] < 0, 0).sum())
     note = f" {gone:,} more nodes are not drawn (+)." if gone else ""
+    paid = "; epsilon spent (ε) down to here" if data["spent"].notna().any() else ""
     layers = alt.layer(rules, boxes, key, heads, feet, branches.encode(text="branch:N"), rest)
     return present(
         layers.resolve_scale(color="independent"),
         title or "A released tree",
-        key="A box: what is asked next, or the class; the noisy number of records; epsilon spent (ε) down to here. "
+        key=f"A box: what is asked next, or the class; the number of records{paid}. "
         f"The paler, the less sure of its class.{note}",
-        seen=f"A decision tree of {len(data):,} nodes, with noisy counts, most probable classes and epsilon.{note}",
+        seen=f"A decision tree of {len(data):,} nodes, with numbers of records and most probable classes.{note}",
         height=height + 150,  # what fits its container counts title and legend as well
     )
 
@@ -115,7 +116,8 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
     data["head"] = head.mask(
         empty["text"], [f"{a} {_share(b)}" for a, b in zip(data["label"], data["share"], strict=True)]
     )
-    about = np.where(data["spent"].isna(), "", "≈ ")  # where nothing was paid, nothing is noisy
+    exact = data["spent"].isna() & data["noisy"].notna()  # a node was counted, and nothing was paid
+    about = np.where(exact, "", "≈ ")
     number = data["noisy"].fillna(data["counts"])
     count = [f"{sign}{round(n):,}".replace("-", "−") if n == n else "" for sign, n in zip(about, number, strict=True)]
     data["foot"] = [f"{a} · ε {b:.2g}" if b == b else a for a, b in zip(count, data["spent"], strict=True)]
@@ -160,7 +162,7 @@ def _lines(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _fitted(text: str, most: float) -> str:
-    return text if len(text) <= most else text[: max(int(most) - 1, 1)] + "…"
+    return text if len(text) <= max(most, 0) else text[: max(int(most) - 1, 1)] + "…"
 
 
 def _share(share: float) -> str:

@@ -44,12 +44,6 @@ def test_a_sweep_is_what_direct_calls_give(data):
         assert set(rows["epsilon_bound"]) == {epsilon}
 
 
-def test_two_workers_give_the_same(data):
-    asked = {"epsilons": [1.0], "repeats": 2, "measures": BOTH}
-    one, two = (experiment.sweep(methods(), data, n_jobs=n, **asked).drop(columns="seconds") for n in (1, 2))
-    assert one.equals(two)
-
-
 def test_classifiers_beside_synthesizers(data):
     mixed = {**methods(), "rows": NaiveBayesSynthesizer(random_state=1)}
     models = ["logistic regression", "Bayes net"]
