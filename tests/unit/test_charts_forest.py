@@ -296,6 +296,7 @@ def test_costs_are_told_in_points():
     moves = rows_of(chart, "start").set_index("row")
     assert moves["text"].to_dict() == {"cost of choices": "−2.0 points", "cost of noisy counts": "−3.0 points"}
     assert moves.loc["cost of choices", ["start", "stop"]].tolist() == [0.85, 0.83]
+    assert moves["end"].tolist() == [0.85, 0.83]  # texts stand right of the bars
     domain = spec_of(chart)["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert domain == ["exact trees", "cost of choices", "same trees, exact counts", "cost of noisy counts", "released"]
     gained = rows_of(charts.costs(steps(accuracy=[0.84, 0.83, 0.85])), "start").set_index("row")

@@ -80,6 +80,8 @@ def test_references_of_rare_data(data, small_schema):
     one = data.train[data.train["ill"] == "no"]
     frame = judging.references(replace(data, train=one), target="ill", n_trees=2)
     assert frame["accuracy"].nunique() == 1  # all predict the only class they saw
+    ill = replace(data, train=data.train[data.train["ill"] == "yes"])
+    assert set(judging.references(ill, target="ill", n_trees=2)["accuracy"]) == {(data.test["ill"] == "yes").mean()}
     gaps = data.train.assign(**{"a.b[0]:Q": None})
     assert judging.references(replace(data, train=gaps), target="ill", n_trees=2)["accuracy"].notna().all()
     many = judging.references(data, target="grade", n_trees=2)  # another class column than the schema's
@@ -134,6 +136,12 @@ def test_two_costs_apart(data, released, plain):
     assert frame.loc["same trees, exact counts", "accuracy"] == mended.loc["same trees, exact counts", "accuracy"]
     truth = (data.test["ill"] == "yes").to_numpy().astype(int)
     assert frame.loc["exact trees", "accuracy"] == (plain.probability(data.test).argmax(axis=1) == truth).mean()
+
+
+def test_exact_counts_are_those_of_the_training_rows(data, released, plain):
+    turned = data.test.assign(ill=np.where(data.test["ill"] == "yes", "no", "yes"))
+    frame = judging.noise_and_structure(released, plain, replace(data, test=turned)).set_index("step")
+    assert (frame.loc[["same trees, exact counts", "exact trees"], "accuracy"] < 0.5).all()
 
 
 def test_a_confusion_as_a_frame():
