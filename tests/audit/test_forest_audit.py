@@ -1,0 +1,296 @@
+"""Attacks on private forests: purity read off the rows, the end of a range, a sensitivity in the wrong unit.
+
+All seeds are fixed. A bound that must stay below epsilon is taken at alpha = 1e-3, which then is the false-alarm rate
+of each new choice of seeds; bounds that must catch something are taken at 0.05 and are well above the claim. Trees that
+each see all rows, or each a bootstrap sample, are independent given the rows: a forest of many is as many runs.
+"""
+
+import math
+from dataclasses import replace
+from itertools import combinations_with_replacement, count, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from dpcore.attributes import Groups, flat
+from dpcore.audit import audit, lower_bound, lower_bound_of_statistics
+from dpcore.column import Column
+from dpcore.ledger import Ledger
+from dpcore.methods import DiffPRF, DiffPRFs
+from dpcore.noderows import NodeRows
+from dpcore.noise import NoNoise, make_noise
+from dpcore.private import PrivateTable
+from dpcore.relation import Relation
+from dpcore.resampling import bootstrap_loss
+from dpcore.schema import Schema
+from dpcore.scores import InfoGain
+
+RARE = 1e-3
+RELATIONS = ["add_remove", "replace"]
+SCHEMA = Schema(
+    columns=(
+        Column(name="n", kind="continuous", lower=0, upper=10, bins=10),
+        Column(name="a", kind="categorical", categories=("0", "1")),
+        Column(name="y", kind="categorical", categories=("0", "1")),
+    ),
+    target="y",
+    max_rows=40,
+)
+
+
+def rows(*given):
+    return pd.DataFrame(list(given), columns=list("nay")).astype({"n": float, "a": object, "y": object})
+
+
+def forests(method, frame, seeds):
+    return [clone(method).set_params(random_state=seed).fit(frame, schema=SCHEMA).forest_ for seed in seeds]
+
+
+def many_trees(frame, runs, per_tree, **how):
+    """Independent trees, each with the epsilon that one of a forest would have; 500 from each fit."""
+    method = DiffPRFs(n_trees=500, epsilon=500 * per_tree, **how)
+    return forests(method, frame, range(runs // 500))
+
+
+# Purity
+
+ALIKE = rows(*[(i, "0", "0") for i in range(10)])
+ONE_ELSE = {"replace": rows(*[(i, "0", "0") for i in range(9)], (9, "0", "1"))}
+ONE_ELSE["add_remove"] = pd.concat([ALIKE, rows((9, "1", "1"))], ignore_index=True)
+
+
+def divided_forests(found, trees=25):
+    """Of how many forests of so many trees some tree divides."""
+    divided = np.concatenate([~forest.leaf[: forest.trees] for forest in found])
+    return int(divided.reshape(-1, trees).any(axis=1).sum())
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0])
+def test_one_row_of_another_class_gives_paper_mode_away(epsilon, relation):
+    """10 rows, 25 trees, 1,000 runs; the event was fixed beforehand, so all runs count."""
+    how = {"mode": "paper", "max_depth": 1, "relation": relation, "criterion": "Max"}
+    trials = {world: many_trees(frame, 25_000, epsilon / 25, **how) for world, frame in worlds(relation).items()}
+    hits = {world: divided_forests(found) for world, found in trials.items()}
+    assert hits["alike"] == 0
+    found = lower_bound(hits["one else"], hits["alike"], 1_000)
+    assert found > 5 > epsilon
+
+
+def worlds(relation):
+    return {"alike": ALIKE, "one else": ONE_ELSE[relation]}
+
+
+def test_one_tree_is_enough_to_give_it_away():
+    """A bootstrap sample of 10 rows holds the one row with probability 1 - .9^10 = .651."""
+    how = {"mode": "paper", "max_depth": 1, "relation": "replace"}
+    found = many_trees(ONE_ELSE["replace"], 5_000, 0.01, **how)
+    divided = divided_forests(found, 1) / 5_000
+    assert abs(divided - (1 - 0.9**10)) < 0.03
+    assert lower_bound(round(1_000 * divided), divided_forests(many_trees(ALIKE, 1_000, 0.01, **how), 1), 1_000) > 5
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_one_row_of_another_class_is_hidden_in_corrected_mode(relation):
+    """Whether some tree divides, where noisy counts decide that; and how many rows of the class a whole tree shows."""
+    how = {"max_depth": 1, "relation": relation, "resample": "full", "count_share": 0.4}
+    for per_tree in (0.5, 8.0):
+        trials = {world: many_trees(frame, 2_000, per_tree, **how) for world, frame in worlds(relation).items()}
+        hits = {world: divided_forests(found, 1) for world, found in trials.items()}
+        for one, other in (("alike", "one else"), ("one else", "alike")):
+            assert lower_bound(hits[one], hits[other], 2_000, alpha=RARE) <= 0.4 * per_tree
+        shown = {w: np.concatenate([f.classes[: f.trees, 1] for f in found]) for w, found in trials.items()}
+        assert lower_bound_of_statistics(shown["one else"], shown["alike"], alpha=RARE) <= per_tree
+    assert hits["alike"] > 0
+
+
+# The end of a range
+
+LOW = [(0.5 * (i % 4), "0", "01"[i // 4 % 2]) for i in range(12)]
+ENDS = {
+    "add_remove": (rows(*LOW), rows(*LOW, (10.0, "0", "1"))),
+    "replace": (rows(*LOW, (0.0, "0", "1")), rows(*LOW, (10.0, "0", "1"))),
+}
+
+
+def cuts_above(found, second_largest):
+    """Which trees cut their root above the second-largest number."""
+    return np.concatenate([f.cut[: f.trees] > second_largest for f in found])
+
+
+def end_bound(relation, per_tree, trials, alpha, **how):
+    how = {"max_depth": 1, "relation": relation, "resample": "full", "criterion": "Max", **how}
+    seen = [cuts_above(many_trees(frame, trials, per_tree, **how), 1.5) for frame in ENDS[relation]]
+    hits = [int(each.sum()) for each in seen]
+    return max(lower_bound(*pair, trials, alpha=alpha) for pair in (hits, hits[::-1]))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("cuts", ["numbers", "bins"])
+def test_one_row_at_the_end_of_the_range_is_hidden(cuts, relation):
+    for per_tree in (0.1, 2.0, 20.0):
+        assert end_bound(relation, per_tree, 3_000, RARE, cuts=cuts) <= per_tree
+
+
+def test_a_choice_that_ends_at_the_largest_number_is_caught(monkeypatch):
+    """Teeth: as published code does it, without the last interval."""
+    original = NodeRows._intervals
+
+    def shortened(self, position, nodes, low, high):
+        cuts = original(self, position, nodes, low, high)
+        kept = np.diff(cuts.nodes, append=-1) == 0
+        return replace(
+            cuts, nodes=cuts.nodes[kept], tables=cuts.tables[:, :, kept], low=cuts.low[kept], high=cuts.high[kept]
+        )
+
+    monkeypatch.setattr(NodeRows, "_intervals", shortened)
+    assert end_bound("replace", 0.1, 2_000, 0.05, cuts="numbers") > 4
+
+
+# The unit of the information gain
+
+MANY = [f"b{i}" for i in range(20)]
+GAIN = Schema(
+    columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in ["a", *MANY, "y"]),
+    target="y",
+    max_rows=9,
+)
+
+
+class Asked(NoNoise):
+    """What a choice is made from."""
+
+    def select_grouped(self, scores, groups, factor, log_weights=None):
+        assert log_weights is None
+        self.scores, self.factor = scores, factor
+        return super().select_grouped(scores, groups, factor)
+
+
+def chances_of(table, relation, epsilon, claimed):
+    """Logs of a root's chances to be divided by each column, and what the ledger says of the question."""
+    codes = np.array([[a, *[b] * 20, y] for a, b, y in table], dtype=np.uint8).reshape(-1, 22)
+    attributes = {i: Groups(GAIN.columns[i], flat(GAIN.columns[i])) for i in range(21)}
+    source, ledger = Asked(), Ledger(relation)
+    door = PrivateTable(codes, GAIN, ledger, source)
+    nodes, _ = door.trees("y", attributes, trees=1, epsilon=epsilon, resample="full", plainly_claimed=True)
+    offered = np.append(np.ones((1, 21), dtype=bool), [[False]], axis=1)
+    nodes.choose("q", InfoGain(), offered, *np.zeros((2, 1, 22)), epsilon=epsilon, claimed_sensitivity=claimed)
+    logs = source.factor * source.scores
+    return logs - np.logaddexp.reduce(logs), ledger
+
+
+RECORDS = list(product(range(2), repeat=3))  # a, all the other columns, the class
+
+
+def worst_loss(relation, epsilon, claimed):
+    """The largest loss of one choice, exactly, over all neighbors of at most 3 records."""
+    tables = [table for size in range(4) for table in combinations_with_replacement(RECORDS, size)]
+    logs = {table: chances_of(table, relation, epsilon, claimed)[0] for table in tables}
+    worst = 0.0
+    for table in (table for table in tables if len(table) < 3):
+        after = np.array([logs[tuple(sorted([*table, record]))] for record in RECORDS])
+        moved = after - logs[table] if relation == "add_remove" else np.ptp(after, axis=0)
+        worst = max(worst, float(np.abs(moved).max()))
+    return worst
+
+
+def test_a_gain_in_bits_with_a_sensitivity_in_nats_costs_more_than_it_claims():
+    """Under replace. One record of two that changes turns a column of gain 0 into one of gain 1, and others back."""
+    _, ledger = chances_of(((0, 0, 0),), "replace", 1.0, math.log(2))
+    assert ledger.epsilon_claimed == 1
+    found = worst_loss("replace", 1.0, math.log(2))
+    assert 1.2 < found <= 1 / math.log(2) <= ledger.epsilon_bound
+    assert 0.8 < worst_loss("replace", 1.0, math.log2(2)) <= 1
+
+
+def test_added_records_do_not_show_the_wrong_unit():
+    """All gains of one record are 0, and of two the gains rise only: the loss is below the claim in either unit."""
+    claims = math.log(2), math.log2(2)
+    in_nats, in_bits = (worst_loss("add_remove", 1.0, claimed) for claimed in claims)
+    assert 0.4 < in_bits < in_nats < 1
+    _, ledger = chances_of(((0, 0, 0),), "add_remove", 1.0, math.log(2))
+    assert ledger.epsilon_bound == pytest.approx(1 / math.log(2))  # what can be proved from the range alone
+
+
+# Whole forests: the counts of one record's leaf
+
+HELD = (9.9, "1", "1")
+PAIRS = {"add_remove": (rows(), rows(HELD)), "replace": (rows((0.1, "0", "0")), rows(HELD))}
+WHOLE = {
+    "disjoint": DiffPRFs(n_trees=2, max_depth=2, count_share=0.4, consistency=False),
+    "disjoint, shares by default": DiffPRFs(n_trees=1, max_depth=2),
+    "poisson": DiffPRFs(n_trees=2, max_depth=2, resample="poisson", rate=0.4, count_share=0.3),
+    "full": DiffPRFs(n_trees=2, max_depth=1, resample="full", leaf_share=0.7, cuts="bins", steps="two"),
+    "DiffPRF": DiffPRF(n_trees=2, max_depth=1),
+    "DiffPRF full": DiffPRF(n_trees=2, max_depth=1, resample="full", criterion="Gini"),
+}
+seeds = count()
+
+
+def seeded_runs(method):
+    """The method as a function for `audit`: every run of either world has a seed of its own."""
+
+    def runs(table, trials):
+        return [
+            clone(method).set_params(random_state=next(seeds)).fit(table, schema=SCHEMA).forest_ for _ in range(trials)
+        ]
+
+    return runs
+
+
+def favors_the_record(forest):
+    """How much the counts on the record's ways down look as if it were there."""
+    found = 0.0
+    for leaf in forest.apply(rows(HELD))[0].tolist():
+        found += min(forest.classes[leaf, 1], 1.0) - min(forest.classes[leaf, 0], 1.0)
+        at = leaf
+        while at >= 0:
+            if not np.isnan(forest.noisy[at]):
+                found += float(np.clip(forest.noisy[at], 0, 1))
+            at = int(forest.parent[at])
+    return round(found, 9)
+
+
+def whole_bound(name, relation, trials, alpha, **change):
+    method = clone(WHOLE[name]).set_params(relation=relation, **change)
+    return audit(seeded_runs(method), PAIRS[relation], favors_the_record, trials, alpha=alpha).lower_bound
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_few_whole_forests_stay_below_epsilon(name, relation):
+    assert whole_bound(name, relation, 20, RARE) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_forests_stay_below_epsilon(name, relation):
+    assert whole_bound(name, relation, 400, RARE) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", WHOLE)
+def test_audits_of_whole_forests_have_teeth(name, relation):
+    assert whole_bound(name, relation, 300, 0.05, epsilon=40.0) > 1
+
+
+# Bootstrap samples
+
+
+def test_a_bootstrap_sample_costs_more_than_it_claims():
+    """Counts of one class in 40,000 samples of 40 rows, with one of that class and without: each claims 1."""
+    trees, shown = 40_000, []
+    for others in (1, 0):
+        codes = np.zeros((40 + others, 3), dtype=np.uint8)
+        codes[40:, 2] = 1
+        door = PrivateTable(codes, SCHEMA, Ledger("add_remove"), make_noise("laplace", others))
+        attributes = {1: Groups(SCHEMA.columns[1], flat(SCHEMA.columns[1]))}
+        nodes, budget = door.trees("y", attributes, trees=trees, epsilon=trees, resample="bootstrap")
+        assert budget == 1
+        shown.append(nodes.class_counts("classes", epsilon=budget)[:, 1])
+    found = lower_bound_of_statistics(*shown)
+    assert 1.2 < found < float(bootstrap_loss(1, Relation.ADD_REMOVE, 40))
