@@ -26,6 +26,7 @@ __all__ = ["accuracy", "redraws"]
 Value = TypeVar("Value")
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 RELEASED = "released"
+FEWEST, DEPTH = 25, 5  # trees of scikit-learn's forest, however few were released; its depth if the method has none
 
 
 def once(page: str, shown: AnyShown, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
@@ -59,14 +60,26 @@ def accuracy(page: str, shown: ShownModel) -> None:
     )
     scores, confusion, costs = found
     panels.chart(charts.mark_real(charts.classifier_scores(scores)), data=scores)
+    st.caption(
+        "References learned from the real rows, as deep as the release; scikit-learn's forest has at least "
+        f"{FEWEST} trees. The same builder has the release's size and no noise."
+    )
     panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
     if costs is not None:
-        panels.chart(charts.mark_real(charts.costs(costs)), data=costs)
+        majority = float(scores.loc[scores["model"] == judging.MAJORITY, "accuracy"].iloc[0])
+        panels.chart(charts.mark_real(charts.costs(costs, majority=majority)), data=costs)
         st.caption(
             "From the release to the same trees with exact counts: what the noise in the leaves cost. From there to "
             "exact trees: what it cost that divisions were chosen privately. Exact trees grow by the same rules "
-            "without any noise, for this screen only."
+            f"without any noise, for this screen only. This is one draw, and {len(data.test):,} test rows tell an "
+            f"accuracy to within {margin(scores['accuracy'].iloc[0], len(data.test)):.1%} or so: what is smaller, or "
+            "the other way round, is luck."
         )
+
+
+def margin(share: float, rows: int) -> float:
+    """Half the width of a 95 % interval of a share of so many rows."""
+    return 1.96 * math.sqrt(max(share * (1 - share), 1 / rows) / rows)
 
 
 def redraws(page: str, shown: ShownModel) -> None:
@@ -101,8 +114,8 @@ def compared(
             costs = judging.noise_and_structure(model.predictor, vars(plain)["forest_"], data)
     progress(0.6, "learning from the real rows")
     given = {**release.parameters, **release.sizes}
-    n_trees, depth = int(given.get("n_trees") or 25), int(given.get("max_depth") or 5)
-    beside = judging.references(data, target=target, n_trees=n_trees, max_depth=depth)
+    trees, depth = max(int(given.get("n_trees") or 0), FEWEST), int(given.get("max_depth") or DEPTH)
+    beside = judging.references(data, target=target, n_trees=trees, max_depth=depth)
     rows = judging.scores({RELEASED: model.predict_proba}, data.test, schema, target).assign(private=True)
     if plain is not None:
         same = judging.scores({judging.PLAIN: plain.predict_proba}, data.test, schema, target).assign(private=False)
