@@ -262,4 +262,4 @@ def numbers_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Att
 
 def number(value: float) -> str:
     """A cut, short enough for a picture."""
-    return f"{value:,.6g}"
+    return f"{value:,.0f}" if abs(value) >= 100_000 else f"{value:,.6g}"

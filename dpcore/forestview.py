@@ -201,7 +201,7 @@ def rank(way: Spent) -> tuple[Epsilon, int]:
 
 def is_parallel(ledger: Ledger) -> bool:
     """Whether an account's parts hold disjoint records."""
-    return ledger._rule == "parallel"
+    return ledger.in_parallel
 
 
 def own_entries(ledger: Ledger) -> list[Entry]:

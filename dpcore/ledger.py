@@ -233,6 +233,11 @@ class Ledger:
         self._items.append(ledger)
         return ledger
 
+    @property
+    def in_parallel(self) -> bool:
+        """Whether the accounts directly under this one hold disjoint records, of which the dearest counts."""
+        return self._rule == "parallel"
+
     def _walk(self, scope: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Relation, Entry]]:
         rows = []
         for item in self._items:

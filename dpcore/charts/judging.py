@@ -21,7 +21,7 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
-from dpcore.charts.learning import _reference, _t975
+from dpcore.charts.learning import reference_line, t_quantile
 
 __all__ = ["classifier_scores", "confusion", "costs", "importance"]
 
@@ -43,7 +43,7 @@ def classifier_scores(frame: pd.DataFrame, *, title: str = "") -> Chart:
     data = data.melt(["model", "who"], [*SCORES], var_name="measure", value_name="score").dropna()
     data["measure"] = data["measure"].map(SCORES)
     runs = data.groupby(["model", "measure"])["score"]
-    half = runs.transform("std") / np.sqrt(runs.transform("size")) * [_t975(n - 1) for n in runs.transform("size")]
+    half = runs.transform("std") / np.sqrt(runs.transform("size")) * [t_quantile(n - 1) for n in runs.transform("size")]
     mean = runs.transform("mean")
     data = data.assign(mean=mean, low=mean - half, high=mean + half)
     repeated = bool(data["low"].notna().any())
@@ -143,7 +143,7 @@ def costs(frame: pd.DataFrame, *, majority: float | None = None, title: str = ""
     dots = dots.encode(color=own, tooltip=tooltips("row|trees", "accuracy|accuracy|.2%"))
     values = marks.mark_text(**look).encode(text="text:N", tooltip=NO_TIP)
     return present(
-        alt.layer(spans, said, dots, values, *_reference("majority class", majority, "left")),
+        alt.layer(spans, said, dots, values, *reference_line("majority class", majority, "left")),
         title or "What privacy costs in accuracy, and by what",
         key="From above: the best trees, then trees that were chosen by chance, then their noisy counts.",
         seen="Accuracy of exact trees, of the released trees with exact counts, and of the release, with differences.",

@@ -58,7 +58,7 @@ def accuracy(frame: pd.DataFrame, *, majority: float) -> Chart:
     means = base.mark_tick(thickness=2, color=NEUTRAL, height={"band": 0.9}).encode(mean, tooltip=NO_TIP)
     repeated = bool(data.duplicated(["model", "trained_on"]).any())
     return present(
-        alt.layer(runs, *([means] if repeated else []), *_reference("majority class", majority, "right")),
+        alt.layer(runs, *([means] if repeated else []), *reference_line("majority class", majority, "right")),
         "Accuracy on real test data",
         key="One mark per run. Upright line: mean." if repeated else "",
         seen="Accuracy of each model trained on the release and on the real data, with reference lines.",
@@ -215,14 +215,14 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
     low, high = points.transform("min"), points.transform("max")
     if interval == "t":
         count = points.transform("size")
-        half = points.transform("std") / np.sqrt(count) * [_t975(n - 1) for n in count]
+        half = points.transform("std") / np.sqrt(count) * [t_quantile(n - 1) for n in count]
         low, high = points.transform("mean") - half, points.transform("mean") + half
     place = data.groupby(["series", "mode"], sort=False).ngroup()
     gap = min(6.0, (12 if _banded(data) else 20) / max(1, place.max())) if len(data) else 0.0
     return data.assign(low=low, high=high, aside=gap * (place - place.max() / 2))  # lines at one x stand side by side
 
 
-def _t975(freedom: int) -> float:
+def t_quantile(freedom: int) -> float:
     """Student's t that 97.5 % of the draws stay below, to 3 digits; NaN without a degree of freedom."""
     few = [math.nan, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622]
     return few[freedom] if freedom < len(few) else 1.95996 + 2.3723 / freedom + 2.8225 / freedom**2 + 2.56 / freedom**3
@@ -244,7 +244,7 @@ def _banded(data: pd.DataFrame) -> bool:
     return runs["series"].nunique() <= 4 and runs["mode"].nunique() <= 1
 
 
-def _reference(text: str, value: float | None, align: Any) -> list[Any]:
+def reference_line(text: str, value: float | None, align: Any) -> list[Any]:
     """An upright rule with its name and value above it."""
     if value is None or not math.isfinite(value):
         return []

@@ -132,7 +132,7 @@ def cost_of(child):
     if (rate := re.fullmatch(r"a random (.+) % of the rows", child.name)) is not None:
         once = math.log1p(float(rate[1]) / 100 * math.expm1(added_up(child)))
         return once * (2 if child._parent.relation == "replace" else 1)  # one row leaves, one comes
-    if child._rule != "parallel":
+    if not child.in_parallel:
         return added_up(child)
     twice = 2 if child._parent.relation == "replace" and child.relation == "add_remove" else 1
     return twice * max(added_up(part) for part in child.children)
