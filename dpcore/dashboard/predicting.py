@@ -64,9 +64,11 @@ def predict(page: str, shown: ShownModel | None) -> None:
         assert file is not None
         return Predicted(file.name, model, model.predictions(read_frame(file.getvalue(), file.name)))
 
-    asked = None if file is None else (file.file_id, id(model))
+    asked = None if file is None else (file.file_id, model)
     found = kept(f"dpcore.predicted:{page}", asked, work)
     if found is not None:
+        if found.model is not model:
+            st.info("What follows was predicted by an earlier model. Hand the file over again to ask this one.")
         answers(page, found)
 
 

@@ -374,6 +374,18 @@ def test_a_model_comes_back_tomorrow(ready: AppTest) -> None:
     assert "DiffPRFs predicts ill" in said(at).replace("**", "")  # the earlier model is kept
 
 
+def test_another_model_predicts_anew(ready: AppTest) -> None:
+    at = give(ready, "rows", "new.csv", csv(people().head(10)))
+    first = predicted(at)
+    released(at)
+    assert predicted(at) is not first
+    assert predicted(at).model is shown(at).release.model
+    widget(at, "forests.rows").set_value(None)
+    released(run(at))
+    assert predicted(at).model is not shown(at).release.model
+    assert "predicted by an earlier model" in said(at)
+
+
 def test_a_model_from_a_file_beside_a_release(ready: AppTest) -> None:
     at = ready
     raw = shown(at).release.model.to_json().replace('"Zqa"', '"Oslo"').encode()
