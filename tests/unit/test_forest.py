@@ -261,6 +261,13 @@ def test_consistent_counts_are_nearer_the_truth():
     assert np.mean(errors[True]) < 0.7 * np.mean(errors[False])
 
 
+def test_moving_counts_to_0_or_more_adds_no_records():
+    """50 trees with a great many leaves of noise alone: their totals stay around the truth."""
+    forest = grown(epsilon=25.0, n_trees=50, resample="full", count_share=0.0, max_depth=3, children="values")
+    totals = forest.counts[forest.level == 0]
+    assert abs(totals.mean() - len(ROWS)) < 4 * totals.std() / np.sqrt(50)
+
+
 def levels_of(model, frame, monkeypatch):
     """The grown levels of a fit, and its forest."""
     seen = []
