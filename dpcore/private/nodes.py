@@ -77,7 +77,7 @@ class PrivateNodes:
 
     def count_variance(self, epsilon: Epsilon) -> float:
         """The variance of the noise in a count that is bought for `epsilon`; public, no question."""
-        return self._table._noise.variance(1 / float(epsilon)) if epsilon else np.inf
+        return self._table._noise.variance(1 / float(epsilon)) if float(epsilon) else np.inf
 
     def sensitivity(self, score: SplitScore) -> float:
         """What one record moves a score of these nodes by at most; public, no question."""

@@ -101,7 +101,7 @@ def node_counts(
         epsilon_bound=total,
         sensitivity=relation.histogram_l1,
         claimed_sensitivity=relation.histogram_l1,
-        scale=one_by_one * relation.histogram_l1 / float(total) if total else np.inf,
+        scale=one_by_one * relation.histogram_l1 / float(total) if float(total) else np.inf,
         draws=one_by_one,
         reason=claim.reason,
     )
