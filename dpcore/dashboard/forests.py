@@ -78,9 +78,15 @@ def picker(key: str, name: str, chosen: Mapping[str, Any], schema: Schema, noise
             st.caption("Entropy needs a public bound on the number of rows: declare one on the page Data & schema.")
         if "max_features" in known:
             found["max_features"] = select(key, "max_features", "Columns per node", FEATURES, known, name)
-        if "cuts" in known and not paper:
+        fixed = paper and name == "DiffPRFs"  # the paper cuts anywhere, and has a branch per value
+        if fixed and noise == "opendp":
+            st.markdown(
+                ":red[:material/error: The paper cuts numbers anywhere, which OpenDP's noise cannot. Choose another "
+                "noise, or corrected mode.]"
+            )
+        if "cuts" in known and not fixed:
             found["cuts"] = cuts(key, known, name, noise)
-        if "children" in known and not paper:
+        if "children" in known and not fixed:
             found["children"] = select(key, "children", "Categories fall into", CHILDREN, known, name)
     with right:
         if "resample" in known:

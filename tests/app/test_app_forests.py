@@ -256,6 +256,15 @@ def test_noise_of_opendp_takes_bins() -> None:
     released(at)
     assert shown(at).release.publishable
     assert all(not mendable(tab(at, name)) for name in ("Trees", "Accuracy"))
+    first, spent = shown(at), books(at)
+    choose(at, "paper", "DiffP-C4.5")
+    assert asked(at)["cuts"] == "bins"
+    choose(at, "paper", "DiffPRFs")
+    assert "which OpenDP's noise cannot" in said(at)
+    press(at, "forests.run")
+    assert "OpenDP" in mendable(at)[0]
+    assert shown(at) is first
+    assert books(at) == spent
 
 
 def test_a_second_run_replaces_the_first() -> None:
