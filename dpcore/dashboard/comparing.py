@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -26,7 +26,8 @@ __all__ = ["accuracy", "redraws"]
 Value = TypeVar("Value")
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 RELEASED = "released"
-FEWEST, DEPTH = 25, 5  # trees of scikit-learn's forest, however few were released; its depth if the method has none
+DEPTH = 5  # of scikit-learn's tree, if the method has none
+TREES, DEEP = 25, 20  # of scikit-learn's forest, at least; a shallow one would make the release look good
 
 
 def once(page: str, shown: AnyShown, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
@@ -61,8 +62,8 @@ def accuracy(page: str, shown: ShownModel) -> None:
     scores, confusion, costs = found
     panels.chart(charts.mark_real(charts.classifier_scores(scores)), data=scores)
     st.caption(
-        "References learned from the real rows, as deep as the release; scikit-learn's forest has at least "
-        f"{FEWEST} trees. The same builder has the release's size and no noise."
+        "The same builder has the release's size and no noise. scikit-learn's tree is as deep as the release; its "
+        f"forest has {TREES} trees at least, up to {DEEP} levels deep."
     )
     panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
     if costs is not None:
@@ -114,14 +115,21 @@ def compared(
             costs = judging.noise_and_structure(model.predictor, vars(plain)["forest_"], data)
     progress(0.6, "learning from the real rows")
     given = {**release.parameters, **release.sizes}
-    trees, depth = max(int(given.get("n_trees") or 0), FEWEST), int(given.get("max_depth") or DEPTH)
-    beside = judging.references(data, target=target, n_trees=trees, max_depth=depth)
+    beside = beside_real(data, target, given)
     rows = judging.scores({RELEASED: model.predict_proba}, data.test, schema, target).assign(private=True)
     if plain is not None:
         same = judging.scores({judging.PLAIN: plain.predict_proba}, data.test, schema, target).assign(private=False)
         beside = pd.concat([same, beside])
     progress(1.0, "done")
     return pd.concat([rows, beside], ignore_index=True), confusion, costs
+
+
+def beside_real(data: Dataset, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
+    """References that learned from real rows: a tree as deep as the release, and a forest with nothing held back."""
+    depth = int(given.get("max_depth") or DEPTH)
+    small = judging.references(data, target=target, n_trees=1, max_depth=depth)
+    large = judging.references(data, target=target, n_trees=max(int(given.get("n_trees") or 0), TREES), max_depth=DEEP)
+    return pd.concat([small[small["model"] != judging.FOREST], large[large["model"] == judging.FOREST]])
 
 
 def without_noise(release: ModelRelease) -> PrivateClassifier:

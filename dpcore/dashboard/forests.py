@@ -38,7 +38,7 @@ CRITERIA = {
 }
 CUTS = {"": "By the method", "numbers": "Anywhere in their range", "bins": "Between the schema's bins"}
 VOTES = {"majority": "One vote per tree", "probability": "Probabilities, added up"}
-CHILDREN = {"few": "Few groups: taxonomies, cuts, one or the rest", "values": "One branch per value"}
+CHILDREN = {"few": "Few groups (taxonomies)", "values": "One branch per value"}
 MOST_NODES = 40
 WRONG = ":red[:material/warning: {} The ledger will show what can be proved.]"
 RIGHT = ":material/verified: Here the source is right: its proof holds."

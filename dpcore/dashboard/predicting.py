@@ -150,4 +150,7 @@ def answers(page: str, found: Predicted) -> None:
         st.caption(f"{escapes:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.")
     first = found.rows.head(FIRST)
     st.dataframe(first[[*first.columns[-2:], *first.columns[:-2]]], hide_index=True, key=f"{page}.predicted_rows")
-    st.caption(f"The first {len(first):,} rows.")
+    st.caption(
+        f"The first {len(first):,} rows. The probability is the class's share in the leaves of the trees, which are "
+        "noisy; where trees vote and the votes are close, it may be small for the class that won."
+    )
