@@ -4,7 +4,7 @@ Four kinds. `Groups` has a child per group of values: per value, or per child in
 children can divide a node further down. `OneValue` sets one value apart from all others. `CodeCut` cuts an order of
 values or of public bins in two, `NumberCut` a number anywhere in its range. What a node may still be divided by is its
 `range`, two numbers that tighten on the way down: a place in the taxonomy, the first code and the one behind the last,
-or the lowest and the highest number.
+or two ticks of a grid.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dpcore.column import Column
 from dpcore.hierarchy import ANY, Hierarchy
 from dpcore.schema import Schema
 
-__all__ = ["Attribute", "CodeCut", "Groups", "NumberCut", "OneValue", "attributes_of", "numbers_of"]
+__all__ = ["Attribute", "CodeCut", "Groups", "NumberCut", "OneValue", "attributes_of", "ticks_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 MOST_CHILDREN = 6
-NARROWEST = 1e-9
+GRID = 1 << 32
 
 
 class Attribute(ABC):
@@ -44,7 +44,7 @@ class Attribute(ABC):
         """How many children each of some nodes would have; below 2 it cannot be divided."""
 
     @abstractmethod
-    def side(self, codes: NDArray[Any], numbers: Floats | None, cuts: Floats, low: Floats) -> Ints:
+    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
         """The child of each record, shape (n,), given the cut and the range of its node."""
 
     @abstractmethod
@@ -94,7 +94,7 @@ class Groups(Attribute):
         fans: Ints = self.fans[low.astype(np.intp)]
         return fans
 
-    def side(self, codes: NDArray[Any], numbers: Floats | None, cuts: Floats, low: Floats) -> Ints:
+    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
         side: Ints = self.child_of[low.astype(np.intp), codes]
         return side
@@ -119,7 +119,7 @@ class OneValue(Attribute):
         """See `Attribute.fanout`."""
         return np.where(high - low >= 2, 2, 0)
 
-    def side(self, codes: NDArray[Any], numbers: Floats | None, cuts: Floats, low: Floats) -> Ints:
+    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
         other: NDArray[np.bool_] = codes != cuts
         return other.astype(np.intp)
@@ -144,7 +144,7 @@ class CodeCut(Attribute):
         """See `Attribute.fanout`."""
         return np.where(high - low >= 2, 2, 0)
 
-    def side(self, codes: NDArray[Any], numbers: Floats | None, cuts: Floats, low: Floats) -> Ints:
+    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
         return (codes >= cuts).astype(np.intp)
 
@@ -162,41 +162,47 @@ class CodeCut(Attribute):
 class NumberCut(Attribute):
     """Numbers up to the cut go left, larger and missing ones right.
 
+    Numbers are told apart by a fine public grid: `ticks` sends each to one of 0 to `GRID`, in their order, and what is
+    chosen and released is a tick. So every cut is possible whatever the data are, to the last bit.
+
     Parameters
     ----------
     column : Column
     by_length : bool
-        What cuts weigh before the data are asked: by length all intervals of the range alike; otherwise every public
-        bin alike, so that a range with a long empty end does not draw the cuts there.
+        Whether the grid is even over the range (every length of it weighs the same before the data are asked), or even
+        over the public bins, so that a range with a long empty end does not draw the cuts there.
     """
 
     def __init__(self, column: Column, *, by_length: bool = False) -> None:
         super().__init__(column)
-        low, high = self.start()
+        low, high = float(column.lower or 0.0), float(column.upper or 0.0)
         self._edges = np.array([low, high]) if by_length else np.unique(np.minimum(column.edges, high))
+        self._ticks = np.linspace(0.0, GRID, len(self._edges))
 
-    def measure(self, numbers: Floats) -> Floats:
-        """The weight of all cuts up to some numbers; increasing from one bound to the other."""
-        return np.interp(numbers, self._edges, np.arange(len(self._edges)))
+    def ticks(self, numbers: Floats) -> Floats:
+        """The grid's places of numbers, which are moved into their bounds; NaN stays."""
+        return np.ceil(np.interp(numbers, self._edges, self._ticks))
 
-    def at(self, measures: Floats) -> Floats:
-        """The numbers of some measures."""
-        return np.asarray(np.interp(measures, np.arange(len(self._edges)), self._edges), dtype=float)
+    def at(self, ticks: Floats) -> Floats:
+        """The numbers of some places, for people."""
+        return np.asarray(np.interp(ticks, self._ticks, self._edges), dtype=float)
 
     def start(self) -> tuple[float, float]:
-        """See `Attribute.start`."""
-        return float(self.column.lower or 0.0), float(self.column.upper or 0.0)
+        """See `Attribute.start`. A node's records lie above the first tick, up to the second."""
+        return -1.0, float(GRID)
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
-        """See `Attribute.fanout`. Whole numbers need two of them; a range that rounding would fill is none."""
-        wide = self.measure(high) - self.measure(low) > NARROWEST * len(self._edges)
-        whole = self.column.kind == "integer"
-        return np.where(wide & (np.floor(high) > np.ceil(low)), 2, 0) if whole else np.where(wide, 2, 0)
+        """See `Attribute.fanout`. Whole numbers need two of them."""
+        wide = high - low >= 2
+        if self.column.kind == "integer":
+            first = np.where(low < 0, self._edges[0], self._whole(low) + 1)
+            wide &= self._whole(high) > first
+        return np.where(wide, 2, 0)
 
-    def side(self, codes: NDArray[Any], numbers: Floats | None, cuts: Floats, low: Floats) -> Ints:
+    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
-        assert numbers is not None
-        left: NDArray[np.bool_] = numbers <= cuts  # not so for NaN
+        assert ticks is not None
+        left: NDArray[np.bool_] = ticks <= cuts  # not so for NaN
         return (~left).astype(np.intp)
 
     def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
@@ -205,8 +211,16 @@ class NumberCut(Attribute):
 
     def text(self, low: float, cut: float, child: int) -> str:
         """See `Attribute.text`."""
-        at = np.floor(cut) if self.column.kind == "integer" else cut  # the same records
-        return f"{'>' if child else '≤'} {number(at)}"
+        tick = np.array([cut])
+        at = self._whole(tick) if self.column.kind == "integer" else self.at(tick)
+        return f"{'>' if child else '≤'} {number(float(at[0]))}"
+
+    def _whole(self, ticks: Floats) -> Floats:
+        """The largest whole number that goes left at a cut; the lowest of all if none does."""
+        found = np.ceil(self.at(ticks))
+        for _ in range(2):  # rounding is less than one
+            found = np.where(self.ticks(found) > ticks, found - 1, found)
+        return np.asarray(np.maximum(found, self._edges[0]), dtype=float)
 
 
 def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> dict[int, Attribute]:
@@ -246,8 +260,8 @@ def flat(column: Column) -> Hierarchy:
     return Hierarchy([(root, label) for label in column.labels])
 
 
-def numbers_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
-    """The numbers of the columns that are cut anywhere, moved into their bounds; NaN if missing.
+def ticks_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
+    """The ticks of the columns that are cut anywhere; NaN if missing.
 
     The frame must have passed `Schema.encode`, which refuses what does not fit.
     """
@@ -255,8 +269,8 @@ def numbers_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Att
     for position, attribute in attributes.items():
         if isinstance(attribute, NumberCut):
             column = schema.columns[position]
-            values = pd.to_numeric(frame[column.name]).to_numpy(dtype=float, na_value=np.nan)
-            found[position] = np.clip(values, *attribute.start())
+            values = pd.to_numeric(frame[column.name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+            found[position] = attribute.ticks(values)
     return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.attributes import Attribute, CodeCut, Groups, NumberCut, attributes_of, numbers_of
+from dpcore.attributes import Attribute, CodeCut, Groups, NumberCut, attributes_of, ticks_of
 from dpcore.errors import SchemaError
 from dpcore.schema import Schema
 
@@ -54,7 +54,9 @@ class Forest:
     probabilities : float array of shape (nodes, classes)
         The classes' shares in every node, as leaves vote them.
     spent : float array
-        The epsilon that a record in the node has cost on its way from the root to here, this node's questions included.
+        The epsilon that a record in the node has cost on its way from the root to here, this node's questions included:
+        in the account of one tree, where adding or removing a record counts. What it comes to with all trees, samples
+        and replaced records is in the ledger.
     """
 
     schema: Schema
@@ -120,7 +122,7 @@ class Forest:
             return at
         codes = public.encode(frame)
         place = {self.schema.index(name): j for j, name in enumerate(names)}
-        numbers = numbers_of(self.schema, frame, {position: attributes[position] for position in positions})
+        ticks = ticks_of(self.schema, frame, {position: attributes[position] for position in positions})
         flat_at = at.ravel()
         row = np.repeat(np.arange(len(frame), dtype=np.intp), len(roots))
         moving = np.arange(len(flat_at))
@@ -130,7 +132,7 @@ class Forest:
             for position in positions:
                 here = moving[asked == position]
                 node, who = flat_at[here], row[here]
-                known = numbers.get(position)
+                known = ticks.get(position)
                 side = attributes[position].side(
                     codes[who, place[position]], None if known is None else known[who], self.cut[node], self.low[node]
                 )
@@ -265,9 +267,9 @@ def fits(attribute: Attribute, cut: Floats, low: Floats, high: Floats) -> bool:
     """Whether divisions of some ranges are such as trees make."""
     if isinstance(attribute, Groups):
         return bool(np.isnan(cut).all())
-    if isinstance(attribute, NumberCut):
-        return bool(((low <= cut) & (cut < high)).all())
-    start, end = (low + 1, high) if isinstance(attribute, CodeCut) else (0, attribute.column.size)
+    start, end = (low, high) if isinstance(attribute, NumberCut) else (0, attribute.column.size)
+    if isinstance(attribute, CodeCut):
+        start, end = low + 1, high
     return bool(((start <= cut) & (cut < end) & (cut == np.floor(cut))).all())
 
 

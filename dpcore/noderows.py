@@ -45,23 +45,23 @@ class Cuts:
 
 
 class Records:
-    """Columns, numbers and classes of all rows, and what is worked out from them once.
+    """Columns, ticks and classes of all rows, and what is worked out from them once.
 
     Parameters
     ----------
     codes : array of shape (n, d)
     attributes : mapping of int to Attribute
         By position of the column.
-    numbers : mapping of int to float array of shape (n,)
-        Of the columns that are cut anywhere; NaN if missing.
+    ticks : mapping of int to float array of shape (n,)
+        Of the columns that are cut anywhere (`NumberCut`); NaN if missing.
     target, classes : int
         The class's position, and its number of codes.
     """
 
     def __init__(
-        self, codes: Codes, attributes: dict[int, Attribute], numbers: dict[int, Floats], target: int, classes: int
+        self, codes: Codes, attributes: dict[int, Attribute], ticks: dict[int, Floats], target: int, classes: int
     ) -> None:
-        self.codes, self.attributes, self.numbers, self.classes = codes, attributes, numbers, classes
+        self.codes, self.attributes, self.ticks, self.classes = codes, attributes, ticks, classes
         self.labels = codes[:, target]
         self._ranks: dict[int, tuple[Floats, NDArray[np.int32]]] = {}
 
@@ -69,9 +69,9 @@ class Records:
         return len(self.codes)
 
     def ranks(self, position: int) -> tuple[Floats, NDArray[np.int32]]:
-        """The distinct numbers of a column, and every row's place among them (their number if missing)."""
+        """The distinct ticks of a column, and every row's place among them (their number if missing)."""
         if position not in self._ranks:
-            values, place = np.unique(self.numbers[position], return_inverse=True, equal_nan=True)
+            values, place = np.unique(self.ticks[position], return_inverse=True, equal_nan=True)
             self._ranks[position] = values[~np.isnan(values)], place.astype(np.int32)
         return self._ranks[position]
 
@@ -132,9 +132,9 @@ class NodeRows:
             here = np.flatnonzero(column == position)
             at, number = self._at(here)
             row, node = self.row[at], here[number]
-            numbers = self.records.numbers.get(position)
+            ticks = self.records.ticks.get(position)
             side = self.records.attributes[position].side(
-                self.records.codes[row, position], None if numbers is None else numbers[row], cut[node], low[node]
+                self.records.codes[row, position], None if ticks is None else ticks[row], cut[node], low[node]
             )
             child[at] = first[node] + side
         # NumPy sorts short integers by radix, in the time of a few passes.
@@ -157,9 +157,9 @@ class NodeRows:
         """The counts that given cuts of numbers would make, shape (2, classes, nodes)."""
         at, number = self._at(nodes)
         row = self.row[at]
-        numbers = self.records.numbers.get(position)
+        ticks = self.records.ticks.get(position)
         side = self.records.attributes[position].side(
-            self.records.codes[row, position], None if numbers is None else numbers[row], cut[number], low[number]
+            self.records.codes[row, position], None if ticks is None else ticks[row], cut[number], low[number]
         )
         left = self._count(at[side == 0], number[side == 0], len(nodes)).T
         return np.stack([left, self.classes[nodes].T - left])

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.attributes import Attribute, attributes_of, numbers_of
+from dpcore.attributes import Attribute, attributes_of, ticks_of
 from dpcore.classifying import PrivateClassifier
 from dpcore.errors import ParameterError
 from dpcore.forest import Forest
@@ -125,8 +125,8 @@ class TreeClassifier(PrivateClassifier):
         target = self._target(schema, self.target)
         return attributes_of(schema, target, cuts=self._cuts, children=self._children)
 
-    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
-        return numbers_of(schema, frame, self._attributes(schema))
+    def _ticks(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
+        return ticks_of(schema, frame, self._attributes(schema))
 
     def _check_trees(self, schema: Schema, *names: str) -> None:
         self._target(schema, self.target)

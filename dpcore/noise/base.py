@@ -102,12 +102,12 @@ class Noise(ABC):
         return np.array(places, dtype=np.intp)
 
     def between(self, low: Floats, high: Floats) -> Floats:
-        """A uniform point of every interval [low, high); `low` where it is empty.
+        """A uniform whole number of every interval [low, high), whose ends are whole numbers as well.
 
         Raises
         ------
         ParameterError
-            If this source draws no real numbers by lot.
+            If this source draws none by lot.
         """
         raise ParameterError("This source of noise draws no real cuts.", NO_REAL_CUTS)
 

@@ -59,8 +59,7 @@ class NumpyNoise(Noise):
 
     def between(self, low: Floats, high: Floats) -> Floats:
         """See `Noise.between`."""
-        drawn = low + (high - low) * self._rng.random(low.shape)
-        return np.where(high > low, np.minimum(drawn, np.nextafter(high, low)), low)  # rounding may reach the end
+        return self._rng.integers(low.astype(np.int64), high.astype(np.int64)).astype(float)
 
     def lots(self, count: int) -> Floats:
         """See `Noise.lots`."""
@@ -147,7 +146,7 @@ class NoNoise(Noise):
 
     def between(self, low: Floats, high: Floats) -> Floats:
         """The middle."""
-        return (low + high) / 2
+        return np.floor((low + high) / 2)
 
     def lots(self, count: int) -> Floats:
         """Evenly spread."""

@@ -10,14 +10,14 @@ What the questions rest on
 counts   A record adds 1 to one node's count, or to one cell of one node's table: L1 sensitivity 1.
 choose   The exponential mechanism over the ways to divide a node: columns, and for numbers the place of the cut. The
          score of every way is a function of the counts of (child, class), so its sensitivity is the split score's, for
-         any number of children; a record that is added moves all of a monotone score's values the same way. For a cut
-         in the real numbers the candidates are all points x of the node's public range, with density proportional to
-         exp(factor q(x)) in a public base measure. q is constant between neighboring values of the data, so this
-         density is sampled exactly by choosing an interval with weight measure * exp(factor q), then a point in it by
-         the measure. Where the intervals end depends on the data, the candidates do not: all points of the range are
-         possible for all tables, those in front of the smallest value and behind the largest included, and at every
-         point the density changes by no more than the exponent's loss. The base measure gives each column the weight
-         1, and spreads it over the range by length or evenly over the public bins (`NumberCut`).
+         any number of children; a record that is added moves all of a monotone score's values the same way. A number
+         may be cut at every tick of a fine public grid inside the node's public range (`NumberCut`). The score is the
+         same for all ticks between neighboring values of the data, so a tick is drawn by choosing an interval with
+         weight ticks * exp(factor q), then one of its ticks. Where the intervals end depends on the data, the
+         candidates do not: those in front of the smallest value and behind the largest are included. Public weights:
+         each column has 1, and shares it out among its own candidates.
+         Choices are drawn in floating point: probabilities are right up to rounding (about 1e-15, relative), and what
+         is less likely than some 1e-15 may never come. Teaching grade, as `noise` says.
 divide   Sends records to children by a public rule. No question.
 """
 
@@ -219,10 +219,9 @@ class PrivateNodes:
                 values = score.of_many(batch.tables, Relation.ADD_REMOVE)
                 weights = np.zeros(len(values))
                 if isinstance(attribute, NumberCut) and not known:
-                    ends = (batch.low, batch.high, low[batch.nodes, position], high[batch.nodes, position])
-                    start, end, first, last = (attribute.measure(numbers) for numbers in ends)
+                    inside = high[batch.nodes, position] - low[batch.nodes, position]
                     with np.errstate(divide="ignore"):
-                        weights = np.log((end - start) / (last - first))
+                        weights = np.log((batch.high - batch.low) / inside)
                 elif noise.weighs and not known and len(values) > len(at):
                     weights = -np.log(np.bincount(batch.nodes)[batch.nodes].astype(float))
                 found.append((batch.nodes, values, weights, batch.low, batch.high, position))
@@ -235,14 +234,9 @@ class PrivateNodes:
         best = noise.select_grouped(values[order], nodes[order], factor or 1.0, None if alike else weights[order])
         chosen = order[best]
         cut = lows[chosen].copy()
-        for position in np.unique(columns[chosen]).tolist():
-            attribute = attributes[position]
-            here = np.flatnonzero((columns[chosen] == position) & (highs[chosen] > lows[chosen]))
-            if isinstance(attribute, NumberCut) and len(here):
-                start, end = lows[chosen][here], highs[chosen][here]
-                drawn = attribute.at(noise.between(attribute.measure(start), attribute.measure(end)))
-                # Rounding may leave the interval, or reach the number that it ends at.
-                cut[here] = np.clip(drawn, start, np.nextafter(end, start))
+        several = highs[chosen] > lows[chosen] + 1
+        if several.any():
+            cut[several] = noise.between(lows[chosen][several], highs[chosen][several])
         return Division(columns[chosen].astype(np.intp), cut)
 
 

@@ -34,8 +34,8 @@ class PrivateRows:
     noise : Noise
     unprotected_allowed : bool
         Whether `unprotected` may be called (paper mode).
-    numbers : mapping of int to float array of shape (n,), optional
-        The numbers in columns, by position, for trees that cut between them; NaN if missing.
+    ticks : mapping of int to float array of shape (n,), optional
+        The grid's places of numbers in columns, by position, for trees that cut them (`attributes`); NaN if missing.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class PrivateRows:
         noise: Noise,
         *,
         unprotected_allowed: bool = False,
-        numbers: Mapping[int, NDArray[np.float64]] | None = None,
+        ticks: Mapping[int, NDArray[np.float64]] | None = None,
     ) -> None:
         if codes.ndim != 2 or codes.shape[1] != len(schema):
             raise SchemaError("The codes do not have the schema's columns.", "Encode the rows with the same schema.")
@@ -54,7 +54,7 @@ class PrivateRows:
         self._counter = Counter(codes, schema.sizes)
         self._sizes = dict(zip(schema.names, schema.sizes, strict=True))
         self._noise = noise
-        self._numbers = dict(numbers or {})
+        self._ticks = dict(ticks or {})
         self._unprotected_allowed = unprotected_allowed
         self.schema = schema
         self.ledger = ledger

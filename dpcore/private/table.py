@@ -204,7 +204,7 @@ class PrivateTable(PrivateRows):
         self._charge_unprotected("exact answers", reason, claimed_epsilon)
         exact_noise = self._noise.exact() if lots and isinstance(self._noise, NumpyNoise) else NoNoise()
         ledger = Ledger(self.relation if lots else Relation.REPLACE)
-        return type(self)(self._codes, self.schema, ledger, exact_noise, numbers=self._numbers)
+        return type(self)(self._codes, self.schema, ledger, exact_noise, ticks=self._ticks)
 
     def trees(
         self,
@@ -239,7 +239,7 @@ class PrivateTable(PrivateRows):
         """
         account, budget = nodes.account(self.ledger, trees, exact(epsilon), resample, rate, len(self._codes))
         place, classes = self.schema.index(target), self.schema[target].size
-        records = Records(self._codes, dict(attributes), self._numbers, place, classes)
+        records = Records(self._codes, dict(attributes), self._ticks, place, classes)
         rows = nodes.sample(records, self._noise, trees, resample, rate)
         part = account.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
         return nodes.PrivateNodes(self, rows, part), budget if plainly_claimed else part.share_of(budget)
