@@ -25,7 +25,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """A method that releases a classifier.
 
     Works where scikit-learn's classifiers do: in a `Pipeline`, `cross_val_score` and `GridSearchCV`, with the schema
-    (and a ledger to charge, if several fits share one) passed on as parameters of `fit`. Every fit is charged.
+    (and a ledger to charge, if several fits share one) passed on as parameters of `fit`. Every fit is charged. What a
+    search does with the scores is not: they are read off real rows, so the best of several has no guarantee. (Of a
+    table with as many rows as columns, scikit-learn takes the schema for a row each.) Classes are texts, as in the
+    schema; `score` compares them with numbers and truth values as the schema does.
 
     Attributes
     ----------

@@ -21,7 +21,6 @@ from dpcore.progress import Progress
 __all__ = ["Grown", "grow"]
 
 MOST_NODES = 200_000  # per level
-FEWEST = 1.5  # a node with less has nothing to divide
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +91,11 @@ def grow(
         goes_on = offered.any(axis=1) & (level < plan.depth)
         if asked and plan.noisy_stop:
             deviation = np.sqrt(nodes.count_variance(asked))
-            goes_on &= noisy >= np.maximum(deviation * widest * nodes.classes, FEWEST)
+            least = np.where(widest > 0, deviation * nodes.classes, 0.0) * np.maximum(widest, 1)
+            goes_on &= noisy >= np.maximum(least, plan.fewest)
         if plan.purity and level < plan.depth:
             goes_on &= ~nodes.pure(plan.purity)
-        goes_on &= within(np.where(goes_on, widest, 0), noisy)
+        goes_on &= within(np.where(goes_on, widest, 0), noisy, rng)
         going, leaves = np.flatnonzero(goes_on), np.flatnonzero(~goes_on)
         apart = {"": going, f"leaves of level {level}": leaves}
         parts = nodes.parts({key: places for key, places in apart.items() if len(places)})
@@ -170,11 +170,14 @@ def drawn(usable: Flags, per_node: int | None, rng: np.random.Generator) -> Flag
     return usable & (rank < per_node)
 
 
-def within(fans: Ints, noisy: Floats) -> Flags:
-    """Which nodes may be divided for the next level to have `MOST_NODES` at most; the largest go first."""
+def within(fans: Ints, noisy: Floats, rng: np.random.Generator) -> Flags:
+    """Which nodes may be divided for the next level to have `MOST_NODES` at most.
+
+    The largest go first, or, where nobody knows, some by lot.
+    """
     if fans.sum() <= MOST_NODES:
         return np.ones(len(fans), dtype=bool)
-    order = np.argsort(-np.nan_to_num(noisy), kind="stable")
+    order = np.argsort(np.where(np.isnan(noisy), rng.random(len(noisy)), -noisy), kind="stable")
     allowed = np.empty(len(fans), dtype=bool)
     allowed[order] = np.cumsum(fans[order]) <= MOST_NODES
     return allowed

@@ -34,6 +34,10 @@ class Chooser(ABC):
     ) -> Division:
         """A division of every node by one of the columns it is offered; `real` says which columns are cut."""
 
+    def bound(self, nodes: PrivateNodes, epsilon: Epsilon) -> Epsilon:
+        """What can be proved that a choice costs whose source claims `epsilon` for it."""
+        return epsilon
+
 
 @dataclass(frozen=True, kw_only=True)
 class Exponential(Chooser):
@@ -69,10 +73,7 @@ class Exponential(Chooser):
         numbers = offered & real
         steps = int(numbers[0].sum()) if self.steps == "two" else 0
         share = exact(epsilon) / (steps + 1)
-        claimed = self.claimed_sensitivity
-        if self.ordinary and claimed is None:
-            claimed = nodes.sensitivity(self.score)
-        how: dict[str, Any] = {"claimed_sensitivity": claimed, "reason": self.reason}
+        how: dict[str, Any] = {"claimed_sensitivity": self._scaled_to(nodes), "reason": self.reason}
         cuts, rank = np.full(offered.shape, np.nan), np.cumsum(numbers, axis=1)
         for step in range(1, steps + 1):
             one = numbers & (rank == step)
@@ -81,6 +82,15 @@ class Exponential(Chooser):
             cuts[one] = found.cut
         whole = f"{name}, the column" if steps else name
         return nodes.choose(whole, self.score, offered, low, high, epsilon=share, cuts=cuts if steps else None, **how)
+
+    def bound(self, nodes: PrivateNodes, epsilon: Epsilon) -> Epsilon:
+        """See `Chooser.bound`."""
+        return nodes.choice_bound(self.score, epsilon, self._scaled_to(nodes))
+
+    def _scaled_to(self, nodes: PrivateNodes) -> float | None:
+        """The sensitivity in an ordinary exponent; None for the true loss."""
+        ordinary = self.ordinary and self.claimed_sensitivity is None
+        return nodes.sensitivity(self.score) if ordinary else self.claimed_sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,6 +194,8 @@ class Plan:
     noisy_stop : bool
         Whether nodes stop whose noisy count is below the noise's standard deviation times the classes times the largest
         fan-out that is offered (Friedman and Schuster 2010: sqrt(2) / epsilon per class and child).
+    fewest : float
+        Nodes with a noisy count below it stop as well: a single record has nothing to divide.
     """
 
     depth: int
@@ -192,3 +204,15 @@ class Plan:
     per_node: int | None = None
     purity: str = ""
     noisy_stop: bool = True
+    fewest: float = 1.5
+
+    def unreached(self, roots: PrivateNodes, level: int) -> tuple[Epsilon, Epsilon]:
+        """Claim and bound of what stays unasked if no tree grows below a level.
+
+        The bound belongs to the run all the same: on other rows trees might have grown, and a guarantee is for all.
+        """
+        budget, last = self.budget, self.depth
+        rest = budget.total - budget.until(level)
+        asked = [self.choosers[k].bound(roots, budget.choices[k]) for k in range(level, last)]
+        bound = sum(budget.counts[level + 1 :]) + sum(asked) + budget.leaves[last] - budget.leaves[level]
+        return rest, bound

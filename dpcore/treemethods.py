@@ -71,8 +71,9 @@ class TreeClassifier(PrivateClassifier):
         )
         plan, lots = self._plan(table, budget), generator(self.random_state, 1)
         levels = grow(roots, attributes, len(schema), plan, lots, progress)
-        if rest := plan.budget.total - plan.budget.until(len(levels) - 1):
-            roots.leave_unspent("levels that no tree reached", rest)
+        claimed, bound = plan.unreached(roots, len(levels) - 1)
+        if claimed:
+            roots.leave_unasked("levels that no tree reached", claimed, bound)
         self.forest_ = self._finished(
             forest_of(
                 levels,
@@ -120,6 +121,11 @@ class TreeClassifier(PrivateClassifier):
     @property
     def _consistent(self) -> bool:
         return self.mode == "corrected"
+
+    @property
+    def _fewest(self) -> float:
+        """What `Plan.fewest` is for methods that are printed without it."""
+        return 0.0 if self.mode == "paper" else 1.5
 
     def _attributes(self, schema: Schema) -> dict[int, Attribute]:
         target = self._target(schema, self.target)
@@ -178,9 +184,9 @@ class TreeClassifier(PrivateClassifier):
         """Shares of epsilon are numbers of at least 0, and leave something for the rest."""
         shares = [getattr(self, name) for name in names]
         for name, share in zip(names, shares, strict=True):
-            if share is not None and not (isinstance(share, int | float) and 0 <= share < 1):
+            if not (isinstance(share, int | float) and 0 <= share < 1):
                 raise ParameterError(f"The {name!r} parameter is not a number of [0, 1).", "Try 0.3.")
-        if sum(share or 0.0 for share in shares) >= 1:
+        if sum(shares) >= 1:
             raise ParameterError(f"The parameters {' and '.join(names)} leave nothing for choices.", "Lower one.")
 
     @property

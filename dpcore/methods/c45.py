@@ -6,6 +6,7 @@ Steps     e = epsilon / ((2 + n_c) d + 2), for n_c numeric columns
   1  Noisy number of records of each node. Nodes stop whose count is below the noise.                     counts, e
   2  A cut for each numeric column, among all places of its range.                                   choose, n_c e
      The column: a child per value, or the two sides of the cut. Values divide every way once.            choose, e
+     (Where a number cannot be cut any more, the others share its e.)
   3  Noisy counts of the classes in the leaves.                                                           counts, e
   4  From the bottom, a subtree becomes a leaf where that lowers the pessimistic number of errors, by
      C4.5's upper limit of the binomial distribution at confidence .25 (`pruning`).                 post-processing
@@ -50,7 +51,7 @@ class DiffPC45(TreeClassifier):
     mode : {"corrected", "paper"}
     relation : {"add_remove", "replace"}
     max_depth : int, default=5
-    criterion : {"Max", "Gini", "entropy"}
+    criterion : {"Max", "Gini", "entropy", "InfoGain"}
     cuts : {"numbers", "bins"}, optional
         Whether numbers are cut anywhere, or between the schema's bins. By default anywhere, but for OpenDP's noise,
         which cannot.
@@ -110,6 +111,7 @@ class DiffPC45(TreeClassifier):
             depth=depth,
             choosers=[Exponential(score=CRITERIA[self.criterion], steps="two", ordinary=paper)] * depth,
             budget=Budget.of(budget, counts=counts, choices=choices, refund=not paper),
+            fewest=self._fewest,
         )
 
     def _finished(self, forest: Forest) -> Forest:

@@ -25,7 +25,7 @@ Privacy
 What is claimed, and where it is wrong
   The sources claim epsilon, and their composition is right. Paper mode claims what they do: it chooses by
   exp(e q / (2 D)), which costs half of that for scores that only rise, so that less than the claim can be proved to be
-  spent. The information gain of one node per record would need another sensitivity (`InfoGain`).
+  spent. The information gain per record has its range as sensitivity (`InfoGain`), and chooses by lot.
 
 Reference  Blum, Dwork, McSherry and Nissim, Practical privacy: the SuLQ framework, PODS 2005.
            Friedman and Schuster, Data mining with differential privacy, KDD 2010 (all three, on PINQ).
@@ -57,7 +57,7 @@ class ID3(TreeClassifier):
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         depth = self.max_depth
         shares = Budget.equal(budget, depth, refund=self.mode == "corrected")
-        return Plan(depth=depth, choosers=[self._chooser()] * depth, budget=shares)
+        return Plan(depth=depth, choosers=[self._chooser()] * depth, budget=shares, fewest=self._fewest)
 
 
 class SuLQID3(ID3):
@@ -134,7 +134,7 @@ class DiffPID3(ID3):
 
     Parameters
     ----------
-    criterion : {"Max", "Gini", "entropy"}
+    criterion : {"Max", "Gini", "entropy", "InfoGain"}
         "entropy" is the information gain times the number of records; it needs a public bound on theirs.
     epsilon, mode, relation, max_depth, target, noise, random_state
         As for `SuLQID3`.

@@ -180,9 +180,16 @@ class PrivateNodes:
 
         return self._table._answer("choose", draw)
 
-    def leave_unspent(self, name: str, claimed: Epsilon) -> None:
-        """Book what a source claims for questions that were not asked; nothing was spent on them."""
-        self.ledger.charge(prices.unspent(name, claimed))
+    def choice_bound(self, score: SplitScore, epsilon: Epsilon, claimed_sensitivity: float | None) -> Epsilon:
+        """What a choice would be booked with that is made as `choose` makes it; public, no question."""
+        claim, shapes = Claim(sensitivity=claimed_sensitivity), [(2, self.classes)]
+        rows = self._table._true_bound()
+        entry, _ = prices.choice(score, shapes, self.ledger.relation, rows, exact(epsilon), 1, claim)
+        return entry.epsilon_bound
+
+    def leave_unasked(self, name: str, claimed: Epsilon, bound: Epsilon) -> None:
+        """Book questions that these rows did not call for, but others would have: a guarantee is for all."""
+        self.ledger.charge(prices.unasked(name, claimed, bound))
 
     def pure(self, reason: str) -> Flags:
         """Which nodes hold records of at most one class, exactly. Nothing bounds that; paper mode only."""
@@ -232,6 +239,8 @@ class PrivateNodes:
             values = np.zeros_like(values)
         alike = (weights == weights[0]).all()
         best = noise.select_grouped(values[order], nodes[order], factor or 1.0, None if alike else weights[order])
+        if len(best) != self.size:
+            raise ParameterError("A node has no way to be divided that weighs anything.", "Offer another column.")
         chosen = order[best]
         cut = lows[chosen].copy()
         several = highs[chosen] > lows[chosen] + 1

@@ -23,7 +23,7 @@ from dpcore.ledger import Entry, Epsilon, Relation, exact, shares_of
 from dpcore.scores import Score
 from dpcore.scores.base import Shape
 
-__all__ = ["Claim", "choice", "node_counts", "noisy_values", "tables", "unprotected", "unspent"]
+__all__ = ["Claim", "choice", "node_counts", "noisy_values", "tables", "unasked", "unprotected"]
 
 Family = Sequence[str]
 
@@ -176,13 +176,13 @@ def unprotected(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:
     )
 
 
-def unspent(name: str, claimed_epsilon: Epsilon) -> Entry:
-    """The entry of questions that a source's claim has room for, and nobody asked."""
+def unasked(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:
+    """The entry of questions that a run has room for, and that its rows did not call for."""
     return Entry(
         name=name,
         mechanism="none",
         epsilon_claimed=exact(claimed_epsilon),
-        epsilon_bound=exact(0.0),
+        epsilon_bound=exact(bound),
         sensitivity=0.0,
         claimed_sensitivity=0.0,
         scale=0.0,
