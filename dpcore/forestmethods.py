@@ -12,7 +12,7 @@ from dpcore.schema import Schema
 from dpcore.scores import SplitScore
 from dpcore.treemethods import CRITERIA, RESAMPLING, Sampling, TreeClassifier
 
-__all__ = ["ForestClassifier", "sizes_for"]
+__all__ = ["USUAL_ROWS", "ForestClassifier", "sizes_for"]
 
 MIXED = "Gini then Max"
 USUAL_ROWS = 10_000

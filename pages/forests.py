@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore import METHODS
 from dpcore.dashboard import (
+    budgets,
     comparing,
     figures_003,
     forests,
@@ -53,7 +54,7 @@ def settings() -> None:
         chosen |= forests.picker(PAGE, name, chosen, data.schema, noise["noise"])
         parameters = {**chosen, **noise, "epsilon": epsilon, "relation": relation}
         st.session_state[f"{PAGE}.chosen"] = (name, parameters)
-        forests.next_run(name, parameters, PRINTED)
+        forests.next_run(name, parameters, PRINTED, data)
 
 
 settings()
@@ -71,7 +72,7 @@ else:
     tabs = {
         "Price": lambda: panels.price(shown),
         "Trees": lambda: forests.tree(PAGE, shown),
-        "Where the budget went": lambda: forests.budget(shown),
+        "Where the budget went": lambda: budgets.budget(shown),
         "Accuracy": lambda: comparing.accuracy(PAGE, shown),
         "Draw again": lambda: comparing.redraws(PAGE, shown),
         "Predict": lambda: predicting.predict(PAGE, shown),

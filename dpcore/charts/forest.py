@@ -19,7 +19,6 @@ from dpcore.charts.base import (
     largest,
     panels,
     present,
-    short,
     texts,
     tidy,
     tooltips,
@@ -214,13 +213,12 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "", width: int = 620) -> 
     words = words.encode(far, alt.Y("row:N", **vertical), text="total:N", tooltip=NO_TIP)
     sums = {WHICH[name]: _epsilon(frame[name].fillna(math.inf).sum()) for name in WHICH}
     said = f"epsilon {sums['claimed']}" if same else ", ".join(f"{name} {amount}" for name, amount in sums.items())
-    account = f" ({short(str(frame['account'].iloc[0]))})" if len(frame) else ""
     names = in_order(data["which"])
     picture = panels(alt.layer(bars, words), "which", names, columns=1, width=width, height=34 * len(order))
     return present(
         picture,
         title or "Where epsilon goes on the way down",
-        key=f"The dearest way from the root to a leaf: {said}{account}.",
+        key=f"The dearest way from the root to a leaf: {said}.",
         seen=f"Epsilon on {len(order)} levels of a tree: for counts of records, for choices, for classes in leaves.",
     )
 

@@ -70,7 +70,8 @@ def accuracy(page: str, shown: ShownModel) -> None:
         majority = float(scores.loc[scores["model"] == judging.MAJORITY, "accuracy"].iloc[0])
         panels.chart(charts.mark_real(charts.costs(costs, majority=majority)), data=costs)
         st.caption(
-            "From the release to the same trees with exact counts: what the noise in the leaves cost. From there to "
+            "From the release to the same trees with exact counts of all rows: what the noise in the leaves cost, and, "
+            "where each tree has rows of its own, that it knows no others. From there to "
             "exact trees: what it cost that divisions were chosen privately. Exact trees grow by the same rules "
             f"without any noise, for this screen only. This is one draw, and {len(data.test):,} test rows tell an "
             f"accuracy to within {margin(scores['accuracy'].iloc[0], len(data.test)):.1%} or so: what is smaller, or "

@@ -12,12 +12,13 @@ import streamlit as st
 from dpcore import charts, forestview
 from dpcore.dashboard import grouptrees, panels
 from dpcore.dashboard.state import ShownModel, remember
+from dpcore.datasets import Dataset
 from dpcore.forest import Forest
-from dpcore.ledger import Ledger
+from dpcore.forestmethods import USUAL_ROWS, sizes_for
 from dpcore.methods import METHODS
 from dpcore.schema import Schema
 
-__all__ = ["PAPER", "REMARKS", "budget", "next_run", "picker", "tree"]
+__all__ = ["PAPER", "REMARKS", "forest_of", "next_run", "picker", "tree"]
 
 SAMPLING = {
     "disjoint": "Each row in one tree",
@@ -41,14 +42,13 @@ VOTES = {"majority": "One vote per tree", "probability": "Probabilities, added u
 CHILDREN = {"few": "Few groups (taxonomies)", "values": "One branch per value"}
 MOST_NODES = 40
 WRONG = ":red[:material/warning: {} The ledger will show what can be proved.]"
-RIGHT = ":material/verified: Here the source is right: its proof holds."
+RIGHT = ":material/verified: Here the source is right: its proof holds where a person is added or removed."
 REMARKS = {
     "DiffPRFs": WRONG.format(
         "The paper's proof is wrong: whether a node's rows are all of one class is read off the rows without noise, "
         "and bootstrap samples hold a row several times."
     ),
-    "DiffPRF": ":material/help: Its proof leaves out that a bootstrap sample holds a row several times. The ledger "
-    "will show what can be proved: with many trees, that costs little.",
+    "DiffPRF": WRONG.format("Its proof leaves out that a bootstrap sample holds a row several times."),
     **dict.fromkeys(("DiffP-C4.5", "DiffP-ID3", "PINQ-ID3", "SuLQ-ID3"), RIGHT),
     "DT-Diff": ":material/verified: Reconstructed from what others say of it; as read so, its claim holds.",
     "DiffGen tree": WRONG.format("The paper is right; its authors' code, where it cuts numbers, has no epsilon."),
@@ -187,8 +187,19 @@ def shares(key: str, known: Mapping[str, Any]) -> dict[str, float]:
     return {"count_share": float(counts), "leaf_share": float(leaves)}
 
 
-def next_run(name: str, parameters: Mapping[str, Any], printed: str) -> None:
+def next_run(name: str, parameters: Mapping[str, Any], printed: str, data: Dataset) -> None:
     """What the Run button would make."""
+    if (
+        name == "DiffPRFs"
+        and parameters["mode"] == "corrected"
+        and None in map(parameters.get, ("n_trees", "max_depth"))
+    ):
+        rows = len(data.train) if parameters["relation"] == "replace" else data.schema.max_rows
+        trees, depth = sizes_for(rows, parameters["epsilon"], parameters["n_trees"])
+        many = "one tree" if trees == 1 else f"{trees:,} trees"
+        depth = parameters["max_depth"] or depth
+        why = f"{rows:,} rows" if rows else f"{USUAL_ROWS:,} rows, as no public number is declared,"
+        st.caption(f"By rule: {many}, at most {depth} levels deep (from {why} and epsilon {parameters['epsilon']:g}).")
     mode = printed[0].lower() + printed[1:] if parameters["mode"] == "paper" else "corrected"
     relation = {"add_remove": "add or remove one person", "replace": "change one person's values"}
     what = f"{name}, epsilon {parameters['epsilon']:g} ({relation[parameters['relation']]}), {mode}"
@@ -243,52 +254,3 @@ def show(picture: Any, frame: pd.DataFrame, *, exact: bool) -> None:
         return
     panels.chart(picture)
     panels.table_behind(frame, "The numbers behind this chart")
-
-
-COMPOSED = {
-    "one": "There is **one tree**, grown from all rows: what a record pays on its way down is what the run costs.",
-    "disjoint": "Each row is in **one tree only**, by lot. One person can change one tree, so all trees together cost "
-    "what one of them costs.",
-    "poisson": "Each tree sees its own **secret random sample** of the rows. A person is probably not in it, so that "
-    "a tree may spend more inside than it costs outside. The trees' costs add up.",
-    "full": "Every tree sees **every row**: the trees' costs add up.",
-    "bootstrap": "Every tree sees a **bootstrap sample**, in which a row can stand several times and then counts as "
-    "often. The trees' costs add up.",
-}
-
-
-def budget(shown: ShownModel) -> None:
-    """Which levels and purposes epsilon went to, and how the trees' prices make the price of all."""
-    ledger, found = shown.release.ledger, forest_of(shown)
-    if found is None:
-        st.markdown("Every choice of a value or a cut has its share, and the counts of the groups have the rest.")
-        panels.chart(charts.epsilon_split(ledger.to_frame()))
-        return
-    if math.isinf(ledger.epsilon_claimed):
-        st.info("No question was answered with noise: nothing was spent, and nothing is protected.")
-        return
-    parameters = shown.release.parameters
-    sampled = "bootstrap" if parameters["mode"] == "paper" else parameters.get("resample", "full")
-    st.markdown(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled])
-    frame = remember(shown, "budget", lambda: forestview.budget(ledger))
-    several = bool(frame["per_tree"].any())
-    if several:
-        st.dataframe(accounts(ledger), hide_index=True, width="content")
-    panels.chart(charts.forest_budget(frame, title="One tree" if several else "From the root to a leaf"))
-    panels.table_behind(frame.drop(columns="per_tree"), "The numbers behind this chart")
-    left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
-    if left > 0 and frame["epsilon_claimed"].sum() < math.inf:
-        st.caption(f"Epsilon {panels.number(left)} of this belongs to no level: it was claimed and not spent.")
-
-
-def accounts(ledger: Ledger) -> pd.DataFrame:
-    """From the whole run to the inside of one tree: what each costs."""
-    rows, at, name = [], ledger, "all trees together"
-    while True:
-        if name:
-            rows.append((name, panels.number(at.epsilon_claimed), panels.number(at.epsilon_bound)))
-        if len(at.children) != 1 or forestview.own_entries(at):
-            break
-        (at,) = at.children
-        name = at.name
-    return pd.DataFrame(rows, columns=["account", "epsilon claimed", "epsilon proved"])

@@ -253,7 +253,7 @@ def account(
     ledger: Ledger, trees: int, epsilon: Epsilon, resample: str, rate: float, rows: int
 ) -> tuple[Ledger, Epsilon]:
     """The account of every tree, and what it may spend for all trees together to cost the ledger `epsilon`."""
-    if resample == "disjoint":
+    if resample == "disjoint" and trees > 1:
         return ledger.parallel(f"{trees} trees on disjoint rows", by="label").part(""), epsilon
     many = ledger.repeated(f"{trees} trees, each", trees) if trees > 1 else ledger.child("one tree")
     if resample == "poisson":

@@ -15,7 +15,7 @@ from scripts.screenshots import chromium, go, launch, serving, settle
 PATIENCE = 30_000  # milliseconds; a busy computer is not a failure
 SETTLED = 120  # seconds
 # Streamlit looks for its server below the deep link first, and is told that it is elsewhere.
-KNOWN_NOISE = re.compile(r"status of 40[34] .*/(naive_bayes|ledger|data|home)/_stcore/")
+KNOWN_NOISE = re.compile(r"status of 40[34] .*/(naive_bayes|ledger|data|forests|home)/_stcore/")
 
 
 class Visitor:

@@ -230,7 +230,7 @@ def test_bars_are_stacked_level_by_level():
     assert rows["stop"].tolist() == pytest.approx([0.1, 0.3, 0.1, 0.7, 0])
     assert rows["total"].tolist() == ["0.3", "0.3", "0.7", "0.7", "0"]
     assert set(rows["which"]) == {"provable bound"}
-    assert "epsilon 1 (choices)" in subtitle(chart)
+    assert "epsilon 1." in subtitle(chart)
     assert "facet" not in spec_of(chart)
 
 

@@ -1,0 +1,66 @@
+"""Where the epsilon of a released forest went: levels, purposes, and how trees make the price of all."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from dpcore import charts, forestview
+from dpcore.dashboard import forests, panels
+from dpcore.dashboard.state import ShownModel, remember
+from dpcore.ledger import Ledger
+
+__all__ = ["budget"]
+
+COMPOSED = {
+    "one": "There is **one tree**, grown from all rows: what a record pays on its way down is what the run costs.",
+    "disjoint": "Each row is in **one tree only**, by lot. One person can change one tree, so all trees together cost "
+    "what one of them costs.",
+    "poisson": "Each tree sees its own **secret random sample** of the rows. A person is probably not in it, so that "
+    "a tree may spend more inside than it costs outside. The trees' costs add up.",
+    "full": "Every tree sees **every row**: the trees' costs add up.",
+    "bootstrap": "Every tree sees a **bootstrap sample**, in which a row can stand several times and then counts as "
+    "often. The trees' costs add up.",
+}
+
+
+def budget(shown: ShownModel) -> None:
+    """Which levels and purposes epsilon went to, and how the trees' prices make the price of all."""
+    ledger, found = shown.release.ledger, forests.forest_of(shown)
+    if found is None:
+        st.markdown("Every choice of a value or a cut has its share, and the counts of the groups have the rest.")
+        panels.chart(charts.epsilon_split(ledger.to_frame()))
+        return
+    if math.isinf(ledger.epsilon_claimed):
+        st.info("No question was answered with noise: nothing was spent, and nothing is protected.")
+        return
+    parameters = shown.release.parameters
+    sampled = "bootstrap" if parameters["mode"] == "paper" else parameters.get("resample", "full")
+    st.markdown(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled])
+    frame = remember(shown, "budget", lambda: forestview.budget(ledger))
+    several = bool(frame["per_tree"].any())
+    if several:
+        st.dataframe(accounts(ledger), hide_index=True, width="content")
+    panels.chart(charts.forest_budget(frame, title="One tree" if several else "From the root to a leaf"))
+    panels.table_behind(frame.drop(columns="per_tree"), "The numbers behind this chart")
+    left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
+    if left > 0 and frame["epsilon_claimed"].sum() < math.inf:
+        st.caption(
+            f"Epsilon {panels.number(left)} of this is for levels that no tree reached. On other rows trees would have "
+            "grown deeper, and a guarantee has to hold for all rows."
+        )
+
+
+def accounts(ledger: Ledger) -> pd.DataFrame:
+    """From the whole run to the inside of one tree: what each costs."""
+    rows, at, name = [], ledger, "all trees together"
+    while True:
+        if name:
+            rows.append((name, panels.number(at.epsilon_claimed), panels.number(at.epsilon_bound)))
+        if len(at.children) != 1 or forestview.own_entries(at):
+            break
+        (at,) = at.children
+        name = at.name
+    return pd.DataFrame(rows, columns=["account", "epsilon claimed", "epsilon proved"])
