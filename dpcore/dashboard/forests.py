@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -29,6 +30,14 @@ SAMPLING_HELP = (
     "Each row in one tree: every tree has the whole epsilon, and fewer rows. All rows: the trees share epsilon. Random "
     "samples lie between."
 )
+OWN = {  # what a method does where nobody says
+    "corrected": {
+        "criterion": "Gini impurity, then Max",
+        "max_features": "All of them",
+        "cuts": "Anywhere in their range",
+    },
+    "paper": {"criterion": "Information gain", "max_features": "The root of their number, by lot"},
+}
 FEATURES = {"": "By the method", "sqrt": "The root of their number, by lot", "all": "All of them"}
 CRITERIA = {
     "": "By the method",
@@ -63,6 +72,7 @@ def picker(key: str, name: str, chosen: Mapping[str, Any], schema: Schema, noise
     known, paper = METHODS[name]().get_params(), chosen["mode"] == "paper"
     left, middle, right = st.columns(3, gap="medium")
     found: dict[str, Any] = {}
+    own = OWN[chosen["mode"]]
     with left:
         for parameter, label, most in (("n_trees", "Trees", 100), ("max_depth", "Depth at most", 12)):
             if parameter in known:
@@ -73,11 +83,11 @@ def picker(key: str, name: str, chosen: Mapping[str, Any], schema: Schema, noise
     with middle:
         rated = CRITERIA if "rounds" not in known else {name: CRITERIA[name] for name in ("Max", "InfoGain")}
         if "criterion" in known:
-            found["criterion"] = select(key, "criterion", "Divisions are rated by", rated, known, name)
+            found["criterion"] = select(key, "criterion", "Divisions are rated by", rated, known, name, own)
         if found.get("criterion") == "entropy" and schema.max_rows is None:
             st.caption("Entropy needs a public bound on the number of rows: declare one on the page Data & schema.")
         if "max_features" in known:
-            found["max_features"] = select(key, "max_features", "Columns per node", FEATURES, known, name)
+            found["max_features"] = select(key, "max_features", "Columns per node", FEATURES, known, name, own)
         fixed = paper and name == "DiffPRFs"  # the paper cuts anywhere, and has a branch per value
         if fixed and noise == "opendp":
             st.markdown(
@@ -85,7 +95,7 @@ def picker(key: str, name: str, chosen: Mapping[str, Any], schema: Schema, noise
                 "noise, or corrected mode.]"
             )
         if "cuts" in known and not fixed:
-            found["cuts"] = cuts(key, known, name, noise)
+            found["cuts"] = cuts(key, known, name, noise, own)
         if "children" in known and not fixed:
             found["children"] = select(key, "children", "Categories fall into", CHILDREN, known, name)
     with right:
@@ -117,9 +127,17 @@ def size(key: str, parameter: str, label: str, most: int, default: int | None, *
 
 
 def select(
-    key: str, parameter: str, label: str, names: Mapping[str, str], known: Mapping[str, Any], method: str
+    key: str,
+    parameter: str,
+    label: str,
+    names: Mapping[str, str],
+    known: Mapping[str, Any],
+    method: str,
+    own: Mapping[str, str] = MappingProxyType({}),
 ) -> str | None:
-    """One of some options, the method's own first; "" stands for None, where a method decides."""
+    """One of some options, the method's own first; "" stands for None, where a method decides, as `own` says."""
+    if parameter in own:
+        names = {**names, "": f"{own[parameter]} (usual)"}
     default = known[parameter] or ""
     options = [value for value in names if value or not default]
     found = st.selectbox(
@@ -133,12 +151,12 @@ def select(
     return found or None
 
 
-def cuts(key: str, known: Mapping[str, Any], method: str, noise: str) -> str | None:
+def cuts(key: str, known: Mapping[str, Any], method: str, noise: str, own: Mapping[str, str]) -> str | None:
     """Where numbers are cut; OpenDP's noise leaves no choice."""
     if noise == "opendp":
         st.caption("Numbers are cut **between the schema's bins**: OpenDP's noise cannot choose among real numbers.")
         return "bins"
-    return select(key, "cuts", "Numbers are cut", CUTS, known, method)
+    return select(key, "cuts", "Numbers are cut", CUTS, known, method, own)
 
 
 def sampling(key: str, name: str, *, paper: bool) -> dict[str, Any]:
