@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sources import Watched
 
-from dpcore.attributes import CodeCut, Groups, NumberCut, flat
+from dpcore.attributes import GRID, CodeCut, Groups, NumberCut, flat
 from dpcore.column import Column
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.ledger import Ledger
@@ -37,9 +37,10 @@ ATTRIBUTES = {
     1: CodeCut(SCHEMA.columns[1]),
     2: Groups(SCHEMA.columns[2], flat(SCHEMA.columns[2])),
 }
-NUMBERS = np.array([2.0, 5.0, 5.0, 9.5, 0.0, 10.0])
+TICKS = np.ceil(np.array([0.2, 0.5, 0.5, 0.95, 0.0, 1.0]) * GRID)  # numbers 2, 5, 5, 9.5, 0 and 10
 CODES = np.array([[0, 0, 0, 0], [1, 1, 1, 0], [1, 2, 1, 1], [1, 3, 2, 1], [0, 0, 2, 1], [1, 3, 0, 0]], dtype=np.uint8)
-EVERY, LOW, HIGH = np.array([True, True, True, False]), np.zeros(4), np.array([10.0, 4.0, 0.0, 0.0])
+EVERY = np.array([True, True, True, False])
+LOW, HIGH = np.array([-1.0, 0.0, 0.0, 0.0]), np.array([GRID, 4.0, 0.0, 0.0])
 
 
 class Listening(NoNoise):
@@ -82,7 +83,7 @@ class Broken(Noise):
 def roots(relation=ADD, *, noise=None, cap=None, paper=False, trees=1, epsilon=1, resample="full", codes=CODES, **how):
     ledger = Ledger(relation, epsilon=cap)
     table = PrivateTable(
-        codes, SCHEMA, ledger, noise or Listening(), unprotected_allowed=paper, numbers={0: NUMBERS[: len(codes)]}
+        codes, SCHEMA, ledger, noise or Listening(), unprotected_allowed=paper, ticks={0: TICKS[: len(codes)]}
     )
     nodes, budget = table.trees("y", ATTRIBUTES, trees=trees, epsilon=epsilon, resample=resample, **how)
     return table, nodes, budget
@@ -182,13 +183,15 @@ def test_a_claimed_sensitivity_sets_the_exponent_and_the_truth_the_bound(score, 
     assert (entry.sensitivity, entry.claimed_sensitivity, entry.reason) == (1.0, 0.25, "as printed")
 
 
-def test_each_column_weighs_1_and_an_interval_its_length():
+def test_each_column_weighs_1_and_an_interval_its_ticks():
     table, nodes, _ = roots()
     found = nodes.choose("q", Max(), *asked(nodes), epsilon=1)
     ((scores, groups, _, log_weights),) = table._noise.choices
     weights = np.exp(log_weights)
-    # 0, [0, 2), [2, 5), [5, 9.5), [9.5, 10), 10; three places between four bins; three letters at once
-    np.testing.assert_allclose(weights[:6], [0, 0.2, 0.3, 0.45, 0.05, 0])
+    # In front of 0, [0, 2), [2, 5), [5, 9.5), [9.5, 10), 10; three places between four bins; three letters at once
+    np.testing.assert_allclose(weights[:6] * (GRID + 1), np.diff([-1, *np.unique(TICKS), GRID]), rtol=1e-12)
+    np.testing.assert_allclose(weights[:6], [0, 0.2, 0.3, 0.45, 0.05, 0], atol=1e-9)
+    assert weights[0] > weights[5] == 0
     np.testing.assert_allclose(weights[6:], [1 / 3, 1 / 3, 1 / 3, 1])
     np.testing.assert_array_equal(scores, [3, 4, 3, 3, 4, 3, 3, 4, 3, 5])
     assert not groups.any()
@@ -198,7 +201,8 @@ def test_each_column_weighs_1_and_an_interval_its_length():
 def test_cuts_chosen_before_compete_with_whole_columns():
     table, nodes, _ = roots()
     offered, low, high = asked(nodes)
-    cuts = np.array([[9.75, 2.0, np.nan, np.nan]])
+    cut = float(TICKS[3]) + 7
+    cuts = np.array([[cut, 2.0, np.nan, np.nan]])
     found = nodes.choose("q", Max(), offered, low, high, epsilon=1, cuts=cuts)
     ((scores, _, _, log_weights),) = table._noise.choices
     assert log_weights is None
@@ -206,7 +210,7 @@ def test_cuts_chosen_before_compete_with_whole_columns():
     assert found.column.tolist() == [2]
     offered[0, 2] = False
     found = nodes.choose("q", Max(), offered, low, high, epsilon=1, cuts=cuts)
-    assert (found.column.tolist(), found.cut.tolist()) == ([0], [9.75])
+    assert (found.column.tolist(), found.cut.tolist()) == ([0], [cut])
 
 
 def test_a_node_that_is_offered_nothing_is_refused_unpaid():
@@ -224,7 +228,7 @@ def test_a_node_that_is_offered_nothing_is_refused_unpaid():
 def test_entropy_needs_a_public_number_of_rows_that_the_table_does_not_exceed():
     for rows in (None, 5):
         table = PrivateTable(
-            CODES, Schema(columns=SCHEMA.columns, max_rows=rows), Ledger(ADD), Listening(), numbers={0: NUMBERS}
+            CODES, Schema(columns=SCHEMA.columns, max_rows=rows), Ledger(ADD), Listening(), ticks={0: TICKS}
         )
         nodes, _ = table.trees("y", ATTRIBUTES, trees=1, epsilon=1, resample="full")
         with pytest.raises(ParameterError, match="max_rows"):
@@ -254,7 +258,9 @@ def test_epsilon_0_buys_nothing(relation):
         chosen = [nodes.choose("q", Max(), *asked(nodes, groups), epsilon=0) for _ in range(40)]
         chosen += [nodes.choose("q", Max(), *asked(nodes, groups), epsilon=0, claimed_sensitivity=9.0)]
         found.append([(int(one.column[0]), str(one.cut[0])) for one in chosen])
-        assert 0 <= nodes.choose("q", Max(), *asked(nodes, bins), epsilon=0).cut[0] < 10
+        cut = nodes.choose("q", Max(), *asked(nodes, bins), epsilon=0).cut[0]
+        assert -1 <= cut < GRID
+        assert cut == np.floor(cut)
         assert table.ledger.epsilon_bound == 0
     assert found[0] == found[1]
 
@@ -294,17 +300,44 @@ def test_purity_is_had_in_paper_mode_only_and_has_no_bound():
     assert last(table).reason == "because"
 
 
-def test_what_is_left_unspent_is_claimed_and_not_spent():
+def test_what_is_left_unasked_is_claimed_and_bounded_as_if_it_were():
     table, nodes, _ = roots()
-    nodes.leave_unspent("lower levels", Fraction(1, 3))
-    assert (table.ledger._claimed, table.ledger._bound) == (Fraction(1, 3), 0)
-    assert (last(table).draws, last(table).mechanism) == (0, "none")
+    nodes.leave_unasked("lower levels", Fraction(1, 3), Fraction(1, 4))
+    assert (table.ledger._claimed, table.ledger._bound) == (Fraction(1, 3), Fraction(1, 4))
+    assert (last(table).draws, last(table).mechanism, last(table).name) == (0, "none", "lower levels")
+    table, nodes, _ = roots(REPLACE, plainly_claimed=True)
+    nodes.leave_unasked("lower levels", Fraction(1, 3), Fraction(1, 4))
+    assert (table.ledger._claimed, table.ledger._bound) == (Fraction(1, 3), Fraction(1, 2))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("claimed", [None, 0.25])
+@pytest.mark.parametrize("score", [Max(), Gini(), InfoGain(), ConditionalEntropy()], ids=lambda score: score.name)
+def test_what_a_choice_would_be_booked_with_is_what_it_is_booked_with(score, claimed, relation):
+    table, nodes, _ = roots(relation)
+    foretold = nodes.choice_bound(score, Fraction(1, 7), claimed)
+    assert not table.ledger.entries
+    nodes.choose("q", score, *asked(nodes), epsilon=Fraction(1, 7), claimed_sensitivity=claimed)
+    assert last(table).epsilon_bound == foretold > 0
+
+
+def test_a_choice_with_fewer_answers_than_nodes_is_refused():
+    """No place of a node weighs anything: nothing is released, and no node has another's answer."""
+
+    class Silent(Listening):
+        def select_grouped(self, scores, groups, factor, log_weights=None):
+            return super().select_grouped(scores, groups, factor, log_weights)[1:]
+
+    table, nodes, _ = roots(noise=Silent(), trees=3)
+    with pytest.raises(ParameterError, match="no way to be divided"):
+        nodes.choose("q", Max(), *asked(nodes), epsilon=1)
+    assert table.ledger.epsilon_bound == 3  # paid for, as answers would have been drawn
 
 
 def test_nodes_apart_cost_the_dearer_lot_and_division_nothing():
     table, nodes, _ = roots()
     nodes.counts("n", epsilon=Fraction(1, 10))
-    below = nodes.divide(Division(np.array([0]), np.array([5.0])), asked(nodes)[1], first=np.array([0]), size=2)
+    below = nodes.divide(Division(np.array([0]), TICKS[1:2]), asked(nodes)[1], first=np.array([0]), size=2)
     np.testing.assert_array_equal(below.class_counts("c", epsilon=Fraction(1, 10)), [[2, 2], [1, 1]])
     one, two = below.parts({"": np.array([1]), "leaves": np.array([0])})
     np.testing.assert_array_equal(one.counts("n", epsilon=Fraction(1, 10)), [2])
@@ -322,7 +355,7 @@ def test_every_answer_leaves_through_the_one_door():
             seen.append(question)
             return super()._answer(question, draw)
 
-    table = Seen(CODES, SCHEMA, Ledger(ADD), Listening(), unprotected_allowed=True, numbers={0: NUMBERS})
+    table = Seen(CODES, SCHEMA, Ledger(ADD), Listening(), unprotected_allowed=True, ticks={0: TICKS})
     nodes, _ = table.trees("y", ATTRIBUTES, trees=2, epsilon=1, resample="full")
     for ask in QUESTIONS.values():
         ask(nodes, 0.1)
@@ -359,10 +392,10 @@ def test_bootstrap_samples_are_bounded_by_what_several_copies_cost(relation, pla
 
 
 def test_which_rows_a_tree_holds():
-    codes, numbers = np.tile(CODES, (500, 1)), np.tile(NUMBERS, 500)
+    codes, ticks = np.tile(CODES, (500, 1)), np.tile(TICKS, 500)
     held = {}
     for resample in RESAMPLES:
-        table = PrivateTable(codes, SCHEMA, Ledger(ADD), make_noise("laplace", 3), numbers={0: numbers})
+        table = PrivateTable(codes, SCHEMA, Ledger(ADD), make_noise("laplace", 3), ticks={0: ticks})
         nodes, _ = table.trees("y", ATTRIBUTES, trees=5, epsilon=1, resample=resample, rate=0.3)
         rows = nodes._rows
         held[resample] = [rows.row[rows.node == tree] for tree in range(5)]
