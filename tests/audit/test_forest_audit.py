@@ -1,4 +1,4 @@
-"""Attacks on private forests: purity read off the rows, the end of a range, a sensitivity in the wrong unit.
+"""Attacks on private forests: purity, the end of a range, the last bits of cuts, a sensitivity in the wrong unit.
 
 All seeds are fixed. A bound that must stay below epsilon is taken at alpha = 1e-3, which then is the false-alarm rate
 of each new choice of seeds; bounds that must catch something are taken at 0.05 and are well above the claim. Trees that
@@ -12,9 +12,10 @@ from itertools import combinations_with_replacement, count, product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.base import clone
 
-from dpcore.attributes import Groups, flat
+from dpcore.attributes import GRID, Groups, NumberCut, flat
 from dpcore.audit import audit, lower_bound, lower_bound_of_statistics
 from dpcore.column import Column
 from dpcore.ledger import Ledger
@@ -25,7 +26,7 @@ from dpcore.private import PrivateTable
 from dpcore.relation import Relation
 from dpcore.resampling import bootstrap_loss
 from dpcore.schema import Schema
-from dpcore.scores import InfoGain
+from dpcore.scores import Gini, InfoGain, Max
 
 RARE = 1e-3
 RELATIONS = ["add_remove", "replace"]
@@ -116,8 +117,9 @@ ENDS = {
 
 
 def cuts_above(found, second_largest):
-    """Which trees cut their root above the second-largest number."""
-    return np.concatenate([f.cut[: f.trees] > second_largest for f in found])
+    """Which trees cut their root at or above the second-largest number: by its tick, or by bins of length 1."""
+    tick, code = math.ceil(second_largest / 10 * GRID), math.ceil(second_largest)
+    return np.concatenate([f.cut[: f.trees] >= (tick if f.cuts != "bins" else code) for f in found])
 
 
 def end_bound(relation, per_tree, trials, alpha, **how):
@@ -147,6 +149,95 @@ def test_a_choice_that_ends_at_the_largest_number_is_caught(monkeypatch):
 
     monkeypatch.setattr(NodeRows, "_intervals", shortened)
     assert end_bound("replace", 0.1, 2_000, 0.05, cuts="numbers") > 4
+
+
+# Which cuts there can be, to the last bit
+
+NUMBER = Schema(columns=(SCHEMA.columns[0], SCHEMA.columns[2]), target="y", max_rows=40)
+
+
+def of_numbers(*given):
+    return pd.DataFrame(list(given), columns=["n", "y"]).astype({"n": float, "y": object})
+
+
+class Heard(NoNoise):
+    """What a choice among numbers is made from."""
+
+    def select_grouped(self, scores, groups, factor, log_weights=None):
+        self.scores, self.factor = scores, factor
+        self.log_weights = np.zeros(len(scores)) if log_weights is None else log_weights
+        return super().select_grouped(scores, groups, factor, log_weights)
+
+
+def log_chance_of_ticks(frame, score, epsilon, *, by_length=False):
+    """A function that says of each tick how probable it is to be a root's cut, by the door's own candidates."""
+    attribute, source = NumberCut(NUMBER.columns[0], by_length=by_length), Heard()
+    ticks = {0: attribute.ticks(frame["n"].to_numpy())}
+    door = PrivateTable(NUMBER.encode(frame), NUMBER, Ledger("add_remove"), source, ticks=ticks)
+    nodes, _ = door.trees("y", {0: attribute}, trees=1, epsilon=epsilon, resample="full")
+    low, high = np.array([[-1.0, 0.0]]), np.array([[GRID, 0.0]])
+    nodes.choose("q", score, np.array([[True, False]]), low, high, epsilon=epsilon)
+    (cuts,) = nodes._rows.candidates(0, np.arange(1), low[:, 0], high[:, 0])
+    logs = source.factor * source.scores + source.log_weights
+    logs -= np.logaddexp.reduce(logs)
+    width = cuts.high - cuts.low
+    assert width.sum() == GRID + 1  # every tick is in one interval
+    assert np.exp(logs).sum() == pytest.approx(1)
+
+    def log_chance(ticks):
+        found = np.searchsorted(cuts.high, ticks, side="right")
+        assert ((cuts.low[found] <= ticks) & (ticks < cuts.high[found])).all()
+        return logs[found] - np.log(width[found])
+
+    return log_chance
+
+
+def test_which_cuts_there_can_be_does_not_depend_on_the_rows():
+    """One record or none: whole numbers of [-1, 2^32), whose low bits are fair, and each as probable without it."""
+    method = DiffPRFs(n_trees=1, max_depth=1, epsilon=0.01)
+    worlds = of_numbers((3.7, "1")), of_numbers()
+    runs = 1_000
+    cuts = []
+    for world, frame in enumerate(worlds):
+        found = [
+            clone(method).set_params(random_state=seed).fit(frame, schema=NUMBER).forest_
+            for seed in range(world * runs, (world + 1) * runs)
+        ]
+        cuts.append(np.array([forest.cut[0] for forest in found]))
+        assert all(forest.column[0] == 0 for forest in found)  # all are divided, because no count is asked
+    chances = [log_chance_of_ticks(frame, Gini(), 0.01) for frame in worlds]
+    for found in cuts:
+        assert (found == np.floor(found)).all()
+        assert ((found >= -1) & (found < 2**32)).all()
+        bits = found.astype(np.int64)
+        assert stats.chisquare(np.bincount(bits % 2, minlength=2)).pvalue > RARE
+        assert stats.chisquare(np.bincount(bits % 64, minlength=64)).pvalue > RARE
+        assert stats.kstest((found + 1.5) / (GRID + 1), "uniform").pvalue > RARE
+        logs = [chance(found) for chance in chances]
+        assert np.isfinite(logs).all()
+        assert np.abs(logs[0] - logs[1]).max() <= 0.01 + 1e-9
+    parities = [np.bincount(found.astype(np.int64) % 2, minlength=2) for found in cuts]
+    assert stats.chi2_contingency(parities).pvalue > RARE
+
+
+@pytest.mark.parametrize("by_length", [True, False])
+@pytest.mark.parametrize("score", [Max(), Gini()], ids=lambda score: score.name)
+def test_no_tick_is_much_more_probable_with_a_record_than_without(score, by_length):
+    """Exactly, at the ends of all intervals of either table: a choice loses epsilon at most, and not much less."""
+    rng, worst = np.random.default_rng(3), 0.0
+    numbers = [0.0, 10.0, 2.5, np.nextafter(2.5, 3), np.nextafter(10, 0), np.nextafter(0, 1), 7.1]
+    for _ in range(150):
+        size = int(rng.integers(1, 7))
+        table = of_numbers(*zip(rng.choice(numbers, size), rng.choice(["0", "1"], size), strict=True))
+        with_it, without = (
+            log_chance_of_ticks(frame, score, 0.5, by_length=by_length) for frame in (table, table.iloc[1:])
+        )
+        known = NumberCut(NUMBER.columns[0], by_length=by_length).ticks(table["n"].to_numpy())
+        ends = np.clip(np.concatenate([[-1, GRID - 1], known - 1, known, rng.integers(-1, GRID, 20)]), -1, GRID - 1)
+        loss = np.abs(with_it(ends) - without(ends)).max()
+        assert loss <= 0.5 + 1e-9
+        worst = max(worst, loss)
+    assert worst > 0.2
 
 
 # The unit of the information gain

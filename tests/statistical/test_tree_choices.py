@@ -2,7 +2,7 @@
 
 Probabilities are computed by hand from few records. All draws but OpenDP's are seeded, so these tests either always
 pass or always fail. False-alarm rate: were the seeds drawn afresh, each test of fit would fail for right code about
-once in 10,000 (OpenDP and lots from the operating system: once in a million); some 40 of them.
+once in 10,000 (OpenDP and lots from the operating system: once in a million); some 130 of them.
 """
 
 import math
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.attributes import CodeCut, Groups, NumberCut, OneValue, flat
+from dpcore.attributes import GRID, CodeCut, Groups, NumberCut, OneValue, flat
 from dpcore.column import Column
 from dpcore.ledger import Ledger
 from dpcore.noise import ExactNoise, NoNoise, make_noise
@@ -37,6 +37,7 @@ COLUMNS = SCHEMA.columns
 NUMBERS = np.array([2.0, 5.0, 5.0, 9.5, 0.0])
 CODES = np.array([[0, 0, 0, 1, 0], [1, 1, 1, 1, 1], [1, 2, 1, 2, 1], [1, 3, 2, 0, 1], [0, 0, 2, 0, 0]], dtype=np.uint8)
 ENDS = np.array([0.0, 2.0, 5.0, 9.5, 10.0])
+LOWEST, HIGHEST = -1.0, float(GRID)
 
 
 def attributes(*, by_length):
@@ -50,15 +51,14 @@ def attributes(*, by_length):
 
 def nodes_of(draws, *, by_length=True, noise=None, seed=0, codes=CODES, numbers=NUMBERS):
     """As many roots that hold all rows: each makes one choice."""
-    table = PrivateTable(
-        codes, SCHEMA, Ledger("add_remove"), noise or make_noise("laplace", seed), numbers={0: numbers}
-    )
+    ticks = {0: np.ceil(shares(numbers, by_length) * GRID)}
+    table = PrivateTable(codes, SCHEMA, Ledger("add_remove"), noise or make_noise("laplace", seed), ticks=ticks)
     nodes, _ = table.trees("y", attributes(by_length=by_length), trees=draws, epsilon=1, resample="full")
     return nodes
 
 
 def ranges(draws):
-    return np.tile([0.0, 0, 0, 0, 0], (draws, 1)), np.tile([10.0, 4, 0, 3, 0], (draws, 1))
+    return np.tile([LOWEST, 0, 0, 0, 0], (draws, 1)), np.tile([HIGHEST, 4, 0, 3, 0], (draws, 1))
 
 
 def offered(draws, *columns):
@@ -78,10 +78,19 @@ def real_scores(score):
     return np.array([split(low < NUMBERS, score) for low in ENDS[:-1]])
 
 
+def shares(numbers, by_length):
+    """Shares of the range up to some numbers: by length, or the lower 4 and the upper 6 alike."""
+    return numbers / 10 if by_length else np.where(numbers < 4, numbers / 8, 0.5 + (numbers - 4) / 12)
+
+
 def measures(by_length):
-    """Shares of the range between values: by length, or 4 and 6 alike."""
-    at = ENDS / 10 if by_length else np.interp(ENDS, [0, 4, 10], [0, 0.5, 1])
-    return np.diff(at)
+    """Shares of the range between values."""
+    return np.diff(shares(ENDS, by_length))
+
+
+def ends(by_length):
+    """The ticks of the values, which begin what is cut right behind them."""
+    return np.ceil(shares(ENDS, by_length) * GRID)
 
 
 def expected(score, factor, by_length):
@@ -95,12 +104,12 @@ def expected(score, factor, by_length):
     return chances / chances.sum()
 
 
-def observed(division):
-    """Counts of the same places."""
+def observed(division, by_length=True):
+    """Counts of the same places. The one tick in front of the lowest value, of 4 billion, does not come."""
     found = []
     column, cut = division.column, division.cut
     assert np.isnan(cut[column == 2]).all()
-    place = np.searchsorted(ENDS, cut[column == 0], side="right") - 1
+    place = np.searchsorted(ends(by_length), cut[column == 0], side="right") - 1
     found += np.bincount(place, minlength=4).tolist()
     found += [int(((column == 1) & (cut == at)).sum()) for at in (1, 2, 3)]
     found += [int((column == 2).sum())]
@@ -110,15 +119,26 @@ def observed(division):
 
 
 def uniform_inside(cut, by_length):
-    """p-values of the cuts of each interval against the base measure inside it."""
-    found = []
-    for low, high in pairwise(ENDS.tolist()):
-        inside = cut[(cut >= low) & (cut < high)]
-        if not by_length:
-            inside, low, high = (np.interp(v, [0, 4, 10], [0, 0.5, 1]) for v in (inside, low, high))
-        if len(inside) > 50:
-            found.append(stats.kstest((inside - low) / (high - low), "uniform").pvalue)
-    return found
+    """p-values of the cuts of each interval against whole numbers of it that are all alike."""
+    return [
+        p
+        for low, high in pairwise(ends(by_length).tolist())
+        for p in even_ticks(cut[(cut >= low) & (cut < high)], low, high)
+        if ((cut >= low) & (cut < high)).sum() > 50
+    ]
+
+
+def even_ticks(cut, low, high):
+    """p-values of some cuts against uniform ticks of [low, high): where in it they are, and their lowest bits.
+
+    A few billion ticks are a continuum to 100,000 draws, and leave no remainder of 16 that would show.
+    """
+    assert (cut == np.floor(cut)).all()
+    assert high - low > 1e8
+    where = stats.kstest((cut - low + 0.5) / (high - low), "uniform").pvalue
+    if len(cut) < 160:
+        return [where]
+    return [where, stats.chisquare(np.bincount(cut.astype(np.int64) % 16, minlength=16)).pvalue]
 
 
 @pytest.mark.parametrize("by_length", [True, False])
@@ -128,13 +148,13 @@ def uniform_inside(cut, by_length):
 def test_columns_and_cuts_at_once(score, epsilon, factor, by_length):
     nodes = nodes_of(DRAWS, by_length=by_length)
     division = nodes.choose("q", score, offered(DRAWS, 0, 1, 2, 3), *ranges(DRAWS), epsilon=epsilon)
-    chances, counts = expected(score, factor, by_length), observed(division)
+    chances, counts = expected(score, factor, by_length), observed(division, by_length)
     assert stats.chisquare(counts, DRAWS * chances).pvalue > ALARM
     cut = division.cut[division.column == 0]
     assert (cut >= 0).all()
-    assert (cut < 10).all()
+    assert (cut < GRID).all()
     found = uniform_inside(cut, by_length)
-    assert len(found) == 4
+    assert len(found) == 8
     assert min(found) > ALARM
     # Enough draws to tell them from other measures and exponents.
     assert stats.chisquare(counts, DRAWS * expected(score, factor, not by_length)).pvalue < ALARM
@@ -142,11 +162,15 @@ def test_columns_and_cuts_at_once(score, epsilon, factor, by_length):
 
 
 def test_two_records_by_hand():
-    """Range [0, 10], (2, c0) and (5, c1), Max, factor ln 2: (4, 12, 10) / 26."""
+    """Range [0, 10], (2, c0) and (5, c1), Max, factor ln 2: (4, 12, 10) / 26, up to steps of the grid."""
     nodes = nodes_of(DRAWS, codes=CODES[:2], numbers=NUMBERS[:2])
     cut = nodes.choose("q", Max(), offered(DRAWS, 0), *ranges(DRAWS), epsilon=math.log(2)).cut
-    counts = np.histogram(cut, [0, 2, 5, 10])[0]
+    edges = [LOWEST, *ends(True)[[1, 2, 4]].tolist()]
+    counts = np.histogram(cut, edges)[0]
+    assert counts.sum() == DRAWS
     assert stats.chisquare(counts, DRAWS * np.array([4, 12, 10]) / 26).pvalue > ALARM
+    for low, high in pairwise(edges):
+        assert min(even_ticks(cut[(cut >= low) & (cut < high)], low, high)) > ALARM
 
 
 def test_a_claimed_sensitivity_sets_the_exponent():
@@ -161,20 +185,33 @@ def test_nodes_with_no_records_choose_by_the_base_measure():
     division = nodes.choose("q", Gini(), offered(DRAWS, 0, 1, 2, 3), *ranges(DRAWS), epsilon=9)
     counts = np.bincount(division.column, minlength=4)
     assert stats.chisquare(counts[:4]).pvalue > ALARM
-    at = np.interp(division.cut[division.column == 0], [0, 4, 10], [0, 0.5, 1])
-    assert stats.kstest(at, "uniform").pvalue > ALARM
+    assert min(even_ticks(division.cut[division.column == 0], LOWEST, HIGHEST)) > ALARM
 
 
 def test_a_narrower_range_is_drawn_from_alone():
     """Records outside the node's range in front of and behind it do not occur; base measure and ends are the node's."""
     low, high = ranges(DRAWS)
-    low[:, 0], high[:, 0] = 5.0, 8.0
+    low[:, 0], high[:, 0] = np.ceil(np.array([0.5, 0.8]) * GRID)
     nodes = nodes_of(DRAWS, codes=CODES[1:3], numbers=np.array([5.5, 7.0]), seed=6)
     cut = nodes.choose("q", Max(), offered(DRAWS, 0), low, high, epsilon=1.0).cut
-    counts = np.histogram(cut, [5, 5.5, 7, 8])[0]
-    assert counts.sum() == DRAWS
+    assert ((cut >= low[0, 0]) & (cut < high[0, 0])).all()
     # Both of one class: all places are alike.
-    assert stats.kstest((cut - 5) / 3, "uniform").pvalue > ALARM
+    assert min(even_ticks(cut, low[0, 0], high[0, 0])) > ALARM
+
+
+def test_a_range_of_few_ticks_draws_each_of_them_alike():
+    """Ticks 10 to 15, records at 11 and 13 of classes 0 and 1: the cut 11 or 12 tells them apart."""
+    low, high = ranges(DRAWS)
+    low[:, 0], high[:, 0] = 10, 16
+    table = PrivateTable(
+        CODES[:2], SCHEMA, Ledger("add_remove"), make_noise("laplace", 12), ticks={0: np.array([11.0, 13.0])}
+    )
+    nodes, _ = table.trees("y", attributes(by_length=True), trees=DRAWS, epsilon=1, resample="full")
+    cut = nodes.choose("q", Max(), offered(DRAWS, 0), low, high, epsilon=math.log(2)).cut
+    counts = np.bincount(cut.astype(int), minlength=16)
+    assert counts[:10].sum() == 0
+    assert len(counts) == 16
+    assert stats.chisquare(counts[10:], DRAWS * np.array([1, 2, 2, 1, 1, 1]) / 8).pvalue > ALARM
 
 
 @pytest.mark.parametrize("by_length", [True, False])
@@ -189,7 +226,7 @@ def test_cuts_first_and_then_the_column(by_length):
     first /= first.sum()
     number, letters = np.exp(factor * real_scores(score)), np.exp(factor * split(CODES[:, 2], score))
     chances = np.append(first * number / (number + letters), (first * letters / (number + letters)).sum())
-    counts = observed(division)
+    counts = observed(division, by_length)
     assert stats.chisquare(counts[[0, 1, 2, 3, 7]], DRAWS * chances).pvalue > ALARM
     assert min(uniform_inside(division.cut[division.column == 0], by_length)) > ALARM
 
@@ -264,12 +301,16 @@ def test_without_noise_lots_decide_among_the_best_alone():
 
 def test_points_between_and_lots():
     source = make_noise("laplace", 9)
-    low, high = np.full(DRAWS, -2.0), np.full(DRAWS, 6.0)
-    drawn = source.between(low, high)
-    assert stats.kstest((drawn + 2) / 8, "uniform").pvalue > ALARM
-    tiny = source.between(np.ones(100), np.full(100, np.nextafter(1, 2)))
-    assert (tiny == 1).all()
-    assert source.between(low[:3], low[:3]).tolist() == [-2.0] * 3
+    drawn = source.between(np.full(DRAWS, -2.0), np.full(DRAWS, 6.0))
+    assert set(drawn) == set(range(-2, 6))
+    assert stats.chisquare(np.bincount(drawn.astype(int) + 2)).pvalue > ALARM
+    assert (source.between(np.ones(100), np.full(100, 2.0)) == 1).all()
+    assert min(even_ticks(source.between(np.full(DRAWS, LOWEST), np.full(DRAWS, HIGHEST)), LOWEST, HIGHEST)) > ALARM
+    low, high = np.array([-1.0, -1, 3, 7, GRID - 1]), np.array([0.0, GRID, 5, 8, GRID])
+    for other in (source, source.exact(), NoNoise()):
+        found = other.between(low, high)
+        assert (found == np.floor(found)).all()
+        assert ((low <= found) & (found < high)).all()
     assert stats.kstest(source.lots(DRAWS), "uniform").pvalue > ALARM
     opendp = make_noise("opendp", None).lots(DRAWS)
     assert stats.kstest(opendp, "uniform").pvalue > RARE

@@ -4,12 +4,14 @@ import json
 import math
 from copy import deepcopy
 from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.attributes import CodeCut, Groups, NumberCut, OneValue
+from dpcore.attributes import GRID, CodeCut, Groups, NumberCut, OneValue
 from dpcore.column import Column
 from dpcore.errors import DataError, SchemaError
 from dpcore.forest import ARRAYS, Forest
@@ -157,6 +159,15 @@ def test_scores_by_hand():
 # Prediction
 
 
+def exact_tick(column, value):
+    """The place of a number on the grid, which is even between the bins' boundaries, in fractions."""
+    edges = sorted({min(Fraction(edge), Fraction(column.upper)) for edge in column.edges.tolist()})
+    for i, (low, high) in enumerate(pairwise(edges)):
+        if low <= Fraction(value) <= high:
+            return (i + (Fraction(value) - low) / (high - low)) * GRID / (len(edges) - 1)
+    raise AssertionError
+
+
 def slow_leaf(forest, row, place):
     """The leaf of one row, by the attributes' own words."""
     while forest.column[place] >= 0:
@@ -165,7 +176,7 @@ def slow_leaf(forest, row, place):
         absent = value is None or value != value
         cut, low = forest.cut[place], forest.low[place]
         if isinstance(attribute, NumberCut):
-            child = 0 if not absent and value <= cut else 1
+            child = 0 if not absent and exact_tick(column, value) <= cut else 1
         else:
             code = column.size - 1 if absent else int(column.encode(pd.Series([value]))[0])
             if isinstance(attribute, CodeCut):
@@ -250,7 +261,7 @@ def test_children_sum_to_their_parents_and_none_is_negative(count_share, noise):
 def test_consistent_counts_are_nearer_the_truth():
     """Totals of leaves, over runs; the trees differ, so each is compared with the truth in its own leaves."""
     errors = {True: [], False: []}
-    for seed in range(25):
+    for seed in range(100):
         for consistency in errors:
             forest = grown(
                 epsilon=1.5, count_share=0.5, consistency=consistency, n_trees=1, max_depth=3, resample="full",
@@ -324,8 +335,8 @@ def test_importance_is_shares_of_what_divisions_gain(forest):
     assert not stump_of([[2.0, 2, 0], [1, 1, 0], [1, 1, 0]]).importance().any()
 
 
-def stump_of(classes, position=0, cut=1.25):
-    """A tree of one division."""
+def stump_of(classes, position=0, cut=GRID * 17 // 32):
+    """A tree of one division: of `size` at 1.25, an eighth of the third of four bins."""
     counts = np.array(classes, dtype=float)
     nan, n = np.nan, len(classes)
     totals = counts.sum(axis=1)
@@ -416,12 +427,23 @@ def test_another_schema_is_refused(document):
         lambda columns: columns.pop(3),
         lambda columns: columns[3]["categories"].append("never"),
         lambda columns: columns.reverse(),
-        lambda columns: columns[1].update(upper=21.0, lower=15.0),
+        lambda columns: columns[1].update(upper=15.0, lower=15.0),  # one whole number is never cut
     ):
         damaged = deepcopy(document)
         change(damaged["schema"]["columns"])
         damaged["schema"]["target"] = None
         refused(damaged)
+
+
+@pytest.mark.parametrize("change", [{"upper": 21.0, "lower": 15.0}, {"upper": 1e9}, {"kind": "continuous"}])
+def test_cuts_are_shares_of_whatever_range_a_schema_declares(change, document):
+    """A file that says so in both its parts is a forest of other numbers: its walks end at leaves all the same."""
+    damaged = deepcopy(document)
+    damaged["schema"]["columns"][1].update(change)
+    damaged["schema"]["target"] = None
+    column = damaged["schema"]["columns"][1]
+    rows = make_rows(100, 8).assign(age=np.linspace(column["lower"], column["upper"], 100).round())
+    walks_or_is_refused(damaged, rows)
 
 
 def places(document):
@@ -487,12 +509,12 @@ def test_every_other_small_number_is_refused(name, document):
                 refused(text)
 
 
-def walks_or_is_refused(document):
+def walks_or_is_refused(document, rows=None):
     try:
         forest = Forest.from_json(json.dumps(document))
     except SchemaError:
         return
-    leaves = forest.apply(make_rows(100, 8))
+    leaves = forest.apply(make_rows(100, 8) if rows is None else rows)
     assert forest.leaf[leaves].all()
     assert (forest.tree[leaves] == np.arange(forest.trees)).all()
 
@@ -515,6 +537,13 @@ def test_numbers_that_cannot_be_are_refused(document):
     damages = [("counts", 0, -1.0), ("counts", 0, None), ("counts", 0, 1e9), ("spent", 0, -1.0)]
     damages += [("cut", cut, None), ("cut", cut, 1e9), ("cut", cut, -1e9), ("low", cut, None), ("low", cut, -5.0)]
     damages += [("cut", i, 1.0) for i in group] + [("low", i, 0.5) for i in group] + [("low", i, 3.0) for i in group]
+    # Cuts of numbers are whole numbers from the tick in front of the range to the last but one of it.
+    numbers = [i for i in inner if nodes["column"][i] in (0, 1)]
+    assert numbers
+    assert nodes["low"][numbers[0]] == -1
+    for wrong in (-2.0, -1.5, 0.5, 2.0**31 + 0.5, 2.0**32, 2.0**32 + 1, 1e300):
+        damages += [("cut", i, wrong) for i in numbers]
+    damages += [("low", numbers[0], wrong) for wrong in (0.0, -2.0, 2.0**31)]
     for name, at, wrong in damages:
         damaged = deepcopy(document)
         damaged["forest"]["nodes"][name][at] = wrong
@@ -557,7 +586,7 @@ def chain_of(depth):
     }
     chain = replace(chain, **put)
     chain.first[inner] = 2 * np.arange(depth) + 1
-    chain.cut[inner], chain.low[inner] = np.linspace(4, -1, depth + 2)[1:-1], -1.0
+    chain.cut[inner], chain.low[inner] = np.floor(np.linspace(GRID, -1, depth + 2)[1:-1]), -1.0
     return chain
 
 
@@ -565,6 +594,16 @@ def test_no_file_makes_a_walk_as_long_as_it_likes():
     again = Forest.from_json(chain_of(60).to_json())
     assert again.apply(make_rows(9)).shape == (9, 1)
     refused(chain_of(3_000).to_json())
+
+
+@pytest.mark.parametrize("cut", [-1, 0, GRID - 1])
+def test_the_first_and_the_last_cut_part_what_is_at_the_ends(cut):
+    """In front of the lowest number, between it and all others, and between all others and the highest."""
+    stump = Forest.from_json(stump_of([[2.0, 2, 0], [2, 0, 0], [0, 2, 0]], cut=cut).to_json())
+    sizes = pd.Series([-1.0, np.nextafter(-1, 0), 0.0, np.nextafter(4, 0) - 1e-8, 4.0, np.nan])
+    leaves = stump.apply(make_rows(6).assign(size=sizes))[:, 0]
+    left = {-1: 0, 0: 1, GRID - 1: 4}[cut]
+    assert leaves.tolist() == [1] * left + [2] * (6 - left)
 
 
 # Pruning

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sources import Watched
 from dpcore.attributes import GRID, CodeCut, Groups, NumberCut, flat
 from dpcore.column import Column
 from dpcore.errors import BudgetError, ParameterError
+from dpcore.growing import grow, within
 from dpcore.ledger import Ledger
 from dpcore.methods import PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, SuLQID3
 from dpcore.noise import Noise, NoNoise, make_noise
@@ -475,10 +477,129 @@ def test_paper_mode_claims_the_whole_budget(method, relation, small_frame, small
         assert model.ledger_._claimed == Fraction(epsilon)
         if method is DiffPRFs:
             assert model.ledger_.epsilon_bound == math.inf
-        elif method in (SuLQID3, PINQID3) and relation == ADD:
-            assert model.ledger_._bound <= Fraction(epsilon)
         elif method in (SuLQID3, PINQID3):
-            assert model.ledger_._bound <= 2 * Fraction(epsilon)
+            assert model.ledger_._bound == (1 if relation == ADD else 2) * Fraction(epsilon)
+
+
+PRINTED = {
+    "SuLQ": (SuLQID3, {}),
+    "PINQ": (PINQID3, {}),
+    "Max": (DiffPID3, {"criterion": "Max"}),
+    "Gini": (DiffPID3, {"criterion": "Gini"}),
+    "entropy": (DiffPID3, {"criterion": "entropy"}),
+    "InfoGain": (DiffPID3, {"criterion": "InfoGain"}),
+    "C4.5": (DiffPC45, {"prune": False}),
+    "C4.5 bins": (DiffPC45, {"prune": False, "cuts": "bins"}),
+    "DiffPRF": (DiffPRF, {"n_trees": 2}),
+    "DiffPRF gain": (DiffPRF, {"n_trees": 2, "criterion": "InfoGain"}),
+}
+LEVELS = 3
+
+
+def shares_by_hand(name):
+    """Trees, and in how many parts each divides its epsilon: all of them, and those for choices on all levels."""
+    numbers = 2
+    parts = {SuLQID3: (8, 3), PINQID3: (8, 3), DiffPID3: (8, 3), DiffPRF: (8, 3)}
+    parts[DiffPC45] = ((2 + numbers) * LEVELS + 2, (numbers + 1) * LEVELS)
+    method, how = PRINTED[name]
+    return how.get("n_trees", 1), *parts[method]
+
+
+def bound_by_hand(name, relation, epsilon, rows):
+    """All questions to the last level. exp(e q / (2 D)) costs half of e if the score only rises, and e if it does not.
+
+    Under replace a row leaves one node and comes to another. A bootstrap sample costs what `resampling` says.
+    """
+    trees, parts, choices = shares_by_hand(name)
+    method, how = PRINTED[name]
+    halved = method not in (SuLQID3, PINQID3) and how.get("criterion") != "InfoGain"
+    each = Fraction(epsilon) / trees
+    tree = (each - choices * each / parts / 2 if halved else each) * (2 if relation == REPLACE else 1)
+    return trees * bootstrap_loss(tree, Relation.parse(relation), rows) if method is DiffPRF else tree
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("unit", [2.0, 1.9])
+@pytest.mark.parametrize("name", PRINTED)
+def test_paper_modes_bound_is_that_of_the_mechanism(name, unit, relation, small_frame, other_frame, small_schema):
+    """The same whether trees stop at the root or reach the last level, and whichever rows stop them."""
+    method, how = PRINTED[name]
+    trees, parts, _ = shares_by_hand(name)
+    epsilon, bounds, reached = unit * parts * trees, [], set()
+    # Bootstrap samples of as many rows, because under replace their number is public and part of the bound.
+    sizes = (14,) if method is DiffPRF else (0, 2, 12, 60)
+    for frame in (small_frame, other_frame):
+        for rows, seed in product(sizes, range(24 // len(sizes))):
+            model = method(mode="paper", relation=relation, epsilon=epsilon, max_depth=LEVELS, random_state=seed, **how)
+            model.fit(frame.iloc[:rows], schema=small_schema)
+            reached.add(int(model.forest_.level.max()))
+            bounds.append(model.ledger_._bound)
+            assert model.ledger_._claimed == Fraction(epsilon)
+            unasked = entries_of(model, "levels that no tree reached")
+            assert len(unasked) == (model.forest_.level.max() < LEVELS)
+    assert reached >= {0, LEVELS}
+    # Equal parts for several choices are rounded one by one.
+    expected = bound_by_hand(name, relation, epsilon, sizes[0])
+    np.testing.assert_allclose(np.array(bounds, dtype=float), float(expected), rtol=1e-12)
+    if unit == 2.0 and method is not DiffPRF and name != "entropy":
+        assert set(bounds) == {expected}
+
+
+def plan_of(model, frame, schema, monkeypatch):
+    plans = []
+
+    def watched(roots, attributes, columns, plan, *rest):
+        plans.append(plan)
+        return grow(roots, attributes, columns, plan, *rest)
+
+    monkeypatch.setattr("dpcore.treemethods.grow", watched)
+    model.fit(frame, schema=schema)
+    return plans[0]
+
+
+@pytest.mark.parametrize("mode", ["paper", "corrected"])
+@pytest.mark.parametrize("method", [DiffPRF, DiffPID3, SuLQID3, PINQID3, DiffPC45])
+def test_a_single_record_is_divided_as_printed_only(method, mode, small_frame, small_schema, monkeypatch):
+    how = {DiffPRF: {"n_trees": 1}, DiffPC45: {"prune": False}}.get(method, {})
+    model = method(mode=mode, max_depth=1, epsilon=1e6, random_state=2, **how)
+    plan = plan_of(model, small_frame.iloc[:1], small_schema, monkeypatch)
+    assert plan.fewest == (0 if mode == "paper" else 1.5)
+    assert (len(model.forest_.tree) > 1) == (mode == "paper")
+
+
+def test_a_single_record_is_not_divided_where_counts_are_bought(small_frame, small_schema, monkeypatch):
+    for rows, divided in ((1, False), (2, True)):
+        model = DiffPRFs(n_trees=1, max_depth=1, count_share=0.4, epsilon=1e6, random_state=2)
+        assert plan_of(model, small_frame.iloc[:rows], small_schema, monkeypatch).fewest == 1.5
+        assert (len(model.forest_.tree) > 1) == divided
+
+
+@pytest.mark.parametrize("name", ["count_share", "leaf_share"])
+@pytest.mark.parametrize("share", [None, "0.3", -0.1, 1, math.nan])
+def test_shares_that_are_none_are_refused_unpaid(name, share, small_frame, small_schema):
+    ledger = Ledger(ADD)
+    with pytest.raises(ParameterError, match=name):
+        DiffPRFs(**{name: share}).fit(small_frame, schema=small_schema, ledger=ledger)
+    assert not ledger.entries
+
+
+def test_the_largest_nodes_go_on_where_there_are_too_many(monkeypatch):
+    monkeypatch.setattr("dpcore.growing.MOST_NODES", 10)
+    rng = np.random.default_rng(0)
+    fans, noisy = np.array([4, 0, 4, 4, 4]), np.array([5.0, 99.0, 7.0, -3.0, 6.0])
+    assert within(fans, noisy, rng).tolist() == [False, True, True, False, True]
+    assert within(fans[:2], noisy[:2], rng).all()
+
+
+def test_lots_decide_which_nodes_go_on_where_nobody_knows_their_size(monkeypatch):
+    """Not the first ones: those would be of the first trees."""
+    monkeypatch.setattr("dpcore.growing.MOST_NODES", 10)
+    rng = np.random.default_rng(1)
+    fans, unknown, draws = np.full(20, 3), np.full(20, np.nan), 4_000
+    goes_on = np.array([within(fans, unknown, rng) for _ in range(draws)])
+    assert (goes_on.sum(axis=1) == 3).all()
+    assert np.abs(goes_on.mean(axis=0) - 3 / 20).max() < 4.5 * math.sqrt(3 / 20 * 17 / 20 / draws)
+    assert within(fans[:3], unknown[:3], rng).all()
 
 
 def entries_of(model, part):
