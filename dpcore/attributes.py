@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 MOST_CHILDREN = 6
 GRID = 1 << 32
+ROUNDING = 3  # whole numbers; more than `at` is out by, up to the largest that a float holds
 
 
 class Attribute(ABC):
@@ -181,7 +182,8 @@ class NumberCut(Attribute):
 
     def ticks(self, numbers: Floats) -> Floats:
         """The grid's places of numbers, which are moved into their bounds; NaN stays."""
-        return np.ceil(np.interp(numbers, self._edges, self._ticks))
+        found = np.ceil(np.interp(numbers, self._edges, self._ticks))
+        return np.where(np.isnan(numbers), np.nan, found)
 
     def at(self, ticks: Floats) -> Floats:
         """The numbers of some places, for people."""
@@ -217,8 +219,8 @@ class NumberCut(Attribute):
 
     def _whole(self, ticks: Floats) -> Floats:
         """The largest whole number that goes left at a cut; the lowest of all if none does."""
-        found = np.ceil(self.at(ticks))
-        for _ in range(2):  # rounding is less than one
+        found = np.minimum(np.ceil(self.at(ticks)) + ROUNDING, self._edges[-1])
+        for _ in range(2 * ROUNDING + 1):
             found = np.where(self.ticks(found) > ticks, found - 1, found)
         return np.asarray(np.maximum(found, self._edges[0]), dtype=float)
 
