@@ -57,7 +57,7 @@ def defaults(data: Dataset) -> Iterator[dict[str, Any]]:
                 for epsilon in EPSILONS if relation == "add_remove" else (1.0, 0.1):
                     yield measured(f"{name}, {relation}", data, method(epsilon=epsilon, relation=relation))
     for epsilon in EPSILONS:
-        yield measured("DiffPRFs, bins (OpenDP's way)", data, DiffPRFs(epsilon=epsilon, cuts="bins"))
+        yield measured("DiffPRFs, cut between bins", data, DiffPRFs(epsilon=epsilon, cuts="bins"))
         for trees in (3, 5):
             yield measured(f"DiffPRFs, {trees} trees", data, DiffPRFs(epsilon=epsilon, n_trees=trees))
 

@@ -164,7 +164,7 @@ class NumberCut(Attribute):
     """Numbers up to the cut go left, larger and missing ones right.
 
     Numbers are told apart by a fine public grid: `ticks` sends each to one of 0 to `GRID`, in their order, and what is
-    chosen and released is a tick. So every cut is possible whatever the data are, to the last bit.
+    chosen and released is a tick. So the candidates are the same whatever the data are, to the last bit.
 
     Parameters
     ----------
@@ -182,7 +182,8 @@ class NumberCut(Attribute):
 
     def ticks(self, numbers: Floats) -> Floats:
         """The grid's places of numbers, which are moved into their bounds; NaN stays."""
-        found = np.ceil(np.interp(numbers, self._edges, self._ticks))
+        with np.errstate(over="ignore"):  # a bin can be too narrow for the slope to fit in a float
+            found = np.minimum(np.ceil(np.interp(numbers, self._edges, self._ticks)), GRID)
         return np.where(np.isnan(numbers), np.nan, found)
 
     def at(self, ticks: Floats) -> Floats:

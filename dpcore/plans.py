@@ -47,7 +47,7 @@ class Exponential(Chooser):
     ----------
     score : SplitScore
     steps : {"one", "two"}
-        Columns and cuts together; or first a cut for each number, then the column, with equal parts of epsilon.
+        Columns and cuts together; or first a cut for each column that is cut in two, then the column, with equal parts.
     ordinary : bool
         Whether to choose by exp(epsilon q / (2 sensitivity)), although a score that only rises allows twice that.
     claimed_sensitivity : float, optional

@@ -21,9 +21,9 @@ Privacy
   Sum       d levels of e + n_c e + e, and the last one's 2 e: epsilon.
 
 What is claimed, and where it is wrong
-  The source claims epsilon, and is right; as for DiffP-ID3, paper mode spends less than it claims. C4.5's gain ratio,
-  its own criterion, has no bounded sensitivity. Subtree raising is left out. Reconstructed from Friedman
-  and Schuster's description.
+  The source claims epsilon, and is right if rows are added or removed; as for DiffP-ID3, a replaced row costs twice,
+  and choices cost half by scores that only rise. C4.5's gain ratio, its own criterion, has no bounded sensitivity.
+  Subtree raising is left out. Reconstructed from Friedman and Schuster's description.
 
 Reference  Friedman and Schuster, Data mining with differential privacy, KDD 2010.
            Quinlan, C4.5: programs for machine learning, 1993.
@@ -93,7 +93,7 @@ class DiffPC45(TreeClassifier):
 
     @property
     def _cuts(self) -> str:
-        return self._where(self.cuts, "lengths")
+        return self._where(self.cuts, "lengths" if self.mode == "paper" else "numbers")
 
     def _check(self, schema: Schema) -> None:
         self._check_choice("criterion", tuple(CRITERIA))

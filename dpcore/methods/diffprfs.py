@@ -39,7 +39,8 @@ What the paper claims, and where it is wrong
   epsilon' at 1 under replace, 1.9 and 5.4 under add_remove, as far as can be proved (`resampling`). (3) The gain is in
   bits, its sensitivity ln |C| in nats: too little by 1.44, which shows where a record is replaced. (4) The gain of a
   node is at most 1, the exponent at t = 25, d = 5 and epsilon 1 some thousandths: the choices are lots. (5) The counts
-  of step 2 buy nothing. The composition over trees, levels and siblings is right.
+  of step 2 buy nothing. The composition over trees, levels and siblings is right, if
+  rows are added or removed; a replaced row may touch two siblings.
   "45 222 training records" are Adult's training and test parts together; we learn from 30 162 and test on 15 060.
 
 Reference  Mu, Ding, Song and Lu, DiffPRFs: random forest under differential privacy (in Chinese), 2016.
@@ -81,16 +82,16 @@ class DiffPRFs(ForestClassifier):
     max_features : int or {"sqrt", "all"}, optional
         How many columns a node may choose from. By default the root of theirs in paper mode, all in corrected mode.
     criterion : {"Gini then Max", "Gini", "Max", "entropy", "InfoGain"}, optional
-        By default InfoGain in paper mode. In corrected mode Gini, and Max on the last two levels that are divided: near
-        the root Gini sees what Max does not, further down Max has half its noise. "entropy" counts records
-        (conditional entropy times their number) and needs a public bound on theirs.
+        By default InfoGain in paper mode. In corrected mode Gini, and Max on the last two levels that are divided, but
+        not at the root: near the root Gini sees what Max does not, further down Max has half its noise. "entropy"
+        counts records (conditional entropy times their number) and needs a public bound on theirs.
     cuts : {"numbers", "bins"}, optional
         Whether numbers are cut anywhere, or between the schema's bins. By default anywhere, but for OpenDP's noise,
         which cannot. Corrected mode gives every bin the same weight beforehand, paper mode every length.
     children : {"few", "values"}
         Corrected mode: what categories fall into (`attributes_of`); in paper mode single values.
     steps : {"one", "two"}
-        Corrected mode: column and cut at once, or the paper's cuts first.
+        Corrected mode: column and cut at once, or the paper's cuts first, one for each column that is cut in two.
     resample : {"disjoint", "poisson", "full"}
         Corrected mode; paper mode draws bootstrap samples.
     rate : float

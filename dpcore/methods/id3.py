@@ -23,9 +23,10 @@ Privacy
   Sum       e on each of the d + 1 levels for counts, and e for the column or the classes: epsilon.
 
 What is claimed, and where it is wrong
-  The sources claim epsilon, and their composition is right. Paper mode claims what they do: it chooses by
-  exp(e q / (2 D)), which costs half of that for scores that only rise, so that less than the claim can be proved to be
-  spent. The information gain per record has its range as sensitivity (`InfoGain`), and chooses by lot.
+  The sources claim epsilon, and their composition is right if rows are added or removed; a replaced row may leave one
+  node and enter another, and costs twice. Paper mode claims what they do: it chooses by exp(e q / (2 D)), which costs
+  half of that by Max, Gini and entropy, which only rise with a record. The information gain per record has its range as
+  sensitivity (`InfoGain`), and chooses by lot.
 
 Reference  Blum, Dwork, McSherry and Nissim, Practical privacy: the SuLQ framework, PODS 2005.
            Friedman and Schuster, Data mining with differential privacy, KDD 2010 (all three, on PINQ).

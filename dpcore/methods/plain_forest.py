@@ -1,7 +1,8 @@
 r"""A random forest from the same builder, without noise: what privacy costs is measured against it.
 
 Idea      `DiffPRFs` for ever larger epsilon: the same trees, samples and lots, exact counts, and the best division of
-          every node; lots decide among equal ones. With the same seed and sampling, `DiffPRFs(epsilon=1e9)` grows it.
+          every node; lots decide among equal ones. With the same seed and parameters (`count_share` as well),
+          `DiffPRFs(epsilon=1e9)` grows it.
 
 Steps     As for `DiffPRFs`, all answers exact.                                                          unprotected
 

@@ -15,9 +15,10 @@ choose   The exponential mechanism over the ways to divide a node: columns, and 
          same for all ticks between neighboring values of the data, so a tick is drawn by choosing an interval with
          weight ticks * exp(factor q), then one of its ticks. Where the intervals end depends on the data, the
          candidates do not: those in front of the smallest value and behind the largest are included. Public weights:
-         each column has 1, and shares it out among its own candidates.
-         Choices are drawn in floating point: probabilities are right up to rounding (about 1e-15, relative), and what
-         is less likely than some 1e-15 may never come. Teaching grade, as `noise` says.
+         each column has 1, and shares it out among its own candidates. (OpenDP's noise knows no weights: there every
+         candidate has 1, and columns with many places to cut are chosen more often.)
+         NumPy's choices are drawn in floating point: probabilities are right to some 1e-16, and what is less likely
+         than that never comes. Teaching grade, as `noise` says.
 divide   Sends records to children by a public rule. No question.
 """
 
