@@ -192,6 +192,7 @@ def log_chance_of_ticks(frame, score, epsilon, *, by_length=False):
     return log_chance
 
 
+@pytest.mark.slow
 def test_which_cuts_there_can_be_does_not_depend_on_the_rows():
     """One record or none: whole numbers of [-1, 2^32), whose low bits are fair, and each as probable without it."""
     method = DiffPRFs(n_trees=1, max_depth=1, epsilon=0.01)

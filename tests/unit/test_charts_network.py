@@ -12,7 +12,7 @@ from scipy.stats import t
 
 from dpcore import charts
 from dpcore.charts.base import CLAIMED, SERIES, SHAPES, apart
-from dpcore.charts.learning import _t975, _ticks
+from dpcore.charts.learning import _ticks, t_quantile
 from dpcore.charts.network import LETTER, _arrange, _arrival
 
 BITS = [f"marital-status bit {bit}" for bit in range(52)]
@@ -263,8 +263,10 @@ def test_intervals_are_of_the_runs_or_of_their_mean() -> None:
 
 
 def test_the_quantile_of_students_t() -> None:
-    assert math.isnan(_t975(0))
-    assert [_t975(n) for n in range(1, 200)] == pytest.approx([float(t.ppf(0.975, n)) for n in range(1, 200)], rel=1e-4)
+    assert math.isnan(t_quantile(0))
+    assert [t_quantile(n) for n in range(1, 200)] == pytest.approx(
+        [float(t.ppf(0.975, n)) for n in range(1, 200)], rel=1e-4
+    )
 
 
 def test_what_a_log_axis_cannot_show_is_left_out() -> None:

@@ -13,6 +13,7 @@ from dpcore.ledger import Entry, Ledger
 from dpcore.methods import PINQID3, DiffPRFs, NaiveBayesSynthesizer, SuLQID3
 
 NONE = np.nan
+CUT = np.floor(4.05 / 10 * 2**32)  # of ten bins of ages, 40.5
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def forest(grown):
         column=np.array([2, -1, -1, 0, -1, -1, -1, -1]),
         first=np.array([2, 0, 0, 4, 0, 0, 0, 0]),
         fanout=np.array([2, 0, 0, 4, 0, 0, 0, 0]),
-        cut=np.array([40.5, *[NONE] * 7]),
+        cut=np.array([CUT, *[NONE] * 7]),
         low=np.array([0.0, NONE, NONE, 0.0, *[NONE] * 4]),
         noisy=np.array([101.0, 99.0, 61.5, -3.0, NONE, 8.0, 9.0, 10.0]),
         counts=np.array([100.0, 99.0, 60.0, 40.0, 10.0, 10.0, 10.0, 10.0]),

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore import noise as module
 from dpcore.errors import ParameterError
 from dpcore.noise import NOISES, NoNoise, generator, make_noise
 from dpcore.search import Block
@@ -131,7 +130,7 @@ def test_opendp_selects_among_blocks_from_one_list(factor):
 
 
 def test_a_list_that_is_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr(module, "MOST_LISTED", 7)
+    monkeypatch.setattr("dpcore.noise.base.MOST_LISTED", 7)
     with pytest.raises(ParameterError, match="8 candidates") as error:
         make_noise("opendp", None).select_among(BLOCKS, 1.0)
     assert "fewer parents" in error.value.remedy
