@@ -34,6 +34,8 @@ Reference  Blum, Dwork, McSherry and Nissim, Practical privacy: the SuLQ framewo
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from dpcore.ledger import Epsilon
 from dpcore.plans import Budget, Chooser, Exponential, NoisyGain, Plan
 from dpcore.private import PrivateTable
@@ -47,13 +49,32 @@ class ID3(TreeClassifier):
     """What the three share."""
 
     paper = "003"
-    max_depth: int
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        mode: str = "corrected",
+        relation: str = "add_remove",
+        max_depth: int = 3,
+        target: str | None = None,
+        noise: str = "laplace",
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.mode = mode
+        self.relation = relation
+        self.max_depth = max_depth
+        self.target = target
+        self.noise = noise
+        self.random_state = random_state
 
     def _check(self, schema: Schema) -> None:
         self._check_trees(schema, "max_depth")
 
+    @abstractmethod
     def _chooser(self) -> Chooser:
-        raise NotImplementedError
+        """Who chooses the columns."""
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         depth = self.max_depth
@@ -79,25 +100,6 @@ class SuLQID3(ID3):
 
     title = "SuLQ-ID3"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        max_depth: int = 3,
-        target: str | None = None,
-        noise: str = "laplace",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.max_depth = max_depth
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
-
     def _chooser(self) -> Chooser:
         return NoisyGain(one_by_one=True)
 
@@ -106,25 +108,6 @@ class PINQID3(ID3):
     """ID3 on noisy tables. See the module for steps and privacy; the parameters are those of `SuLQID3`."""
 
     title = "PINQ-ID3"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        max_depth: int = 3,
-        target: str | None = None,
-        noise: str = "laplace",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.max_depth = max_depth
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
 
     def _chooser(self) -> Chooser:
         return NoisyGain(one_by_one=False)
