@@ -90,7 +90,8 @@ class AnyRelease(ABC):
             return "No finite epsilon can be proved for this run."
         if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
             claimed, bound = self.ledger.epsilon_claimed, self.ledger.epsilon_bound
-            told = f"epsilon {claimed:g}, which does not hold: what can be proved is {number(bound)}."
+            where = " where a person's values change" if self.ledger.relation == "replace" else ""
+            told = f"epsilon {claimed:g}, which does not hold{where}: what can be proved is {number(bound)}."
             return (
                 f"{self.reconstructed} As read, it claims {told}" if self.reconstructed else f"The paper claims {told}"
             )

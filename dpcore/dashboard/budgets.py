@@ -37,8 +37,15 @@ def budget(shown: ShownModel) -> None:
         st.info("No question was answered with noise: nothing was spent, and nothing is protected.")
         return
     parameters = shown.release.parameters
-    sampled = "bootstrap" if parameters["mode"] == "paper" else parameters.get("resample", "full")
+    sampled = str(parameters.get("resample", "full"))  # methods of one tree do not choose
+    if parameters["mode"] == "paper" and "resample" in parameters:
+        sampled = "bootstrap"
     st.markdown(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled])
+    if ledger.relation == "replace":
+        st.markdown(
+            "Somebody whose values change may leave one way down a tree and enter another. **Both ways are paid**: the "
+            "run costs twice what one of them does."
+        )
     frame = remember(shown, "budget", lambda: forestview.budget(ledger))
     several = bool(frame["per_tree"].any())
     if several:

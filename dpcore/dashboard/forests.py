@@ -36,7 +36,7 @@ OWN = {  # what a method does where nobody says
         "max_features": "All of them",
         "cuts": "Anywhere in their range",
     },
-    "paper": {"criterion": "Information gain", "max_features": "The root of their number, by lot"},
+    "paper": {"criterion": "Information gain", "max_features": "Their root, by lot", "cuts": "Anywhere in their range"},
 }
 FEATURES = {"": "By the method", "sqrt": "The root of their number, by lot", "all": "All of them"}
 CRITERIA = {
@@ -216,7 +216,8 @@ def next_run(name: str, parameters: Mapping[str, Any], printed: str, data: Datas
         trees, depth = sizes_for(rows, parameters["epsilon"], parameters["n_trees"])
         many = "one tree" if trees == 1 else f"{trees:,} trees"
         depth = parameters["max_depth"] or depth
-        why = f"{rows:,} rows" if rows else f"{USUAL_ROWS:,} rows, as no public number is declared,"
+        known = "the public number or bound" if rows else "as no public number is declared"
+        why = f"{rows or USUAL_ROWS:,} rows, {known},"
         st.caption(f"By rule: {many}, at most {depth} levels deep (from {why} and epsilon {parameters['epsilon']:g}).")
     mode = printed[0].lower() + printed[1:] if parameters["mode"] == "paper" else "corrected"
     relation = {"add_remove": "add or remove one person", "replace": "change one person's values"}

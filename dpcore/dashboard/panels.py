@@ -15,7 +15,7 @@ import streamlit as st
 
 from dpcore import charts, evaluate
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import forms, runs
+from dpcore.dashboard import forms, runs, state
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.dashboard.state import AnyShown, Shown, remember
 from dpcore.dashboard.takehome import take_home
@@ -76,6 +76,9 @@ def headline(shown: AnyShown) -> None:
     )
     if release.guarantee_void:
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
+    if shown.data.sha256 != state.dataset().sha256:
+        made, now = escaped(release.data_name), escaped(state.dataset().name)
+        st.info(f"This was made from {made}. Press Run to use {now}, which was chosen since.", icon=":material/update:")
 
 
 def price(shown: AnyShown) -> None:
@@ -94,6 +97,8 @@ def price(shown: AnyShown) -> None:
             st.markdown(ledger.void if ledger.void and place is right else forms.odds_sentence(epsilon))
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escaped(str(reason))} {factor(part)}", icon=":material/help:")
+    if bound < ledger.epsilon_claimed < math.inf:
+        st.caption("Less was spent than the source claims: it books more for some questions than they cost.")
     if ledger.void:
         st.caption("The shares below are those of the noise that was drawn. They are no bound: the guarantee is void.")
     chart(charts.epsilon_split(frame))

@@ -82,6 +82,8 @@ def kept(key: str, asked: Any, work: Callable[[], Value]) -> Value | None:
         except DPCoreError as error:
             memory["error"] = error
     if asked is not None and memory["error"] is not None:
+        if memory["value"] is not None:
+            st.caption("This was refused. What follows is still what was read before.")
         with mendable():
             raise memory["error"]
     found: Value | None = memory["value"]

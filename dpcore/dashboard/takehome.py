@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from dpcore import models
@@ -39,6 +41,9 @@ def take_home(page: str, shown: Shown) -> None:
 def take_model_home(page: str, shown: ShownModel) -> None:
     """The zip, the model alone, and the code that does the same."""
     release = shown.release
+    if math.isinf(release.ledger.epsilon_claimed):
+        st.info("This model holds exact counts of real rows. It is for comparison on this screen, and stays here.")
+        return
     st.markdown(
         "The zip holds the model, the schema, the settings, the ledger, and a script. No real row, and nothing that "
         "was measured on real rows. The model alone is enough to predict tomorrow: load it on the tab Predict."

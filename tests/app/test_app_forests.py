@@ -509,3 +509,28 @@ def test_a_figure_is_made_and_every_run_is_charged(key: str) -> None:
     after = books(at)[account]
     assert after[1] - before[1] == pytest.approx(found["epsilon_claimed"].sum())
     assert shown(at) is first
+
+
+# What a first visitor stumbled over
+
+
+def test_a_release_of_other_data_says_so() -> None:
+    at = released(page(datasets.load("sample")))
+    assert not [found for found in at.info if "which was chosen since" in found.value]
+    other = replace(dataset(at), name="other", sha256="0" * 64)
+    at.session_state["dpcore.data"] = other
+    (told,) = [found.value for found in run(at).info if "which was chosen since" in found.value]
+    assert "made from sample" in told
+
+
+@pytest.mark.parametrize(("variant", "word"), [("SuLQ-ID3", "one tree"), ("DiffPRF", "bootstrap sample")])
+def test_only_forests_are_said_to_draw_bootstrap_samples(variant: str, word: str) -> None:
+    at = tab(released(choose(page(datasets.load("sample")), "paper", variant)), "Where the budget went")
+    said = " ".join(found.value for found in at.markdown)
+    assert word in said
+    assert ("bootstrap sample" in said) == (variant == "DiffPRF")
+
+
+def test_exact_counts_stay_here() -> None:
+    at = tab(released(choose(page(datasets.load("sample")), "paper", "Plain forest")), "Take home")
+    assert [found.value for found in at.info if "stays here" in found.value]
