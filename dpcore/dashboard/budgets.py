@@ -15,7 +15,7 @@ from dpcore.ledger import Ledger
 __all__ = ["budget"]
 
 COMPOSED = {
-    "one": "There is **one tree**, grown from all rows: what a record pays on its way down is what the run costs.",
+    "one": "There is **one tree**, grown from all rows: a record pays on one way down, from the root to a leaf.",
     "disjoint": "Each row is in **one tree only**, by lot. One person can change one tree, so all trees together cost "
     "what one of them costs.",
     "poisson": "Each tree sees its own **secret random sample** of the rows. A person is probably not in it, so that "

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -97,6 +98,21 @@ def redraws(page: str, shown: ShownModel) -> None:
             for metric, values in again
         ]
         st.markdown(f"Nine of ten runs have {' and '.join(told)} ({REAL_DATA}).")
+        accuracy, balanced = remember(shown, "majority", lambda: majority(shown))
+        st.caption(
+            f"For reference: always saying the most frequent class has {accuracy:.1%} accuracy and {balanced:.1%} "
+            f"balanced accuracy ({REAL_DATA}). More references are on the tab Accuracy."
+        )
+
+
+def majority(shown: ShownModel) -> tuple[float, float]:
+    """The accuracies of always saying the training rows' most frequent class."""
+    column = shown.release.schema[shown.release.target]
+    train, truth = (column.encode(rows[column.name]) for rows in (shown.data.train, shown.data.test))
+    always = np.zeros((len(truth), column.size))
+    always[:, np.bincount(train, minlength=column.size).argmax()] = 1
+    found = judging.judged(always, truth, column.size)
+    return found.accuracy, found.balanced_accuracy
 
 
 def compared(
