@@ -8,11 +8,22 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Download, Locator, Page, expect, sync_playwright
+from playwright.sync_api import (
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Download,
+    Locator,
+    Page,
+    TimeoutError,
+    expect,
+    sync_playwright,
+)
 
 from scripts.screenshots import chromium, go, launch, serving, settle
 
 PATIENCE = 30_000  # milliseconds; a busy computer is not a failure
+A_WHILE = 5_000  # milliseconds; a list that is not open by then was closed by a rerun, and is opened again
 SETTLED = 120  # seconds
 # Streamlit looks for its server below the deep link first, and is told that it is elsewhere.
 KNOWN_NOISE = re.compile(r"status of 40[34] .*/(naive_bayes|ledger|data|forests|home)/_stcore/")
@@ -52,12 +63,20 @@ class Visitor:
         settle(self.page, SETTLED)
         return self.page.get_by_role("tabpanel", name=name)
 
-    def choose(self, label: str, option: str) -> None:
-        """Pick from a drop-down list."""
-        box = self.page.get_by_role("combobox", name=label)
-        box.fill(option)  # long lists draw only what fits
-        box.press("ArrowDown")  # a list that scrolling has closed opens again
-        self.page.get_by_role("option", name=option, exact=True).click()
+    def choose(self, label: str, option: str, *, exact: bool = False) -> None:
+        """Pick from a drop-down list. Scrolling and reruns close it, so it is opened until the option was picked."""
+        box = self.page.get_by_role("combobox", name=label, exact=exact)
+        choice = self.page.get_by_role("option", name=option, exact=True)
+        for attempt in range(6):
+            box.fill(option)  # long lists draw only what fits
+            box.press("ArrowDown")
+            try:
+                choice.click(timeout=A_WHILE)
+                break
+            except TimeoutError:
+                if attempt == 5:
+                    raise
+                self.page.keyboard.press("Escape")
         settle(self.page, SETTLED)
 
     def metric(self, label: str) -> Locator:
@@ -80,9 +99,9 @@ class Visitor:
         self.page.get_by_role("radio", name="My own file").click()
         settle(self.page, SETTLED)
         drop = self.page.get_by_test_id("stFileUploader").filter(has_text="one row per person")
-        drop.locator("input[type=file]").set_input_files(
-            {"name": name, "mimeType": "application/octet-stream", "buffer": content}
-        )
+        taken = drop.locator("input[type=file]")
+        expect(taken).to_have_count(1)  # a rerun may leave the one before it in place for a moment
+        taken.set_input_files({"name": name, "mimeType": "application/octet-stream", "buffer": content})
         expect(drop.get_by_role("button", name=f"Remove {name}", exact=True)).to_be_visible()
         settle(self.page, SETTLED)
 
