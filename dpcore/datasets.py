@@ -1,4 +1,4 @@
-"""Data sets, each split before any fit: a person's own file, the bundled sample, and two published ones.
+"""Data sets, each split before any fit: a person's own file, the bundled sample, two published, two simulated ones.
 
 The published ones are found in `$DPCORE_DATA`, then in the user's cache (`$XDG_CACHE_HOME/dpcore` or
 `~/.cache/dpcore`), and are checked against a sum, so that their declared schemas are true of them. Nothing is
@@ -25,11 +25,13 @@ from dpcore.errors import DataError, ParameterError
 from dpcore.published import adult_schema, big5_schema
 from dpcore.reading import MAX_BYTES, read_frame, source_bytes
 from dpcore.schema import Schema
+from dpcore.simulated import bank_cards, bank_cards_schema
 from dpcore.splitting import secret_seed, split
 
 __all__ = ["DATASETS", "Dataset", "adult_schema", "big5_schema", "load", "read", "secret_seed", "split"]
 
-DATASETS = ("sample", "adult", "big5")
+BANK_CARDS = {"bank cards": False, "bank cards, dependent": True}  # whether columns hang together within a class
+DATASETS = ("sample", "adult", "big5", *BANK_CARDS)
 
 # Sums of the files' lines without comment lines and blank lines: the published files and the copies of them that are
 # passed around differ in those, and in line endings, only.
@@ -84,11 +86,11 @@ class Dataset:
 
 
 def load(name: str, *, download: bool = False) -> Dataset:
-    """One of the data sets that this package knows: "sample" (bundled), "adult" or "big5".
+    """One of the data sets that this package knows: bundled, published, or simulated on the spot.
 
     Parameters
     ----------
-    name : {"sample", "adult", "big5"}
+    name : {"sample", "adult", "big5", "bank cards", "bank cards, dependent"}
         Which one.
     download : bool, default=False
         Whether a missing file may be fetched from its public source into the user's cache.
@@ -104,7 +106,10 @@ def load(name: str, *, download: bool = False) -> Dataset:
         return _adult(download)
     if name == "big5":
         return _big5(download)
-    raise ParameterError(f"There is no data set {name!r}.", f"Choose one of {', '.join(DATASETS)}.")
+    if name in BANK_CARDS:
+        return _bank_cards(name)
+    known = ", ".join(map(repr, DATASETS))  # in quotes: one of the names has a comma
+    raise ParameterError(f"There is no data set {name!r}.", f"Choose one of {known}.")
 
 
 def read(
@@ -215,6 +220,21 @@ def _big5(download: bool) -> Dataset:
         sha256=hashlib.sha256(raw).hexdigest(),
         note=f"Big Five test answers, Open-Source Psychometrics Project, public raw data. {_share(0.3)} The target "
         "is gender; the published evaluations predict whether age is below 50.",
+    )
+
+
+def _bank_cards(name: str) -> Dataset:
+    """Simulated bank-card customers, the same ones every time."""
+    train, test = bank_cards(seed=0, dependent=BANK_CARDS[name])
+    sums = pd.util.hash_pandas_object(pd.concat([train, test]), index=False)
+    how = "hang together within" if BANK_CARDS[name] else "are independent within"
+    return Dataset(
+        name=name,
+        train=train,
+        test=test,
+        schema=bank_cards_schema(),
+        sha256=hashlib.sha256(sums.to_numpy().tobytes()).hexdigest(),
+        note=f"Simulated by this package: there is no person in these rows. Columns {how} a class.",
     )
 
 

@@ -19,7 +19,14 @@ from dpcore.schema import Schema
 
 __all__ = ["Intake", "choose", "current", "dataset_of"]
 
-SOURCES = {"sample": "Bundled sample", "adult": "UCI Adult", "big5": "Big Five answers", "upload": "My own file"}
+SOURCES = {
+    "sample": "Bundled sample",
+    "adult": "UCI Adult",
+    "big5": "Big Five answers",
+    "bank cards": "Simulated bank cards",
+    "bank cards, dependent": "Simulated bank cards, dependent columns",
+    "upload": "My own file",
+}
 AUTO = "find out"
 DELIMITERS = {AUTO: None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 ENCODINGS = {AUTO: None, "UTF-8": "utf-8", "UTF-16": "utf-16", "Latin-1 / Windows": "cp1252"}

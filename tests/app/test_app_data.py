@@ -30,6 +30,7 @@ from driving import (
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Column, Schema, datasets
+from dpcore.dashboard.intake import SOURCES
 from dpcore.dashboard.schema_editor import schema_frame, schema_of
 from dpcore.errors import DataError
 
@@ -72,6 +73,12 @@ def saved(at: AppTest) -> Schema:
 # Sources
 
 
+def test_every_known_data_set_is_offered() -> None:
+    at = started("data")
+    assert len(at.segmented_control("data.source").options) == len(datasets.DATASETS) + 1  # and one's own file
+    assert set(SOURCES) == {*datasets.DATASETS, "upload"}
+
+
 def test_sample_is_there_from_the_start() -> None:
     at = started("data")
     assert dataset(at).name == "sample"
@@ -81,8 +88,8 @@ def test_sample_is_there_from_the_start() -> None:
     assert "These data are in use now" in said(at)
 
 
-@pytest.mark.parametrize("name", ["adult", "big5"])
-def test_published_data(name: str) -> None:
+@pytest.mark.parametrize("name", ["adult", "big5", "bank cards, dependent"])
+def test_known_data(name: str) -> None:
     try:
         expected = datasets.load(name)
     except DataError as error:

@@ -38,7 +38,7 @@ LAYERS = [
     ("treemethods",),
     ("forestmethods",),
     ("methods",),
-    ("delimited", "published"),
+    ("delimited", "published", "simulated"),
     ("reading",),
     ("datasets", "charts", "classifiers"),
     ("labels", "ranges", "release"),
@@ -57,8 +57,9 @@ ONLY = {
     "charts": {"charts"},
     "delimited": {"errors", "column"},
     "published": {"taxonomy", "column", "schema"},
+    "simulated": {"errors", "column", "schema"},
     "reading": {"delimited", "errors", "taxonomy", "column", "infer", "schema"},
-    "datasets": {"errors", "taxonomy", "column", "schema", "published", "reading", "splitting"},
+    "datasets": {"errors", "taxonomy", "column", "schema", "published", "reading", "simulated", "splitting"},
 }
 MAX_LINES = {"dpcore": 300, "pages": 90, "app": 40}
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}

@@ -20,6 +20,7 @@ from dpcore import datasets
 from dpcore.column import Column
 from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.schema import Schema
+from dpcore.simulated import bank_cards_schema
 
 DATA_FOLDER = os.environ.get("DPCORE_DATA", "")  # before any fixture changes it
 CSV = b"age,word\n" + b"".join(f"{i},{'xy'[i % 2]}\n".encode() for i in range(20))
@@ -262,6 +263,24 @@ def test_big5_rows(big5):
     assert (codes[:, country] == 255).sum() == rows["country"].isna().sum() == 1
     assert (rows["age"] > 100).sum() == 83  # years of birth and worse, clipped
     assert codes[rows["age"] > 100, big5.schema.index("age")].min() == 15
+
+
+@pytest.mark.parametrize("name", datasets.BANK_CARDS)
+def test_simulated_rows_need_neither_file_nor_network(offline, name):
+    data, again = datasets.load(name), datasets.load(name)
+    assert (data.name, data.target, data.schema) == (name, "customer-value", bank_cards_schema())
+    assert (len(data.train), len(data.test)) == (50_000, 5_000)
+    assert "no person" in data.note
+    pd.testing.assert_frame_equal(data.train, again.train)
+    assert data.sha256 == again.sha256
+    assert not offline
+
+
+def test_simulated_tables_are_told_apart():
+    plain, dependent = map(datasets.load, datasets.BANK_CARDS)
+    assert plain.sha256 != dependent.sha256
+    assert plain.train["deposits"].corr(plain.train["loans"]) > 0.1  # both rise with the class
+    assert dependent.train["deposits"].corr(dependent.train["loans"]) < -0.1
 
 
 def test_sample_comes_with_the_package():

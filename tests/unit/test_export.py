@@ -414,7 +414,7 @@ def test_replay_on_other_rows_says_so(text_frame, tmp_path, monkeypatch, capsys)
     assert "other rows" in said
 
 
-@pytest.mark.parametrize("name", ["sample", "adult", "big5"])
+@pytest.mark.parametrize("name", datasets.DATASETS)
 def test_replay_of_a_known_data_set_needs_no_file(name, tmp_path, monkeypatch, capsys):
     try:
         data = datasets.load(name)
