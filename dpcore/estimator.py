@@ -105,7 +105,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         cap = self.epsilon if self.mode == "corrected" else None
         run = Ledger(relation, epsilon=cap, name=self.title) if ledger is None else ledger.child(self.title, cap)
         table = PrivateTable(
-            codes, schema, run, source, unprotected_allowed=self.mode == "paper", ticks=self._ticks(frame, schema)
+            codes, schema, run, source, unprotected_allowed=self.mode == "paper", numbers=self._numbers(frame, schema)
         )
         for learned in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, learned)  # a fit that fails leaves no mixture of two releases behind
@@ -160,7 +160,7 @@ class PrivateEstimator(BaseEstimator, ABC):
             )
         return target
 
-    def _ticks(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
+    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
         """What the door needs of numbers besides codes, by the column's position; the frame fits the schema."""
         return {}
 

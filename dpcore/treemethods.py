@@ -131,7 +131,7 @@ class TreeClassifier(PrivateClassifier):
         target = self._target(schema, self.target)
         return attributes_of(schema, target, cuts=self._cuts, children=self._children)
 
-    def _ticks(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
+    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
         return ticks_of(schema, frame, self._attributes(schema))
 
     def _check_trees(self, schema: Schema, *names: str) -> None:

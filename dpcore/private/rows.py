@@ -34,8 +34,9 @@ class PrivateRows:
     noise : Noise
     unprotected_allowed : bool
         Whether `unprotected` may be called (paper mode).
-    ticks : mapping of int to float array of shape (n,), optional
-        The grid's places of numbers in columns, by position, for trees that cut them (`attributes`); NaN if missing.
+    numbers : mapping of int to float array of shape (n,), optional
+        What a method needs of numbers besides their bins, by the column's position, NaN if missing: the grid's places
+        for trees that cut them (`attributes`), or values to be randomized.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class PrivateRows:
         noise: Noise,
         *,
         unprotected_allowed: bool = False,
-        ticks: Mapping[int, NDArray[np.float64]] | None = None,
+        numbers: Mapping[int, NDArray[np.float64]] | None = None,
     ) -> None:
         if codes.ndim != 2 or codes.shape[1] != len(schema):
             raise SchemaError("The codes do not have the schema's columns.", "Encode the rows with the same schema.")
@@ -54,7 +55,7 @@ class PrivateRows:
         self._counter = Counter(codes, schema.sizes)
         self._sizes = dict(zip(schema.names, schema.sizes, strict=True))
         self._noise = noise
-        self._ticks = dict(ticks or {})
+        self._numbers = dict(numbers or {})
         self._unprotected_allowed = unprotected_allowed
         self.schema = schema
         self.ledger = ledger

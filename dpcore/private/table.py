@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -14,10 +15,11 @@ from dpcore.errors import ParameterError
 from dpcore.ledger import Epsilon, Ledger, Relation, exact
 from dpcore.noderows import Records
 from dpcore.noise import NoNoise, NumpyNoise
-from dpcore.private import nodes, prices
+from dpcore.private import nodes, prices, responses
 from dpcore.private.growth import Growth
 from dpcore.private.prices import Claim
 from dpcore.private.rows import Family, PrivateRows
+from dpcore.reports import Questionnaire, Reports
 from dpcore.scores import Score, TableScore
 from dpcore.search import FamilySearch
 
@@ -25,7 +27,7 @@ __all__ = ["PrivateTable"]
 
 Floats = NDArray[np.float64]
 Answer = TypeVar("Answer")
-Question = Literal["counts", "choose", "noisy_scores", "unprotected"]
+Question = Literal["counts", "choose", "noisy_scores", "randomize", "unprotected"]
 
 
 class PrivateTable(PrivateRows):
@@ -191,6 +193,34 @@ class PrivateTable(PrivateRows):
         )
         return Growth(self, search, columns)
 
+    def randomize(
+        self,
+        questions: Questionnaire,
+        *,
+        claimed_epsilon: Epsilon | None = None,
+        reasons: Mapping[tuple[str, ...], str] = MappingProxyType({}),
+    ) -> Reports:
+        """Randomized answers: every record reports of itself, before anybody collects (see `responses`).
+
+        Parameters
+        ----------
+        questions : Questionnaire
+            Under add_remove nobody may ask; without a finite epsilon only a paper's own method.
+        claimed_epsilon : optional
+            What the source says that each question costs; by default what it does.
+        reasons : mapping of family to str
+            Why claim and bound differ.
+        """
+        responses.check(questions, self.schema, self._numbers, self.relation)
+        entries = responses.entries(questions, claimed_epsilon, reasons)
+        if not self._unprotected_allowed and any(entry.epsilon_bound == np.inf for entry in entries):
+            raise ParameterError("A randomizer has no finite epsilon.", "Use one that has, or paper mode.")
+        self.ledger.charge(*entries)
+        return self._answer(
+            "randomize",
+            lambda: responses.answers(questions, self._codes, self.schema, self._numbers, self._noise),
+        )
+
     def unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
         """The raw codes. The bound becomes infinite; only a paper's own, unproved method may ask."""
         self._charge_unprotected("raw rows", reason, claimed_epsilon)
@@ -204,7 +234,7 @@ class PrivateTable(PrivateRows):
         self._charge_unprotected("exact answers", reason, claimed_epsilon)
         exact_noise = self._noise.exact() if lots and isinstance(self._noise, NumpyNoise) else NoNoise()
         ledger = Ledger(self.relation if lots else Relation.REPLACE)
-        return type(self)(self._codes, self.schema, ledger, exact_noise, ticks=self._ticks)
+        return type(self)(self._codes, self.schema, ledger, exact_noise, numbers=self._numbers)
 
     def trees(
         self,
@@ -239,7 +269,7 @@ class PrivateTable(PrivateRows):
         """
         account, budget = nodes.account(self.ledger, trees, exact(epsilon), resample, rate, len(self._codes))
         place, classes = self.schema.index(target), self.schema[target].size
-        records = Records(self._codes, dict(attributes), self._ticks, place, classes)
+        records = Records(self._codes, dict(attributes), self._numbers, place, classes)
         rows = nodes.sample(records, self._noise, trees, resample, rate)
         part = account.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
         return nodes.PrivateNodes(self, rows, part), budget if plainly_claimed else part.share_of(budget)

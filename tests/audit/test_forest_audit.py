@@ -173,7 +173,7 @@ def log_chance_of_ticks(frame, score, epsilon, *, by_length=False):
     """A function that says of each tick how probable it is to be a root's cut, by the door's own candidates."""
     attribute, source = NumberCut(NUMBER.columns[0], by_length=by_length), Heard()
     ticks = {0: attribute.ticks(frame["n"].to_numpy())}
-    door = PrivateTable(NUMBER.encode(frame), NUMBER, Ledger("add_remove"), source, ticks=ticks)
+    door = PrivateTable(NUMBER.encode(frame), NUMBER, Ledger("add_remove"), source, numbers=ticks)
     nodes, _ = door.trees("y", {0: attribute}, trees=1, epsilon=epsilon, resample="full")
     low, high = np.array([[-1.0, 0.0]]), np.array([[GRID, 0.0]])
     nodes.choose("q", score, np.array([[True, False]]), low, high, epsilon=epsilon)

@@ -52,7 +52,7 @@ def attributes(*, by_length):
 def nodes_of(draws, *, by_length=True, noise=None, seed=0, codes=CODES, numbers=NUMBERS):
     """As many roots that hold all rows: each makes one choice."""
     ticks = {0: np.ceil(shares(numbers, by_length) * GRID)}
-    table = PrivateTable(codes, SCHEMA, Ledger("add_remove"), noise or make_noise("laplace", seed), ticks=ticks)
+    table = PrivateTable(codes, SCHEMA, Ledger("add_remove"), noise or make_noise("laplace", seed), numbers=ticks)
     nodes, _ = table.trees("y", attributes(by_length=by_length), trees=draws, epsilon=1, resample="full")
     return nodes
 
@@ -204,7 +204,7 @@ def test_a_range_of_few_ticks_draws_each_of_them_alike():
     low, high = ranges(DRAWS)
     low[:, 0], high[:, 0] = 10, 16
     table = PrivateTable(
-        CODES[:2], SCHEMA, Ledger("add_remove"), make_noise("laplace", 12), ticks={0: np.array([11.0, 13.0])}
+        CODES[:2], SCHEMA, Ledger("add_remove"), make_noise("laplace", 12), numbers={0: np.array([11.0, 13.0])}
     )
     nodes, _ = table.trees("y", attributes(by_length=True), trees=DRAWS, epsilon=1, resample="full")
     cut = nodes.choose("q", Max(), offered(DRAWS, 0), low, high, epsilon=math.log(2)).cut

@@ -77,10 +77,10 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
     opened = []
 
     class Watched(PrivateTable):
-        def __init__(self, codes, schema, ledger, noise, *, unprotected_allowed=False, ticks=None):
+        def __init__(self, codes, schema, ledger, noise, *, unprotected_allowed=False, numbers=None):
             opened.append((codes, schema, ledger, noise, unprotected_allowed))
             super().__init__(codes, schema, ledger, noise, unprotected_allowed=unprotected_allowed)
-            assert not ticks  # only trees cut numbers
+            assert not numbers  # only trees cut numbers
 
     monkeypatch.setattr(dpcore.estimator, "PrivateTable", Watched)
     method = Margins(epsilon=0.75, random_state=1, relation="replace")

@@ -85,7 +85,7 @@ class Broken(Noise):
 def roots(relation=ADD, *, noise=None, cap=None, paper=False, trees=1, epsilon=1, resample="full", codes=CODES, **how):
     ledger = Ledger(relation, epsilon=cap)
     table = PrivateTable(
-        codes, SCHEMA, ledger, noise or Listening(), unprotected_allowed=paper, ticks={0: TICKS[: len(codes)]}
+        codes, SCHEMA, ledger, noise or Listening(), unprotected_allowed=paper, numbers={0: TICKS[: len(codes)]}
     )
     nodes, budget = table.trees("y", ATTRIBUTES, trees=trees, epsilon=epsilon, resample=resample, **how)
     return table, nodes, budget
@@ -230,7 +230,7 @@ def test_a_node_that_is_offered_nothing_is_refused_unpaid():
 def test_entropy_needs_a_public_number_of_rows_that_the_table_does_not_exceed():
     for rows in (None, 5):
         table = PrivateTable(
-            CODES, Schema(columns=SCHEMA.columns, max_rows=rows), Ledger(ADD), Listening(), ticks={0: TICKS}
+            CODES, Schema(columns=SCHEMA.columns, max_rows=rows), Ledger(ADD), Listening(), numbers={0: TICKS}
         )
         nodes, _ = table.trees("y", ATTRIBUTES, trees=1, epsilon=1, resample="full")
         with pytest.raises(ParameterError, match="max_rows"):
@@ -357,7 +357,7 @@ def test_every_answer_leaves_through_the_one_door():
             seen.append(question)
             return super()._answer(question, draw)
 
-    table = Seen(CODES, SCHEMA, Ledger(ADD), Listening(), unprotected_allowed=True, ticks={0: TICKS})
+    table = Seen(CODES, SCHEMA, Ledger(ADD), Listening(), unprotected_allowed=True, numbers={0: TICKS})
     nodes, _ = table.trees("y", ATTRIBUTES, trees=2, epsilon=1, resample="full")
     for ask in QUESTIONS.values():
         ask(nodes, 0.1)
@@ -397,7 +397,7 @@ def test_which_rows_a_tree_holds():
     codes, ticks = np.tile(CODES, (500, 1)), np.tile(TICKS, 500)
     held = {}
     for resample in RESAMPLES:
-        table = PrivateTable(codes, SCHEMA, Ledger(ADD), make_noise("laplace", 3), ticks={0: ticks})
+        table = PrivateTable(codes, SCHEMA, Ledger(ADD), make_noise("laplace", 3), numbers={0: ticks})
         nodes, _ = table.trees("y", ATTRIBUTES, trees=5, epsilon=1, resample=resample, rate=0.3)
         rows = nodes._rows
         held[resample] = [rows.row[rows.node == tree] for tree in range(5)]

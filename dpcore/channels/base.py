@@ -1,0 +1,92 @@
+"""What every randomizer is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.relation import Epsilon
+
+__all__ = ["CategoryChannel", "Channel", "Floats", "Lots"]
+
+Floats = NDArray[np.float64]
+Lots = Callable[[int], Floats]  # that many independent uniform numbers of [0, 1)
+
+
+class Channel(ABC):
+    """What is done to one person's answer.
+
+    Attributes
+    ----------
+    mechanism : str
+        For the ledger.
+    epsilon : Fraction or float
+        The local epsilon; infinite if two answers can be told apart for sure, or better than any bound.
+    """
+
+    mechanism: str
+    epsilon: Epsilon
+
+
+class CategoryChannel(Channel):
+    """A channel for one of `size` values.
+
+    Attributes
+    ----------
+    size : int
+    gain : float
+        0 if reports tell nothing.
+    base : float array of shape (size,)
+        See the package.
+    """
+
+    size: int
+    base: Floats
+
+    @property
+    @abstractmethod
+    def gain(self) -> float:
+        """How much more often a report supports the true value than its base says."""
+
+    @abstractmethod
+    def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
+        """Reports of true codes of shape (n,): an array whose first axis is the person."""
+
+    @abstractmethod
+    def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
+        """How many reports of each group (of people) support each value, shape (groups, size)."""
+
+    def estimate(self, support: Floats, people: Floats) -> Floats:
+        """Unbiased numbers of people with each value.
+
+        Parameters
+        ----------
+        support : array of shape (..., size)
+        people : array of shape (...,)
+            How many reported.
+
+        Returns
+        -------
+        array of shape (..., size)
+            May be negative, and more than `people`. Equal shares if reports tell nothing.
+        """
+        people = np.asarray(people, dtype=float)[..., None]
+        if not self.gain:
+            return np.broadcast_to(people / self.size, support.shape).copy()
+        return np.asarray((support - self.base * people) / self.gain, dtype=float)
+
+    @abstractmethod
+    def told(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
+        """Reports as texts, for people; `labels` are the values' names."""
+
+    def variance(self, shares: Floats, people: float) -> Floats:
+        """The variance of the estimated shares, sampling of the people included; infinite if reports tell nothing."""
+        if not self.gain or not people:
+            return np.full(np.shape(shares), inf)
+        supported = self.gain * np.asarray(shares) + self.base
+        return np.asarray(supported * (1 - supported) / (people * self.gain**2), dtype=float)
