@@ -4,6 +4,7 @@ Start with `datasets.load("sample")`, a method of `METHODS`, and its `ledger_`.
 """
 
 from dpcore import audit, datasets, evaluate, experiment, export, risk
+from dpcore.channels import ERRPH, OLH, OUE, RRPH, TRR, Warner
 from dpcore.column import Column
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
 from dpcore.forest import Forest
@@ -11,6 +12,7 @@ from dpcore.ledger import Ledger, Relation
 from dpcore.methods import (
     METHODS,
     PINQID3,
+    PPNB,
     DiffGen,
     DiffGenTree,
     DiffPC45,
@@ -34,8 +36,14 @@ from dpcore.taxonomy import Taxonomy
 
 __version__ = "0.1.0"
 __all__ = [
+    "ERRPH",
     "METHODS",
+    "OLH",
+    "OUE",
     "PINQID3",
+    "PPNB",
+    "RRPH",
+    "TRR",
     "BudgetError",
     "Column",
     "DPCoreError",
@@ -64,6 +72,7 @@ __all__ = [
     "SuLQID3",
     "Taxonomy",
     "TaxonomyRelease",
+    "Warner",
     "audit",
     "datasets",
     "evaluate",

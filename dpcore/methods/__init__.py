@@ -15,6 +15,7 @@ from dpcore.methods.jtree import JTree
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer
 from dpcore.methods.noprivacy import NoPrivacy
 from dpcore.methods.plain_forest import PlainForest
+from dpcore.methods.ppnb import PPNB
 from dpcore.methods.privbayes import PrivBayes
 from dpcore.methods.privscbn import PrivSCBN
 from dpcore.methods.refined import RefinedPrivBayes
@@ -23,6 +24,7 @@ from dpcore.methods.taxonomy_release import TaxonomyRelease
 __all__ = [
     "METHODS",
     "PINQID3",
+    "PPNB",
     "DTDiff",
     "DiffGen",
     "DiffGenTree",
@@ -61,4 +63,5 @@ METHODS: dict[str, type[PrivateEstimator]] = {
     "DT-Diff": DTDiff,
     "DiffGen tree": DiffGenTree,
     "Plain forest": PlainForest,
+    "PPNB": PPNB,
 }

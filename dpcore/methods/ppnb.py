@@ -1,0 +1,263 @@
+r"""PPNB: naive Bayes from randomized answers (paper 004), and PPNB-LDP, which randomizes all of them.
+
+Idea      Nobody holds the true rows. Each person randomizes their own answers by public rules and hands in the reports.
+          Whoever collects them corrects frequencies and moments for the rules, and has a naive Bayes classifier.
+
+Steps, as printed (mode="paper")
+  1  Categories: the truth with probability p0, otherwise one of the k values, drawn (ERRPH).           randomize, each
+  2  Numbers: y = a x + b with a and b drawn from sets of normal random numbers (TRR).                unprotected, each
+  3  The class is handed in as it is.                                                                     unprotected
+  4  P(c) = s_c / s. P(z | c) = (share of reports of z in class c - p_z) / p0.                         post-processing
+  5  Normal distributions with mean(y) / mean(a) and formula 3 as variance.                            post-processing
+
+Steps, corrected (mode="corrected", "PPNB-LDP"): epsilon is what all reports of one person cost together
+  1  The class by ERRPH.                                                                               randomize, e_c
+  2  Categories, and the public bins of numbers, by ERRPH, OUE or OLH. Or numbers inside public bounds [L, U] with
+     Laplace noise of scale (U - L) / e_i (numbers="moments").                                        randomize, e_i
+     All columns share epsilon with the class (asked=None); or each person answers `asked` of them, by lot, with a
+     larger share each; or class and column are reported as one value (pairs=True), with no report of the class alone.
+  3  The joint table of class and value is M_class^-1 O M_value^-T, O the table of reports: both channels are undone.
+     Unbiased counts are negative at times; they are clipped, projected, or replaced by the most likely ones.
+                                                                                                       post-processing
+
+Privacy   Local: the bound holds for what leaves each person's hands, whoever collects it.
+  Public    the schema, its bounds and bins; the rules; who takes part.
+  1, 2      A report's epsilon is the largest log ratio of two values' probabilities for it (`channels`).
+  Sum       the class and all columns that a person reports, whatever they are: sequential composition for one record.
+  Reports of other people do not depend on mine, so nothing is to be added up over people.
+
+What the paper claims, and where it is wrong
+  It knows no epsilon and measures privacy by Breach and BreachWidth (`exposure`). (1) Breach is not a property of what
+  is reported: RRPH with p0 = .5 and Warner's rule with p = .75 are the same rule, with Breach .33 and .63. (2) It
+  counts only answers whose sender said the truth on purpose; a report is right with probability p0 + p_j. (3) The
+  label is not protected at all, and numbers by no finite epsilon. (4) A record with r attributes gives away r reports:
+  their epsilons add up. (5) BreachWidth is the width of the prior: as if reports said nothing. (6) Formula 3 is called
+  unbiased; its bias is -S_A^2 Var(y) / (n A^2 (S_A^2 + A^2)).
+
+Reference  Zhang and Tang, Privacy preserving naive Bayes classification, Chinese Journal of Computers 30(8), 2007.
+           Warner, Randomized response, JASA 1965. Wang, Blocki, Li and Jha, Locally differentially private protocols
+           for frequency estimation, USENIX Security 2017.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from dpcore.bayes import Bayes
+from dpcore.channels import ERRPH, OLH, OUE, TRR, Channel, best_channel
+from dpcore.errors import ParameterError
+from dpcore.ledger import Epsilon, exact, shares_of
+from dpcore.noise import generator
+from dpcore.private import PrivateTable
+from dpcore.progress import Progress
+from dpcore.reports import RECONSTRUCTIONS, Family, Questionnaire
+from dpcore.responding import NO_EPSILON, LocalClassifier, bayes_of
+from dpcore.schema import Schema
+
+__all__ = ["PPNB"]
+
+CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
+TRANSFORMED = (
+    "The ratio of the densities of a x + b at two x grows without bound in the tails, and the two sets are finite: a "
+    f"single report can rule a value out. {NO_EPSILON}"
+)
+PROTOCOLS = ("ERRPH", "OUE", "OLH", "best")
+
+
+class PPNB(LocalClassifier):
+    """PPNB, as printed, and PPNB-LDP. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Corrected mode: what all reports of one person cost.
+    mode : {"corrected", "paper"}
+    relation : {"replace"}
+        Reports hide what people say, not who takes part.
+    p0 : float
+        Paper mode: the probability of the truth.
+    factors, offsets : (mean, variance)
+        Paper mode: the normal distributions that the 1,000 numbers of the sets A and B are drawn from.
+    variance : {"unbiased", "printed"}, optional
+        Of numbers; by default as printed in paper mode.
+    numbers : {"bins", "moments"}, optional
+        Corrected mode: numbers as public bins, or with Laplace noise. By default bins; the paper has moments.
+    protocol : {"ERRPH", "OUE", "OLH", "best"}
+        Corrected mode: how columns are reported. "best" has OUE where its variance is lower.
+    asked : int, optional
+        Corrected mode: how many columns each person is asked for, by lot; by default all.
+    pairs : bool
+        Corrected mode: whether class and column are reported as one value.
+    class_share : float, optional
+        Corrected mode: the class's part of epsilon; by default as much as each report of a column. No use with pairs.
+    reconstruction : {"clip", "project", "likelihood"}
+        "likelihood" for reports that are values; others are projected then.
+    alpha : float
+        Records added to every cell of a table by class. The paper has none.
+    target : str, optional
+        The class column; by default the schema's.
+    noise : {"laplace", "geometric", "opendp"}
+        Where lots come from: NumPy, or the operating system.
+    random_state : int, optional
+        Seeded runs are for teaching and are not private.
+
+    Attributes
+    ----------
+    reports_ : Reports
+    bayes_ : Bayes
+    """
+
+    title = "PPNB"
+    paper = "004"
+    bayes_: Bayes
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        mode: str = "corrected",
+        relation: str = "replace",
+        p0: float = 0.5,
+        factors: tuple[float, float] = (1.0, 1.0),
+        offsets: tuple[float, float] = (0.0, 1.0),
+        variance: str | None = None,
+        numbers: str | None = None,
+        protocol: str = "best",
+        asked: int | None = None,
+        pairs: bool = False,
+        class_share: float | None = None,
+        reconstruction: str = "clip",
+        alpha: float = 0.0,
+        target: str | None = None,
+        noise: str = "laplace",
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.mode = mode
+        self.relation = relation
+        self.p0 = p0
+        self.factors = factors
+        self.offsets = offsets
+        self.variance = variance
+        self.numbers = numbers
+        self.protocol = protocol
+        self.asked = asked
+        self.pairs = pairs
+        self.class_share = class_share
+        self.reconstruction = reconstruction
+        self.alpha = alpha
+        self.target = target
+        self.noise = noise
+        self.random_state = random_state
+
+    @property
+    def _paper(self) -> bool:
+        return self.mode == "paper"
+
+    def _check(self, schema: Schema) -> None:
+        self._target(schema, self.target)
+        self._check_choice("protocol", PROTOCOLS)
+        self._check_choice("reconstruction", RECONSTRUCTIONS)
+        for name, allowed in (("numbers", ("bins", "moments")), ("variance", ("unbiased", "printed"))):
+            if getattr(self, name) is not None:
+                self._check_choice(name, allowed)
+        if self.asked is not None:
+            self._check_whole("asked")
+        if not isinstance(self.pairs, bool):
+            raise ParameterError("The 'pairs' parameter is not true or false.", "Use True or False.")
+        if self.pairs and self.numbers == "moments":
+            raise ParameterError("With 'pairs', numbers are reported as bins.", "Use numbers='bins'.")
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        if not (isinstance(self.p0, int | float) and 0 < self.p0 <= 1):
+            raise ParameterError("The 'p0' parameter is not a probability above 0.", "Try 0.5.")
+        share = self.class_share
+        if share is not None and not (isinstance(share, int | float) and 0 < share < 1):
+            raise ParameterError("The 'class_share' parameter is not between 0 and 1.", "Try 0.3.")
+        if not (isinstance(self.alpha, int | float) and 0 <= self.alpha < 1e6):
+            raise ParameterError("The 'alpha' parameter is not a number of 0 or more.", "Try 1.")
+        for name in ("factors", "offsets"):
+            pair = getattr(self, name)
+            fits = isinstance(pair, tuple | list) and len(pair) == 2
+            if not fits or not all(isinstance(v, int | float) and abs(v) < inf for v in pair) or pair[1] < 0:
+                raise ParameterError(f"The {name!r} parameter is no mean and variance.", "Try (1, 1).")
+        if not self.factors[0]:
+            raise ParameterError("The 'factors' parameter has the mean 0: nothing can be told.", "Try (1, 1).")
+
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        schema = table.schema
+        target = self._target(schema, self.target)
+        names = [name for name in schema.names if name != target]
+        progress(0.0, "everybody reports")
+        if self._paper:
+            clear: dict[Family, str] = {(target,): CLEAR}
+            clear |= {(name,): TRANSFORMED if schema[name].numeric else NO_EPSILON for name in names}
+            self.reports_ = table.randomize(self._printed(schema, target), claimed_epsilon=inf, reasons=clear)
+        else:
+            self.reports_ = table.randomize(self._questions(schema, target, names))
+        progress(0.5, "reconstructing")
+        paired = self.pairs and not self._paper and bool(names)
+        self.bayes_ = bayes_of(
+            self.reports_,
+            target,
+            {name: (target, name) if paired else (name,) for name in names},
+            reconstruction=self.reconstruction,
+            alpha=self.alpha,
+            as_printed=(self.variance or ("printed" if self._paper else "unbiased")) == "printed",
+        )
+        progress(1.0, "Done")
+
+    def _printed(self, schema: Schema, target: str) -> Questionnaire:
+        """The paper's rules; the sets A and B are public lots."""
+        lots = generator(self.random_state, 1)
+        channels: dict[Family, Channel] = {}
+        for column in schema:
+            if column.name == target:
+                channels[(target,)] = ERRPH(column.size, p0=1.0)
+            elif column.numeric:
+                channels[(column.name,)] = TRR.drawn(self.factors, self.offsets, lots)
+            else:
+                channels[(column.name,)] = ERRPH(column.size, p0=self.p0)
+        return Questionnaire(channels)
+
+    def _questions(self, schema: Schema, target: str, names: list[str]) -> Questionnaire:
+        """What is asked in corrected mode: reports of one person cost epsilon together."""
+        asked = min(self.asked or len(names), len(names))
+        paired = self.pairs and bool(names)
+        own, each = self._shares(asked, paired)
+        channels: dict[Family, Channel] = {} if paired else {(target,): ERRPH(schema[target].size, epsilon=own)}
+        for name in names:
+            column = schema[name]
+            if self.numbers == "moments" and column.numeric:
+                found: Channel = TRR(lower=float(column.lower or 0), upper=float(column.upper or 0), epsilon=each)
+            else:
+                found = self._channel(column.size * (schema[target].size if paired else 1), each)
+            channels[(target, name) if paired else (name,)] = found
+        optional = [family for family in channels if family != (target,)] if asked < len(names) else []
+        return Questionnaire(channels, optional, asked if optional else 0)
+
+    def _shares(self, asked: int, paired: bool) -> tuple[Epsilon, Epsilon]:
+        """What the class's report costs, and each other one."""
+        if paired:
+            return exact(0), shares_of(self.epsilon, asked)[0]
+        if not asked:
+            return exact(self.epsilon), exact(0)
+        own = (
+            exact(self.epsilon) / (asked + 1)
+            if self.class_share is None
+            else exact(self.epsilon) * exact(self.class_share)
+        )
+        return own, (exact(self.epsilon) - own) / asked
+
+    def _channel(self, size: int, epsilon: Epsilon) -> Any:
+        kinds: dict[str, Any] = {"ERRPH": ERRPH, "OUE": OUE, "OLH": OLH, "best": best_channel}
+        return kinds[self.protocol](size, epsilon=epsilon)
+
+    def _probability(self, frame: Any) -> Any:
+        return self.bayes_.probability(frame)
+
+    def structure(self) -> dict[str, Any]:
+        """The classifier."""
+        return {"bayes": self.bayes_.to_dict()}
