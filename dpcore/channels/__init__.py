@@ -26,7 +26,7 @@ from __future__ import annotations
 from dpcore.channels.answers import ERRPH, RRPH, KeepOrDraw, Warner
 from dpcore.channels.base import CategoryChannel, Channel, Lots
 from dpcore.channels.encodings import OLH, OUE, best_channel
-from dpcore.channels.numbers import TRR
+from dpcore.channels.numbers import TRR, Noised
 
 __all__ = [
     "ERRPH",
@@ -38,6 +38,7 @@ __all__ = [
     "Channel",
     "KeepOrDraw",
     "Lots",
+    "Noised",
     "Warner",
     "best_channel",
 ]

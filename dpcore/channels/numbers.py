@@ -7,12 +7,15 @@ from math import inf
 from typing import Self
 
 import numpy as np
+from scipy.special import ndtri
 
 from dpcore.channels.base import Channel, Floats, Lots
 from dpcore.errors import ParameterError
 from dpcore.relation import Epsilon, exact
 
-__all__ = ["TRR"]
+__all__ = ["TRR", "Noised"]
+
+SMALLEST = 2.0**-54  # half of the smallest lot above 0
 
 
 class TRR(Channel):
@@ -100,3 +103,31 @@ class TRR(Channel):
         spread, squared = float(reports.var(ddof=1)), float(reports.mean() - b) ** 2
         squared -= 0.0 if as_printed else spread / len(reports)
         return (spread - var_b - var_a * squared / a**2) / (var_a + a**2)
+
+
+class Noised(TRR):
+    """x, moved into public bounds, with uniform or normal noise (Agrawal and Srikant 2000). No finite epsilon.
+
+    Two x next to the bounds have other largest reports (uniform), or densities whose ratio has no bound (normal).
+
+    Parameters
+    ----------
+    kind : {"uniform", "normal"}
+    scale : float
+        Half the width of the uniform noise, or the standard deviation of the normal one.
+    lower, upper : float
+        Public bounds.
+    """
+
+    def __init__(self, kind: str, scale: float, *, lower: float, upper: float) -> None:
+        if kind not in ("uniform", "normal") or not 0 <= scale < inf:
+            raise ParameterError("This is no noise for numbers.", "Use uniform or normal, of a scale of 0 or more.")
+        self.lower, self.upper, self.kind, self.scale = lower, upper, kind, float(scale)
+        self.epsilon, self.mechanism, self.sets = inf, f"{kind} noise", None
+        self.moments = 1.0, 0.0, 0.0, self.scale**2 / (3 if kind == "uniform" else 1)
+
+    def report(self, numbers: Floats, lots: Lots, laplace: Callable[[Floats, float], Floats]) -> Floats:
+        """See `TRR.report`; one lot per person, through the inverse distribution function."""
+        drawn = lots(len(numbers))
+        noise = 2 * drawn - 1 if self.kind == "uniform" else ndtri(np.maximum(drawn, SMALLEST))
+        return np.asarray(np.clip(numbers, self.lower, self.upper) + self.scale * noise, dtype=float)
