@@ -1,162 +1,34 @@
 """A released classifier as plain data: it predicts without the private rows, on another day and another computer.
 
 The zip holds the model (`model.json`), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, `replay.py` and a
-`README.md`. The model is JSON, checked when it is read: nothing in such a file is ever run.
+`README.md`, and `reports.csv` if people randomized their own answers. Nothing in `model.json` is ever run (`Model`).
 """
 
 from __future__ import annotations
 
 import io
-import json
 import math
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
-
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
+from typing import Any
 
 from dpcore.classifying import PrivateClassifier
-from dpcore.errors import DataError, SchemaError
-from dpcore.forest import Forest
-from dpcore.grouptree import GroupTree
-from dpcore.ledger import finite_or_text
+from dpcore.modelfile import Model
+from dpcore.noise import NoNoise
 from dpcore.release import AnyRelease, head_of_script, plain, privacy, replay, shared, write_shared
-from dpcore.schema import Schema
+from dpcore.reports import Reports
+from dpcore.spreadsheet import spreadsheet_safe
 
 __all__ = ["Model", "ModelRelease", "bundle", "release_of", "show_code"]
 
-FORMAT = "dpcore model 1"
-REMEDY = "Choose a model.json that this program exported."
 SIZES = ("n_trees", "max_depth")
-MEND = "Mend the file and hand it over again; the model knows no other columns and values than its schema's."
-
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    """What predicts, and what is said of it.
-
-    Attributes
-    ----------
-    schema : Schema
-    target : str
-    structure : mapping
-        What the method released (`PrivateClassifier.structure`).
-    about : mapping
-        `method`, `mode`, `relation`, `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved)
-        and `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
-    """
-
-    schema: Schema
-    target: str
-    structure: Mapping[str, Any]
-    about: Mapping[str, Any]
-
-    @cached_property
-    def predictor(self) -> Forest | GroupTree:
-        """The trees."""
-        if "forest" in self.structure:
-            return Forest.from_dict(self.schema, self.structure["forest"])
-        return GroupTree.from_dict(self.schema, self.structure["classifier"])
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes, in the schema's order."""
-        return np.array(self.schema[self.target].labels, dtype=object)
-
-    @property
-    def size(self) -> tuple[str, str]:
-        """What predicts, for a headline."""
-        if isinstance(self.predictor, Forest):
-            return "Trees", f"{self.predictor.trees:,}"
-        return "Nodes of the tree", f"{len(self.predictor.nodes):,}"
-
-    def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
-        """The classes' probabilities, shape (n, classes).
-
-        Raises
-        ------
-        DataError
-            If a column is lacking or a cell does not fit its declaration. The class is not needed.
-        """
-        lacking = [name for name in self.schema.names if name != self.target and name not in frame.columns]
-        if lacking:
-            more = f" and {len(lacking) - 3:,} more" if len(lacking) > 3 else ""
-            raise DataError(f"The file lacks what the model asks for: {', '.join(lacking[:3])}{more}.", MEND)
-        try:
-            return self.predictor.probability(frame)
-        except DataError as error:
-            raise DataError(error.cause, MEND) from None
-
-    def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
-        """The most probable class of every row, shape (n,); the first in the schema's order if several are."""
-        found: NDArray[Any] = self.classes_[self.predict_proba(frame).argmax(axis=1)]
-        return found
-
-    def predictions(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The rows with the predicted class and its probability as the last two columns.
-
-        The probability is the class's share in the leaves that a row falls into, the mean over the trees; it is not the
-        share of the trees' votes, which says nothing if there are few.
-        """
-        best = self.predict_proba(frame).argmax(axis=1)
-        sure = self.predictor
-        if isinstance(sure, Forest):
-            sure = replace(sure, vote="probability")
-        shares = sure.probability(frame)[np.arange(len(frame)), best]
-        found = frame.copy()
-        for name, values in ((f"predicted {self.target}", self.classes_[best]), ("probability", shares.round(4))):
-            while name in found.columns:
-                name += " (model)"
-            found[name] = values
-        return found
-
-    def to_json(self) -> str:
-        """The model as text that `from_json` reads back."""
-        document = {
-            "format": FORMAT,
-            "target": self.target,
-            "classes": self.classes_.tolist(),
-            "about": {key: finite_or_text(value) for key, value in self.about.items()},
-            "schema": json.loads(self.schema.to_json()),
-            "structure": self.structure,
-        }
-        return json.dumps(document, ensure_ascii=False, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """Read a model; SchemaError with cause and remedy if it is none, or damaged."""
-        try:
-            document = json.loads(text)
-            if document["format"] != FORMAT:
-                raise ValueError
-            schema, about = Schema.from_json(json.dumps(document["schema"])), document["about"]
-            if not isinstance(about, dict) or not isinstance(document["structure"], dict):
-                raise TypeError
-            told = {key: math.inf if about[key] == "infinity" else about[key] for key in ABOUT}
-            found = cls(schema, str(document["target"]), document["structure"], told)
-            found._check()
-        except (ValueError, KeyError, TypeError, RecursionError, SchemaError):
-            raise SchemaError("This file holds no model that can be read.", REMEDY) from None
-        return found
-
-    def _check(self) -> None:
-        if not all(isinstance(self.about[key], kind) for key, kind in ABOUT.items()):
-            raise TypeError
-        predictor = self.predictor
-        if predictor.target != self.target or self.schema[self.target].numeric:
-            raise ValueError
-        if isinstance(predictor, Forest) and int(predictor.level.max()) >= len(predictor.level):
-            raise ValueError
-
-
-ABOUT: dict[str, Any] = {
-    **dict.fromkeys(("method", "mode", "relation", "noise", "guarantee_void"), str),
-    **dict.fromkeys(("epsilon_claimed", "epsilon_bound"), int | float),
-}
+EXACT = NoNoise.label.capitalize()
+REPORTS = (
+    "`reports.csv` has one row per person: what that person reported. Each randomized their own answers, before "
+    "anybody collected them."
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -169,14 +41,22 @@ class ModelRelease(AnyRelease):
         The class column.
     sizes : mapping
         Parameters that were left to a rule, such as `n_trees`, and what it gave.
+    reports : Reports, optional
+        The randomized answers that it was learned from, where people randomize their own; they are released as well.
     """
 
     target: str
     sizes: Mapping[str, int]
+    reports: Reports | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether there is no noise at all: for comparison on a screen, never to be handed on."""
+        return self.noise_label == EXACT
 
     @property
     def size(self) -> tuple[str, str]:
-        """The number of trees."""
+        """What predicts, and how much of it."""
         return self.model.size
 
     @cached_property
@@ -214,6 +94,7 @@ def release_of(
         method=method,
         target=fitted.target_,
         sizes=ruled,
+        reports=getattr(fitted, "reports_", None),
         data_name=data_name,
         data_sha256=data_sha256,
         seconds=seconds,
@@ -246,10 +127,17 @@ def bundle(release: ModelRelease) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("model.json", release.model.to_json())
+        if release.reports is not None:
+            archive.writestr("reports.csv", reports_csv(release.reports))
         write_shared(archive, release)
         archive.writestr("replay.py", show_code(release))
         archive.writestr("README.md", readme(release))
     return buffer.getvalue()
+
+
+def reports_csv(reports: Reports) -> bytes:
+    """The table of randomized answers, one row per person, for a spreadsheet or a program."""
+    return spreadsheet_safe(reports.frame())[0].to_csv(index=False, float_format="%.6g").encode("utf-8")
 
 
 def readme(release: ModelRelease) -> str:
@@ -261,6 +149,7 @@ def readme(release: ModelRelease) -> str:
         f"`model.json` predicts {plain(release.target)!r}. {what}: {many}. Made from {plain(release.data_name)!r}.",
         "",
         *privacy(release),
+        *([REPORTS, ""] if release.reports is not None else []),
         "## Predict",
         "",
         "    from pathlib import Path",
@@ -270,8 +159,8 @@ def readme(release: ModelRelease) -> str:
         "    model = models.Model.from_json(Path('model.json').read_text(encoding='utf-8'))",
         "    model.predictions(read_frame('people.csv'))",
         "",
-        "It needs no private row and spends nothing. Or load `model.json` on the dashboard's page Trees & forests, on",
-        "the tab Predict.",
+        "It needs no private row and spends nothing. Or load `model.json` on the dashboard, on the tab Predict of any",
+        "page that classifies.",
         "",
         *replay(release),
     ]

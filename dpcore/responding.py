@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpcore.bayes import Bayes, numbers
 from dpcore.channels import TRR, KeepOrDraw
 from dpcore.classifying import PrivateClassifier
+from dpcore.errors import ParameterError
 from dpcore.ledger import Relation
 from dpcore.reports import Family, Reports, most_likely, shares
 from dpcore.schema import Schema
@@ -20,6 +21,7 @@ __all__ = ["NO_EPSILON", "LocalClassifier", "bayes_of", "class_shares", "conditi
 
 Floats = NDArray[np.float64]
 FLOOR = 1e-6
+MOST_ALPHA = 1e6
 NARROWEST = 1e-3  # standard deviation of a normal distribution, at least, as a share of the public range
 NO_EPSILON = "The paper knows no epsilon: it was written before that was a habit."
 
@@ -44,6 +46,11 @@ class LocalClassifier(PrivateClassifier):
                 middle = (float(column.lower or 0.0) + float(column.upper or 0.0)) / 2
                 found[position] = np.nan_to_num(numbers(column, frame[column.name]), nan=middle)
         return found
+
+    def _check_alpha(self) -> None:
+        alpha = self.get_params()["alpha"]
+        if not (isinstance(alpha, int | float) and 0 <= alpha < MOST_ALPHA):
+            raise ParameterError("The 'alpha' parameter is not a number of 0 or more.", "Try 1.")
 
 
 def bayes_of(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
 from dpcore import models
@@ -41,12 +39,13 @@ def take_home(page: str, shown: Shown) -> None:
 def take_model_home(page: str, shown: ShownModel) -> None:
     """The zip, the model alone, and the code that does the same."""
     release = shown.release
-    if math.isinf(release.ledger.epsilon_claimed):
+    if release.exact:
         st.info("This model holds exact counts of real rows. It is for comparison on this screen, and stays here.")
         return
+    also = "" if release.reports is None else " the table of reports,"
     st.markdown(
-        "The zip holds the model, the schema, the settings, the ledger, and a script. No real row, and nothing that "
-        "was measured on real rows. The model alone is enough to predict tomorrow: load it on the tab Predict."
+        f"The zip holds the model,{also} the schema, the settings, the ledger, and a script. No real row, and nothing "
+        "that was measured on real rows. The model alone is enough to predict tomorrow: load it on the tab Predict."
     )
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=":material/gpp_bad:")

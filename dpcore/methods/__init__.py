@@ -14,6 +14,7 @@ from dpcore.methods.id3 import PINQID3, DiffPID3, SuLQID3
 from dpcore.methods.jtree import JTree
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer
 from dpcore.methods.noprivacy import NoPrivacy
+from dpcore.methods.plain_bayes import PlainNaiveBayes
 from dpcore.methods.plain_forest import PlainForest
 from dpcore.methods.ppnb import PPNB
 from dpcore.methods.privbayes import PrivBayes
@@ -37,6 +38,7 @@ __all__ = [
     "NaiveBayesSynthesizer",
     "NoPrivacy",
     "PlainForest",
+    "PlainNaiveBayes",
     "PrivBayes",
     "PrivSCBN",
     "RefinedPrivBayes",
@@ -64,4 +66,5 @@ METHODS: dict[str, type[PrivateEstimator]] = {
     "DiffGen tree": DiffGenTree,
     "Plain forest": PlainForest,
     "PPNB": PPNB,
+    "Plain naive Bayes": PlainNaiveBayes,
 }

@@ -48,7 +48,7 @@ from dpcore.bayes import Bayes
 from dpcore.channels import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.errors import ParameterError
 from dpcore.ledger import Epsilon, exact, shares_of
-from dpcore.noise import generator
+from dpcore.noise import NoNoise, generator
 from dpcore.private import PrivateTable
 from dpcore.progress import Progress
 from dpcore.reports import RECONSTRUCTIONS, Family, Questionnaire
@@ -176,8 +176,7 @@ class PPNB(LocalClassifier):
         share = self.class_share
         if share is not None and not (isinstance(share, int | float) and 0 < share < 1):
             raise ParameterError("The 'class_share' parameter is not between 0 and 1.", "Try 0.3.")
-        if not (isinstance(self.alpha, int | float) and 0 <= self.alpha < 1e6):
-            raise ParameterError("The 'alpha' parameter is not a number of 0 or more.", "Try 1.")
+        self._check_alpha()
         for name in ("factors", "offsets"):
             pair = getattr(self, name)
             fits = isinstance(pair, tuple | list) and len(pair) == 2
@@ -197,6 +196,8 @@ class PPNB(LocalClassifier):
             self.reports_ = table.randomize(self._printed(schema, target), claimed_epsilon=inf, reasons=clear)
         else:
             self.reports_ = table.randomize(self._questions(schema, target, names))
+        if self._paper and self.p0 == 1 and not self.factors[1] and not self.offsets[1]:
+            self.noise_label_ = NoNoise.label.capitalize()
         progress(0.5, "reconstructing")
         paired = self.pairs and not self._paper and bool(names)
         self.bayes_ = bayes_of(

@@ -48,7 +48,7 @@ def people(rows=400, seed=2):
 def fitted(name="DiffPRFs", **given):
     if name in FORESTS:
         given = {"n_trees": 3, "max_depth": 3, **given}
-    mode = "paper" if name == "Plain forest" else "corrected"
+    mode = METHODS[name].modes[0]
     return METHODS[name](**{"mode": mode, "epsilon": 20.0, **given}).fit(people(), schema=SCHEMA)
 
 
