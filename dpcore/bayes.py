@@ -116,7 +116,12 @@ class Bayes:
             fits &= table.shape == (classes, self.schema[name].size)
             fits &= bool((table > 0).all()) and np.allclose(table.sum(axis=1), 1.0, atol=SUMS)
         for name, pairs in self.normals.items():
-            fits &= pairs.shape == (classes, 2) and self.schema[name].numeric and bool((pairs[:, 1] > 0).all())
+            column = self.schema[name]
+            fits &= pairs.shape == (classes, 2) and column.numeric and bool((pairs[:, 1] > 0).all())
+            if fits:  # numbers are moved into the bounds, and between them logs are no less than at the worse end
+                with np.errstate(over="ignore"):
+                    ends = normal(np.array([column.lower, column.upper], dtype=float), pairs)
+                fits = bool(np.isfinite(ends).all())
         fits &= bool((self.prior > 0).all()) and np.isclose(self.prior.sum(), 1.0, atol=SUMS)
         if not fits:
             raise ValueError

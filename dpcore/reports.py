@@ -49,9 +49,13 @@ class Questionnaire:
     def __post_init__(self) -> None:
         if set(self.optional) - set(self.channels) or not bool(self.optional) <= self.asked <= len(self.optional):
             raise ParameterError("People cannot be asked that many of these questions.", "Ask 1 or more of those.")
+        if not all(self.channels) or len(set(self.optional)) < len(self.optional):
+            raise ParameterError("A question is about no column, or is there twice.", "Ask each once.")
         tied = [family for group in self.together for family in group]
         if len(set(tied)) < len(tied) or set(tied) - set(self.channels) or set(tied) & set(self.optional):
             raise ParameterError("Answers that share a lot are asked of everybody, and once.", "Mend the groups.")
+        if not all(isinstance(self.channels[family], KeepOrDraw) for family in tied):
+            raise ParameterError("Only reports that are values can share a lot.", "Report them by ERRPH or Warner.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +97,7 @@ class Reports:
         if by is None:
             group, groups = np.zeros(len(self.values[family]), dtype=np.intp), 1
         else:
+            self.grouping(by)
             group, groups = self.values[by][self.who(family)], self.category(by).size
         support = channel.support(self.values[family], group, groups)
         return support, np.bincount(group, minlength=groups).astype(float)
@@ -108,12 +113,16 @@ class Reports:
 
     def regrouped(self, sums: Floats, by: Family) -> Floats:
         """Unbiased sums by true group, of sums by reported group; both have the groups first."""
+        return self.grouping(by).estimate(sums.T, sums.sum(axis=0)).T
+
+    def grouping(self, by: Family) -> KeepOrDraw:
+        """The channel of a family that can group people. Its inverse is that of counts: (sum_j - base_j all) / gain."""
         channel = self.category(by)
         if not isinstance(channel, KeepOrDraw):
             raise ParameterError("People can be grouped by reports that are values only.", "Report it by ERRPH.")
-        if not channel.gain:
-            return np.broadcast_to(sums.sum(axis=0) / channel.size, sums.shape).copy()
-        return np.asarray(np.linalg.solve(channel.matrix, sums), dtype=float)
+        if by in self.asked:
+            raise ParameterError("People can be grouped by what all of them were asked only.", "Ask everybody.")
+        return channel
 
     def category(self, family: Family) -> CategoryChannel:
         """The channel of a family of categories."""
@@ -152,6 +161,8 @@ def shares(counts: Floats, how: str = "clip", *, channel: CategoryChannel | None
     channel : CategoryChannel, optional
         For "likelihood".
     """
+    if how not in RECONSTRUCTIONS:
+        raise ParameterError("This reconstruction is not known.", f"Choose one of {', '.join(RECONSTRUCTIONS)}.")
     totals = counts.sum(axis=1, keepdims=True)
     if how == "likelihood":
         if not isinstance(channel, KeepOrDraw) or not channel.gain:

@@ -22,6 +22,7 @@ __all__ = ["NO_EPSILON", "LocalClassifier", "bayes_of", "class_shares", "conditi
 Floats = NDArray[np.float64]
 FLOOR = 1e-6
 MOST_ALPHA = 1e6
+WIDEST = 1e100  # numbers are squared
 NARROWEST = 1e-3  # standard deviation of a normal distribution, at least, as a share of the public range
 NO_EPSILON = "The paper knows no epsilon: it was written before that was a habit."
 
@@ -43,7 +44,10 @@ class LocalClassifier(PrivateClassifier):
         found = {}
         for position, column in enumerate(schema):
             if column.numeric:
-                middle = (float(column.lower or 0.0) + float(column.upper or 0.0)) / 2
+                low, high = float(column.lower or 0.0), float(column.upper or 0.0)
+                if high - low > WIDEST:
+                    raise ParameterError(f"The bounds of {column.name!r} are too far apart.", "Declare narrower ones.")
+                middle = (low + high) / 2
                 found[position] = np.nan_to_num(numbers(column, frame[column.name]), nan=middle)
         return found
 
@@ -82,6 +86,8 @@ def bayes_of(
     normals: dict[str, Floats] = {}
     pairs: list[Floats] = []
     for name, family in columns.items():
+        if schema[name].numeric and schema[name].lower == schema[name].upper:
+            continue  # the same number for everybody tells nothing of the class
         if isinstance(reports.channels[family], TRR):
             normals[name] = moments(reports, family, (target,), as_printed=as_printed)
             continue

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from math import exp, expm1, inf, log, log1p
+from math import inf, log, log1p
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.channels.base import CategoryChannel, Floats, Lots
+from dpcore.channels.base import LOTS, CategoryChannel, Floats, Lots, checked_size, drawable, falling
 from dpcore.errors import ParameterError
 from dpcore.relation import Epsilon, exact
 
@@ -68,27 +68,29 @@ class ERRPH(KeepOrDraw):
         others: Sequence[float] | None = None,
         epsilon: Epsilon | None = None,
     ) -> None:
-        if size < 1:
-            raise ParameterError("A randomizer needs a value to report.", "Declare the column's values.")
-        self.size = size
+        self.size = checked_size(size)
         if epsilon is not None:
             if p0 is not None or others is not None:
                 raise ParameterError(*ONE_OF)
             self.epsilon = exact(epsilon)
-            rest = exp(-float(epsilon))  # (e^eps - 1) / (e^eps + k - 1), so that a large epsilon does no harm
-            self.p0 = -expm1(-float(epsilon)) / (1 + (size - 1) * rest)
-            self.base = np.full(size, rest / (1 + (size - 1) * rest))
+            rest = falling(epsilon)  # p_j = 1 / (e^eps + k - 1), so that a large epsilon does no harm
+            lie = drawable(rest / (1 + (size - 1) * rest))
+            self.p0 = max(1 - size * lie, 0.0)
+            self.base = np.full(size, lie if self.p0 else 1 / size)
             return
         if p0 is None:
             raise ParameterError(*ONE_OF)
         self.p0 = probability("p0", p0)
         self.base = np.full(size, (1 - p0) / size) if others is None else np.array(others, dtype=float)
-        if len(self.base) != size or self.base.min() < 0 or abs(float(self.base.sum()) + p0 - 1) > ROUNDING:
+        lies = float(self.base.sum())
+        if self.base.shape != (size,) or not (self.base.min() >= 0 and abs(lies + p0 - 1) <= ROUNDING):
             raise ParameterError("The probabilities p0, p1, … do not sum to 1, one per value.", "Mend them.")
+        if others is not None and lies:
+            self.base *= (1 - p0) / lies  # what is left to the last value is what it says
         if size == 1 or not p0:
             self.epsilon = exact(0)
         else:
-            self.epsilon = log1p(p0 / self.base.min()) if self.base.min() else inf
+            self.epsilon = log1p(p0 / self.base.min()) if self.base.min() >= 1 / LOTS else inf
 
     @property
     def gain(self) -> float:
@@ -137,7 +139,8 @@ class Warner(KeepOrDraw):
         if (p is None) == (epsilon is None):
             raise ParameterError("A randomizer is set by p, or by epsilon, not by both.", "Give one of them.")
         if epsilon is not None:
-            self.epsilon, self.p = exact(epsilon), 1 / (1 + exp(-float(epsilon)))
+            rest = falling(epsilon)
+            self.epsilon, self.p = exact(epsilon), 1 - drawable(rest / (1 + rest))
         elif p is not None:
             self.p = probability("p", p)
             self.epsilon = abs(log(p / (1 - p))) if 0 < p < 1 else inf

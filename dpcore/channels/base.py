@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from math import inf
+from math import ceil, exp, inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.errors import ParameterError
 from dpcore.relation import Epsilon
 
-__all__ = ["CategoryChannel", "Channel", "Floats", "Lots"]
+__all__ = ["LOTS", "CategoryChannel", "Channel", "Floats", "Lots", "checked_size", "drawable", "falling"]
 
 Floats = NDArray[np.float64]
 Lots = Callable[[int], Floats]  # that many independent uniform numbers of [0, 1)
+LOTS = 2.0**53  # lots are multiples of 1 / LOTS
+SMALLEST_RATIO = 700.0  # beyond it, e^-epsilon is nearly no number any more
 
 
 class Channel(ABC):
@@ -90,3 +93,23 @@ class CategoryChannel(Channel):
             return np.full(np.shape(shares), inf)
         supported = self.gain * np.asarray(shares) + self.base
         return np.asarray(supported * (1 - supported) / (people * self.gain**2), dtype=float)
+
+
+def falling(epsilon: Epsilon) -> float:
+    """e^-epsilon; above 0 for every finite epsilon."""
+    return exp(-min(float(epsilon), SMALLEST_RATIO)) if epsilon < inf else 0.0
+
+
+def drawable(probability: float) -> float:
+    """The next higher probability that lots can have.
+
+    A lie less probable than the smallest lot would never be told, and the truth would be out whatever epsilon says.
+    """
+    return ceil(probability * LOTS) / LOTS
+
+
+def checked_size(size: int) -> int:
+    """How many values a channel is for."""
+    if size < 1:
+        raise ParameterError("A randomizer needs a value to report.", "Declare the column's values.")
+    return size

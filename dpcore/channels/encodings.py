@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, expm1
+from math import exp
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.channels.answers import ERRPH
-from dpcore.channels.base import CategoryChannel, Floats, Lots
+from dpcore.channels.base import CategoryChannel, Floats, Lots, checked_size, drawable, falling
 from dpcore.relation import Epsilon, exact
 
 __all__ = ["OLH", "OUE", "best_channel"]
@@ -32,14 +32,14 @@ class OUE(CategoryChannel):
     mechanism = "unary encoding"
 
     def __init__(self, size: int, *, epsilon: Epsilon) -> None:
-        self.size, self.epsilon = size, exact(epsilon)
-        self.q = exp(-float(epsilon)) / (1 + exp(-float(epsilon)))
+        self.size, self.epsilon, rest = checked_size(size), exact(epsilon), falling(epsilon)
+        self.q = drawable(rest / (1 + rest))
         self.base = np.full(size, self.q)
 
     @property
     def gain(self) -> float:
         """1/2 - q."""
-        return 0.5 * -expm1(-float(self.epsilon)) / (1 + exp(-float(self.epsilon)))
+        return 0.5 - self.q
 
     def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
         """See `CategoryChannel.report`; bits of shape (n, size)."""
@@ -77,15 +77,15 @@ class OLH(CategoryChannel):
     mechanism = "local hashing"
 
     def __init__(self, size: int, *, epsilon: Epsilon) -> None:
-        self.size, self.epsilon = size, exact(epsilon)
+        self.size, self.epsilon = checked_size(size), exact(epsilon)
         self.places = min(round(exp(min(float(epsilon), 20.0))) + 1, MOST_PLACES)
         self.inner = ERRPH(self.places, epsilon=self.epsilon)
         self.base = np.full(size, 1 / self.places)  # as often as a report supports a value that is not the person's
 
     @property
     def gain(self) -> float:
-        """p_0 + p_j of the inner channel, less 1/g."""
-        return self.inner.gain + float(self.inner.base[0]) - 1 / self.places if self.epsilon else 0.0
+        """p_0 + p_j of the inner channel, less 1/g: p_0 (1 - 1/g)."""
+        return self.inner.gain * (1 - 1 / self.places)
 
     def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
         """See `CategoryChannel.report`; shape (n, 3): a, b and the reported hash."""

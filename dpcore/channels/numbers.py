@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from scipy.special import ndtri
 
-from dpcore.channels.base import Channel, Floats, Lots
+from dpcore.channels.base import LOTS, Channel, Floats, Lots
 from dpcore.errors import ParameterError
 from dpcore.relation import Epsilon, exact
 
@@ -33,7 +33,7 @@ class TRR(Channel):
     Attributes
     ----------
     scale : float
-        Of the Laplace noise; 0 with sets, infinite if epsilon is 0.
+        Of the Laplace noise; 0 with sets, infinite if epsilon is 0, or so small that reports would tell nothing.
     moments : tuple of four floats
         Mean and variance of a, mean and variance of b.
     """
@@ -54,11 +54,14 @@ class TRR(Channel):
             if not -inf < lower < upper < inf:
                 raise ParameterError("Noise of a finite epsilon needs public bounds.", "Declare them, lower first.")
             self.epsilon, self.mechanism = exact(epsilon), "laplace"
-            self.scale = (upper - lower) / float(epsilon) if epsilon else inf
+            self.scale = (upper - lower) / float(epsilon) if epsilon * LOTS >= 1 else inf
             self.moments = 1.0, 0.0, 0.0, 2 * self.scale * self.scale
             return
         if epsilon is not None or factors is None or offsets is None:
             raise ParameterError("TRR is set by its sets A and B, or by epsilon.", "Give one of them.")
+        factors, offsets = np.array(factors, dtype=float), np.array(offsets, dtype=float)
+        if not (len(factors) and len(offsets) and np.isfinite([*factors, *offsets]).all() and lower <= upper):
+            raise ParameterError("TRR's sets or bounds hold no numbers.", "Give finite ones, the lower bound first.")
         if not np.mean(factors):
             raise ParameterError("The factors of TRR have the mean 0: nothing can be told.", "Use another set A.")
         self.epsilon, self.sets = inf, (factors, offsets)

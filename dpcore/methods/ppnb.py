@@ -231,8 +231,9 @@ class PPNB(LocalClassifier):
         channels: dict[Family, Channel] = {} if paired else {(target,): ERRPH(schema[target].size, epsilon=own)}
         for name in names:
             column = schema[name]
-            if self.numbers == "moments" and column.numeric:
-                found: Channel = TRR(lower=float(column.lower or 0), upper=float(column.upper or 0), epsilon=each)
+            low, high = float(column.lower or 0), float(column.upper or 0)
+            if self.numbers == "moments" and low < high:
+                found: Channel = TRR(lower=low, upper=high, epsilon=each)
             else:
                 found = self._channel(column.size * (schema[target].size if paired else 1), each)
             channels[(target, name) if paired else (name,)] = found
