@@ -10,6 +10,8 @@ from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, S
 from dpcore.forest import Forest
 from dpcore.ledger import Ledger, Relation
 from dpcore.methods import (
+    DTCRD,
+    DTPD,
     METHODS,
     PINQID3,
     PPNB,
@@ -37,6 +39,8 @@ from dpcore.taxonomy import Taxonomy
 
 __version__ = "0.1.0"
 __all__ = [
+    "DTCRD",
+    "DTPD",
     "ERRPH",
     "METHODS",
     "OLH",

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.column import Column
-from dpcore.hierarchy import ANY, Hierarchy
+from dpcore.hierarchy import ANY, Hierarchy, halves
 from dpcore.schema import Schema
 
 __all__ = ["Attribute", "CodeCut", "Groups", "NumberCut", "OneValue", "attributes_of", "ticks_of"]
@@ -234,15 +234,18 @@ def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> d
     cuts : {"numbers", "lengths", "bins", "values"}
         Numbers are cut anywhere, where every public bin weighs the same; anywhere, where lengths weigh; between public
         bins; or they have a child per bin.
-    children : {"few", "values"}
+    children : {"few", "values", "halves"}
         Categories fall apart into few groups (the two sides of a cut in their order, the groups of their taxonomy, or,
-        if there are more than `MOST_CHILDREN`, one value and the rest), or into single values.
+        if there are more than `MOST_CHILDREN`, one value and the rest), or into single values. Or every column, the
+        bins of numbers too, falls into two halves, once (`hierarchy.halves`).
     """
     found: dict[int, Attribute] = {}
     for position, column in enumerate(schema):
         if column.name == target:
             continue
-        if column.numeric and cuts != "values":
+        if children == "halves":
+            found[position] = Groups(column, halves(column))
+        elif column.numeric and cuts != "values":
             found[position] = CodeCut(column) if cuts == "bins" else NumberCut(column, by_length=cuts == "lengths")
         elif children == "values" or column.numeric:
             found[position] = Groups(column, flat(column))

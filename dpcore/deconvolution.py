@@ -27,6 +27,7 @@ Ints = NDArray[np.intp]
 KINDS = ("uniform", "normal", "laplace")
 REACH = 4.0  # of 100,000 normal numbers, six lie further out
 ROUNDS, NOTICED = 500, 0.01
+TINY = 1e-200  # a density that a report can be divided by
 MOST_BEYOND = 5_000  # cells on either side
 NORMAL_95 = 1.6448536269514722  # 95 % of a normal distribution lie below
 TWO_SIDED_95 = 1.959963984540054  # and 95 % within
@@ -103,6 +104,7 @@ class Cells:
         """f_R(m_s - m_p) at [s, p], over f_R(0); cells that no midpoint reaches are left out at either end."""
         apart = np.subtract.outer(np.arange(-self.beyond, self.intervals + self.beyond), np.arange(self.intervals))
         found = density(self.kind, self.scale, apart * self.width)
+        found[found < TINY] = 0.0
         reached = np.flatnonzero(found.any(axis=1))
         return found[reached[0] : reached[-1] + 1]
 
@@ -132,9 +134,7 @@ class Distribution:
     likelihood: Floats
 
 
-def reconstruct(
-    counts: Floats, kernel: Floats, *, start: Floats | None = None, rounds: int = ROUNDS, noticed: float = NOTICED
-) -> Distribution:
+def reconstruct(counts: Floats, kernel: Floats, *, rounds: int = ROUNDS, noticed: float = NOTICED) -> Distribution:
     """The distributions of several groups' numbers.
 
     Parameters
@@ -143,26 +143,22 @@ def reconstruct(
         Of reports (`Cells.counts`).
     kernel : array of shape (cells, intervals)
         `Cells.kernel`.
-    start : array of shape (groups, intervals), optional
-        Where to begin; by default everywhere alike. What is 0 stays 0, so that intervals can be ruled out; a report
-        that none of the others can explain is not used then.
     rounds : int
         Steps, at most.
     noticed : float
         A group is done when a step's chi-squared is below this share of its threshold.
     """
     groups, intervals = counts.shape[0], kernel.shape[1]
-    found = np.full((groups, intervals), 1 / intervals) if start is None else start / start.sum(axis=1, keepdims=True)
+    found = np.full((groups, intervals), 1 / intervals)
     expected = found @ kernel.T
-    used = np.where(expected > 0, counts, 0.0)
-    people = used.sum(axis=1)
+    people = counts.sum(axis=1)
     enough = noticed * threshold(intervals - 1)
-    likelihood = [log_likelihood(used, expected)]
+    likelihood = [log_likelihood(counts, expected)]
     active = np.flatnonzero(people > 0)
     for _ in range(rounds):
         if not len(active):
             break
-        before, seen = found[active], used[active]
+        before, seen = found[active], counts[active]
         ratio = np.divide(seen, expected[active], out=np.zeros_like(seen), where=seen > 0)
         after = before * (ratio @ kernel)
         after /= after.sum(axis=1, keepdims=True)  # which is n, but for rounding
@@ -178,7 +174,7 @@ def reconstruct(
 
 def log_likelihood(counts: Floats, expected: Floats) -> Floats:
     """Of each group's reports, shape (groups,)."""
-    logs = np.log(expected, out=np.zeros_like(expected), where=(counts > 0) & (expected > 0))
+    logs = np.log(expected, out=np.zeros_like(expected), where=counts > 0)
     return np.asarray((counts * logs).sum(axis=1), dtype=float)
 
 

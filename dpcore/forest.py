@@ -23,10 +23,10 @@ __all__ = ["Forest"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-FORMAT = "dpcore forest 1"
-TIE = 1e-5
+FORMAT, TIE = "dpcore forest 1", 1e-5
 MOST, DEEPEST = 1 << 31, 100  # no place has a larger number, and no node more levels above it
-CUTS, CHILDREN, VOTES = ("numbers", "lengths", "bins", "values"), ("few", "values"), ("majority", "probability")
+CUTS, VOTES = ("numbers", "lengths", "bins", "values"), ("majority", "probability")
+CHILDREN = ("few", "values", "halves")
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,10 @@ from dpcore.column import MISSING, Column
 from dpcore.errors import ParameterError
 from dpcore.taxonomy import Taxonomy
 
-__all__ = ["ANY", "Hierarchy", "Node", "interval_name", "intervals"]
+__all__ = ["ANY", "Hierarchy", "Node", "halves", "interval_name", "intervals"]
 
 ANY = "(any)"
+FEW = 3  # names that are listed
 
 
 @dataclass(frozen=True)
@@ -157,3 +158,36 @@ def intervals(column: Column, fanout: int = 2) -> Taxonomy:
 def interval_name(column: Column, first: int, end: int) -> str:
     """Bins `first` to `end - 1` of a numeric column as one interval, written like the column's labels."""
     return column.interval(first, end)
+
+
+def halves(column: Column) -> Hierarchy:
+    """A root and two halves of the column's codes; one value alone is a root.
+
+    Halves are of the bins, of the categories in their order, or, with a taxonomy, of the groups below its root.
+    "Missing" joins the second half.
+    """
+    if column.size == 1:
+        return Hierarchy([(ANY,)])
+    missing, names = int(column.missing), list(column.labels)
+    groups: list[tuple[int, ...]] = [(code,) for code in range(column.size)]
+    if column.taxonomy is not None:
+        tree, place = Hierarchy.of(column), 0
+        while len(tree.children[place]) == 1:
+            place = tree.children[place][0]
+        nodes = [tree.nodes[child] for child in tree.children[place]]
+        groups, names = [node.codes for node in nodes], [node.name for node in nodes]
+    middle = (len(groups) - missing + 1) // 2
+    if column.numeric and column.taxonomy is None:
+        low, high = column.interval(0, middle), MISSING
+        if middle < column.size - missing:
+            high = column.interval(middle, column.size - missing) + f" or {MISSING}" * missing
+    else:
+        low, high = several(names[:middle]), several(names[middle:])
+    high += "'" * (low == high)
+    first = {code for codes in groups[:middle] for code in codes}
+    return Hierarchy([(ANY, low if code in first else high) for code in range(column.size)])
+
+
+def several(names: Sequence[str]) -> str:
+    """Some values in a few words."""
+    return ", ".join(names) if len(names) <= FEW else f"{names[0]}, {names[1]}, … {names[-1]}"

@@ -8,7 +8,9 @@ from dpcore.methods.diffgen import DiffGen
 from dpcore.methods.diffgen_tree import DiffGenTree
 from dpcore.methods.diffprf import DiffPRF
 from dpcore.methods.diffprfs import DiffPRFs
+from dpcore.methods.dtcrd import DTCRD
 from dpcore.methods.dtdiff import DTDiff
+from dpcore.methods.dtpd import DTPD
 from dpcore.methods.hmprivbayes import HMPrivBayes
 from dpcore.methods.id3 import PINQID3, DiffPID3, SuLQID3
 from dpcore.methods.jtree import JTree
@@ -23,6 +25,8 @@ from dpcore.methods.refined import RefinedPrivBayes
 from dpcore.methods.taxonomy_release import TaxonomyRelease
 
 __all__ = [
+    "DTCRD",
+    "DTPD",
     "METHODS",
     "PINQID3",
     "PPNB",
@@ -66,5 +70,7 @@ METHODS: dict[str, type[PrivateEstimator]] = {
     "DiffGen tree": DiffGenTree,
     "Plain forest": PlainForest,
     "PPNB": PPNB,
+    "DTPD": DTPD,
+    "DTCRD": DTCRD,
     "Plain naive Bayes": PlainNaiveBayes,
 }

@@ -66,6 +66,8 @@ VARIANTS = {
         {"pairs": True, "reconstruction": "likelihood"},
         {"pairs": True, "asked": 2, "protocol": "OUE", "reconstruction": "project"},
     ),
+    "DTPD": ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0}),
+    "DTCRD": ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1}),
 }
 CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]
 # What can be proved of paper mode, beside what it claims: more, nothing at all, or (where the paper is right) no more.
@@ -92,9 +94,13 @@ PAPER = [
     ("DiffP-C4.5", {}, "no more"),
     ("Plain forest", {}, "nothing"),
     ("PPNB", {}, "nothing"),
+    ("DTPD", {}, "nothing"),
+    ("DTPD", {"groups": "each"}, "no more"),
+    ("DTCRD", {}, "nothing"),
+    ("DTCRD", {"randomizer": "normal", "variant": "local"}, "nothing"),
     ("Plain naive Bayes", {}, "nothing"),
 ]
-CLAIM_NONE = {"NoPrivacy", "Plain forest", "PPNB", "Plain naive Bayes"}  # their sources know no epsilon
+CLAIM_NONE = {"NoPrivacy", "Plain forest", "PPNB", "DTPD", "DTCRD", "Plain naive Bayes"}  # sources that know no epsilon
 PROTECTING = [name for name, method in METHODS.items() if "corrected" in method.modes]
 RELATIONS = ["add_remove", "replace"]
 IDS = [f"{name}-{extra}" for name, extra in CORRECTED]
@@ -369,6 +375,14 @@ BAD_PARAMETERS = [
     ({"class_share": 1}, "class_share"),
     ({"reconstruction": "round"}, "reconstruction"),
     ({"alpha": -1}, "alpha"),
+    ({"groups": "two"}, "groups"),
+    ({"min_support": 0}, "min_support"),
+    ({"min_entropy": -1}, "min_entropy"),
+    ({"variant": "all"}, "variant"),
+    ({"randomizer": "cauchy"}, "randomizer"),
+    ({"privacy": 0}, "privacy"),
+    ({"intervals": 0}, "intervals"),
+    ({"intervals": 10**6}, "intervals"),
     ({"epsilon": -1}, "epsilon"),
     ({"epsilon": math.nan}, "epsilon"),
     ({"epsilon": math.inf}, "epsilon"),
