@@ -14,24 +14,32 @@ A chart is as wide as its container, but one with panels cannot be: its `width` 
 
 from dpcore.charts.base import mark_real
 from dpcore.charts.columns import affinity, marginal, pair_heatmap, pair_tables, worst_columns
+from dpcore.charts.exposure import averaging, descriptions, tails
 from dpcore.charts.forest import forest_budget, forest_tree
 from dpcore.charts.judging import classifier_scores, confusion, costs, importance
 from dpcore.charts.learning import accuracy, curves, redraws, sweep, sweep_variance
 from dpcore.charts.network import graph, network
 from dpcore.charts.price import claimed_vs_bound, epsilon_split, odds, odds_icons
 from dpcore.charts.ranges import error_by_range, range_answers
+from dpcore.charts.reports import reported_numbers, reported_shares
+from dpcore.charts.responses import channel_matrix, coin_estimates, crowd, trust
 from dpcore.charts.taxonomy import taxonomy
 from dpcore.charts.tree import count_tree, level_errors
 
 __all__ = [
     "accuracy",
     "affinity",
+    "averaging",
+    "channel_matrix",
     "claimed_vs_bound",
     "classifier_scores",
+    "coin_estimates",
     "confusion",
     "costs",
     "count_tree",
+    "crowd",
     "curves",
+    "descriptions",
     "epsilon_split",
     "error_by_range",
     "forest_budget",
@@ -48,8 +56,12 @@ __all__ = [
     "pair_tables",
     "range_answers",
     "redraws",
+    "reported_numbers",
+    "reported_shares",
     "sweep",
     "sweep_variance",
+    "tails",
     "taxonomy",
+    "trust",
     "worst_columns",
 ]

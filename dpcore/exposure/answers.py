@@ -147,10 +147,12 @@ def descriptions(settings: Sequence[float], *, size: int = 2, reports: int = 9) 
         if size > 2:
             channels[f"ERRPH, {size} values"] = ERRPH(size, p0=setting)
         for name, channel in channels.items():
-            found = {
+            values = {
                 "Breach": float(breach(channel).max()),
                 "best guess is right": best_guess(channel).right,
                 f"… after {reports} reports": float(averaging(channel, [reports])["right"].iloc[0]),
             }
-            rows += [(name, setting, float(channel.epsilon), measure, value) for measure, value in found.items()]
-    return pd.DataFrame(rows, columns=["series", "setting", "epsilon", "measure", "value"])
+            rows += [(name, setting, float(channel.epsilon), measure, value) for measure, value in values.items()]
+    found = pd.DataFrame(rows, columns=["series", "setting", "epsilon", "measure", "value"])
+    order = {"RRPH": 0, "Warner": 1}  # by name, although Warner's starts later
+    return found.sort_values("series", key=lambda names: names.map(order).fillna(2), kind="stable", ignore_index=True)

@@ -157,7 +157,7 @@ def test_many_reports_tell_the_truth_in_the_end():
 
 def test_descriptions_meet_where_they_should():
     frame = exposure.descriptions([0.0, 0.4, 1 / sqrt(2), 0.9, 1.0], size=3)
-    assert frame["series"].unique().tolist() == ["RRPH", "ERRPH, 3 values", "Warner"]
+    assert frame["series"].unique().tolist() == ["RRPH", "Warner", "ERRPH, 3 values"]
     assert frame.loc[frame["series"] == "Warner", "setting"].min() > 0.5
     crossing = frame[(frame["setting"].between(0.7, 0.71)) & (frame["measure"] == "Breach")].set_index("series")
     assert crossing.loc["RRPH", "value"] == pytest.approx(crossing.loc["Warner", "value"])
