@@ -20,7 +20,7 @@ from math import ceil, inf
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "Cells", "Distribution", "assigned", "density", "reconstruct", "width"]
+__all__ = ["KINDS", "NOTICED", "Cells", "Distribution", "assigned", "density", "reconstruct", "width"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -99,11 +99,40 @@ class Conjunctions:
 
     def share(self, literals: Mapping[int, int]) -> float:
         """The share of people; without bias, so it may be negative or more than 1."""
-        return float(self.counts @ self.weights(literals)) / max(self.people, 1)
+        return self.mean(self.weights(literals))
+
+    def mean(self, weights: Floats) -> float:
+        """Of all records."""
+        return float(self.counts @ weights) / max(self.people, 1)
+
+    def certainty(self, among: Mapping[int, int], first: Mapping[int, int], second: Mapping[int, int]) -> float:
+        """How many standard errors the covariance of two conjunctions lies from 0, among the people of a third."""
+        here = self.weights(among)
+        share = self.mean(here)
+        if share <= 0:
+            return 0.0
+        one, other, both = (self.weights({**among, **more}) for more in (first, second, {**first, **second}))
+        a, b = (min(max(self.mean(found) / share, 0.0), 1.0) for found in (one, other))
+        each = both - a * other - b * one + a * b * here  # what each record adds, for shares a and b
+        mean = self.mean(each)
+        spread = self.mean(each**2) - mean * mean
+        return abs(mean) / float(np.sqrt(spread / self.people)) if spread > 0 else 0.0
 
 
-def id3(known: Conjunctions, rules: Booleans, schema: Schema, target: str, stops: Stops, progress: Progress) -> Forest:
-    """The tree that ID3 grows from estimated shares; a node holds the bits that lead to it."""
+def id3(
+    known: Conjunctions,
+    rules: Booleans,
+    schema: Schema,
+    target: str,
+    stops: Stops,
+    progress: Progress,
+    *,
+    certainty: float = 0.0,
+) -> Forest:
+    """The tree that ID3 grows from estimated shares; a node holds the bits that lead to it.
+
+    With `certainty`, a bit divides a node only if its covariance with a class there is so many standard errors from 0.
+    """
 
     def classes(literals: Mapping[int, int]) -> Floats:
         found = [known.share({**literals, **own}) for own in rules.classes]
@@ -113,6 +142,8 @@ def id3(known: Conjunctions, rules: Booleans, schema: Schema, target: str, stops
         best, most = None, 0.0
         for position, bit in rules.bit_of.items():
             if bit in node.held:
+                continue
+            if certainty and max(known.certainty(node.held, {bit: 1}, own) for own in rules.classes) < certainty:
                 continue
             halves = [{**node.held, bit: value} for value in (0, 1)]
             shares = np.stack([classes(half) for half in halves])

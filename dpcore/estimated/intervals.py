@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpcore.attributes import Attribute, NumberCut, attributes_of
 from dpcore.channels import TRR, Channel, Noised
 from dpcore.column import Column
-from dpcore.deconvolution import Cells, assigned, reconstruct
+from dpcore.deconvolution import NOTICED, Cells, assigned, reconstruct
 from dpcore.estimated.trees import Division, Node, Stops, gini, grow
 from dpcore.forest import Forest
 from dpcore.progress import Progress
@@ -26,6 +26,8 @@ CUTS, CHILDREN = "lengths", "few"
 VARIANTS = ("by_class", "global", "local")
 PER_INTERVAL, FEWEST, MOST = 100, 10, 100
 LEAST = 1e-9  # impurity; less is rounding
+KNOWN = 0.1  # standard error of a class's share, at most, that randomized classes may leave
+PATIENT = NOTICED / 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,9 @@ class Held:
 
 class Reconstruction:
     """Reports of numbers and a class, given to intervals, and the tree on them.
+
+    Where classes are randomized as well, each side of a division has so many people that its classes' shares are known
+    up to a standard error of `KNOWN`, and reconstruction is patient: all noise is wider there, and steps are shorter.
 
     Parameters
     ----------
@@ -62,6 +67,9 @@ class Reconstruction:
         schema = reports.schema
         self.schema, self.target, self.variant, self.people = schema, target, variant, reports.people
         self.label, self.channel = reports.values[(target,)].astype(np.intp), reports.category((target,))
+        clear = self.channel.gain == 1
+        self.noticed = NOTICED if clear else PATIENT
+        self.fewest = 1.0 if clear else (0.5 / KNOWN / max(self.channel.gain, LEAST)) ** 2
         self.groups = 1 if variant == "global" else self.channel.size
         self.group = np.zeros_like(self.label) if variant == "global" else self.label
         wanted = intervals or min(max(reports.people // PER_INTERVAL, FEWEST), MOST)
@@ -96,7 +104,7 @@ class Reconstruction:
         rows, sizes = np.concatenate(nodes), [len(own) for own in nodes]
         groups = len(nodes) * self.groups
         group, own = np.repeat(np.arange(len(nodes)), sizes) * self.groups + self.group[rows], self.numbers[j][rows]
-        shares = reconstruct(self.cells[j].counts(own, group, groups), self.kernels[j]).shares
+        shares = reconstruct(self.cells[j].counts(own, group, groups), self.kernels[j], noticed=self.noticed).shares
         found = np.empty(len(rows), dtype=np.intp)
         members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group, minlength=groups))[:-1])
         for each, part in enumerate(members):
@@ -121,7 +129,7 @@ class Reconstruction:
             counts = np.bincount(own * k + label, minlength=cells * k).reshape(-1, k)
             left = np.cumsum(counts, axis=0)[:-1]
             sides = np.stack([left, counts.sum(axis=0) - left], axis=1)  # (boundaries, 2, classes)
-            allowed = self.allowed(node, j) & (sides.sum(axis=2) > 0).all(axis=1)
+            allowed = self.allowed(node, j) & (sides.sum(axis=2) >= self.fewest).all(axis=1)
             if not allowed.any():
                 continue
             classes = self.corrected(sides[allowed])

@@ -10,7 +10,8 @@ Steps, as printed (mode="paper")
   2  The class is handed in as it is. Categories are not used: the source knows none.                       unprotected
   3  The range of each number falls into m equal intervals (of 100 people on average; 10 to 100 of them), and its
      distribution over them is reconstructed (`deconvolution`): for each class (variant="by_class"), for all together
-     ("global"), or for each class in every node anew ("local").                                      post-processing
+     ("global"), or for each class in every node anew ("local"), but for numbers that divided a node above: people
+     were chosen there by their reports, which are no longer numbers with independent noise.          post-processing
   4  Within a class, reports are sorted; the lowest n f_1 records go to interval 1, and so on.        post-processing
   5  The boundary that lowers the Gini impurity most divides a node, down to `max_depth`, or to a share of people below
      `min_support` (our choices; the source grows and prunes as SPRINT does).                         post-processing
@@ -19,8 +20,9 @@ Steps, corrected (mode="corrected"): epsilon is what all reports of one person c
   1  Numbers, moved into their public bounds [L, U], with Laplace noise of scale (U - L) / e.             randomize, e
      95 % of it lie in an interval of 6 (U - L) / e.
   2  The class by ERRPH.                                                                                  randomize, e
-  3  As printed, with "class" for the reported class.                                                 post-processing
-  5  Counts of classes in nodes are corrected for the rule of step 2, and moved to 0 or more.         post-processing
+  3  As printed, with "class" for the reported class, and until a step is ten times shorter.          post-processing
+  5  Counts of classes in nodes are corrected for the rule of step 2, and moved to 0 or more. Each side of a division
+     has enough people for the noise of that to be 0.1 at most in a class's share.                    post-processing
 
 Privacy   Local.
   Public    the schema, its bounds; the noise; m; who takes part, and so n.

@@ -19,6 +19,8 @@ Steps, as printed (mode="paper")
 
 Steps, corrected (mode="corrected"): epsilon is what all reports of one person cost together
   2  Every one of the r bits for itself, with theta = e^(epsilon / r) / (1 + e^(epsilon / r)).    randomize, epsilon / r
+  4  A bit divides a node only if the reports say that it has to do with the class there (`certainty`); otherwise ID3
+     takes the noise for gains, and a tree of leaves that know nothing.                               post-processing
 
 Privacy   Local.
   Public    the schema, its taxonomies, theta; who takes part.
@@ -81,6 +83,9 @@ class DTPD(LocalClassifier):
     max_depth : int
     min_support, min_entropy : float
         Nodes below are leaves: the share of all people, and the entropy of the classes in bits.
+    certainty : float
+        Corrected mode: a bit divides a node only if its covariance with a class there is so many standard errors from
+        0. 0 asks for none, as in paper mode.
     target : str, optional
         The class column; by default the schema's.
     noise : {"laplace", "geometric", "opendp"}
@@ -111,6 +116,7 @@ class DTPD(LocalClassifier):
         max_depth: int = 5,
         min_support: float = 0.02,
         min_entropy: float = 0.05,
+        certainty: float = 2.5,
         target: str | None = None,
         noise: str = "laplace",
         random_state: int | None = None,
@@ -123,6 +129,7 @@ class DTPD(LocalClassifier):
         self.max_depth = max_depth
         self.min_support = min_support
         self.min_entropy = min_entropy
+        self.certainty = certainty
         self.target = target
         self.noise = noise
         self.random_state = random_state
@@ -138,6 +145,8 @@ class DTPD(LocalClassifier):
             raise ParameterError(
                 "The 'theta' parameter is no probability above 0, or 1/2, at which reports tell nothing.", "Try 0.7."
             )
+        if not (isinstance(self.certainty, int | float) and 0 <= self.certainty < inf):
+            raise ParameterError("The 'certainty' parameter is no number of 0 or more.", "Try 2.5.")
         _ = self._stops  # refuses what is out of range
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
@@ -156,7 +165,8 @@ class DTPD(LocalClassifier):
         bits = np.stack([self.reports_.values[name] for name in names], axis=1)
         every = range(len(names))
         known = Conjunctions(bits, [every] if together else [[bit] for bit in every], coin.p)
-        self.forest_ = id3(known, rules, schema, target, self._stops, progress)
+        certainty = 0.0 if paper else float(self.certainty)
+        self.forest_ = id3(known, rules, schema, target, self._stops, progress, certainty=certainty)
         progress(1.0, "Done")
 
     def _probability(self, frame: pd.DataFrame) -> Floats:

@@ -66,7 +66,7 @@ VARIANTS = {
         {"pairs": True, "reconstruction": "likelihood"},
         {"pairs": True, "asked": 2, "protocol": "OUE", "reconstruction": "project"},
     ),
-    "DTPD": ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0}),
+    "DTPD": ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0}),
     "DTCRD": ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1}),
 }
 CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]
@@ -378,6 +378,7 @@ BAD_PARAMETERS = [
     ({"groups": "two"}, "groups"),
     ({"min_support": 0}, "min_support"),
     ({"min_entropy": -1}, "min_entropy"),
+    ({"certainty": -1}, "certainty"),
     ({"variant": "all"}, "variant"),
     ({"randomizer": "cauchy"}, "randomizer"),
     ({"privacy": 0}, "privacy"),
