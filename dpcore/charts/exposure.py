@@ -103,7 +103,7 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
     long = data.rename(columns={"right": FRESH, "kept": KEPT})
     long = long.melt(["reports", "epsilon"], [FRESH, KEPT], var_name="series").rename(columns={"reports": "x"})
     long.loc[long["series"] == KEPT, "epsilon"] = first or ""
-    long["label"] = ("epsilon " + long["epsilon"]).where(long["x"] == long["x"].max(), "")
+    long["label"] = ("epsilon " + long["epsilon"].astype(str)).where(long["x"] == long["x"].max(), "")
     base = alt.Chart(long.dropna(subset=["x", "value"])).encode(
         alt.X("x:Q", title="reports of one person", scale=alt.Scale(nice=False, zero=False, padding=12)),
         alt.Y("value:Q", title="most frequent report is true", scale=alt.Scale(domain=[0, 1])).axis(format="~%"),

@@ -1,0 +1,251 @@
+"""The coin game and the measures: drawn on request only, by nobody's seed, and right at the extremes."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from driving import charts, elements, metrics, press, run, said, widget
+from streamlit.testing.v1 import AppTest
+
+from dpcore.dashboard import coins
+from dpcore.dashboard.coins import ANSWERS, Rule, ask, estimate, toss
+
+KEY = "page.coin"
+
+
+def game() -> None:
+    from dpcore.dashboard import coins
+
+    coins.trust()
+    coins.game("page")
+
+
+def known() -> None:
+    from dpcore.dashboard import exposures
+
+    exposures.measures("page")
+
+
+@pytest.fixture
+def at() -> AppTest:
+    return run(AppTest.from_function(game, default_timeout=60))
+
+
+@pytest.fixture
+def measures() -> AppTest:
+    return run(AppTest.from_function(known, default_timeout=60))
+
+
+def change(at: AppTest, **settings: Any) -> AppTest:
+    for name, value in settings.items():
+        widget(at, f"{KEY}.{name}").set_value(value)
+        run(at)
+    return at
+
+
+def kept(at: AppTest, name: str) -> Any:
+    return at.session_state.get(f"{KEY}.{name}")
+
+
+def titles(at: AppTest) -> list[str]:
+    return [" ".join(spec["title"]["text"]) for spec, _ in charts(at)]
+
+
+# The game
+
+
+def test_nothing_is_drawn_before_a_button_is_pressed(at: AppTest) -> None:
+    assert titles(at) == ["Who sees the truth?"]
+    assert "Here nobody holds them" in said(at)
+    assert kept(at, "answer") is None
+    assert kept(at, "crowd") is None
+    assert all(spec["description"] for spec, _ in charts(at))
+
+
+def test_one_answer(at: AppTest) -> None:
+    change(at, truth="yes")
+    press(at, f"{KEY}.toss")
+    answer = kept(at, "answer")
+    assert answer.truth == 1
+    assert f"“{ANSWERS[answer.said]}”" in said(at)
+    assert ("tell the truth" if answer.honest else "toss again") in said(at).partition("Only you know")[2]
+    after = dict(metrics(at))["Sure of “yes” after"]
+    assert after == ("75 %" if answer.said else "25 %")
+    assert "25 % say" in said(at)
+
+
+def test_a_crowd_and_fifty_more(at: AppTest) -> None:
+    press(at, f"{KEY}.ask")
+    crowd = kept(at, "crowd")
+    assert crowd.counts["people"].sum() == 1_000
+    assert crowd.counts.loc[crowd.counts["truth"] == "yes", "people"].sum() == 300
+    shown = dict(metrics(at))
+    assert shown["Truth"] == "30.0%"
+    assert shown["Estimate"] == f"{crowd.estimates['estimate'].iloc[0]:.1%}"
+    assert titles(at)[1:] == ["What the reports say about everybody", "What they said"]
+    press(at, f"{KEY}.again")
+    more = kept(at, "crowd")
+    assert len(more.estimates) == 51
+    pd.testing.assert_frame_equal(more.estimates.head(1), crowd.estimates)
+    assert more.counts is crowd.counts
+    press(at, f"{KEY}.again")
+    assert len(kept(at, "crowd").estimates) == 51
+
+
+def test_no_other_widget_draws(at: AppTest) -> None:
+    press(at, f"{KEY}.toss")
+    press(at, f"{KEY}.ask")
+    press(at, f"{KEY}.again")
+    answer, crowd = kept(at, "answer"), kept(at, "crowd")
+    change(at, reveal=True)
+    assert "What they said, and what is true" in titles(at)
+    assert "no collector has this view" in str(charts(at))
+    change(at, reveal=False, rule="Warner", p0=80, share=60, people=100, truth="yes")
+    assert kept(at, "answer") is answer
+    assert kept(at, "crowd") is crowd
+    assert "The rule was changed since" in said(at)
+    assert "Settings were changed since" in said(at)
+    assert dict(metrics(at))["Truth"] == "30.0%"
+    press(at, f"{KEY}.ask")
+    assert kept(at, "crowd") is not crowd
+    assert kept(at, "answer") is answer
+    assert dict(metrics(at))["Truth"] == "60.0%"
+    assert "Settings were changed since" not in said(at)
+
+
+def test_noise_has_no_seed(at: AppTest) -> None:
+    found = set()
+    for _ in range(4):
+        press(at, f"{KEY}.ask")
+        found.add(tuple(kept(at, "crowd").counts["people"]))
+    assert len(found) > 1
+
+
+def test_words_change_and_probabilities_do_not(at: AppTest) -> None:
+    assert "Tails: toss again" in said(at)
+    change(at, rule="Warner")
+    assert "say the opposite" in said(at)
+    assert "probability 75 %" in said(at)
+    change(at, p0=40)
+    assert "probability 70 %" in said(at)
+    change(at, rule="RRPH")
+    assert "probability 40 %" in said(at)
+    for p0 in np.linspace(0, 1, 11):
+        first, second = Rule("RRPH", p0), Rule("Warner", p0)
+        assert first.channel.matrix == pytest.approx(second.channel.matrix)
+
+
+@pytest.mark.parametrize("rule", ["RRPH", "Warner"])
+def test_no_truth_tells_nothing(at: AppTest, rule: str) -> None:
+    change(at, rule=rule, p0=0)
+    press(at, f"{KEY}.toss")
+    assert dict(metrics(at))["Sure of “yes” after"] == "50 %"
+    assert dict(metrics(at))["… if 10 % of all are “yes”"] == "10 % → 10 %"
+    assert "tells nothing about you" in said(at)
+    press(at, f"{KEY}.ask")
+    press(at, f"{KEY}.again")
+    assert dict(metrics(at))["Estimate"] == "none"
+    assert "nothing to learn" in said(at)
+    assert "What the reports say about everybody" not in titles(at)
+
+
+@pytest.mark.parametrize(("rule", "share"), [("RRPH", 0), ("Warner", 100), ("RRPH", 37)])
+def test_only_truth_tells_all(at: AppTest, rule: str, share: int) -> None:
+    change(at, rule=rule, p0=100, share=share, people=100)
+    press(at, f"{KEY}.toss")
+    assert kept(at, "answer").said == kept(at, "answer").truth
+    assert "gives you away" in said(at)
+    press(at, f"{KEY}.ask")
+    found = kept(at, "crowd").estimates.iloc[0]
+    assert found["estimate"] == found["low"] == found["high"] == pytest.approx(share / 100)
+
+
+def test_impossible_estimates_are_shown_and_explained(at: AppTest) -> None:
+    change(at, p0=5, share=0, people=100)
+    for wanted, text in (((-10, 0), "below 0 %"), ((1, 10), "above 100 %")):
+        for _ in range(60):
+            press(at, f"{KEY}.ask")
+            share = kept(at, "crowd").estimates["estimate"].iloc[0]
+            if wanted[0] < share < wanted[1]:
+                break
+        assert f"An estimate {text}" in said(at)
+        assert dict(metrics(at))["Estimate"] == f"{share:.1%}"
+        assert dict(metrics(at))["Clipped to 0 … 100 %"] == ("0.0%" if share < 0 else "100.0%")
+        change(at, share=100)
+
+
+@pytest.mark.parametrize("rule", [Rule("RRPH", 0.5), Rule("Warner", 0.5), Rule("RRPH", 0.2), Rule("Warner", 0.9)])
+def test_tosses_and_crowds_follow_the_channel(rule: Rule) -> None:
+    rng = np.random.default_rng(11)
+    for truth in (0, 1):
+        answers = [toss(rule, truth, rng) for _ in range(4_000)]
+        yes = np.mean([answer.said for answer in answers])
+        assert yes == pytest.approx(rule.channel.matrix[1, truth], abs=0.035)
+        assert all(answer.said == truth for answer in answers if answer.honest)
+    crowds = pd.concat([ask(rule, 0.3, 500, rng).estimates for _ in range(400)])
+    assert crowds["estimate"].mean() == pytest.approx(0.3, abs=0.02)
+    covered = ((crowds["low"] <= 0.3) & (crowds["high"] >= 0.3)).mean()
+    assert 0.91 <= covered <= 0.985
+
+
+def test_the_estimate_by_hand() -> None:
+    found = estimate(Rule("RRPH", 0.5), np.repeat([0, 1], [600, 400]).astype(np.int8), 1_000).iloc[0]
+    assert found["estimate"] == pytest.approx((0.4 - 0.25) / 0.5)
+    assert found["high"] - found["estimate"] == pytest.approx(1.96 * np.sqrt(0.75 / 4_000) / 0.5)
+    assert Rule("RRPH", 0.5).after(1, 0.1) == pytest.approx(0.25)
+    assert Rule("RRPH", 1.0).after(1, 0.0) == 0
+
+
+# The measures
+
+
+def test_the_same_channel_has_two_breaches(measures: AppTest) -> None:
+    shown = dict(metrics(measures))
+    assert shown["Breach (the paper’s)"] == "33.3%"
+    assert shown["A report is the truth"] == "75.0%"
+    assert shown["Epsilon"] == "1.1"
+    assert "33.3 % for the first and 62.5 % for the second" in said(measures)
+    assert all(spec["description"] for spec, _ in charts(measures))
+    assert shown["Width, as claimed"] == "7.84"
+    assert shown["Width left, as printed"] == "6.56"
+    assert "e^14.1" in said(measures)
+
+
+def test_the_axis_is_switched(measures: AppTest) -> None:
+    assert "both 0.586" in str(charts(measures)[0])
+    widget(measures, "page.measures.against").set_value("epsilon")
+    run(measures)
+    assert "against epsilon" in titles(measures)[0]
+    assert "both 0.586" not in str(charts(measures)[0])
+
+
+@pytest.mark.parametrize(("k", "p0"), [(2, 0), (2, 100), (10, 0), (10, 100), (4, 35)])
+def test_measures_at_the_extremes(measures: AppTest, k: int, p0: int) -> None:
+    for part in ("measures", "averaging"):
+        widget(measures, f"page.{part}.k").set_value(k)
+        widget(measures, f"page.{part}.p0").set_value(p0)
+    widget(measures, "page.measures.against").set_value("epsilon")
+    run(measures)
+    shown = dict(metrics(measures))
+    assert shown["Guessing without it"] == f"{1 / k:.1%}"
+    assert shown["A report is the truth"] == f"{p0 / 100 + (1 - p0 / 100) / k:.1%}"
+    assert shown["Epsilon"] == {0: "0", 100: "∞", 35: "1.15"}[p0]
+
+
+def test_numbers_with_other_noise(measures: AppTest) -> None:
+    widget(measures, "page.numbers.sets").set_value("a ~ N(1, 0.01), b ~ N(0, 1)")
+    widget(measures, "page.numbers.epsilon").set_value(10.0)
+    run(measures)
+    shown = dict(metrics(measures))
+    assert shown["Width left, as printed"] == "3.86"
+    assert float(shown["Width left, corrected"]) < 5
+    assert "below e^10" in said(measures)
+
+
+def test_every_widget_has_the_prefix_of_its_page(at: AppTest, measures: AppTest) -> None:
+    for found in (at, measures):
+        keys = [element.key for element in elements(found) if getattr(element, "key", None)]
+        assert keys
+        assert all(key.startswith("page.") for key in keys)
+    assert coins.CROWDS == 50
