@@ -19,7 +19,7 @@ for (sha256, relation), ledger in books.items():
     st.subheader(f"{frame.escaped(ledger.name)} · {forms.RELATIONS[relation].lower()}", anchor=False)
     cells = st.columns(3)
     cells[0].metric("Runs", len(runs), border=True)
-    cells[1].metric("Epsilon claimed, in all", panels.number(ledger.epsilon_claimed), border=True)
+    cells[1].metric("Epsilon claimed, in all", panels.told(ledger.epsilon_claimed), border=True)
     cells[2].metric("Epsilon proved, in all", panels.proved(ledger), border=True)
     st.markdown(ledger.void or forms.odds_sentence(ledger.epsilon_bound))
     st.caption(f"{ledger.relation.sentence} Rows with SHA-256 {sha256[:12]}…")
@@ -33,7 +33,7 @@ for sha256 in {sha256 for sha256, _ in books if (sha256, "add_remove") in books 
     total = 2 * added.epsilon_bound + replaced.epsilon_bound
     st.markdown(
         f"The rows {sha256[:12]}… were asked under both relations. Changing a row is removing one and adding another, "
-        f"so together they cost at most epsilon **{panels.number(total)}** under replace; under add_remove no total is "
+        f"so together they cost at most epsilon **{panels.told(total)}** under replace; under add_remove no total is "
         "known."
     )
 st.caption(

@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 
 ROOT = Path(__file__).parents[1]
 SIZES, THEMES = ("1366x768", "1920x1080"), ("light", "dark")
-PAGES = ("home", "data", "naive_bayes", "networks", "taxonomy", "forests", "ledger")
+PAGES = ("home", "data", "naive_bayes", "networks", "taxonomy", "forests", "responses", "ledger")
 TABS = ("Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home")
 NETWORK_TABS = ("Price", "Network", "Clusters", "The paper's figures", "Take home")
 TREE_TABS = ("Price", "Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims", "Take home")

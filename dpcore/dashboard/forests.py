@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -248,7 +247,7 @@ def tree(page: str, shown: ShownModel) -> None:
         text = f"Tree (1 to {found.trees:,})"
         number = int(left.number_input(text, 1, found.trees, 1, key=f"{page}.tree:{id(shown)}"))
     frame = remember(shown, f"tree {number}", lambda: forestview.nodes(found, number - 1, most=MOST_NODES))
-    exact = math.isinf(release.ledger.epsilon_claimed)
+    exact = release.exact
     if exact:
         st.markdown("All counts are exact: this is the reference without privacy.")
     elif release.guarantee_void:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -27,6 +27,10 @@ __all__ = [
 ]
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+RELEASE = (
+    "About you: whether you are in the data, or which of two rows is yours. Worst case over all observers and all "
+    "people; pure epsilon; for one release."
+)
 RELATIONS = {
     "add_remove": "Add or remove one person",
     "replace": "Change one person's values",
@@ -59,12 +63,12 @@ def icons(epsilon: float) -> Any:
     return charts.odds_icons(charts.odds(epsilon))
 
 
-def epsilon_picker(key: str, default: float = 1.0) -> float:
+def epsilon_picker(key: str, default: float = 1.0, options: Sequence[float] = EPSILONS, about: str = RELEASE) -> float:
     """Epsilon on a logarithmic scale, with what it means. Touches no data."""
     left, right = st.columns([3, 1], gap="large", vertical_alignment="center")
     epsilon: float = left.select_slider(
         "Privacy budget epsilon",
-        EPSILONS,
+        options,
         value=default,
         key=f"{key}.epsilon",
         persist_state="session",
@@ -76,10 +80,7 @@ def epsilon_picker(key: str, default: float = 1.0) -> float:
             st.caption("◀ more private", width="content")
             st.caption("more accurate ▶", width="content")
         st.markdown(odds_sentence(epsilon))
-        st.caption(
-            "About you: whether you are in the data, or which of two rows is yours. Worst case over all observers and "
-            "all people; pure epsilon; for one release."
-        )
+        st.caption(about)
     right.altair_chart(icons(epsilon), width="content", key=f"{key}.icons")
     return epsilon
 
@@ -135,8 +136,8 @@ def target_picker(key: str, data: Dataset, *, needed: bool = True) -> str | None
     return st.selectbox("Class column", names, index=index, key=f"{key}.target:{data.sha256}", persist_state="session")
 
 
-def relation_picker(key: str, only: str | None = None) -> str:
-    """Which tables count as neighbors; `only` if the method knows one relation."""
+def relation_picker(key: str, only: str | None = None, caption: str = "") -> str:
+    """Which tables count as neighbors; `only` if the method knows one relation, and what that means then."""
     captions = {
         "add_remove": "The number of rows stays private.",
         "replace": "The number of rows is public; counts need twice the noise.",
@@ -148,7 +149,7 @@ def relation_picker(key: str, only: str | None = None) -> str:
         format_func=RELATIONS.__getitem__,
         key=f"{key}.relation.{only}" if only else f"{key}.relation",
         persist_state="session",
-        captions=[captions[name] for name in offered],
+        captions=[caption or captions[name] for name in offered],
     )
 
 

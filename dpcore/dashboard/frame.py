@@ -27,6 +27,7 @@ SECTIONS = {
         ("taxonomy", "Taxonomy tree", ":material/account_tree:"),
     ],
     "Classify": [("forests", "Trees & forests", ":material/forest:")],
+    "Collect": [("responses", "Randomized responses", ":material/casino:")],
     "Understand": [("ledger", "Ledger", ":material/receipt_long:")],
 }
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)

@@ -35,6 +35,7 @@ __all__ = [
     "runs_frame",
     "table_behind",
     "tabs",
+    "told",
 ]
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
@@ -66,7 +67,7 @@ def headline(shown: AnyShown) -> None:
     """The release in one line: what it is, what it cost, and whether a guarantee holds."""
     release, ledger = shown.release, shown.release.ledger
     cells = st.columns(4)
-    cells[0].metric("Epsilon claimed", number(ledger.epsilon_claimed), border=True)
+    cells[0].metric("Epsilon claimed", told(ledger.epsilon_claimed), border=True)
     cells[1].metric("Epsilon proved", proved(ledger), border=True)
     cells[2].metric(*release.size, border=True)
     cells[3].metric("Run time", f"{release.seconds:.2f} s", border=True)
@@ -93,7 +94,7 @@ def price(shown: AnyShown) -> None:
         (right, "What can be proved", bound),
     ):
         with place:
-            st.markdown(f"**{title}: epsilon {number(epsilon)}**")
+            st.markdown(f"**{title}: epsilon {told(epsilon)}**")
             st.markdown(ledger.void if ledger.void and place is right else forms.odds_sentence(epsilon))
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escaped(str(reason))} {factor(part)}", icon=":material/help:")
@@ -242,7 +243,7 @@ def runs_frame(runs: list[Ledger]) -> pd.DataFrame:
             {
                 "run": run.name,
                 "questions": len(run.entries),
-                "epsilon claimed": number(run.epsilon_claimed),
+                "epsilon claimed": told(run.epsilon_claimed),
                 "epsilon proved": proved(run),
             }
             for run in runs
@@ -252,4 +253,9 @@ def runs_frame(runs: list[Ledger]) -> pd.DataFrame:
 
 def proved(ledger: Ledger) -> str:
     """The epsilon that a ledger guarantees, for people: "none" where the guarantee is void."""
-    return "none" if ledger.void else number(ledger.epsilon_bound)
+    return told(math.inf if ledger.void else ledger.epsilon_bound)
+
+
+def told(epsilon: float) -> str:
+    """An epsilon for people: the sign for infinity looks like praise."""
+    return number(epsilon) if math.isfinite(epsilon) else "none"

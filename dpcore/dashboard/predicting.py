@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -109,11 +108,10 @@ def about(model: Model) -> str:
     """A model in a sentence or two."""
     told, (what, many) = model.about, model.size
     claimed, bound = told["epsilon_claimed"], told["epsilon_bound"]
-    proved = panels.number(bound) if math.isfinite(bound) else "none"
     return (
         f"**{escaped(str(told['method']))}** predicts **{escaped(model.target)}** "
         f"({', '.join(escaped(str(name)) for name in model.classes_[:6])}{' …' if len(model.classes_) > 6 else ''}). "
-        f"{what}: {many}. Epsilon claimed {panels.number(claimed)}, proved {proved}."
+        f"{what}: {many}. Epsilon claimed {panels.told(claimed)}, proved {panels.told(bound)}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -35,10 +36,12 @@ def redraws(
     `look` measures something else on every fitted method, and `draw` shows it: the frames together, with a `run`.
     """
     epsilon = shown.release.ledger.epsilon_bound
+    price = f"together they cost **{REDRAWS} times epsilon {panels.number(epsilon)}**"
+    if math.isinf(epsilon):
+        price = "no epsilon can be proved for one of them, nor for all"
     st.markdown(
         f"One release is one draw of luck. Draw {REDRAWS} more with the same settings and see where yours lies. "
-        f"Anybody who saw them all would know more than from one: together they cost **{REDRAWS} times epsilon "
-        f"{panels.number(epsilon)}**, and the session's ledger is charged for it."
+        f"Anybody who saw them all would know more than from one: {price}, and the session's ledger is charged for it."
     )
     name = f"{page}.redraws"
     st.button(f"Draw {REDRAWS} more", on_click=runs.request, args=(name,), key=f"{name}.go", icon=":material/casino:")

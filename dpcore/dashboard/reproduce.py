@@ -25,6 +25,7 @@ from dpcore.progress import Progress
 __all__ = ["MODES", "Figure", "beside_real", "figures", "lacks_accuracy", "reference_lines", "swept"]
 
 MODES = {"paper": "as printed", "corrected": "corrected"}
+PUBLISHED = ("adult", "big5")
 REFERENCES = ["trained on real rows", "majority class"]
 
 
@@ -34,7 +35,7 @@ class Figure:
 
     `work` yields the fraction done and the rows of one finished run, which hold `series`, `mode`, `data`, `relation`,
     `epsilon`, `repeat`, `epsilon_claimed` and `epsilon_bound`, and `error`: why a run failed, or "". One that did needs
-    no more columns.
+    no more columns. `setting` names a run in the ledger that is not told by its epsilon.
     """
 
     key: str
@@ -45,12 +46,14 @@ class Figure:
     lacks: Callable[[Dataset], str]  # why there is no figure of these data, in a sentence; empty if there is one
 
 
-def figures(page: str, data: Dataset, offered: Sequence[Figure], repeats: int = 3) -> None:
-    """Figures of one paper, on the published data sets that are here, or on the data in use.
+def figures(
+    page: str, data: Dataset, offered: Sequence[Figure], repeats: int = 3, sets: Sequence[str] = PUBLISHED
+) -> None:
+    """Figures of one paper, on data sets that are here, or on the data in use.
 
     `page` is what the keys of all widgets begin with; `repeats` is how often everything runs unless somebody says more.
     """
-    names = [name for name in ("adult", "big5") if here(name)]
+    names = [name for name in sets if here(name)]
     names = list(dict.fromkeys([data.name, *names]))
     left, right = st.columns([3, 1], gap="large")
     chosen = left.pills(
@@ -80,13 +83,13 @@ def figures(page: str, data: Dataset, offered: Sequence[Figure], repeats: int = 
             )
         ]
     st.markdown(figure.printed)
-    sets = []
+    chosen_sets = []
     for one in (data if data.name == chosen_name else known(chosen_name) for chosen_name in chosen):
         if missing := figure.lacks(one):
             st.info(f"No such figure of {escaped(one.name)}: {missing}")
         else:
-            sets.append(one)
-    if not sets:
+            chosen_sets.append(one)
+    if not chosen_sets:
         return
     name = f"{page}.{figure.key}"
     st.button(
@@ -97,7 +100,7 @@ def figures(page: str, data: Dataset, offered: Sequence[Figure], repeats: int = 
         icon=":material/play_arrow:",
         help="Every run is charged. Finished runs are kept if you cancel.",
     )
-    what = hash((figure.key, *((each.sha256, each.schema.to_json(), len(each.train)) for each in sets)))
+    what = hash((figure.key, *((each.sha256, each.schema.to_json(), len(each.train)) for each in chosen_sets)))
     memory: list[pd.DataFrame] = st.session_state.setdefault(f"dpcore.figure:{page}:{what}", [])
     if runs.requested(name):
         with mendable(), runs.cancellable("Making releases", name) as progress:
@@ -106,8 +109,8 @@ def figures(page: str, data: Dataset, offered: Sequence[Figure], repeats: int = 
             def within(fraction: float, text: str) -> None:
                 progress(fraction, f"{len(memory):,} done; {text}")
 
-            for fraction, frame in figure.work(sets, count, within):
-                book(figure, sets, frame)
+            for fraction, frame in figure.work(chosen_sets, count, within):
+                book(figure, chosen_sets, frame)
                 memory.append(frame)
                 progress(fraction, f"{len(memory):,} done")
     if memory:
@@ -148,7 +151,7 @@ def book(figure: Figure, sets: list[Dataset], frame: pd.DataFrame) -> None:
         books[key] = state.account(data, run["relation"], f"{figure.title}: {run['series']}, {run['mode']}")
     books[key].charge(
         Entry(
-            name=f"release at epsilon {run['epsilon']:g}",
+            name=str(run.get("setting") or f"release at epsilon {run['epsilon']:g}"),
             mechanism="release",
             epsilon_claimed=exact(float(run["epsilon_claimed"])),
             epsilon_bound=exact(float(run["epsilon_bound"])),

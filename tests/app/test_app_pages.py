@@ -29,7 +29,7 @@ from dpcore import charts
 
 
 def test_pages_are_found() -> None:
-    assert {"home", "data", "naive_bayes", "networks", "taxonomy", "forests", "ledger"} <= set(PAGES)
+    assert {"home", "data", "naive_bayes", "networks", "taxonomy", "forests", "responses", "ledger"} <= set(PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -42,7 +42,7 @@ LAYERS = [
     ("reading",),
     ("datasets", "charts", "classifiers"),
     ("labels", "modelfile", "ranges", "release"),
-    ("evaluate", "judging", "risk"),
+    ("evaluate", "judging", "reporting", "risk"),
     ("experiment", "audit", "export", "models"),
     ("dpcore",),  # the package's own front door, `import dpcore`
     ("dashboard",),

@@ -1,0 +1,89 @@
+"""Randomized responses: everybody adds noise to their own answers, before anybody collects them (paper 004)."""
+
+import streamlit as st
+
+from dpcore import METHODS
+from dpcore.dashboard import (
+    coins,
+    comparing,
+    exposures,
+    figures_004,
+    forests,
+    forms,
+    frame,
+    panels,
+    predicting,
+    reproduce,
+    responses,
+    runs,
+    state,
+    takehome,
+)
+
+PAGE = "responses"
+GAME, MEASURES, LEARN = "Play the coin game", "How private is one report?", "Learn from reports"
+
+frame.frame(
+    "Randomized responses",
+    "On the other pages somebody trusted holds the true rows, and adds noise to what is published. Here **nobody holds "
+    "them**: people add noise to their own answers, before anybody collects them.",
+)
+data = state.dataset()
+
+
+@st.fragment
+def settings() -> None:
+    """All settings; moving one draws nothing and spends nothing."""
+    with st.expander("Settings", expanded=state.shown(PAGE) is None):
+        left, right = st.columns(2, gap="large")
+        with left:
+            chosen = forms.method_picker(
+                PAGE, responses.CORRECTED, responses.PAPER, responses.REMARKS, responses.PRINTED
+            )
+        name = chosen.pop("method")
+        with right:
+            chosen["target"] = forms.target_picker(PAGE, data)
+            chosen["relation"] = forms.relation_picker(PAGE, "replace", responses.HIDDEN)
+            chosen |= forms.noise_picker(PAGE)
+        chosen |= responses.amount(PAGE, chosen["mode"], name)
+        chosen |= responses.options(PAGE, name, chosen, data.schema)
+        st.session_state[f"{PAGE}.chosen"] = (name, chosen)
+        responses.next_run(name, chosen)
+
+
+def learn() -> None:
+    """Settings, a run, and what it gave."""
+    settings()
+    forms.run_button(PAGE)
+    if runs.requested(PAGE):
+        method, given = st.session_state[f"{PAGE}.chosen"]
+        runs.learn(PAGE, method, METHODS[method](**given), data)
+    shown = state.shown(PAGE)
+    if shown is None:
+        st.info(
+            "Press Run, and everybody reports. Every round is charged to the ledger.", icon=":material/arrow_upward:"
+        )
+        panels.draw_open(
+            PAGE,
+            {FIGURES: lambda: reproduce.figures(PAGE, data, figures_004.FIGURES, repeats=5, sets=figures_004.SETS)},
+        )
+        return
+    panels.headline(shown)
+    tabs = {
+        "Price": lambda: panels.price(shown),
+        "Reports": lambda: responses.reports(PAGE, shown),
+        "Accuracy": lambda: comparing.accuracy(PAGE, shown),
+        "Draw again": lambda: comparing.redraws(PAGE, shown),
+        **({"Tree": lambda: forests.tree(PAGE, shown)} if "forest" in shown.release.structure else {}),
+        "Predict": lambda: predicting.predict(PAGE, shown),
+        FIGURES: lambda: reproduce.figures(PAGE, data, figures_004.FIGURES, repeats=5, sets=figures_004.SETS),
+        "Take home": lambda: takehome.take_model_home(PAGE, shown),
+    }
+    panels.draw_open(PAGE, tabs)
+
+
+FIGURES = "The paper's figures"
+what = st.segmented_control(
+    "What to do", [GAME, MEASURES, LEARN], default=GAME, required=True, key=f"{PAGE}.what", persist_state="session"
+)
+{GAME: lambda: coins.game(PAGE), MEASURES: lambda: exposures.measures(PAGE), LEARN: learn}[what]()

@@ -1,0 +1,122 @@
+"""Reports beside the truth: shares, intervals, and the spread of numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import reporting
+from dpcore.bayes import Bayes
+from dpcore.channels import ERRPH, OUE, TRR
+from dpcore.column import Column
+from dpcore.datasets import Dataset
+from dpcore.methods import PPNB
+from dpcore.reports import Reports
+from dpcore.schema import Schema
+
+TOWN = Column(name="town", kind="categorical", categories=("a", "b", "c"), missing=True)
+AGE = Column(name="age", kind="continuous", lower=0.0, upper=10.0, bins=5)
+ILL = Column(name="ill", kind="categorical", categories=("no", "yes"))
+SCHEMA = Schema(columns=(TOWN, AGE, ILL), target="ill")
+
+
+def people(rows=2_000, seed=0):
+    rng = np.random.default_rng(seed)
+    ill = rng.random(rows) < 0.3
+    town = rng.choice(np.array(["a", "b", None], dtype=object), rows, p=[0.7, 0.2, 0.1])
+    age = np.where(ill, rng.normal(7, 1, rows), rng.normal(3, 1, rows)).clip(0, 10)
+    return pd.DataFrame({"town": town, "age": age, "ill": np.where(ill, "yes", "no")})
+
+
+PEOPLE = people()
+
+
+def fitted(**given):
+    return PPNB(**{"random_state": 1, "epsilon": 6.0, **given}).fit(PEOPLE, schema=SCHEMA)
+
+
+@pytest.mark.parametrize("protocol", ["ERRPH", "OUE", "OLH"])
+@pytest.mark.parametrize("pairs", [True, False])
+def test_intervals_hold_the_true_shares_as_often_as_they_say(protocol, pairs):
+    """20 rounds x 4 values: 80 intervals of 95 %; fewer than 66 hits has a chance below 1e-5."""
+    hits = 0
+    for seed in range(20):
+        found = fitted(protocol=protocol, pairs=pairs, asked=1, random_state=seed).reports_
+        frame = reporting.shares_of_column(found, PEOPLE, "town")
+        assert frame["value"].tolist() == list(TOWN.labels)
+        assert frame["real"].sum() == pytest.approx(1)
+        assert frame["reconstructed"].sum() == pytest.approx(1, abs=0.6)
+        assert frame["reported"].isna().all() == (protocol != "ERRPH")
+        hits += int(frame["real"].between(frame["low"], frame["high"]).sum())
+    assert hits >= 66
+
+
+def test_intervals_are_not_wider_than_they_have_to_be():
+    """The spread of 60 rounds is what the intervals say, to within a third (a chi-square of 59: 1 in 1,000)."""
+    for pairs, protocol in ((True, "ERRPH"), (True, "OUE"), (False, "OLH")):
+        frames = [
+            reporting.shares_of_column(
+                fitted(protocol=protocol, pairs=pairs, asked=None, random_state=seed).reports_, PEOPLE, "town"
+            )
+            for seed in range(60)
+        ]
+        spread = np.std([frame["reconstructed"] for frame in frames], axis=0, ddof=1)
+        said = np.mean([(frame["high"] - frame["low"]) / (2 * reporting.SURE) for frame in frames], axis=0)
+        # People are the same in all rounds: their own sampling, which intervals include, does not show here.
+        sampling = frames[0]["real"] * (1 - frames[0]["real"]) / len(PEOPLE)
+        assert np.allclose(spread, np.sqrt(np.maximum(said**2 - sampling, 0)), rtol=0.34)
+
+
+def test_a_rule_that_tells_nothing_has_no_interval():
+    frame = reporting.shares_of_column(fitted(epsilon=0.0).reports_, PEOPLE, "town")
+    assert np.isinf(frame["high"]).all()
+    assert np.allclose(frame["reconstructed"], 1 / 4)
+
+
+def test_columns_families_and_numbers():
+    reports = fitted(pairs=True).reports_
+    assert reporting.columns(reports) == ["town", "age", "ill"]
+    assert reporting.family_of(reports, "town") == ("ill", "town")
+    assert reporting.family_of(reports, "ill") == ("ill", "town")  # no report of its own: the first that tells of it
+    assert not reporting.is_number(reports, "age")
+    moments = fitted(pairs=False, numbers="moments").reports_
+    assert reporting.is_number(moments, "age")
+    assert reporting.family_of(moments, "ill") == ("ill",)
+
+
+def test_densities_by_hand():
+    channel = TRR(factors=np.ones(1), offsets=np.array([5.0]))
+    age = np.array([0.0, 10.0])
+    reports = Reports(SCHEMA, 2, {("age",): channel}, {("age",): age + 5})
+    bayes = Bayes(SCHEMA, "ill", np.array([0.25, 0.75]), {}, {"age": np.array([[2.0, 0.01], [8.0, 0.01]])})
+    frame = pd.DataFrame({"town": ["a", "a"], "age": age, "ill": ["no", "yes"]})
+    found = reporting.densities(reports, frame, "age", bayes)
+    assert found["x"].iloc[0] - found["width"].iloc[0] / 2 == 0
+    assert found["x"].iloc[-1] + found["width"].iloc[-1] / 2 == pytest.approx(14.9)  # the 99 % point of 5 and 15
+    assert found["real"].sum() == pytest.approx(1)
+    low = found.loc[found["x"] < 5, "reconstructed"].sum()
+    assert low == pytest.approx(0.25, abs=1e-6)
+    assert reporting.densities(reports, frame, "age")["reconstructed"].isna().all()
+
+
+def test_data_of_bits_are_halves():
+    data = Dataset("x", PEOPLE, PEOPLE.head(5), SCHEMA, "")
+    bits = reporting.boolean_data(data, "ill")
+    assert bits.schema.names == ("town", "age", "ill")
+    assert bits.schema.sizes == (2, 2, 2)
+    codes = bits.schema.encode(bits.train)
+    assert (codes[:, 1] == (SCHEMA.encode(PEOPLE)[:, 1] >= 3)).all()
+    assert (bits.train["ill"] == PEOPLE["ill"]).all()
+
+
+def test_variance_of_a_margin_by_enumeration():
+    """Reports of two cells of four, of one person: every report and its probability."""
+    channel = ERRPH(4, epsilon=1.0)
+    for share in (0.0, 1.0):
+        chance = channel.matrix[:, 0 if share else 2]
+        values = (np.array([1, 1, 0, 0]) - 2 * channel.base[0]) / channel.gain
+        exact = chance @ values**2 - (chance @ values) ** 2
+        assert reporting.variance(channel, np.array([share]), 1, 2)[0] == pytest.approx(exact)
+    bits = OUE(2, epsilon=1.0)
+    own, q = 0.25, bits.q * (1 - bits.q)
+    exact = (own + q) / bits.gain**2  # both cells belong to the value: one bit is one's own
+    assert reporting.variance(bits, np.array([1.0]), 1, 2)[0] == pytest.approx(exact)
