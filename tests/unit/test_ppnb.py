@@ -24,7 +24,7 @@ Y = Column(name="y", kind="categorical", categories=("no", "yes"))
 SCHEMA = Schema(columns=(X, N, Y), target="y")
 COLUMNS = {"x": ("x",), "n": ("n",)}
 CLEAR = ERRPH(2, p0=1)
-SEEDS = range(6)
+SEEDS = range(40)
 
 
 def learned(channels, values, columns, *, how="clip", alpha=0.0, as_printed=False, asked=None):
@@ -115,9 +115,7 @@ def test_what_the_paper_gives_away_is_booked():
 
 
 def test_accuracy_rises_with_p0():
-    """Part of the simulated bank cards, 6 seeds each. A mean is known to .02 at p0 = .05 and better above; all seeds
-    together rise by .15 and .04 (differences of more than 4 standard errors, seeded).
-    """
+    """Part of the simulated bank cards, 40 seeds each: each rise is more than 4 standard errors (.02 or less)."""
     cards = datasets.load("bank cards")
     schema = cards.schema.select([column.name for column in cards.schema if not column.numeric])
     train, test = cards.train.head(4_000), cards.test.head(2_000)
@@ -129,7 +127,6 @@ def test_accuracy_rises_with_p0():
     low, middle, high = (accuracy(p0) for p0 in (0.05, 0.2, 1.0))
     for a, b in ((low, middle), (middle, high)):
         assert b.mean() - a.mean() > 4 * math.hypot(a.std(ddof=1), b.std(ddof=1)) / math.sqrt(len(SEEDS)) > 0
-    assert high.std() == 0
 
 
 # Corrected: what is asked, and what it costs
@@ -265,9 +262,8 @@ def test_moments_under_noisy_labels_by_hand():
     model = learned(channels, {("y",): y, ("n",): n}, {"n": ("n",)})
     np.testing.assert_allclose(model.normals["n"], [[2, 1], [7, 4]], rtol=1e-12)
     np.testing.assert_allclose(model.prior, [0.5, 0.5])
-    where = np.flatnonzero(np.arange(len(y)) % 32 < 32)  # the same people in another order, and some who were not asked
-    values = {("y",): np.concatenate([y, [0, 0, 1]]), ("n",): n}
-    again = learned(channels, values, {"n": ("n",)}, asked={("n",): where})
+    values = {("y",): np.concatenate([y, [0, 0, 1]]), ("n",): n}  # three more people, who were not asked
+    again = learned(channels, values, {"n": ("n",)}, asked={("n",): np.arange(len(y))})
     np.testing.assert_allclose(again.normals["n"], model.normals["n"])
 
 
