@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from dpcore.bayes import Bayes
 from dpcore.channels import ERRPH, TRR, Channel
+from dpcore.learning import bayes_of
 from dpcore.noise import NoNoise
 from dpcore.private import PrivateTable
 from dpcore.progress import Progress
 from dpcore.reports import Family, Questionnaire
-from dpcore.responding import LocalClassifier, bayes_of
+from dpcore.responding import LocalClassifier
 from dpcore.schema import Schema
 
 __all__ = ["PlainNaiveBayes"]
@@ -93,7 +94,9 @@ class PlainNaiveBayes(LocalClassifier):
         reasons = dict.fromkeys(channels, REASON)
         reports = table.randomize(Questionnaire(channels), claimed_epsilon=inf, reasons=reasons)
         columns = {name: (name,) for name in schema.names if name != target}
-        self.bayes_ = bayes_of(reports, target, columns, reconstruction="clip", alpha=self.alpha, as_printed=False)
+        self.bayes_ = bayes_of(
+            reports, schema, target, columns, reconstruction="clip", alpha=self.alpha, as_printed=False
+        )
         self.noise_label_ = NoNoise.label.capitalize()
         progress(1.0, "Done")
 

@@ -16,9 +16,11 @@ Steps, corrected (mode="corrected", "PPNB-LDP"): epsilon is what all reports of 
      Laplace noise of scale (U - L) / e_i (numbers="moments").                                        randomize, e_i
      All columns share epsilon with the class (asked=None); or each person answers `asked` of them, by lot, with a
      larger share each; or class and column are reported as one value (pairs=True), with no report of the class alone.
+     By default one pair: on the sample it is best at every epsilon. Before that, bins of numbers are merged to as many
+     as the noise can tell apart (`shrinking.affordable_bins`, from n, epsilon and the schema).
   3  The joint table of class and value is M_class^-1 O M_value^-T, O the table of reports: both channels are undone.
-     Unbiased counts are negative at times; they are clipped, projected, or replaced by the most likely ones.
-                                                                                                       post-processing
+     Unbiased counts are negative at times; they are projected, clipped, or replaced by the most likely ones. What
+     noise alone would do as well is shrunk away (`shrinking.shrunk`, by the public variance).         post-processing
 
 Privacy   Local: the bound holds for what leaves each person's hands, whoever collects it.
   Public    the schema, its bounds and bins; the rules; who takes part.
@@ -47,13 +49,15 @@ from typing import Any
 from dpcore.bayes import Bayes
 from dpcore.channels import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.errors import ParameterError
+from dpcore.learning import FINISHES, bayes_of, coarser
 from dpcore.ledger import Epsilon, exact, shares_of
 from dpcore.noise import NoNoise, generator
 from dpcore.private import PrivateTable
 from dpcore.progress import Progress
-from dpcore.reports import RECONSTRUCTIONS, Family, Questionnaire
-from dpcore.responding import NO_EPSILON, LocalClassifier, bayes_of
+from dpcore.reports import Family, Questionnaire
+from dpcore.responding import NO_EPSILON, LocalClassifier
 from dpcore.schema import Schema
+from dpcore.shrinking import Rule, affordable_bins, merging
 
 __all__ = ["PPNB"]
 
@@ -86,15 +90,20 @@ class PPNB(LocalClassifier):
     protocol : {"ERRPH", "OUE", "OLH", "best"}
         Corrected mode: how columns are reported. "best" has OUE where its variance is lower.
     asked : int, optional
-        Corrected mode: how many columns each person is asked for, by lot; by default all.
-    pairs : bool
-        Corrected mode: whether class and column are reported as one value.
+        Corrected mode: how many columns each person is asked for, by lot; None: all.
+    pairs : bool, optional
+        Corrected mode: whether class and column are reported as one value. By default they are, unless numbers are
+        reported as such.
+    merge : bool
+        Corrected mode: whether bins of numbers are merged beforehand, to as many as the noise can tell apart.
     class_share : float, optional
         Corrected mode: the class's part of epsilon; by default as much as each report of a column. No use with pairs.
-    reconstruction : {"clip", "project", "likelihood"}
-        "likelihood" for reports that are values; others are projected then.
-    alpha : float
-        Records added to every cell of a table by class. The paper has none.
+    reconstruction : {"shrink", "clip", "project", "likelihood"}, optional
+        By default "shrink" in corrected mode, "clip" in paper mode. "likelihood" is for reports that are values; others
+        are projected then.
+    alpha : float, optional
+        Records added to every value of a column by class: in equal parts, or, with "shrink", as the value is frequent
+        in all classes together. By default 1 with "shrink", and none otherwise, as in the paper.
     target : str, optional
         The class column; by default the schema's.
     noise : {"laplace", "geometric", "opendp"}
@@ -124,11 +133,12 @@ class PPNB(LocalClassifier):
         variance: str | None = None,
         numbers: str | None = None,
         protocol: str = "best",
-        asked: int | None = None,
-        pairs: bool = False,
+        asked: int | None = 1,
+        pairs: bool | None = None,
+        merge: bool = True,
         class_share: float | None = None,
-        reconstruction: str = "clip",
-        alpha: float = 0.0,
+        reconstruction: str | None = None,
+        alpha: float | None = None,
         target: str | None = None,
         noise: str = "laplace",
         random_state: int | None = None,
@@ -144,6 +154,7 @@ class PPNB(LocalClassifier):
         self.protocol = protocol
         self.asked = asked
         self.pairs = pairs
+        self.merge = merge
         self.class_share = class_share
         self.reconstruction = reconstruction
         self.alpha = alpha
@@ -158,15 +169,16 @@ class PPNB(LocalClassifier):
     def _check(self, schema: Schema) -> None:
         self._target(schema, self.target)
         self._check_choice("protocol", PROTOCOLS)
-        self._check_choice("reconstruction", RECONSTRUCTIONS)
-        for name, allowed in (("numbers", ("bins", "moments")), ("variance", ("unbiased", "printed"))):
+        chosen = (("numbers", ("bins", "moments")), ("variance", ("unbiased", "printed")), ("reconstruction", FINISHES))
+        for name, allowed in chosen:
             if getattr(self, name) is not None:
                 self._check_choice(name, allowed)
         if self.asked is not None:
             self._check_whole("asked")
-        if not isinstance(self.pairs, bool):
-            raise ParameterError("The 'pairs' parameter is not true or false.", "Use True or False.")
-        if self.pairs and self.numbers == "moments":
+        for name in ("pairs", "merge"):
+            if not isinstance(getattr(self, name), bool) and (name, getattr(self, name)) != ("pairs", None):
+                raise ParameterError(f"The {name!r} parameter is not true or false.", "Use True or False.")
+        if self._paired and self.numbers == "moments":
             raise ParameterError("With 'pairs', numbers are reported as bins.", "Use numbers='bins'.")
         self._check_numbers()
 
@@ -189,26 +201,45 @@ class PPNB(LocalClassifier):
         schema = table.schema
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
+        rules: dict[str, Rule] = {}
         progress(0.0, "everybody reports")
         if self._paper:
             clear: dict[Family, str] = {(target,): CLEAR}
             clear |= {(name,): TRANSFORMED if schema[name].numeric else NO_EPSILON for name in names}
             self.reports_ = table.randomize(self._printed(schema, target), claimed_epsilon=inf, reasons=clear)
         else:
-            self.reports_ = table.randomize(self._questions(schema, target, names))
+            rules = self._rules(table, target, names)
+            coarse = coarser(table, rules) if rules else table
+            self.reports_ = coarse.randomize(self._questions(coarse.schema, target, names))
         if self._paper and self.p0 == 1 and not self.factors[1] and not self.offsets[1]:
             self.noise_label_ = NoNoise.label.capitalize()
         progress(0.5, "reconstructing")
-        paired = self.pairs and not self._paper and bool(names)
+        reconstruction = self.reconstruction or ("clip" if self._paper else "shrink")
         self.bayes_ = bayes_of(
             self.reports_,
+            schema,
             target,
-            {name: (target, name) if paired else (name,) for name in names},
-            reconstruction=self.reconstruction,
-            alpha=self.alpha,
+            {name: (target, name) if self._paired and not self._paper else (name,) for name in names},
+            reconstruction=reconstruction,
+            alpha=float(reconstruction == "shrink") if self.alpha is None else self.alpha,
             as_printed=(self.variance or ("printed" if self._paper else "unbiased")) == "printed",
+            rules=rules,
         )
         progress(1.0, "Done")
+
+    @property
+    def _paired(self) -> bool:
+        return self.numbers != "moments" if self.pairs is None else self.pairs
+
+    def _rules(self, table: PrivateTable, target: str, names: list[str]) -> dict[str, Rule]:
+        """How the bins of numbers are merged before anybody reports; from public numbers alone."""
+        rows, schema = table.public_rows, table.schema
+        if not self.merge or self.numbers == "moments" or not names or not rows:
+            return {}
+        asked = min(self.asked or len(names), len(names))
+        _, each = self._shares(asked, self._paired)
+        bins = affordable_bins(rows * asked / len(names), float(each), schema[target].size)
+        return {name: merging(schema[name], bins) for name in names}
 
     def _printed(self, schema: Schema, target: str) -> Questionnaire:
         """The paper's rules; the sets A and B are public lots."""
@@ -226,7 +257,7 @@ class PPNB(LocalClassifier):
     def _questions(self, schema: Schema, target: str, names: list[str]) -> Questionnaire:
         """What is asked in corrected mode: reports of one person cost epsilon together."""
         asked = min(self.asked or len(names), len(names))
-        paired = self.pairs and bool(names)
+        paired = self._paired and bool(names)
         own, each = self._shares(asked, paired)
         channels: dict[Family, Channel] = {} if paired else {(target,): ERRPH(schema[target].size, epsilon=own)}
         for name in names:
