@@ -118,8 +118,10 @@ def measures(channel: CategoryChannel, prior: ArrayLike | None = None) -> pd.Dat
     if isinstance(channel, KeepOrDraw):
         taken = float((shares * np.diag(channel.matrix)).sum())
         rows.append(("report is the truth", taken, f"Of 100 reports, {100 * taken:.3g} say what is true.", True))
-    rows.append(("best guess, with the report", guess.right, f"Who guesses well is right {guess.right:.1%}.", True))
-    text = f"Who sees no report, and knows how frequent each value is, is right {guess.alone:.1%}."
+    rows.append(
+        ("best guess, with the report", guess.right, f"Who guesses well is right {guess.right:.1%} of the time.", True)
+    )
+    text = f"Who sees no report, and knows how frequent each value is, is right {guess.alone:.1%} of the time."
     rows.append(("best guess, without it", guess.alone, text, True))
     epsilon = float(channel.epsilon)
     text = "Some report rules an answer out: no protection that one could put a number on."
