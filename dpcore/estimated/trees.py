@@ -227,6 +227,7 @@ def planted(levels: Sequence[Sequence[Node]], schema: Schema, target: str, *, cu
 
 def entropy(classes: Floats) -> Floats:
     """In bits, of distributions over the last axis; rows of zeros have none."""
+    classes = np.asarray(classes, dtype=float)
     total = classes.sum(axis=-1, keepdims=True)
     parts = np.divide(classes, total, out=np.zeros_like(classes), where=total > 0)
     logs = np.log2(parts, out=np.zeros_like(parts), where=parts > 0)
@@ -235,6 +236,7 @@ def entropy(classes: Floats) -> Floats:
 
 def gini(classes: Floats) -> Floats:
     """1 less the sum of squared shares over the last axis; rows of zeros have 0."""
+    classes = np.asarray(classes, dtype=float)
     total = classes.sum(axis=-1)
     squares = (classes**2).sum(axis=-1)
     return np.asarray(1 - np.divide(squares, total**2, out=np.ones_like(total), where=total > 0), dtype=float)
