@@ -99,6 +99,8 @@ def class_shares(reports: Reports, target: str, families: Sequence[Family], reco
         how = how if channel.gain and isinstance(channel, KeepOrDraw) else "clip"
         found: Floats = floored(shares(reports.counts(family), how, channel=channel))[0]
         return found
+    if classes == 1:
+        return np.ones(1)
     estimates, weights = [], []
     for pair in families:
         channel, people = reports.category(pair), len(reports.values[pair])

@@ -11,12 +11,14 @@ from dpcore import datasets
 from dpcore.channels import ERRPH, OLH, OUE, TRR
 from dpcore.column import Column
 from dpcore.errors import ParameterError
+from dpcore.learning import NARROWEST, bayes_of, conditional
 from dpcore.ledger import Ledger
-from dpcore.methods import METHODS
-from dpcore.methods.ppnb import PPNB
+from dpcore.methods import METHODS, ppnb
 from dpcore.reports import Reports, most_likely, shares
-from dpcore.responding import FLOOR, NARROWEST, bayes_of, conditional
 from dpcore.schema import Schema
+from dpcore.shrinking import FLOOR
+
+EVERYTHING = {"pairs": False, "asked": None, "merge": False, "reconstruction": "clip"}
 
 X = Column(name="x", kind="categorical", categories=tuple("abc"))
 N = Column(name="n", kind="continuous", lower=0, upper=10, bins=5)
@@ -27,10 +29,15 @@ CLEAR = ERRPH(2, p0=1)
 SEEDS = range(40)
 
 
+def PPNB(**given):  # noqa: N802 - stands for the class
+    """Every column is asked for, as it is, and unbiased counts are clipped."""
+    return ppnb.PPNB(**{**EVERYTHING, **given})
+
+
 def learned(channels, values, columns, *, how="clip", alpha=0.0, as_printed=False, asked=None):
     people = len(next(iter(values.values())))
     reports = Reports(SCHEMA, people, channels, values, asked or {})
-    return bayes_of(reports, "y", columns, reconstruction=how, alpha=alpha, as_printed=as_printed)
+    return bayes_of(reports, reports.schema, "y", columns, reconstruction=how, alpha=alpha, as_printed=as_printed)
 
 
 def table(counts):
@@ -197,10 +204,10 @@ def test_joint_tables_by_hand():
     half = ERRPH(2, p0=0.5)
     for how in ("clip", "project", "likelihood"):
         reports = Reports(binary, 100, {("y",): half, ("x",): half}, {("y",): y, ("x",): x})
-        model = bayes_of(reports, "y", {"x": ("x",)}, reconstruction=how, alpha=0, as_printed=False)
+        model = bayes_of(reports, reports.schema, "y", {"x": ("x",)}, reconstruction=how, alpha=0, as_printed=False)
         np.testing.assert_allclose(model.tables["x"], [[3 / 4, 1 / 4], [1 / 3, 2 / 3]], atol=1e-5)
         np.testing.assert_allclose(model.prior, [0.4, 0.6], atol=1e-6)
-        more = bayes_of(reports, "y", {"x": ("x",)}, reconstruction=how, alpha=2, as_printed=False)
+        more = bayes_of(reports, reports.schema, "y", {"x": ("x",)}, reconstruction=how, alpha=2, as_printed=False)
         np.testing.assert_allclose(more.tables["x"], [[32 / 44, 12 / 44], [22 / 64, 42 / 64]], atol=1e-5)
 
 
@@ -216,15 +223,18 @@ def test_pairs_by_hand():
         np.testing.assert_allclose(model.prior, [0.5, 0.5], atol=1e-6)
 
 
-def test_the_prior_of_pairs_is_the_mean_over_them():
+def test_the_prior_of_pairs_is_weighted_by_what_they_tell():
     schema = Schema(columns=(X, Column(name="z", kind="categorical", categories=("a", "b")), Y), target="y")
     families = {"x": ("y", "x"), "z": ("y", "z")}
     values = {("y", "x"): np.array([0, 0, 1, 5]), ("y", "z"): np.array([0, 3])}
     channels = {("y", "x"): ERRPH(6, p0=1), ("y", "z"): ERRPH(4, p0=1)}
     asked = {("y", "x"): np.arange(4), ("y", "z"): np.array([0, 3])}
     reports = Reports(schema, 4, channels, values, asked)
-    model = bayes_of(reports, "y", families, reconstruction="clip", alpha=0, as_printed=False)
-    np.testing.assert_allclose(model.prior, [(0.75 + 0.5) / 2, (0.25 + 0.5) / 2])
+    model = bayes_of(reports, reports.schema, "y", families, reconstruction="clip", alpha=0, as_printed=False)
+    # 4 people and 2, and the variance of a sum over 6 cells or 4: weights 4 / (6 x 5/36) and 2 / (4 x 3/16).
+    weights = np.array([4 / (5 / 6), 2 / (3 / 4)])
+    first = weights @ [0.75, 0.5] / weights.sum()
+    np.testing.assert_allclose(model.prior, [first, 1 - first])
 
 
 def test_reconstructions_of_impossible_counts():
