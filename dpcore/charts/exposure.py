@@ -164,7 +164,7 @@ def _lines(base: Any, looks: Mapping[str, Look], tips: list[str]) -> list[Any]:
 
     def scale(values: list[Any]) -> dict[str, Any]:
         legend = alt.Legend(symbolType="stroke", symbolSize=1400, symbolOpacity=1, labelFontSize=15, labelLimit=300)
-        return {"scale": alt.Scale(domain=names, range=values), "title": None, "legend": legend}
+        return {"scale": alt.Scale(type="ordinal", domain=names, range=values), "title": None, "legend": legend}
 
     line = base.mark_line().encode(
         alt.Color("series:N", **scale([look[0] for look in looks.values()])),

@@ -118,7 +118,7 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
 
     fills = ["transparent" if open_ else look[0] for look, open_ in zip(looks, hollow, strict=True)]
     each = f"Each mark: {people / marks:,.3g} people. " if marks and people > marks else "Each mark: one person. "
-    blind = "This is all that the collector sees, and nobody can tell which reports are true."
+    blind = "This is all that the collector sees: no report says whether it is true."
     known = "Only this game knows what is true, because it made these people up: no collector has this view."
     icons = alt.Chart(drawn).encode(
         alt.X("x:O", axis=None), alt.Y("y:O", axis=None), tooltip=tooltips("kind|people who")
@@ -187,7 +187,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     room = first["low"] - left if toward == "left" else right - first["high"]
     sides: Any = {"left": ("low", {"align": "right", "dx": -10}), "right": ("high", {"align": "left", "dx": 10})}
     roomy = bool((room > 0.2 * (right - left)).all())
-    field, look = sides[toward] if roomy else ("shown", {"dy": -20})
+    field, look = sides[toward] if roomy else ("shown", {"dy": 22})
     said = here.mark_text(fontSize=15, fontWeight="bold", color=NEUTRAL, **look)
     said = said.encode(alt.X(f"{field}:Q", **across), text="text:N", tooltip=NO_TIP)
     moved = here.transform_filter("datum.estimate != datum.kept").mark_point(

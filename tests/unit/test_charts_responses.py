@@ -235,6 +235,7 @@ def test_overlapping_lines_can_both_be_seen():
     assert [line["mark"]["opacity"] < 1 for line in lines] == [True, False]
     widths = lines[0]["encoding"]["strokeWidth"]["scale"]["range"]
     assert widths[0] > 2 * widths[1]
+    assert lines[0]["encoding"]["strokeWidth"]["scale"]["type"] == "ordinal"  # others spread two ends over three names
 
 
 def test_averaging_tells_epsilon_in_all():
