@@ -1,5 +1,7 @@
 """Randomized responses: everybody adds noise to their own answers, before anybody collects them (paper 004)."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from dpcore import METHODS
@@ -37,9 +39,7 @@ def settings() -> None:
     with st.expander("Settings", expanded=state.shown(PAGE) is None):
         left, right = st.columns(2, gap="large")
         with left:
-            chosen = forms.method_picker(
-                PAGE, responses.CORRECTED, responses.PAPER, responses.REMARKS, responses.PRINTED
-            )
+            chosen = forms.method_picker(PAGE, *responses.CHOICES)
         name = chosen.pop("method")
         with right:
             chosen["target"] = forms.target_picker(PAGE, data)
@@ -59,31 +59,31 @@ def learn() -> None:
         method, given = st.session_state[f"{PAGE}.chosen"]
         runs.learn(PAGE, method, METHODS[method](**given), data)
     shown = state.shown(PAGE)
+    tabs: dict[str, Callable[[], None]] = {}
     if shown is None:
-        st.info(
-            "Press Run, and everybody reports. Every round is charged to the ledger.", icon=":material/arrow_upward:"
-        )
-        panels.draw_open(
-            PAGE,
-            {FIGURES: lambda: reproduce.figures(PAGE, data, figures_004.FIGURES, repeats=5, sets=figures_004.SETS)},
-        )
-        return
-    panels.headline(shown)
-    tabs = {
-        "Price": lambda: panels.price(shown),
-        "Reports": lambda: responses.reports(PAGE, shown),
-        "Accuracy": lambda: comparing.accuracy(PAGE, shown),
-        "Draw again": lambda: comparing.redraws(PAGE, shown),
-        **({"Tree": lambda: forests.tree(PAGE, shown)} if "forest" in shown.release.structure else {}),
-        "Predict": lambda: predicting.predict(PAGE, shown),
-        FIGURES: lambda: reproduce.figures(PAGE, data, figures_004.FIGURES, repeats=5, sets=figures_004.SETS),
-        "Take home": lambda: takehome.take_model_home(PAGE, shown),
-    }
-    panels.draw_open(PAGE, tabs)
+        st.info("Press Run, and everybody reports. Each round is charged to the ledger.", icon=":material/info:")
+    else:
+        panels.headline(shown)
+        tabs = {
+            "Price": lambda: panels.price(shown),
+            "Reports": lambda: responses.reports(PAGE, shown),
+            "Accuracy": lambda: comparing.accuracy(PAGE, shown),
+            "Draw again": lambda: comparing.redraws(PAGE, shown),
+            **({"Tree": lambda: forests.tree(PAGE, shown)} if "forest" in shown.release.structure else {}),
+            "Predict": lambda: predicting.predict(PAGE, shown),
+            "Take home": lambda: takehome.take_model_home(PAGE, shown),
+        }
+    figures = lambda: reproduce.figures(PAGE, data, figures_004.FIGURES, repeats=5, sets=figures_004.SETS)  # noqa: E731
+    panels.draw_open(PAGE, {**tabs, "The paper's figures": figures})
 
 
-FIGURES = "The paper's figures"
+def game() -> None:
+    """What is different here, and the game."""
+    coins.trust()
+    coins.game(PAGE)
+
+
 what = st.segmented_control(
     "What to do", [GAME, MEASURES, LEARN], default=GAME, required=True, key=f"{PAGE}.what", persist_state="session"
 )
-{GAME: lambda: coins.game(PAGE), MEASURES: lambda: exposures.measures(PAGE), LEARN: learn}[what]()
+{GAME: game, MEASURES: lambda: exposures.measures(PAGE), LEARN: learn}[what]()

@@ -17,7 +17,7 @@ from dpcore.dashboard.reproduce import MODES, Figure, lacks_accuracy
 from dpcore.dashboard.responses import NOISES
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
-from dpcore.methods import DTPD, PPNB, PlainNaiveBayes
+from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
 from dpcore.progress import Progress
 from dpcore.reporting import boolean_data
 
@@ -55,10 +55,11 @@ def trees(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple
 def records(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
     """The corrected methods against the epsilon of a person's whole record."""
     methods = {
-        "PPNB-LDP, one pair of class and column each": PPNB(pairs=True, asked=1),
-        "PPNB-LDP, one column and the class": PPNB(pairs=False, asked=1),
-        "PPNB-LDP, every column": PPNB(pairs=False, asked=None),
-        "DTPD": DTPD(),
+        "PPNB-LDP, one pair of class and column each": PPNB(),
+        "PPNB-LDP, the class and one column": PPNB(pairs=False),
+        "PPNB-LDP, the class and every column": PPNB(pairs=False, asked=None),
+        "DTPD, every bit": DTPD(),
+        "DTCRD, every number": DTCRD(),
     }
     asked = [
         (told, MODES["corrected"], epsilon, epsilon, method.at_epsilon(epsilon))

@@ -22,7 +22,19 @@ from dpcore.methods import METHODS
 from dpcore.reports import Reports
 from dpcore.schema import Schema
 
-__all__ = ["CORRECTED", "EPSILONS", "HIDDEN", "PAPER", "PRINTED", "REMARKS", "amount", "next_run", "options", "reports"]
+__all__ = [
+    "CHOICES",
+    "CORRECTED",
+    "EPSILONS",
+    "HIDDEN",
+    "PAPER",
+    "PRINTED",
+    "REMARKS",
+    "amount",
+    "next_run",
+    "options",
+    "reports",
+]
 
 CORRECTED: dict[str, dict[str, Any]] = {
     "PPNB-LDP: naive Bayes from randomized answers": {"method": "PPNB"},
@@ -37,6 +49,7 @@ REMARKS = {
     "Plain naive Bayes": ":red[:material/warning: Everybody tells the truth. For comparison on this screen only.]",
 }
 PAPER: dict[str, dict[str, Any]] = {name: {"method": name} for name in REMARKS}
+CHOICES = (CORRECTED, PAPER, REMARKS, PRINTED)
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 USUAL = 4.0
 ABOUT = (
@@ -55,7 +68,12 @@ PROTOCOLS = {
     "OUE": "A bit per value (OUE)",
     "OLH": "A hash (OLH)",
 }
-RECONSTRUCTIONS = {"clip": "Clipped at 0", "project": "Nearest distribution", "likelihood": "Most likely distribution"}
+RECONSTRUCTIONS = {
+    "shrink": "What noise alone would say is shrunk away",
+    "clip": "Clipped at 0",
+    "project": "Nearest distribution",
+    "likelihood": "Most likely distribution",
+}
 WIDTHS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
 FIRST = 10
 HIDDEN = "Hides what you answer, not whether you take part."
@@ -113,9 +131,19 @@ def options(key: str, name: str, chosen: Mapping[str, Any], schema: Schema) -> d
         found |= asked(key, schema, chosen.get("target") or schema.target)
         if not found["pairs"]:
             found["numbers"] = select(key, "numbers", "Numbers are reported", NUMBERS)
+        if found.get("numbers") != "moments":
+            found["merge"] = st.toggle(
+                "Merge bins that the noise cannot tell apart",
+                value=True,
+                key=f"{key}.merge",
+                persist_state="session",
+                help="How many are left follows from the number of people, epsilon and the schema: all public.",
+            )
         found["protocol"] = select(key, "protocol", "Values are reported as", PROTOCOLS)
     if "reconstruction" in known:
-        found["reconstruction"] = select(key, "reconstruction", "Negative estimates", RECONSTRUCTIONS)
+        offered = {how: told for how, told in RECONSTRUCTIONS.items() if how != "shrink" or not paper}
+        place = f"reconstruction.{chosen['mode']}"
+        found["reconstruction"] = select(key, place, "Tables from reports", offered)
     for parameter, label in (("groups", "Turned round"), ("variant", "Distributions are reconstructed")):
         if parameter in known and (parameter != "groups" or paper):
             found[parameter] = select(key, parameter, label, SECTIONS[parameter])
@@ -131,11 +159,11 @@ def options(key: str, name: str, chosen: Mapping[str, Any], schema: Schema) -> d
 def asked(key: str, schema: Schema, target: str | None) -> dict[str, Any]:
     """How many columns each person is asked for."""
     most = len(schema) - (target is not None)
-    choices: list[int | None] = [*range(1, min(most, 6) + 1), None]
+    choices = [*range(1, min(most - 1, 6) + 1), 0]
     count = st.selectbox(
         "Columns that each person is asked for, by lot",
         choices,
-        format_func=lambda m: ALL if m is None else f"{m:,} of {most:,}",
+        format_func=lambda m: f"{m:,} of {most:,}" if m else ALL,
         key=f"{key}.asked:{most}",
         persist_state="session",
         help="Fewer answers per person leave more epsilon for each of them.",
@@ -147,7 +175,7 @@ def asked(key: str, schema: Schema, target: str | None) -> dict[str, Any]:
         persist_state="session",
         help="One report of both, instead of a report each that share epsilon.",
     )
-    return {"asked": count, "pairs": bool(pairs)}
+    return {"asked": count or None, "pairs": bool(pairs)}
 
 
 def select(key: str, parameter: str, label: str, names: Mapping[Any, str]) -> Any:

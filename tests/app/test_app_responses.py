@@ -1,0 +1,280 @@
+"""The page of randomized responses: every method of both modes, its tabs, predictions, reports, and its figures."""
+
+import io
+import json
+import zipfile
+from dataclasses import replace
+from typing import Any
+
+import driving
+import numpy as np
+import pandas as pd
+import pytest
+from driving import (
+    ROOT,
+    TIMEOUT,
+    books,
+    change,
+    charts,
+    csv,
+    dataset,
+    errors,
+    mendable,
+    metrics,
+    people,
+    press,
+    released,
+    run,
+    said,
+    shown,
+    tab,
+    tabs,
+    widget,
+    words,
+)
+from streamlit.testing.v1 import AppTest
+
+from dpcore import Schema, datasets, models
+from dpcore.dashboard import figures_004, reproduce, responses
+from dpcore.datasets import Dataset
+
+PPNB, DTPD, DTCRD = responses.CORRECTED
+VARIANTS = [("corrected", name) for name in responses.CORRECTED] + [("paper", name) for name in responses.PAPER]
+LEARN = "Learn from reports"
+TABS = ["Price", "Reports", "Accuracy", "Draw again", "Predict", "Take home", "The paper's figures"]
+MARK = "do not publish"
+
+
+@pytest.fixture(autouse=True)
+def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small grids, and no data set but the one in use."""
+    monkeypatch.setattr(driving, "PAGE", "responses")
+    monkeypatch.setattr(figures_004, "GRID", (0.4, 0.9))
+    monkeypatch.setattr(figures_004, "RECORD", (1.0, 4.0))
+    monkeypatch.setattr(reproduce, "here", lambda _: False)
+
+
+def data(frame: pd.DataFrame | None = None, **schema: Any) -> Dataset:
+    """80 rows with a declared schema, 24 of them to test on."""
+    rows = people() if frame is None else frame
+    asked = {"source": "declared", "notes": (), "target": "ill"} | schema
+    return Dataset("people", rows[24:], rows[:24], replace(Schema.infer(rows), **asked), "sum of people")
+
+
+def page(given: Dataset | None = None, what: str = LEARN) -> AppTest:
+    """The page in a new session with these data in use, or the small table."""
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
+    at.session_state["dpcore.data"] = data() if given is None else given
+    run(at.switch_page("pages/responses.py"))
+    if what != at.segmented_control("responses.what").value:
+        at.segmented_control("responses.what").set_value(what)
+        run(at)
+    return at
+
+
+def choose(at: AppTest, mode: str, variant: str) -> AppTest:
+    for key, value in {"mode": mode, f"variant.{mode}": variant}.items():
+        if widget(at, f"responses.{key}").value != value:
+            change(at, **{key: value})
+    return at
+
+
+def asked(at: AppTest) -> dict[str, Any]:
+    """The constructor's arguments that the Run button would use."""
+    return at.session_state["responses.chosen"][1]
+
+
+# Before anything runs
+
+
+def test_the_game_comes_first_and_says_what_is_different() -> None:
+    at = page(what="Play the coin game")
+    assert "Here nobody holds them" in said(at).replace("*", "")
+    assert [button.label for button in at.button] == ["Toss", "Ask them"]
+    assert not books(at)
+    press(at, next(button.key for button in at.button if button.label == "Ask them"))
+    assert not books(at)  # nobody's row was touched
+
+
+def test_settings_draw_nothing_and_fit_the_mode() -> None:
+    at = page()
+    assert asked(at)["epsilon"] == responses.USUAL
+    assert asked(at)["relation"] == "replace"
+    assert responses.HIDDEN in str(widget(at, "responses.relation.replace").proto)
+    change(at, pairs=False)
+    assert {"numbers", "protocol", "merge", "asked"} <= set(asked(at))
+    change(at, numbers="moments")
+    assert "merge" not in asked(at)
+    choose(at, "paper", "PPNB")
+    assert "epsilon" not in asked(at)
+    assert asked(at)["p0"] == 0.5
+    assert "reconstruction" in asked(at)
+    choose(at, "paper", "DTPD")
+    assert asked(at)["theta"] == 0.7
+    choose(at, "paper", "DTCRD")
+    assert asked(at)["randomizer"] == "uniform"
+    assert not books(at)
+    assert shown(at) is None
+
+
+# Runs
+
+
+@pytest.mark.parametrize(("mode", "variant"), VARIANTS)
+def test_every_method_and_mode_runs_on_the_sample(mode: str, variant: str) -> None:
+    at = released(choose(page(datasets.load("sample")), mode, variant))
+    release = shown(at).release
+    name = responses.CORRECTED.get(variant, responses.PAPER.get(variant))["method"]
+    assert (release.method, release.parameters["mode"]) == (name, mode)
+    ledger = release.ledger
+    assert list(books(at)) == [(dataset(at).sha256, "replace")]
+    if mode == "corrected":
+        assert ledger.epsilon_claimed == ledger.epsilon_bound == responses.USUAL
+        assert not errors(at)
+        assert [value for _, value in metrics(at)[:2]] == ["4", "4"]
+    else:
+        assert [value for _, value in metrics(at)[:2]] == ["none", "none"]
+        assert errors(at) == ["No finite epsilon can be proved for this run."]
+    found = TABS[:4] + (["Tree"] if name.startswith("DT") else []) + TABS[4:]
+    assert tabs(at) == found
+    for one in found:
+        tab(at, one)
+    assert not mendable(at)
+
+
+def test_reports_stand_beside_the_truth_and_are_marked() -> None:
+    at = tab(released(page(datasets.load("sample"))), "Reports")
+    assert "rows of reports" in said(at)
+    (spec, _), *_ = [chart for chart in charts(at) if "in 100" not in json.dumps(chart[0])]
+    assert MARK in json.dumps(spec["title"])
+    assert "intervals hold the true share" in said(at)
+    (table,) = [frame.value for frame in at.dataframe if "report" in frame.value]
+    assert list(table) == ["person", "question", "report"]
+    assert len(table) == 10  # one answer each
+    change(at, pairs=False, asked=0)
+    assert asked(at)["asked"] is None
+    tab(press(at, "responses.run"), "Reports")
+    (table,) = [frame.value for frame in at.dataframe if "income" in frame.value]
+    assert len(table) == 10
+    assert table.notna().all().all()
+
+
+def test_numbers_are_drawn_as_numbers() -> None:
+    at = tab(released(choose(page(datasets.load("sample")), "paper", "PPNB")), "Reports")
+    release = shown(at).release
+    widget(at, f"responses.reported.{release.method}").set_value("age")
+    run(at)
+    assert "normal distribution per class" in said(at)
+    assert "age: true, reported and reconstructed numbers" in json.dumps([spec for spec, _ in charts(at)])
+
+
+@pytest.mark.parametrize(("mode", "variant"), [("corrected", PPNB), ("paper", "PPNB"), ("paper", "DTCRD")])
+def test_the_zip_holds_the_reports_and_no_real_row(mode: str, variant: str) -> None:
+    given = data()
+    at = tab(released(choose(page(given), mode, variant)), "Take home")
+    release = shown(at).release
+    with zipfile.ZipFile(io.BytesIO(models.bundle(release))) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert {"model.json", "reports.csv", "schema.json", "config.json", "ledger.json", "replay.py"} <= set(files)
+    rows = pd.read_csv(io.StringIO(files["reports.csv"]))
+    assert len(rows) == len(given.train)
+    assert "reports.csv" in files["README.md"]
+    if mode == "paper":
+        assert "do not publish" in files["README.md"]
+
+
+def test_true_answers_stay_on_this_screen() -> None:
+    at = tab(released(choose(page(), "paper", "Plain naive Bayes")), "Take home")
+    assert "stays here" in said(at)
+    assert not at.get("download_button")
+
+
+def test_accuracy_has_its_ceiling() -> None:
+    at = tab(released(page(datasets.load("sample"))), "Accuracy")
+    frames = [frame.value for frame in at.dataframe if "balanced_accuracy" in frame.value]
+    models_there = set(frames[0]["model"])
+    assert {"released", "naive Bayes, true answers", "majority class", "same builder without noise"} <= models_there
+    at = tab(released(choose(at, "paper", "Plain naive Bayes")), "Accuracy")
+    frames = [frame.value for frame in at.dataframe if "balanced_accuracy" in frame.value]
+    assert "naive Bayes, true answers" not in set(frames[0]["model"])  # it is the release itself
+
+
+def test_redraws_are_charged_to_those_who_report_again() -> None:
+    at = tab(released(page()), "Draw again")
+    press(at, "responses.redraws.go")
+    (spent,) = books(at).values()
+    assert spent[2] == pytest.approx(21 * responses.USUAL)
+    at = tab(released(choose(page(), "paper", "PPNB")), "Draw again")
+    assert "no epsilon can be proved" in said(at)
+
+
+def test_a_model_predicts_for_a_file() -> None:
+    at = tab(released(page()), "Predict")
+    rows = people(30, seed=9).drop(columns="ill").assign(age=lambda found: found["age"].clip(10, 80))
+    widget(at, "responses.rows").set_value(("new.csv", csv(rows), "text/csv"))
+    run(at)
+    assert not mendable(at)
+    found = at.session_state["dpcore.predicted:responses"]["value"].rows
+    assert list(found)[-2:] == ["predicted ill", "probability"]
+    assert len(found) == 30
+    widget(at, "responses.rows").set_value(("new.csv", csv(rows.drop(columns="town").assign(more=1)), "text/csv"))
+    run(at)
+    assert "town" in mendable(at)[0]
+
+
+def test_a_method_that_refuses_keeps_what_was_there() -> None:
+    at = released(page())
+    first = shown(at)
+    at.session_state["responses.chosen"] = ("PPNB", {**asked(at), "numbers": "moments", "pairs": True})
+    press(at, "responses.run")
+    assert shown(at) is not None
+    numeric = data(pd.DataFrame({"age": np.arange(80) % 7, "size": np.arange(80) % 5}), target=None)
+    at = page(numeric)
+    press(at, "responses.run")
+    assert shown(at) is None
+    assert "class column" in said(at)
+    assert first is not None
+
+
+def test_secrets_stay_out_of_what_the_server_sends() -> None:
+    """Values of the schema are public; a cell's text that only the file has must not be sent."""
+    at = released(page())
+    for one in tabs(at):
+        tab(at, one)
+    assert "secret" not in words(at)
+
+
+# Figures
+
+
+@pytest.mark.parametrize("title", [figure.title for figure in figures_004.FIGURES])
+def test_every_figure_is_drawn_and_charged(title: str) -> None:
+    at = page()
+    assert tabs(at) == ["The paper's figures"]
+    change(at, repeats=2)
+    figure = next(each for each in figures_004.FIGURES if each.title == title)
+    change(at, figure=title)
+    press(at, f"responses.{figure.key}.go")
+    assert not mendable(at), mendable(at)
+    (spec, _), *_ = [chart for chart in charts(at) if "What randomized answers teach" in json.dumps(chart[0])]
+    assert MARK in json.dumps(spec["title"])
+    frame = next(frame.value for frame in at.dataframe if "epsilon_bound" in frame.value)
+    assert set(frame["repeat"]) == {0, 1}
+    assert set(frame["error"]) == {""}
+    expected = {"noises": 2 * 2 * 2, "trees": 2 * 2 * 2, "records": 2 * 5 * 2}[figure.key]
+    ((entries, claimed, bound),) = books(at).values()
+    assert entries == expected
+    assert (claimed == bound == 2 * 5 * (1 + 4)) if figure.key == "records" else np.isinf(bound)
+    if figure.key != "records":
+        change(at, **{})
+        at.segmented_control("axis.004").set_value("answer")
+        run(at)
+        assert "epsilon of one answer" in json.dumps([spec for spec, _ in charts(at)])
+        assert books(at) == {next(iter(books(at))): (entries, claimed, bound)}
+
+
+def test_fig_3_runs_on_bits() -> None:
+    frames = [frame for _, frame in figures_004.trees([data()], 1, lambda *_: None)]
+    assert {frame["series"].iloc[0] for frame in frames} == {"PPNB", "DTPD"}
+    same = {frame["answer"].iloc[0] for frame in frames if frame["x"].iloc[0] == 0.9}
+    assert len(same) == 2  # p0 = .9 and theta = .9 protect differently
