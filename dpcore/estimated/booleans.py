@@ -138,12 +138,14 @@ def id3(
         found = [known.share({**literals, **own}) for own in rules.classes]
         return np.clip(found, 0.0, 1.0)
 
+    tested = rules.classes[:1] if len(rules.classes) == 2 else rules.classes  # what holds of one holds of the other
+
     def divided(node: Node) -> Division | None:
         best, most = None, 0.0
         for position, bit in rules.bit_of.items():
             if bit in node.held:
                 continue
-            if certainty and max(known.certainty(node.held, {bit: 1}, own) for own in rules.classes) < certainty:
+            if certainty and max(known.certainty(node.held, {bit: 1}, own) for own in tested) < certainty:
                 continue
             halves = [{**node.held, bit: value} for value in (0, 1)]
             shares = np.stack([classes(half) for half in halves])

@@ -26,7 +26,7 @@ CUTS, CHILDREN = "lengths", "few"
 VARIANTS = ("by_class", "global", "local")
 PER_INTERVAL, FEWEST, MOST = 100, 10, 100
 LEAST = 1e-9  # impurity; less is rounding
-KNOWN = 0.1  # standard error of a class's share, at most, that randomized classes may leave
+KNOWN = 0.05
 PATIENT = NOTICED / 10
 
 
@@ -42,8 +42,8 @@ class Held:
 class Reconstruction:
     """Reports of numbers and a class, given to intervals, and the tree on them.
 
-    Where classes are randomized as well, each side of a division has so many people that its classes' shares are known
-    up to a standard error of `KNOWN`, and reconstruction is patient: all noise is wider there, and steps are shorter.
+    Where classes are randomized as well, each side of a division has so many people that this adds a standard error of
+    `KNOWN` at most to its classes' shares, and reconstruction is patient: noise is wider there, and steps are shorter.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ class Reconstruction:
         schema = reports.schema
         self.schema, self.target, self.variant, self.people = schema, target, variant, reports.people
         self.label, self.channel = reports.values[(target,)].astype(np.intp), reports.category((target,))
-        clear = self.channel.gain == 1
-        self.noticed = NOTICED if clear else PATIENT
-        self.fewest = 1.0 if clear else (0.5 / KNOWN / max(self.channel.gain, LEAST)) ** 2
+        # What randomizing adds to the variance of a share of n people: (1 - gain^2) / (4 n gain^2), for two classes.
+        added = 1 / max(self.channel.gain, LEAST) ** 2 - 1
+        self.noticed, self.fewest = PATIENT if added else NOTICED, max(added / 4 / KNOWN**2, 1.0)
         self.groups = 1 if variant == "global" else self.channel.size
         self.group = np.zeros_like(self.label) if variant == "global" else self.label
         wanted = intervals or min(max(reports.people // PER_INTERVAL, FEWEST), MOST)

@@ -22,7 +22,7 @@ Steps, corrected (mode="corrected"): epsilon is what all reports of one person c
   2  The class by ERRPH.                                                                                  randomize, e
   3  As printed, with "class" for the reported class, and until a step is ten times shorter.          post-processing
   5  Counts of classes in nodes are corrected for the rule of step 2, and moved to 0 or more. Each side of a division
-     has enough people for the noise of that to be 0.1 at most in a class's share.                    post-processing
+     has enough people for the noise of that to be .05 at most in a class's share.                    post-processing
 
 Privacy   Local.
   Public    the schema, its bounds; the noise; m; who takes part, and so n.
@@ -64,7 +64,8 @@ from dpcore.schema import Schema
 __all__ = ["DTCRD"]
 
 Floats = NDArray[np.float64]
-RANDOMIZERS, MOST = ("uniform", "normal"), 1_000
+RANDOMIZERS = ("uniform", "normal")
+MOST, WIDEST = 200, 10
 CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
 RULED_OUT = {
     "uniform": f"A report further from a number than the noise reaches rules it out. {NO_EPSILON}",
@@ -155,8 +156,8 @@ class DTCRD(LocalClassifier):
             self._check_whole("intervals")
             if self.intervals > MOST:
                 raise ParameterError("The 'intervals' parameter is too large.", f"At most {MOST:,}.")
-        if not (isinstance(self.privacy, int | float) and 0 < self.privacy <= 100):
-            raise ParameterError("The 'privacy' parameter is not a share of a range.", "Try 1, from above 0 to 100.")
+        if not (isinstance(self.privacy, int | float) and 0 < self.privacy <= WIDEST):
+            raise ParameterError("The 'privacy' parameter is out of range.", f"Try 1, from above 0 to {WIDEST}.")
         _ = self._stops  # refuses what is out of range
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

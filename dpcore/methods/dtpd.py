@@ -116,7 +116,7 @@ class DTPD(LocalClassifier):
         max_depth: int = 5,
         min_support: float = 0.02,
         min_entropy: float = 0.05,
-        certainty: float = 2.5,
+        certainty: float = 3.0,
         target: str | None = None,
         noise: str = "laplace",
         random_state: int | None = None,
@@ -146,7 +146,7 @@ class DTPD(LocalClassifier):
                 "The 'theta' parameter is no probability above 0, or 1/2, at which reports tell nothing.", "Try 0.7."
             )
         if not (isinstance(self.certainty, int | float) and 0 <= self.certainty < inf):
-            raise ParameterError("The 'certainty' parameter is no number of 0 or more.", "Try 2.5.")
+            raise ParameterError("The 'certainty' parameter is no number of 0 or more.", "Try 3.")
         _ = self._stops  # refuses what is out of range
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
