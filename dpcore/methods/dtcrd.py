@@ -8,13 +8,13 @@ Steps, as printed (mode="paper")
   1  Numbers with uniform or normal noise. Its width: the interval that holds 95 % of it, as a share of the public range
      (`privacy`; 1 is "100 % privacy").                                                                unprotected, each
   2  The class is handed in as it is. Categories are not used: the source knows none.                       unprotected
-  3  The range of each number falls into m equal intervals (of 100 people on average; 10 to 100 of them), and its
+  3  The range of each number falls into m equal intervals (100 people for each; 10 to 100 of them: our choice), and its
      distribution over them is reconstructed (`deconvolution`): for each class (variant="by_class"), for all together
      ("global"), or for each class in every node anew ("local"), but for numbers that divided a node above: people
      were chosen there by their reports, which are no longer numbers with independent noise.          post-processing
   4  Within a class, reports are sorted; the lowest n f_1 records go to interval 1, and so on.        post-processing
   5  The boundary that lowers the Gini impurity most divides a node, down to `max_depth`, or to a share of people below
-     `min_support` (our choices; the source grows and prunes as SPRINT does).                         post-processing
+     `min_support` (our choices).                                                                     post-processing
 
 Steps, corrected (mode="corrected"): epsilon is what all reports of one person cost together, in r + 1 equal parts e
   1  Numbers, moved into their public bounds [L, U], with Laplace noise of scale (U - L) / e.             randomize, e
@@ -90,7 +90,7 @@ class DTCRD(LocalClassifier):
     privacy : float
         Paper mode: the width of the noise's 95 % interval, as a share of a number's public range.
     intervals : int, optional
-        m; by default as printed. A column of whole numbers has no more than there are numbers.
+        m; by default one for 100 people, and 10 to 100 of them. A column of whole numbers has no more than there are numbers.
     max_depth : int
     min_support : float
         Nodes with a smaller share of all people are leaves.

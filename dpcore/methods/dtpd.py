@@ -14,8 +14,8 @@ Steps, as printed (mode="paper")
      counts, in each group that E touches, theta / (2 theta - 1) if it agrees with all of E there, -(1 - theta) /
      (2 theta - 1) if with nothing, and otherwise 0; P(E) is the mean of the products.               post-processing
   4  ID3: the bit of the largest information gain divides a node, down to `max_depth`, or to a share of people below
-     `min_support`, or to an entropy of the classes below `min_entropy` (our choices: the source stops where records
-     agree, which estimates never do). Estimates are moved into [0, 1], and classes scaled to 1.        post-processing
+     `min_support`, or to an entropy of the classes below `min_entropy` (our choices: ID3 stops where records agree,
+     which estimates never do). Estimates are moved into [0, 1], and classes scaled to 1.        post-processing
 
 Steps, corrected (mode="corrected"): epsilon is what all reports of one person cost together
   2  Every one of the r bits for itself, with theta = e^(epsilon / r) / (1 + e^(epsilon / r)).    randomize, epsilon / r

@@ -185,7 +185,7 @@ def test_missing_numbers_are_the_middle_and_go_right():
     assert side.tolist() == [1]
 
 
-def test_intervals_as_printed():
+def test_how_many_intervals_there_are():
     sizes = {}
     for n in (300, 2_500, 20_000):
         found = DTCRD(mode="paper", max_depth=1).fit(rows(n), schema=SCHEMA).distributions_
