@@ -90,7 +90,8 @@ class DTCRD(LocalClassifier):
     privacy : float
         Paper mode: the width of the noise's 95 % interval, as a share of a number's public range.
     intervals : int, optional
-        m; by default one for 100 people, and 10 to 100 of them. A column of whole numbers has no more than there are numbers.
+        m; by default one for 100 people, and 10 to 100 of them. A column of whole numbers has no more than it has
+        numbers.
     max_depth : int
     min_support : float
         Nodes with a smaller share of all people are leaves.
