@@ -129,7 +129,8 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
         return nearest, np.full(nearest.shape, np.inf)
     # Counts of each reported class vary by the values' channel, and the inverse of the class's channel mixes them.
     within = np.stack([channel.variance(values, n) * (n / total) ** 2 if n else np.zeros_like(values) for n in sizes])
-    return nearest, np.asarray(np.linalg.inv(label.matrix) ** 2 @ within)
+    inverse = (np.eye(label.size) - label.base[:, None]) / label.gain  # in closed form: never singular
+    return nearest, np.asarray(inverse**2 @ within)
 
 
 def nearest_shares(joint: Floats) -> Floats:

@@ -59,6 +59,7 @@ def project_rows(table: Floats, totals: Floats) -> Floats:
     totals : array of shape (k,)
         Non-negative.
     """
+    table = table - table.max(axis=1, keepdims=True)  # the same for all: huge numbers would swallow the total
     descending = -np.sort(-table, axis=1)
     excess = (np.cumsum(descending, axis=1) - totals[:, None]) / np.arange(1, table.shape[1] + 1)
     # The last position whose value still exceeds its threshold; position 0 always does when the total is positive.

@@ -311,6 +311,9 @@ def test_epsilon_0_tells_nothing(extra):
 
 EVERY = (
     {},
+    {"pairs": None, "asked": 1, "merge": True, "reconstruction": None},
+    {"reconstruction": "shrink"},
+    {"reconstruction": "shrink", "asked": 2, "protocol": "OUE", "alpha": 0},
     {"numbers": "moments", "reconstruction": "likelihood"},
     {"asked": 1, "protocol": "OUE", "reconstruction": "project"},
     {"asked": 2, "protocol": "OLH"},
@@ -320,7 +323,7 @@ EVERY = (
 
 
 @pytest.mark.parametrize("extra", EVERY)
-@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-150, 1e-17, 1e-12, 36.0, 800.0, 1e9])
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-150, 1e-17, 1e-15, 1e-12, 1e-10, 1e-6, 36.0, 800.0, 1e9])
 def test_extreme_epsilons_are_paid_and_lead_somewhere(extra, epsilon):
     method = PPNB(epsilon=epsilon, random_state=0, **extra).fit(some_rows(60), schema=SCHEMA)
     assert method.ledger_.epsilon_bound == epsilon

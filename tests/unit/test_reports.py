@@ -144,6 +144,7 @@ def test_clipped_and_projected_shares():
     np.testing.assert_allclose(shares(np.array([[6.0, -2, 5]]), "project"), [[5 / 9, 0, 4 / 9]])
     np.testing.assert_allclose(shares(np.array([[3.0, 1]]), "project"), [[0.75, 0.25]])
     np.testing.assert_allclose(shares(counts[1:], "project").sum(axis=1), 1)
+    np.testing.assert_allclose(shares(np.array([[3e17, -2e17, -1e17]]), "project"), [[1, 0, 0]])
 
 
 @given(st.lists(st.floats(-50, 100), min_size=4, max_size=4), st.sampled_from(["clip", "project", "likelihood"]))
