@@ -1,0 +1,288 @@
+"""Attacks on randomized answers: single reports, numbers, labels, the same question twice, and whole records.
+
+People report independently, so a table of as many people with the same answers is as many runs. All seeds are fixed,
+but for those of single fits. A bound that must stay below epsilon is taken at alpha = 1e-3, which then is the
+false-alarm rate of each new choice of seeds; bounds that must catch something are taken at 0.05 and are well above the
+claim.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.audit import audit, lower_bound
+from dpcore.channels import ERRPH, OLH, OUE, TRR, KeepOrDraw, Warner
+from dpcore.column import Column
+from dpcore.ledger import Ledger
+from dpcore.methods.ppnb import PPNB
+from dpcore.noise import make_noise
+from dpcore.private import PrivateTable, responses
+from dpcore.reports import Questionnaire
+from dpcore.schema import Schema
+
+RARE = 1e-3
+SCHEMA = Schema(
+    columns=(
+        Column(name="x", kind="categorical", categories=tuple("abcd")),
+        Column(name="n", kind="continuous", lower=0, upper=10, bins=5),
+        Column(name="y", kind="categorical", categories=("no", "yes")),
+    ),
+    target="y",
+)
+ONE = pd.DataFrame({"x": ["a"], "n": [0.0], "y": ["no"]})
+OTHER = pd.DataFrame({"x": ["d"], "n": [10.0], "y": ["yes"]})  # another record: everything differs
+
+
+def crowd(frame, people):
+    """As many rows like the one of a frame."""
+    return frame.iloc[np.zeros(people, dtype=int)].reset_index(drop=True)
+
+
+# Single reports
+
+
+@pytest.mark.parametrize(("k", "p0"), [(2, 0.35), (2, 0.5), (4, 0.35), (4, 0.5), (10, 0.9)])
+def test_one_report_costs_what_the_formula_says(k, p0):
+    """400,000 reports of either value: the bound comes within .07 of ln(1 + k p0 / (1 - p0)), from below."""
+    trials, lots = 400_000, np.random.default_rng(k).random
+    hits = [
+        int((ERRPH(k, p0=p0).report(np.full(trials, value, np.uint8), lots) == k - 1).sum()) for value in (k - 1, 0)
+    ]
+    epsilon = math.log(1 + k * p0 / (1 - p0))
+    assert epsilon - 0.07 < lower_bound(*hits, trials, alpha=RARE) <= epsilon
+
+
+def test_the_rarest_lie_is_the_one_that_counts():
+    channel, trials, lots = ERRPH(3, p0=0.4, others=(0.4, 0.15, 0.05)), 400_000, np.random.default_rng(0).random
+    reports = [channel.report(np.full(trials, value, np.uint8), lots) for value in range(3)]
+    found = [lower_bound((reports[v] == v).sum(), (reports[v - 1] == v).sum(), trials, alpha=RARE) for v in range(3)]
+    assert found[0] < found[1] < found[2] <= channel.epsilon == pytest.approx(math.log(9))
+    assert found[2] > channel.epsilon - 0.05
+
+
+@pytest.mark.parametrize("size", [1_000, 1_000_000])
+def test_a_transformed_number_has_no_finite_epsilon(size):
+    """a ~ N(1, 1), b ~ N(0, 1), x = 0 or 10, |y| > 5: .76 or (with a million offsets) 5.7e-7. 1,000,000 reports of
+    either prove 11.5 with confidence .999; the more there are, the more they prove.
+    """
+    rng = np.random.default_rng(1)
+    channel, found = TRR.drawn((1, 1), (0, 1), rng, size=size), []
+    for trials in (1_000, 30_000, 1_000_000):
+        reports = [channel.report(np.full(trials, x), rng.random, rng.laplace) for x in (10.0, 0.0)]
+        hits = [int((np.abs(y) > 5).sum()) for y in reports]
+        found.append(lower_bound(*hits, trials, alpha=RARE))
+    assert hits[0] / 1_000_000 == pytest.approx(0.758, abs=0.03)
+    assert found[0] < found[1] < found[2]
+    assert found[2] > 11
+
+
+EVERYTHING = {"pairs": False, "asked": None, "merge": False}  # every column is asked for, as it is
+
+
+def label_bound(trials, alpha, **parameters):
+    """What reports of the class alone give away, and the price of the class."""
+    hits = []
+    for seed, row in enumerate((OTHER, ONE)):
+        frame = crowd(row, trials)
+        method = PPNB(random_state=seed, **{**EVERYTHING, **parameters}).fit(frame, schema=SCHEMA)
+        hits.append(int(method.reports_.values[("y",)].sum()))
+    price = next(entry for entry in method.ledger_.entries if entry.name.endswith(" y")).epsilon_bound
+    return lower_bound(*hits, trials, alpha=alpha), float(price)
+
+
+def test_the_printed_label_is_the_label():
+    found, price = label_bound(100_000, RARE, mode="paper", p0=0.1)
+    assert found > 9
+    assert price == math.inf
+
+
+@pytest.mark.parametrize("extra", [{}, {"class_share": 0.6}, {"asked": 1, "epsilon": 3.0}])
+def test_the_corrected_label_keeps_its_share(extra):
+    found, price = label_bound(200_000, RARE, **extra)
+    assert price - 0.05 < found <= price
+
+
+def twice(trials, seed):
+    """Both reports of people who are asked twice, and what they paid."""
+    question = Questionnaire({("y",): ERRPH(2, epsilon=1)})
+    sums = []
+    for value in (1, 0):
+        codes = np.full((trials, 3), value, dtype=np.uint8, order="F")
+        table = PrivateTable(codes, SCHEMA, Ledger("replace"), make_noise("laplace", seed + value))
+        sums.append(sum(table.randomize(question).values[("y",)].astype(int) for _ in "ab"))
+    return sums, table.ledger.epsilon_bound
+
+
+def test_two_reports_of_one_person_cost_twice():
+    sums, paid = twice(200_000, 5)
+    hits = [int((total == 2).sum()) for total in sums]
+    assert 1.9 < lower_bound(*hits, 200_000, alpha=RARE) <= paid == 2
+
+
+# Whole records
+
+
+def log_ratio(channel, reports, one, other):
+    """ln P(report | one) / P(report | other) of every report; codes for categories, numbers for numbers."""
+    if isinstance(channel, TRR):
+        return (np.abs(reports - other) - np.abs(reports - one)) / channel.scale
+    if isinstance(channel, KeepOrDraw):
+        return np.log(channel.matrix[reports, one] / channel.matrix[reports, other])
+    if isinstance(channel, OUE):
+        set_, unset = math.log(0.5 / channel.q), math.log(0.5 / (1 - channel.q))
+        return np.where(reports[:, one], set_, unset) - np.where(reports[:, other], set_, unset)
+    a, b, said = reports.T
+    matrix, prime = channel.inner.matrix, 2**31 - 1
+    own, others = ((a * code + b) % prime % channel.places for code in (one, other))
+    return np.log(matrix[said, own] / matrix[said, others])
+
+
+def favors_one(method):
+    """For every person, the log likelihood ratio of all their reports."""
+    reports = method.reports_
+    found = np.zeros(reports.people)
+    codes = [reports.schema.encode(frame)[0].astype(int) for frame in (ONE, OTHER)]
+    for family, channel in reports.channels.items():
+        places = [SCHEMA.index(name) for name in family]
+        sizes = reports.shape(family)
+        values = [float(frame["n"].iloc[0]) for frame in (ONE, OTHER)]
+        if not isinstance(channel, TRR):
+            values = [int(np.ravel_multi_index(row[places], sizes)) for row in codes]
+        found[reports.who(family)] += log_ratio(channel, reports.values[family], *values)
+    return np.round(found, 9)  # the same ratio is the same number, in whatever order it was added up
+
+
+class Crowd:
+    """The method as a function for `audit`: each person of a crowd with the same record is a run."""
+
+    def __init__(self, **parameters):
+        self.parameters, self.seed = parameters, 0
+
+    def __call__(self, frame, runs):
+        self.seed += 1
+        method = PPNB(random_state=self.seed, **self.parameters)
+        return favors_one(method.fit(crowd(frame, runs), schema=SCHEMA))
+
+
+WHOLE = {
+    "by default": {},
+    "ERRPH": {**EVERYTHING, "protocol": "ERRPH"},
+    "OUE": {**EVERYTHING, "protocol": "OUE"},
+    "OLH": {**EVERYTHING, "protocol": "OLH"},
+    "moments": {**EVERYTHING, "numbers": "moments"},
+    "one of two": {**EVERYTHING, "asked": 1, "protocol": "ERRPH"},
+    "one of two, moments and OUE": {**EVERYTHING, "asked": 1, "numbers": "moments", "protocol": "OUE"},
+    "pairs": {**EVERYTHING, "pairs": True},
+    "one of two pairs": {**EVERYTHING, "pairs": True, "asked": 1, "protocol": "OUE"},
+    "a larger class": {**EVERYTHING, "class_share": 0.7},
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize(("epsilon", "people"), [(2.0, 200_000), pytest.param(0.5, 2_000_000, marks=pytest.mark.slow)])
+def test_whole_records_cost_epsilon_and_no_more(name, epsilon, people):
+    """So many people with either record: between .85 and 1 of epsilon is seen."""
+    found = audit(Crowd(epsilon=epsilon, **WHOLE[name]), (ONE, OTHER), float, people, alpha=RARE).lower_bound
+    assert 0.85 * epsilon < found <= epsilon
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["by default", "moments", "one of two"])
+def test_fitted_methods_of_one_record_stay_below_epsilon(name):
+    """300 fits on a table of one person, either record, without a seed: the false-alarm rate is 1e-6."""
+    method = PPNB(epsilon=2.0, **WHOLE[name])
+    result = audit(method, (ONE, OTHER), lambda fit: favors_one(fit)[0], 300, schema=SCHEMA, alpha=1e-6)
+    assert result.bound == result.claimed == 2
+    assert not result.caught
+
+
+# The audits have teeth
+
+
+def one_value_too_few(monkeypatch):
+    honest = ERRPH.report
+
+    def report(self, codes, lots):
+        grown = math.expm1(self.epsilon)
+        return honest(ERRPH(self.size, p0=grown / (grown + self.size - 1)), codes, lots)
+
+    monkeypatch.setattr(ERRPH, "report", report)
+
+
+def half_the_noise(monkeypatch):
+    honest = TRR.report
+    monkeypatch.setattr(
+        TRR,
+        "report",
+        lambda self, numbers, lots, laplace: honest(self, numbers, lots, lambda values, b: laplace(values, b / 2)),
+    )
+
+
+def everybody_answers_everything(monkeypatch):
+    honest = responses.answers
+    monkeypatch.setattr(
+        responses, "answers", lambda asked, *rest: honest(replace(asked, asked=len(asked.optional)), *rest)
+    )
+
+
+def true_bits_kept_too_often(monkeypatch):
+    honest = OUE.report
+
+    def report(self, codes, lots):
+        bits, own = honest(self, codes, lots), np.arange(len(codes))
+        bits[own, codes] |= lots(len(codes)) < 0.5  # three quarters
+        return bits
+
+    monkeypatch.setattr(OUE, "report", report)
+
+
+def a_seen_hash(monkeypatch):
+    honest = OLH.report
+
+    def report(self, codes, lots):
+        found = honest(self, codes, lots)
+        true = (found[:, 0] * codes + found[:, 1]) % (2**31 - 1) % self.places
+        found[:, 2] = np.where(lots(len(codes)) < 0.3, true, found[:, 2])
+        return found
+
+    monkeypatch.setattr(OLH, "report", report)
+
+
+PLANTED = [
+    (one_value_too_few, "ERRPH"),
+    (one_value_too_few, "pairs"),
+    (half_the_noise, "moments"),
+    (everybody_answers_everything, "one of two"),
+    (everybody_answers_everything, "one of two pairs"),
+    (true_bits_kept_too_often, "OUE"),
+    (a_seen_hash, "OLH"),
+]
+
+
+@pytest.mark.parametrize(("plant", "name"), PLANTED)
+def test_planted_faults_are_caught(plant, name, monkeypatch):
+    plant(monkeypatch)
+    assert audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 400_000).lower_bound > 2.03
+
+
+def test_a_lot_that_two_answers_share_gives_both_away():
+    """x = 00 or 01 by Warner's rule with p = .7, one lot: the reports differ, or they never do."""
+    bits = Schema(columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "ab"))
+    channels = {("a",): Warner(p=0.7), ("b",): Warner(p=0.7)}
+    for tied, expected in (([[("a",), ("b",)]], (1_000, 0)), ([], None)):
+        hits = []
+        for second in (0, 1):
+            codes = np.asfortranarray(np.tile([0, second], (1_000, 1)).astype(np.uint8))
+            table = PrivateTable(codes, bits, Ledger("replace"), make_noise("laplace", 1), unprotected_allowed=True)
+            values = table.randomize(Questionnaire(channels, together=tied)).values
+            hits.append(int((values[("a",)] == values[("b",)]).sum()))
+        found = lower_bound(*hits, 1_000)
+        if expected is None:
+            assert found < table.ledger.epsilon_bound == pytest.approx(2 * math.log(7 / 3))
+        else:
+            assert tuple(hits) == expected
+            assert found > 5 > 2 * math.log(7 / 3)
+            assert table.ledger.epsilon_bound == math.inf
