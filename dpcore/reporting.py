@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 import pandas as pd
@@ -12,15 +13,28 @@ from scipy.special import ndtr
 from dpcore.bayes import Bayes, numbers
 from dpcore.channels import CategoryChannel, KeepOrDraw
 from dpcore.datasets import Dataset
+from dpcore.deconvolution import Distribution, reconstruct
 from dpcore.estimated import Booleans
+from dpcore.estimated.intervals import cells_of
 from dpcore.reports import Family, Reports
 from dpcore.schema import Schema
 
-__all__ = ["as_bits", "boolean_data", "columns", "densities", "family_of", "is_number", "shares_of_column"]
+__all__ = [
+    "as_bits",
+    "boolean_data",
+    "columns",
+    "deconvolved",
+    "densities",
+    "family_of",
+    "is_number",
+    "shares_of_column",
+    "steps",
+]
 
 Floats = NDArray[np.float64]
 SURE = 1.96
 INTERVALS = 40
+MOST_BEYOND = 40  # intervals outside the public range
 TAIL = 0.01  # of the reports, on each side of what is drawn
 
 
@@ -107,34 +121,65 @@ def densities(reports: Reports, frame: pd.DataFrame, column: str, bayes: Bayes |
     Returns
     -------
     DataFrame
-        `x` (the middle of an interval), `width`, and the shares `real`, `reported` and `reconstructed` (by the normal
-        distributions of naive Bayes, weighted by the classes' shares; NaN without). The intervals cover the public
-        range and all reports but the outermost hundredth on either side.
+        `x` (the middle of an interval), `width`, and the shares `real`, `reported` and `reconstructed`: by the normal
+        distributions of naive Bayes, weighted by the classes' shares; otherwise as DTCRD has it, for all classes
+        together, and NaN outside the public range. The intervals cover that range, and at least all reports but the
+        outermost hundredth on either side.
     """
-    family, known = family_of(reports, column), reports.schema[column]
-    low, high = float(known.lower or 0.0), float(known.upper or 0.0)
-    said, true = reports.values[family], numbers(known, frame[column])
-    true = true[~np.isnan(true)]
-    ends = np.quantile(said, [TAIL, 1 - TAIL]) if len(said) else [low, high]
-    edges = np.linspace(min(low, float(ends[0])), max(high, float(ends[1])), INTERVALS + 1)
+    known, said = reports.schema[column], reports.values[family_of(reports, column)]
+    true = numbers(known, frame[column])
+    cells = cells_of(known, reports.channels[family_of(reports, column)], INTERVALS)
+    ends = np.quantile(said, [TAIL, 1 - TAIL]) if len(said) else np.array([cells.lower, cells.upper])
+    beyond = [max(0, ceil(gap / cells.width)) for gap in (cells.lower - ends[0], ends[1] - cells.upper)]
+    coarser = max(1, sum(beyond) // MOST_BEYOND)  # wide noise would make needles of what lies inside
+    before, after = (ceil(each / coarser) for each in beyond)
+    inside = cells.lower + cells.width * np.arange(cells.intervals + 1)
+    step = cells.width * coarser
+    edges = np.concatenate(
+        [cells.lower - step * np.arange(before, 0, -1), inside, cells.upper + step * np.arange(1, after + 1)]
+    )
 
     def shares(values: Floats) -> Floats:
-        return np.histogram(values, edges)[0] / max(len(values), 1)
+        found = np.histogram(values, edges)[0] / max(len(values), 1)
+        return np.asarray(found / (np.diff(edges) / cells.width))
 
-    reconstructed = np.full(INTERVALS, np.nan)
     if bayes is not None and column in bayes.normals:
         mean, spread = bayes.normals[column].T
         below = ndtr((edges[:, None] - mean) / np.sqrt(spread))
-        reconstructed = np.diff(below, axis=0) @ bayes.prior
+        made = np.diff(below, axis=0) @ bayes.prior / (np.diff(edges) / cells.width)
+    else:
+        made = np.full(len(edges) - 1, np.nan)
+        made[before : before + cells.intervals] = deconvolved(reports, column).shares[0]
     return pd.DataFrame(
         {
             "x": (edges[:-1] + edges[1:]) / 2,
             "width": np.diff(edges),
-            "real": shares(true),
+            "real": shares(true[~np.isnan(true)]),
             "reported": shares(said),
-            "reconstructed": reconstructed,
+            "reconstructed": made,
         }
     )
+
+
+def deconvolved(reports: Reports, column: str) -> Distribution:
+    """The distribution of a number over `INTERVALS` intervals of its range, for all classes together, and the steps."""
+    family = family_of(reports, column)
+    cells = cells_of(reports.schema[column], reports.channels[family], INTERVALS)
+    said = reports.values[family]
+    return reconstruct(cells.counts(said, np.zeros(len(said), dtype=np.intp), 1), cells.kernel)
+
+
+def steps(reports: Reports, column: str) -> pd.DataFrame:
+    """How likely the reports are after every step of the reconstruction.
+
+    Returns
+    -------
+    DataFrame
+        `step`, from 0, and `gain`: the logarithm of how much more likely the reports are than at the start, per person.
+    """
+    likelihood = deconvolved(reports, column).likelihood[:, 0]
+    gain = (likelihood - likelihood[0]) / max(len(reports.values[family_of(reports, column)]), 1)
+    return pd.DataFrame({"step": np.arange(len(gain)), "gain": gain})
 
 
 def as_bits(frame: pd.DataFrame, schema: Schema, target: str) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from dpcore.charts.learning import accuracy, curves, redraws, sweep, sweep_varia
 from dpcore.charts.network import graph, network
 from dpcore.charts.price import claimed_vs_bound, epsilon_split, odds, odds_icons
 from dpcore.charts.ranges import error_by_range, range_answers
-from dpcore.charts.reports import reported_numbers, reported_shares
+from dpcore.charts.reports import reported_numbers, reported_shares, steps
 from dpcore.charts.responses import channel_matrix, coin_estimates, crowd, trust
 from dpcore.charts.taxonomy import taxonomy
 from dpcore.charts.tree import count_tree, level_errors
@@ -58,6 +58,7 @@ __all__ = [
     "redraws",
     "reported_numbers",
     "reported_shares",
+    "steps",
     "sweep",
     "sweep_variance",
     "tails",

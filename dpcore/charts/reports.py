@@ -23,7 +23,7 @@ from dpcore.charts.base import (
     tooltips,
 )
 
-__all__ = ["reported_numbers", "reported_shares"]
+__all__ = ["reported_numbers", "reported_shares", "steps"]
 
 
 def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
@@ -82,7 +82,8 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
 def reported_numbers(frame: pd.DataFrame, *, column: str) -> Chart:
     """How true numbers spread, what people reported, and the distribution that is reconstructed.
 
-    `frame`: one row per interval: `x` (its middle), `width`; the shares `real`, `reported`, `reconstructed` (or NaN).
+    `frame`: one row per interval: `x` (its middle), `width`; `real`, `reported`, `reconstructed` (or NaN): shares of
+    people, per interval of the public range where outer ones are wider.
     """
     data = tidy(frame, [], ["x", "width", "real", "reported", "reconstructed"])
     data["from"], data["to"] = data["x"] - data["width"] / 2, data["x"] + data["width"] / 2
@@ -106,4 +107,24 @@ def reported_numbers(frame: pd.DataFrame, *, column: str) -> Chart:
         key="Bars: true. Orange steps: reported." + (" Blue line: reconstructed from the reports." if again else ""),
         seen=f"Distribution of {short(column)}: true, as reported, and reconstructed from the reports.",
         height=420,
+    )
+
+
+def steps(frame: pd.DataFrame, *, column: str) -> Chart:
+    """How likely the reports are after every step of a reconstruction: never less than before.
+
+    `frame`: one row per step: `step`, `gain` (log of how much more likely than at the start, per person).
+    """
+    data = tidy(frame, [], ["step", "gain"])
+    base = alt.Chart(data).encode(
+        alt.X("step:Q", title="step", axis=alt.Axis(format="d", tickCount=8)),
+        alt.Y("gain:Q", title="gain in log likelihood per person", axis=alt.Axis(tickCount=5)),
+        tooltip=tooltips("step|after step|d", "gain|gain|.4f"),
+    )
+    return present(
+        base.mark_line(color=RELEASED, point={"color": RELEASED, "size": 40}),
+        f"{short(column)}: every step makes the reports more likely",
+        key=f"{len(data) - 1:,} steps, until the next would change nothing that a test could notice.",
+        seen="The likelihood of the reports after every step of the reconstruction; it never falls.",
+        height=300,
     )

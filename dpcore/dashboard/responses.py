@@ -214,7 +214,16 @@ def reports(page: str, shown: ShownModel) -> None:
         bayes = model if isinstance(model, Bayes) else None
         frame = remember(shown, f"numbers {name}", lambda: reporting.densities(found, true, name, bayes))
         panels.chart(charts.mark_real(charts.reported_numbers(frame, column=name)), data=frame)
-        st.caption("A reconstructed number is a normal distribution per class, whatever shape the true numbers have.")
+        if bayes is not None:
+            st.caption("Reconstructed is a normal distribution per class, whatever shape the true numbers have.")
+            return
+        st.caption(
+            "Reconstructed is the distribution over intervals of the public range that makes the reports likely, for "
+            "all classes together. The method does this for each class."
+        )
+        gains = remember(shown, f"steps {name}", lambda: reporting.steps(found, name))
+        panels.chart(charts.steps(gains, column=name))
+        panels.table_behind(gains, "The numbers behind this chart")
         return
     frame = remember(shown, f"shares {name}", lambda: reporting.shares_of_column(found, true, name))
     panels.chart(charts.mark_real(charts.reported_shares(frame, column=name)), data=frame)

@@ -63,3 +63,9 @@ def test_numbers_with_and_without_reconstruction():
     without = charts.reported_numbers(frame.assign(reconstructed=np.nan), column="age")
     assert layers(without) == ["bar", "line"]
     assert "reconstructed" not in without.description.partition(",")[2].replace("reconstructed from", "")
+
+
+def test_steps_are_a_line_that_says_how_many():
+    chart = charts.steps(pd.DataFrame({"step": [0, 1, 2], "gain": [0.0, 0.1, 0.15]}), column="age")
+    assert chart.to_dict()["mark"]["type"] == "line"
+    assert chart.title.subtitle[0].startswith("2 steps")

@@ -9,7 +9,7 @@ from dpcore.bayes import Bayes
 from dpcore.channels import ERRPH, OUE, TRR
 from dpcore.column import Column
 from dpcore.datasets import Dataset
-from dpcore.methods import PPNB
+from dpcore.methods import DTCRD, PPNB
 from dpcore.reports import Reports
 from dpcore.schema import Schema
 
@@ -85,17 +85,42 @@ def test_columns_families_and_numbers():
 
 def test_densities_by_hand():
     channel = TRR(factors=np.ones(1), offsets=np.array([5.0]))
-    age = np.array([0.0, 10.0])
+    age = np.array([0.1, 9.9])
     reports = Reports(SCHEMA, 2, {("age",): channel}, {("age",): age + 5})
     bayes = Bayes(SCHEMA, "ill", np.array([0.25, 0.75]), {}, {"age": np.array([[2.0, 0.01], [8.0, 0.01]])})
     frame = pd.DataFrame({"town": ["a", "a"], "age": age, "ill": ["no", "yes"]})
     found = reporting.densities(reports, frame, "age", bayes)
+    assert np.allclose(found["width"], 0.25)
     assert found["x"].iloc[0] - found["width"].iloc[0] / 2 == 0
-    assert found["x"].iloc[-1] + found["width"].iloc[-1] / 2 == pytest.approx(14.9)  # the 99 % point of 5 and 15
+    assert 14.75 < found["x"].iloc[-1] + found["width"].iloc[-1] / 2 <= 15
     assert found["real"].sum() == pytest.approx(1)
-    low = found.loc[found["x"] < 5, "reconstructed"].sum()
-    assert low == pytest.approx(0.25, abs=1e-6)
-    assert reporting.densities(reports, frame, "age")["reconstructed"].isna().all()
+    assert found.loc[found["x"] < 5, "reconstructed"].sum() == pytest.approx(0.25, abs=1e-6)
+    assert (found["real"] > 0).sum() == 2
+
+
+def test_numbers_with_noise_are_reconstructed_inside_their_range():
+    reports = DTCRD(epsilon=60.0, random_state=0).fit(PEOPLE, schema=SCHEMA).reports_
+    found = reporting.densities(reports, PEOPLE, "age")
+    inside = found["x"].between(0, 10)
+    assert found.loc[~inside, "reconstructed"].isna().all()
+    assert found.loc[inside, "reconstructed"].sum() == pytest.approx(1)
+    off = (found["reconstructed"] - found["real"])[inside].abs().sum()
+    flat = (1 / inside.sum() - found["real"])[inside].abs().sum()
+    assert off < 0.5 * flat
+    gains = reporting.steps(reports, "age")
+    assert gains["gain"].iloc[0] == 0
+    assert len(gains) > 2
+    assert (gains["gain"].diff().dropna() >= -1e-12).all()
+
+
+def test_wide_noise_is_drawn_in_wider_intervals():
+    reports = DTCRD(epsilon=0.1, random_state=0).fit(PEOPLE, schema=SCHEMA).reports_
+    found = reporting.densities(reports, PEOPLE, "age")
+    assert len(found) <= reporting.INTERVALS + reporting.MOST_BEYOND + 42
+    outer = found["width"].iloc[0] / 0.25
+    assert outer > 1
+    people_there = (found["reported"] * found["width"] / 0.25).sum()
+    assert people_there == pytest.approx(0.98, abs=0.02)
 
 
 def test_data_of_bits_are_halves():
