@@ -162,7 +162,7 @@ def log_likelihood(matrix, observed, distribution, by=None):
     return float((observed * np.log(np.maximum(expected, 1e-300))).sum())
 
 
-@pytest.mark.parametrize("by", [None, ERRPH(3, p0=0.3).matrix])
+@pytest.mark.parametrize("by", [None, ERRPH(3, p0=0.3, others=(0.4, 0.2, 0.1)).matrix])
 def test_likelihood_never_falls(monkeypatch, by):
     rng = np.random.default_rng(2)
     matrix = ERRPH(4, p0=0.4, others=(0.3, 0.1, 0.15, 0.05)).matrix
@@ -177,7 +177,7 @@ def test_likelihood_never_falls(monkeypatch, by):
 
 
 def test_the_most_likely_distribution_of_consistent_counts_is_the_true_one():
-    channel, label = ERRPH(4, p0=0.5, others=(0.2, 0.1, 0.1, 0.1)), ERRPH(3, p0=0.7)
+    channel, label = ERRPH(4, p0=0.5, others=(0.2, 0.1, 0.1, 0.1)), ERRPH(3, p0=0.7, others=(0.15, 0.1, 0.05))
     truth = np.array([0.4, 0.3, 0.2, 0.1])
     np.testing.assert_allclose(most_likely(channel.matrix, channel.matrix @ truth * 900), truth, atol=1e-6)
     joint = np.arange(1.0, 13).reshape(3, 4) / 78
