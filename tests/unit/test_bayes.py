@@ -58,6 +58,8 @@ def test_rows_that_nothing_explains_still_have_probabilities():
     narrow = Bayes(SCHEMA, "y", PRIOR, {"x": TABLE}, {"n": np.array([[0, 1e-4], [0.1, 1e-4]])})
     np.testing.assert_allclose(narrow.probability(row("a", 10)), [[0, 1]], atol=1e-12)
     assert narrow.joint_log(row("a", 10)).max() < -1e5
+    together = narrow.probability(pd.concat([row("a", 0), row("a", 10)]))
+    np.testing.assert_allclose(together.sum(axis=1), 1)
 
 
 def test_columns_and_classes():
@@ -113,9 +115,10 @@ DAMAGE = {
     "a table of objects": ("tables", {"x": [[{}, 0.3, 0.2], [0.1, 0.8, 0.1]]}),
     "a table three deep": ("tables", {"x": [[[0.5], [0.3], [0.2]], [[0.1], [0.8], [0.1]]]}),
     "a normal of a category": ("normals", {"unused": [[0, 1], [0, 1]]}),
-    "a column twice": ("normals", {"x": [[0, 1], [0, 1]]}),
+    "a column twice": ("tables", {"n": [[1 / 17] * 17] * 2}),
     "a variance of 0": ("normals", {"n": [[2, 0], [6, 1]]}),
     "a negative variance": ("normals", {"n": [[2, 4], [6, -1]]}),
+    "moments of truth values": ("normals", {"n": [[True, 4], [6, True]]}),
     "one class only": ("normals", {"n": [[2, 4]]}),
     "three moments": ("normals", {"n": [[2, 4, 0], [6, 1, 0]]}),
     "a mean that is not finite": ("normals", {"n": [[math.inf, 4], [6, 1]]}),
