@@ -272,8 +272,8 @@ def test_moments_under_noisy_labels_by_hand():
     model = learned(channels, {("y",): y, ("n",): n}, {"n": ("n",)})
     np.testing.assert_allclose(model.normals["n"], [[2, 1], [7, 4]], rtol=1e-12)
     np.testing.assert_allclose(model.prior, [0.5, 0.5])
-    values = {("y",): np.concatenate([y, [0, 0, 1]]), ("n",): n}  # three more people, who were not asked
-    again = learned(channels, values, {"n": ("n",)}, asked={("n",): np.arange(len(y))})
+    values = {("y",): np.concatenate([[0, 0, 1], y]), ("n",): n}  # three more people, who were not asked
+    again = learned(channels, values, {"n": ("n",)}, asked={("n",): 3 + np.arange(len(y))})
     np.testing.assert_allclose(again.normals["n"], model.normals["n"])
 
 
