@@ -54,14 +54,16 @@ def printed(data: Dataset) -> Iterator[dict[str, Any]]:
 def corrected(data: Dataset) -> Iterator[dict[str, Any]]:
     """A finite epsilon for the whole record, with every column asked, or some."""
     for epsilon in EPSILONS:
-        yield measured("PPNB-LDP, as it comes", data, PPNB(epsilon=epsilon))
-        for pairs in (False, True):
-            for asked in (None, 2, 1):
-                told = f"{'all' if asked is None else asked} asked{', with the class as one' if pairs else ''}"
-                yield measured(f"PPNB-LDP, {told}", data, PPNB(epsilon=epsilon, pairs=pairs, asked=asked))
-        yield measured(
-            "PPNB-LDP, moments, 1 asked", data, PPNB(epsilon=epsilon, numbers="moments", pairs=False, asked=1)
-        )
+        for bare in (False, True):
+            how: dict[str, Any] = {"merge": False, "reconstruction": "clip"} if bare else {}
+            for pairs in (True, False):
+                for asked in (1, 2, None):
+                    told = f"{'class and column as one, ' if pairs else ''}{asked or 'all'} asked{', clipped' * bare}"
+                    method = PPNB(epsilon=epsilon, pairs=pairs, asked=asked, **how)
+                    yield measured(f"PPNB-LDP, {told}", data, method)
+        for asked in (1, None):
+            method = PPNB(epsilon=epsilon, numbers="moments", asked=asked)
+            yield measured(f"PPNB-LDP, moments, {asked or 'all'} asked", data, method)
         yield measured("DTPD, every bit for itself", data, DTPD(epsilon=epsilon))
         yield measured("DTCRD, Laplace noise", data, DTCRD(epsilon=epsilon))
 

@@ -27,8 +27,7 @@ GAME, MEASURES, LEARN = "Play the coin game", "How private is one report?", "Lea
 
 frame.frame(
     "Randomized responses",
-    "On the other pages somebody trusted holds the true rows, and adds noise to what is published. Here **nobody holds "
-    "them**: people add noise to their own answers, before anybody collects them.",
+    "Here nobody holds the true rows: people add noise to their own answers, before anybody collects them.",
 )
 data = state.dataset()
 

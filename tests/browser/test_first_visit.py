@@ -95,7 +95,16 @@ def test_deep_link_to_a_fresh_server(visitor, fresh_address, path):
     visitor.open(path)
     menu = visitor.page.get_by_role("navigation", name="App pages")
     expect(menu.get_by_role("link").get_by_role("paragraph")).to_have_text(
-        ["Home", "Data & schema", "Naive Bayes", "Bayesian networks", "Taxonomy tree", "Trees & forests", "Randomized responses", "Ledger"]
+        [
+            "Home",
+            "Data & schema",
+            "Naive Bayes",
+            "Bayesian networks",
+            "Taxonomy tree",
+            "Trees & forests",
+            "Randomized responses",
+            "Ledger",
+        ]
     )
     expect(menu).to_contain_text(re.compile("Start.*Synthesize.*Classify.*Understand", re.DOTALL))
     expect(visitor.page).to_have_title("dpcore")

@@ -1,0 +1,131 @@
+"""Randomized responses: the coin game before an audience, a round of reports, and figures on simulated customers."""
+
+import io
+import json
+import re
+import zipfile
+
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+
+from dpcore import datasets
+from dpcore.models import Model
+from scripts.screenshots import settle
+
+pytestmark = pytest.mark.browser
+
+CHART = '[data-testid="stVegaLiteChart"]'
+LONG = 90_000  # milliseconds; figures on a busy computer
+
+
+def what(visitor, name: str) -> None:
+    visitor.page.get_by_role("radio", name=name).click()
+    settle(visitor.page)
+
+
+def fits(visitor) -> bool:
+    return visitor.page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
+
+
+@pytest.mark.parametrize("size", [(1366, 768), (1920, 1080)])
+def test_the_coin_game_on_a_projector(visitor, size):
+    page = visitor.page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    visitor.open()
+    visitor.go("Randomized responses")
+    expect(page.get_by_text("Here nobody holds them:", exact=True)).to_be_visible()
+    visitor.press("Toss")
+    expect(page.get_by_text("What the collector gets")).to_be_visible()
+    expect(page.get_by_text(re.compile("^Why nobody can tell"))).to_be_visible()
+    visitor.press("Ask them")
+    estimate = visitor.metric("Estimate").inner_text()
+    expect(page.locator("svg").get_by_text("impossible: noise").first).to_be_visible()
+    page.get_by_text("Show what only this game can know").click()
+    settle(page)
+    page.get_by_text("Truth, or the opposite (Warner)").click()
+    settle(page)
+    assert visitor.metric("Estimate").inner_text() == estimate  # other words draw nothing anew
+    visitor.press("Ask 50 more crowds like this")
+    assert visitor.metric("Estimate").inner_text() == estimate
+    assert fits(visitor)
+
+
+def test_what_a_report_gives_away(visitor):
+    visitor.open()
+    visitor.go("Randomized responses")
+    what(visitor, "How private is one report?")
+    page = visitor.page
+    expect(page.get_by_text("What does one report give away?")).to_be_visible()
+    assert visitor.metric("Breach (the paper’s)").inner_text() == "33.3%"
+    expect(page.get_by_text("Same channel, different Breach.")).to_be_visible()
+    page.get_by_role("radio", name="epsilon", exact=True).click()
+    settle(page)
+    expect(page.locator(CHART).first).to_be_visible()
+    assert fits(visitor)
+
+
+def test_a_round_of_reports_to_the_zip(visitor):
+    visitor.open()
+    visitor.go("Randomized responses")
+    what(visitor, "Learn from reports")
+    visitor.run()
+    assert visitor.headline()[:2] == ["4", "4"]
+    panel = visitor.tab("Reports")
+    expect(panel.get_by_text(re.compile("rows of reports"))).to_be_visible()
+    expect(panel.locator("svg").get_by_text("age: true, reported and reconstructed shares")).to_be_visible()
+    expect(panel.get_by_text(re.compile("intervals hold the true share"))).to_be_visible()
+    accuracy = visitor.tab("Accuracy")
+    expect(accuracy.locator("svg").get_by_text("naive Bayes, true answers")).to_be_visible()
+    visitor.tab("Take home")
+    with zipfile.ZipFile(visitor.download("Download the release").path()) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    sample = datasets.load("sample")
+    reports = pd.read_csv(io.StringIO(files["reports.csv"]))
+    assert len(reports) == len(sample.train)
+    assert (reports.notna().sum(axis=1) == 1).all()  # each was asked for one
+    model = Model.from_json(files["model.json"])
+    assert len(model.predict(sample.test.head(20).drop(columns="income"))) == 20
+    assert json.loads(files["ledger.json"])["epsilon_bound"] == 4
+    assert visitor.ledger() == ["1", "4", "4"]
+
+    visitor.go("Randomized responses")
+    page = visitor.page
+    page.get_by_text("Settings", exact=True).click()
+    page.get_by_test_id("stRadio").get_by_text("As the papers print it", exact=True).click()
+    settle(page)
+    expect(page.get_by_text(re.compile("The class is handed in as it is, and numbers"))).to_be_visible()
+    visitor.run()
+    expect(visitor.metric("Epsilon proved")).to_have_text("none")
+    expect(page.get_by_role("alert").filter(has_text="No finite epsilon can be proved")).to_be_visible()
+
+
+def test_a_tree_from_bits_and_a_figure_of_customers(visitor):
+    visitor.open()
+    visitor.go("Data & schema")
+    page = visitor.page
+    page.get_by_role("radio", name="Simulated bank cards", exact=True).click()
+    settle(page)
+    visitor.press("Use these data")
+    visitor.go("Randomized responses")
+    what(visitor, "Learn from reports")
+    page.get_by_test_id("stRadio").get_by_text("DTPD: a tree from randomized bits", exact=True).click()
+    settle(page)
+    visitor.run()
+    tree = visitor.tab("Tree")
+    expect(tree.locator(CHART).first).to_be_visible()
+    before = visitor.headline()
+    panel = visitor.tab("The paper's figures")
+    box = page.get_by_role("spinbutton", name="Repeats")
+    box.fill("1")
+    box.press("Enter")
+    settle(page)
+    page.get_by_role("radio", name="Fig. 3: PPNB and DTPD").click()
+    settle(page)
+    visitor.press("Make this figure")
+    expect(panel.locator("svg").get_by_text("DTPD", exact=True).first).to_be_visible(timeout=LONG)
+    page.get_by_role("radio", name="epsilon of one answer").click()
+    settle(page)
+    expect(panel.get_by_text(re.compile("the comparison is fair for a single bit"))).to_be_visible()
+    assert visitor.headline() == before
+    assert visitor.ledger()[1:] == ["none", "none"]
