@@ -111,7 +111,12 @@ class Bayes:
     def _check(self) -> None:
         """Raise ValueError unless all shapes fit the schema and all distributions are such."""
         classes, known = self.schema[self.target].size, {*self.tables, *self.normals}
-        fits = self.prior.shape == (classes,) and self.target not in known and not set(self.tables) & set(self.normals)
+        fits = (
+            not self.schema[self.target].numeric
+            and self.prior.shape == (classes,)
+            and self.target not in known
+            and not set(self.tables) & set(self.normals)
+        )
         for name, table in self.tables.items():
             fits &= table.shape == (classes, self.schema[name].size)
             fits &= bool((table > 0).all()) and np.allclose(table.sum(axis=1), 1.0, atol=SUMS)

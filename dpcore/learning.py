@@ -11,17 +11,21 @@ from numpy.typing import NDArray
 
 from dpcore.bayes import Bayes
 from dpcore.channels import TRR, KeepOrDraw
+from dpcore.errors import ParameterError
 from dpcore.postprocess import project_rows
 from dpcore.private import PrivateTable
-from dpcore.reports import RECONSTRUCTIONS, Family, Reports, most_likely, shares
+from dpcore.reports import RECONSTRUCTIONS, Family, Questionnaire, Reports, most_likely, shares
 from dpcore.schema import Schema
 from dpcore.shrinking import Rule, floored, merged, shrunk, spread
 
-__all__ = ["FINISHES", "bayes_of", "class_shares", "coarser", "conditional", "moments", "paired"]
+__all__ = ["FINISHES", "answerable", "bayes_of", "class_shares", "coarser", "conditional", "moments", "paired"]
 
 Floats = NDArray[np.float64]
 FINISHES = ("shrink", *RECONSTRUCTIONS)
-NARROWEST = 1e-3  # standard deviation of a normal distribution, at least, as a share of the public range
+# The standard deviation of a normal distribution, at least, as a share of the public range. Where the noise can carry a
+# variance below 0, a class would become a spike that decides everything.
+NARROWEST, NARROWEST_OF_NOISY = 1e-3, 0.1
+MOST_LIKELY = 2_000  # values of a report, whose channel is a matrix of so many rows and columns
 ALL_AS_THEY_ARE: Mapping[str, Rule] = MappingProxyType({})
 
 
@@ -80,6 +84,16 @@ def coarser(table: PrivateTable, rules: Mapping[str, Rule]) -> PrivateTable:
         replace(schema, columns=tuple(columns)),
         [(column.name, rules.get(column.name, np.arange(column.size))) for column in schema],
     )
+
+
+def answerable(questions: Questionnaire, reconstruction: str | None) -> Questionnaire:
+    """The questions, if their reports can be reconstructed as asked; before anybody pays."""
+    sizes = [channel.size for channel in questions.channels.values() if isinstance(channel, KeepOrDraw)]
+    if reconstruction == "likelihood" and max(sizes, default=0) > MOST_LIKELY:
+        raise ParameterError(
+            "A report has too many values to find the most likely distribution.", "Use project, or fewer bins."
+        )
+    return questions
 
 
 def paired(family: Family) -> bool:
@@ -192,5 +206,6 @@ def moments(reports: Reports, family: Family, by: Family, *, as_printed: bool) -
         count = np.maximum(count, 1.0)
         found = np.stack([middle + first / count, second / count - (first / count) ** 2], axis=1)
     found[:, 0] = np.clip(found[:, 0], low, high)
-    found[:, 1] = np.clip(found[:, 1], ((high - low) * NARROWEST) ** 2, widest)
+    least = NARROWEST_OF_NOISY if channel.scale else NARROWEST
+    found[:, 1] = np.clip(found[:, 1], ((high - low) * least) ** 2, widest)
     return found

@@ -141,6 +141,8 @@ class Reports:
         found: dict[str, Any] = {}
         for family, channel in self.channels.items():
             name, values = " × ".join(family), self.values[family]
+            while name in found:
+                name += "'"
             if isinstance(channel, CategoryChannel):
                 cells: Any = channel.told(values, self.labels(family))
             else:

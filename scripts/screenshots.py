@@ -33,6 +33,7 @@ TABS = ("Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figu
 NETWORK_TABS = ("Price", "Network", "Clusters", "The paper's figures", "Take home")
 TREE_TABS = ("Price", "Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims", "Take home")
 FOREST_TABS = ("Price", "Trees", "Where the budget went", "Accuracy", "Draw again", "Predict", "Take home")
+REPORT_TABS = ("Price", "Reports", "Accuracy", "Draw again", "Take home", "The paper's figures")
 CORRECTED = "Corrected: guarantee proved"
 QUIET = (
     "--disable-gpu",
@@ -235,6 +236,33 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                     settle(page)
                 name = "paper" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
                 save(f"forests-{slug(name)}-{slug(tab)}")
+    if "responses" in only:
+        go(page, "Randomized responses")
+        for name in ("Toss", "Ask them", "Ask 50 more crowds like this"):
+            page.get_by_role("button", name=name, exact=True).click()
+            settle(page)
+        save("responses-game")
+        page.get_by_role("radio", name="How private is one report?").click()
+        settle(page)
+        save("responses-measures")
+        page.get_by_role("radio", name="Learn from reports").click()
+        settle(page)
+        save("responses-settings")
+        for mode, variant, tabs in (
+            (CORRECTED, "PPNB-LDP: naive Bayes from randomized answers", REPORT_TABS),
+            (CORRECTED, "DTPD: a tree from randomized bits", ("Tree", "Reports")),
+            ("As the papers print it", "PPNB", ("Price",)),
+        ):
+            released(page, mode, variant)
+            for tab in tabs:
+                page.get_by_role("tab", name=tab).click()
+                settle(page)
+                for start in ("Draw 20 more", "Make this figure"):
+                    if (button := page.get_by_role("button", name=start)).is_visible():
+                        button.click()
+                        settle(page)
+                name = "paper" if mode.startswith("As") else variant.partition(":")[0]
+                save(f"responses-{slug(name)}-{slug(tab)}")
     if "ledger" in only:
         go(page, "Ledger")
         save("ledger")

@@ -49,7 +49,7 @@ from typing import Any
 from dpcore.bayes import Bayes
 from dpcore.channels import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.errors import ParameterError
-from dpcore.learning import FINISHES, bayes_of, coarser
+from dpcore.learning import FINISHES, answerable, bayes_of, coarser
 from dpcore.ledger import Epsilon, exact, shares_of
 from dpcore.noise import NoNoise, generator
 from dpcore.private import PrivateTable
@@ -206,11 +206,13 @@ class PPNB(LocalClassifier):
         if self._paper:
             clear: dict[Family, str] = {(target,): CLEAR}
             clear |= {(name,): TRANSFORMED if schema[name].numeric else NO_EPSILON for name in names}
-            self.reports_ = table.randomize(self._printed(schema, target), claimed_epsilon=inf, reasons=clear)
+            questions = answerable(self._printed(schema, target), self.reconstruction)
+            self.reports_ = table.randomize(questions, claimed_epsilon=inf, reasons=clear)
         else:
             rules = self._rules(table, target, names)
             coarse = coarser(table, rules) if rules else table
-            self.reports_ = coarse.randomize(self._questions(coarse.schema, target, names))
+            questions = self._questions(coarse.schema, target, names)
+            self.reports_ = coarse.randomize(answerable(questions, self.reconstruction))
         if self._paper and self.p0 == 1 and not self.factors[1] and not self.offsets[1]:
             self.noise_label_ = NoNoise.label.capitalize()
         progress(0.5, "reconstructing")

@@ -73,9 +73,10 @@ def entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed: Epsil
     """One question to everybody."""
     only = channels[0] if len(channels) == 1 else None
     width = only.upper - only.lower if isinstance(only, TRR) else 1.0
+    mechanism = " and ".join(dict.fromkeys(channel.mechanism for channel in channels))
     return Entry(
         name=f"each person's report of {name}",
-        mechanism=" and ".join(dict.fromkeys(channel.mechanism for channel in channels)),
+        mechanism=mechanism if only else f"{mechanism}, several",
         epsilon_claimed=bound if claimed is None else claimed,
         epsilon_bound=bound,
         sensitivity=width,

@@ -278,14 +278,14 @@ def test_moments_under_noisy_labels_by_hand():
 
 
 def test_moments_where_nothing_is_told():
-    y, n = np.array([0, 1, 1]), np.array([1.0, 2, 3])
+    y, n = np.array([0, 1, 1]), np.array([1.0, 4, 7])
     deaf = {("y",): CLEAR, ("n",): TRR(lower=0, upper=10, epsilon=0)}
     np.testing.assert_allclose(
         learned(deaf, {("y",): y, ("n",): np.zeros(3)}, {"n": ("n",)}).normals["n"], [[5, 25]] * 2
     )
     mixed = {("y",): ERRPH(2, p0=0), ("n",): TRR(lower=0, upper=10, epsilon=1e6)}
     found = learned(mixed, {("y",): y, ("n",): n}, {"n": ("n",)}).normals["n"]
-    np.testing.assert_allclose(found, [[2, 2 / 3]] * 2, atol=1e-6)  # every class has everybody's moments
+    np.testing.assert_allclose(found, [[4, 6]] * 2, atol=1e-3)  # every class has everybody's moments
 
 
 @pytest.mark.parametrize("extra", [{}, {"protocol": "OUE"}, {"pairs": True}, {"asked": 1, "protocol": "ERRPH"}])
@@ -388,4 +388,21 @@ def test_bad_parameters(wrong, named):
     ledger = Ledger(wrong.get("relation", "replace"))
     with pytest.raises(ParameterError, match=named):
         PPNB(**wrong).fit(some_rows(20), schema=SCHEMA, ledger=ledger)
+    assert not ledger.entries
+
+
+def test_noise_makes_no_spike_of_a_class():
+    """Reports whose variance is below that of their noise: the variance goes to a tenth of the range, squared."""
+    label, noisy = ERRPH(2, p0=0.5), TRR(lower=0, upper=10, epsilon=1)
+    y, n = np.array([0, 0, 1, 1]), np.array([4.0, 5, 5, 6])
+    found = learned({("y",): label, ("n",): noisy}, {("y",): y, ("n",): n}, {"n": ("n",)}).normals["n"]
+    np.testing.assert_allclose(found[:, 1], 1.0)
+
+
+def test_the_most_likely_of_too_many_values_is_refused_before_anybody_pays():
+    wide = Schema(columns=(Column(name="n", kind="integer", lower=0, upper=2_999, bins=3_000), Y), target="y")
+    ledger = Ledger("replace")
+    frame = pd.DataFrame({"n": [1, 2], "y": ["no", "yes"]})
+    with pytest.raises(ParameterError, match="too many values"):
+        PPNB(reconstruction="likelihood", protocol="ERRPH").fit(frame, schema=wide, ledger=ledger)
     assert not ledger.entries

@@ -299,3 +299,14 @@ def test_nothing_in_reports_is_an_index_of_the_private_table():
     """Whatever index the private frame had, people are numbered."""
     reports = Reports(BITS, 2, {("x",): ERRPH(2, p0=0.5)}, {("x",): np.array([0, 1])})
     assert isinstance(reports.frame().index, pd.RangeIndex)
+
+
+def test_columns_of_the_table_of_reports_are_told_apart():
+    schema = Schema(
+        columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in ("a", "b", "a × b"))
+    )
+    channels = {("a × b",): ERRPH(2, p0=1.0), ("a", "b"): ERRPH(4, p0=1.0)}
+    values = {("a × b",): np.array([1]), ("a", "b"): np.array([2])}
+    frame = Reports(schema, 1, channels, values).frame()
+    assert list(frame) == ["a × b", "a × b'"]
+    assert frame.iloc[0].tolist() == ["1", "1 / 0"]
