@@ -42,18 +42,19 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     data = fold(data, "name", -data.index.to_series(), MOST_ENTRIES)
     edge = 1.15 * largest(data[columns].replace(math.inf, np.nan).to_numpy().ravel(), 1e-3)
 
+    data["claims"] = data["epsilon_claimed"] < math.inf
     base = alt.Chart(_to_the_edge(data, columns, edge)).encode(
         alt.X("epsilon_bound:Q", title="epsilon", scale=alt.Scale(domain=[0, edge], nice=False)),
         alt.Y("name:N", sort=None, title=None),
         tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", "epsilon_bound_text|provable bound"),
     )
     bound = base.mark_bar(color=RELEASED, height={"band": 0.6})
-    claimed = diamonds(base, CLAIMED).encode(x="epsilon_claimed:Q")
+    claimed = diamonds(base.transform_filter("datum.claims"), CLAIMED).encode(x="epsilon_claimed:Q")
     amount = base.mark_text(align="left", dx=12, fontSize=14, color=NEUTRAL).encode(text="epsilon_bound_text:N")
     return present(
         bound + claimed + amount,
         "Where did epsilon go?",
-        key="Bar and number: provable bound. Diamond: claimed.",
+        key="Bar and number: provable bound." + (" Diamond: claimed." if data["claims"].any() else " None is claimed."),
         seen="Epsilon per step of the method, largest first: what can be proved and what the paper claims.",
         height=alt.Step(30),
     )
@@ -68,6 +69,8 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     low, high = 10.0**first, 10.0**last
     data = _to_the_edge(pd.DataFrame({"who": who, "epsilon": [float(claimed), float(bound)]}), ["epsilon"], high)
     data = data.assign(low=low, epsilon=data["epsilon"].clip(lower=low))
+    if math.isinf(claimed):  # which is no claim, and no bar
+        data.loc[0, ["epsilon", "epsilon_text"]] = low, "none"
 
     powers = np.arange(first, last + 1, 1 + (last - first) // 10)
     ticks = [times * 10.0**power for power in powers for times in ((1, 3) if last - first <= 4 else (1,))]

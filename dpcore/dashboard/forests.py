@@ -257,7 +257,8 @@ def tree(page: str, shown: ShownModel) -> None:
     show(charts.forest_tree(frame, title=f"Tree {number} of {found.trees:,}"), frame, exact=exact)
     if found.leaf.all():
         st.info(
-            "No tree was divided: the noise told nothing apart. More epsilon, fewer trees or fewer levels help.",
+            "No tree was divided: the noise told nothing apart. More epsilon helps"
+            + (", and so do fewer trees or levels." if release.reports is None else ", and so do more people."),
             icon=":material/info:",
         )
         return

@@ -94,8 +94,11 @@ def price(shown: AnyShown) -> None:
         (right, "What can be proved", bound),
     ):
         with place:
-            st.markdown(f"**{title}: epsilon {told(epsilon)}**")
-            st.markdown(ledger.void if ledger.void and place is right else forms.odds_sentence(epsilon))
+            st.markdown(f"**{title}: {'epsilon ' + number(epsilon) if math.isfinite(epsilon) else 'no epsilon'}**")
+            if place is left and math.isinf(epsilon):
+                st.markdown("Its source promises nothing that could be put so.")
+            else:
+                st.markdown(ledger.void if ledger.void and place is right else forms.odds_sentence(epsilon))
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escaped(str(reason))} {factor(part)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:

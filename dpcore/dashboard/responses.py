@@ -127,11 +127,29 @@ def options(key: str, name: str, chosen: Mapping[str, Any], schema: Schema) -> d
     """What else a method lets one choose, as constructor arguments."""
     known, paper = METHODS[name]().get_params(), chosen["mode"] == "paper"
     found: dict[str, Any] = {}
-    if "pairs" in known and not paper:
-        found |= asked(key, schema, chosen.get("target") or schema.target)
-        if not found["pairs"]:
-            found["numbers"] = select(key, "numbers", "Numbers are reported", NUMBERS)
-        if found.get("numbers") != "moments":
+    left, right = st.columns(2, gap="large")
+    with left:
+        if "pairs" in known and not paper:
+            found |= asked(key, schema, chosen.get("target") or schema.target)
+            if not found["pairs"]:
+                found["numbers"] = select(key, "numbers", "Numbers are reported", NUMBERS)
+        if "max_depth" in known:
+            key_of_depth = f"{key}.depth.{name}"
+            depth = st.number_input(
+                "Depth at most", 1, 12, known["max_depth"], key=key_of_depth, persist_state="session"
+            )
+            found["max_depth"] = int(depth)
+    with right:
+        if "pairs" in known and not paper:
+            found["protocol"] = select(key, "protocol", "Values are reported as", PROTOCOLS)
+        if "reconstruction" in known:
+            offered = {how: told for how, told in RECONSTRUCTIONS.items() if how != "shrink" or not paper}
+            place = f"reconstruction.{chosen['mode']}"
+            found["reconstruction"] = select(key, place, "Tables from reports", offered)
+        for parameter, label in (("groups", "Turned round"), ("variant", "Distributions are reconstructed")):
+            if parameter in known and (parameter != "groups" or paper):
+                found[parameter] = select(key, parameter, label, SECTIONS[parameter])
+        if "merge" in known and not paper and found.get("numbers") != "moments":
             found["merge"] = st.toggle(
                 "Merge bins that the noise cannot tell apart",
                 value=True,
@@ -139,20 +157,6 @@ def options(key: str, name: str, chosen: Mapping[str, Any], schema: Schema) -> d
                 persist_state="session",
                 help="How many are left follows from the number of people, epsilon and the schema: all public.",
             )
-        found["protocol"] = select(key, "protocol", "Values are reported as", PROTOCOLS)
-    if "reconstruction" in known:
-        offered = {how: told for how, told in RECONSTRUCTIONS.items() if how != "shrink" or not paper}
-        place = f"reconstruction.{chosen['mode']}"
-        found["reconstruction"] = select(key, place, "Tables from reports", offered)
-    for parameter, label in (("groups", "Turned round"), ("variant", "Distributions are reconstructed")):
-        if parameter in known and (parameter != "groups" or paper):
-            found[parameter] = select(key, parameter, label, SECTIONS[parameter])
-    if "max_depth" in known:
-        found["max_depth"] = int(
-            st.number_input(
-                "Depth at most", 1, 12, known["max_depth"], key=f"{key}.depth.{name}", persist_state="session"
-            )
-        )
     return found
 
 

@@ -64,7 +64,7 @@ __all__ = ["PPNB"]
 CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
 TRANSFORMED = (
     "The ratio of the densities of a x + b at two x grows without bound in the tails, and the two sets are finite: a "
-    f"single report can rule a value out. {NO_EPSILON}"
+    "single report can rule a value out."
 )
 PROTOCOLS = ("ERRPH", "OUE", "OLH", "best")
 
@@ -205,7 +205,7 @@ class PPNB(LocalClassifier):
         progress(0.0, "everybody reports")
         if self._paper:
             clear: dict[Family, str] = {(target,): CLEAR}
-            clear |= {(name,): TRANSFORMED if schema[name].numeric else NO_EPSILON for name in names}
+            clear |= {(name,): TRANSFORMED for name in names if schema[name].numeric}
             questions = answerable(self._printed(schema, target), self.reconstruction)
             self.reports_ = table.randomize(questions, claimed_epsilon=inf, reasons=clear)
         else:
