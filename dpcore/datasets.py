@@ -28,7 +28,7 @@ from dpcore.schema import Schema
 from dpcore.simulated import bank_cards, bank_cards_schema
 from dpcore.splitting import secret_seed, split
 
-__all__ = ["DATASETS", "Dataset", "adult_schema", "big5_schema", "load", "read", "secret_seed", "split"]
+__all__ = ["BANK_CARDS", "DATASETS", "Dataset", "adult_schema", "big5_schema", "load", "read", "secret_seed", "split"]
 
 BANK_CARDS = {"bank cards": False, "bank cards, dependent": True}  # whether columns hang together within a class
 DATASETS = ("sample", "adult", "big5", *BANK_CARDS)

@@ -7,6 +7,7 @@ The zip holds the model (`model.json`), `schema.json`, `config.json`, `ledger.js
 from __future__ import annotations
 
 import io
+import json
 import math
 import zipfile
 from collections.abc import Mapping
@@ -26,8 +27,9 @@ __all__ = ["Model", "ModelRelease", "bundle", "release_of", "show_code"]
 SIZES = ("n_trees", "max_depth")
 EXACT = NoNoise.label.capitalize()
 REPORTS = (
-    "`reports.csv` has one row per person: what that person reported. Each randomized their own answers, before "
-    "anybody collected them."
+    "`reports.csv` has one row per person: what that person reported; cells are empty where a person was not asked. "
+    "Each randomized their own answers, before anybody collected them, by the rules in `rules.json`: a report supports "
+    "the true value with probability gain + base, and any other with its base."
 )
 
 
@@ -48,6 +50,14 @@ class ModelRelease(AnyRelease):
     target: str
     sizes: Mapping[str, int]
     reports: Reports | None = None
+
+    @property
+    def table_of_reports(self) -> Reports | None:
+        """The reports that are handed on with the model.
+
+        Not without a finite epsilon, for some of them are true answers; nor with a known seed, which undoes them all.
+        """
+        return self.reports if math.isfinite(self.ledger.epsilon_bound) and self.seed is None else None
 
     @property
     def exact(self) -> bool:
@@ -127,8 +137,9 @@ def bundle(release: ModelRelease) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("model.json", release.model.to_json())
-        if release.reports is not None:
-            archive.writestr("reports.csv", reports_csv(release.reports))
+        if release.table_of_reports is not None:
+            archive.writestr("reports.csv", reports_csv(release.table_of_reports))
+            archive.writestr("rules.json", json.dumps(release.table_of_reports.rules(), indent=2, ensure_ascii=False))
         write_shared(archive, release)
         archive.writestr("replay.py", show_code(release))
         archive.writestr("README.md", readme(release))
@@ -149,7 +160,7 @@ def readme(release: ModelRelease) -> str:
         f"`model.json` predicts {plain(release.target)!r}. {what}: {many}. Made from {plain(release.data_name)!r}.",
         "",
         *privacy(release),
-        *([REPORTS, ""] if release.reports is not None else []),
+        *([REPORTS, ""] if release.table_of_reports is not None else []),
         "## Predict",
         "",
         "    from pathlib import Path",

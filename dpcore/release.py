@@ -168,8 +168,8 @@ def privacy(release: AnyRelease) -> list[str]:
         "## Privacy",
         "",
         *([f"**{release.guarantee_void}**", ""] if release.guarantee_void else []),
-        f"- Epsilon claimed by the method's source{as_read}: {ledger.epsilon_claimed:g}",
-        f"- Epsilon that can be proved: {ledger.epsilon_bound:g}",
+        f"- Epsilon claimed by the method's source{as_read}: {said(ledger.epsilon_claimed)}",
+        f"- Epsilon that can be proved: {said(ledger.epsilon_bound)}",
         f"- Neighboring relation: {ledger.relation}. {ledger.relation.sentence}",
         "- Unit of protection: one row. Somebody with several rows is protected several times less.",
         f"- Noise: {release.noise_label}.",
@@ -179,6 +179,11 @@ def privacy(release: AnyRelease) -> list[str]:
         "- Every further release from the same rows adds to these epsilons.",
         "",
     ]
+
+
+def said(epsilon: float) -> str:
+    """An epsilon in a sentence."""
+    return f"{epsilon:g}" if math.isfinite(epsilon) else "none"
 
 
 def replay(release: AnyRelease) -> list[str]:

@@ -71,7 +71,8 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame, column: str) -> pd.D
     -------
     DataFrame
         `value`, `real`, `reported` (NaN if reports are no values), `reconstructed` (unbiased: it can be below 0 or
-        above 1), `low` and `high` (its 95 % interval, for people drawn from a population), one row per value.
+        above 1), `low` and `high` (its 95 % interval for the share of these people: luck is in their lots, and in who
+        was asked), one row per value.
     """
     family = family_of(reports, column)
     channel, shape, axis = reports.category(family), reports.shape(family), family.index(column)
@@ -83,7 +84,9 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame, column: str) -> pd.D
 
     support, _ = reports.support(family)
     found = margin(reports.counts(family)[0]) / max(people, 1)
-    spread = np.sqrt(variance(channel, np.clip(found, 0.0, 1.0), people, channel.size // len(found)))
+    share, cells = np.clip(found, 0.0, 1.0), channel.size // len(found)
+    left_out = 1 - people / max(reports.people, 1)
+    spread = np.sqrt(variance(channel, share, people, cells) + left_out * share * (1 - share) / max(people, 1))
     known = reports.schema[column]
     return pd.DataFrame(
         {
@@ -98,20 +101,21 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame, column: str) -> pd.D
 
 
 def variance(channel: CategoryChannel, shares: Floats, people: int, cells: int) -> Floats:
-    """The variance of estimated shares of values that stand in `cells` cells of the channel each.
+    """The variance of estimated shares, among people who reported, of values that stand in `cells` cells each.
 
-    A report that is a value supports one of the cells or none: a yes or no, whose probability is known. Other reports
-    support each cell on its own, whether or not they support another.
+    A report that is a value supports one of the cells or none: a yes or no, whose probability is known for those who
+    have the value and for those who have not. Other reports support each cell on its own, whether or not they support
+    another. Of people drawn from a population, share (1 - share) / people is to be added.
     """
     if not channel.gain or not people:
         return np.full(len(shares), np.inf)
     base = float(np.mean(channel.base))
     if isinstance(channel, KeepOrDraw):
-        yes = channel.gain * shares + cells * base
-        each = yes * (1 - yes)
+        own, other = channel.gain + cells * base, cells * base
+        each = shares * own * (1 - own) + (1 - shares) * other * (1 - other)
     else:
         own, other = channel.gain + base, base * (1 - base)
-        each = shares * (own * (1 - own) - other) + cells * other + channel.gain**2 * shares * (1 - shares)
+        each = shares * (own * (1 - own) - other) + cells * other
     return np.asarray(np.maximum(each, 0.0) / (people * channel.gain**2), dtype=float)
 
 

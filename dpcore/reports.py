@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.channels import CategoryChannel, Channel, KeepOrDraw
+from dpcore.channels import TRR, CategoryChannel, Channel, KeepOrDraw
 from dpcore.errors import ParameterError
+from dpcore.ledger import finite_or_text
 from dpcore.postprocess import project_rows
 from dpcore.schema import Schema
 
@@ -135,6 +136,19 @@ class Reports:
         """A name for every value of a family."""
         names = pd.MultiIndex.from_product([self.schema[name].labels for name in family])
         return [" / ".join(row) for row in names.tolist()]
+
+    def rules(self) -> list[dict[str, Any]]:
+        """The public rules by which answers were randomized, as JSON-ready values."""
+        found = []
+        for family, channel in self.channels.items():
+            rule: dict[str, Any] = {"question": list(family), "mechanism": channel.mechanism}
+            rule |= {"epsilon": finite_or_text(float(channel.epsilon)), "people": len(self.values[family])}
+            if isinstance(channel, CategoryChannel):
+                rule |= {"values": self.labels(family), "gain": channel.gain, "base": channel.base.tolist()}
+            elif isinstance(channel, TRR):
+                rule |= {"lower": channel.lower, "upper": channel.upper, "scale": channel.scale}
+            found.append({key: finite_or_text(value) for key, value in rule.items()})
+        return found
 
     def frame(self) -> pd.DataFrame:
         """The table of reports, one row per person, as it may be handed on; empty cells for what was not asked."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from dpcore.bayes import numbers
 from dpcore.classifying import PrivateClassifier
 from dpcore.errors import ParameterError
-from dpcore.ledger import Relation
+from dpcore.ledger import Ledger, Relation
+from dpcore.noise import NoNoise
+from dpcore.progress import Progress, no_progress
 from dpcore.reports import Reports
 from dpcore.schema import Schema
 
@@ -34,6 +36,30 @@ class LocalClassifier(PrivateClassifier):
 
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
     reports_: Reports
+
+    def fit(
+        self,
+        frame: pd.DataFrame,
+        y: Any = None,
+        *,
+        schema: Schema,
+        ledger: Ledger | None = None,
+        progress: Progress = no_progress,
+    ) -> Self:
+        """Let everybody report, and learn from the reports; as for `PrivateClassifier.fit`."""
+        super().fit(frame, y, schema=schema, ledger=ledger, progress=progress)
+        if self.noise_label_ != NoNoise.label.capitalize():
+            rules = dict.fromkeys(channel.mechanism for channel in self.reports_.channels.values())
+            told = " and ".join(rules)
+            self.noise_label_ = f"{told[:1].upper()}{told[1:]}; {self._lots}"
+        return self
+
+    @property
+    def _lots(self) -> str:
+        """Whose lots people toss, in words."""
+        if self.noise == "opendp":
+            return "lots from the operating system's entropy, Laplace noise from OpenDP"
+        return f"NumPy's lots, {'un' * (self.random_state is None)}seeded: for teaching"
 
     def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, Floats]:
         """Numbers to be randomized, moved into their bounds; a missing one is taken for the middle."""

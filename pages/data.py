@@ -12,8 +12,11 @@ frame.frame(
 )
 intake.choose()
 rows = intake.current()
+if rows.fixed is not None:
+    st.caption(frame.escaped(rows.read_as))
 
-with st.expander(f"The first rows of {frame.escaped(rows.name)}: real data, for your eyes only", expanded=False):
+whose = "real data, for your eyes only" if rows.people else "nobody's rows"
+with st.expander(f"The first rows of {frame.escaped(rows.name)}: {whose}", expanded=False):
     st.dataframe(rows.frame.head(20), hide_index=True)
     st.caption(frame.escaped(rows.read_as))
 

@@ -15,6 +15,7 @@ from dpcore.dashboard import (
     frame,
     panels,
     predicting,
+    reported,
     reproduce,
     responses,
     runs,
@@ -43,7 +44,7 @@ def settings() -> None:
         with right:
             chosen["target"] = forms.target_picker(PAGE, data)
             chosen["relation"] = forms.relation_picker(PAGE, "replace", responses.HIDDEN)
-            chosen |= forms.noise_picker(PAGE)
+            chosen |= forms.noise_picker(PAGE, "Lots and noise", responses.LOTS)
         chosen |= responses.amount(PAGE, chosen["mode"], name)
         chosen |= responses.options(PAGE, name, chosen, data.schema)
         st.session_state[f"{PAGE}.chosen"] = (name, chosen)
@@ -59,13 +60,14 @@ def learn() -> None:
         runs.learn(PAGE, method, METHODS[method](**given), data)
     shown = state.shown(PAGE)
     tabs: dict[str, Callable[[], None]] = {}
+    last = {} if shown else {"Predict": lambda: predicting.predict(PAGE, None)}
     if shown is None:
-        st.info("Press Run, and everybody reports. Each round is charged to the ledger.", icon=":material/info:")
+        st.info("Press Run, and everybody reports. Every round is charged.", icon=":material/arrow_upward:")
     else:
         panels.headline(shown)
         tabs = {
             "Price": lambda: panels.price(shown),
-            "Reports": lambda: responses.reports(PAGE, shown),
+            **({"Reports": lambda: reported.reports(PAGE, shown)} if shown.release.reports else {}),
             "Accuracy": lambda: comparing.accuracy(PAGE, shown),
             "Draw again": lambda: comparing.redraws(PAGE, shown),
             **({"Tree": lambda: forests.tree(PAGE, shown)} if "forest" in shown.release.structure else {}),
@@ -73,7 +75,7 @@ def learn() -> None:
             "Take home": lambda: takehome.take_model_home(PAGE, shown),
         }
     figures = lambda: reproduce.figures(PAGE, data, figures_004.FIGURES, repeats=5, sets=figures_004.SETS)  # noqa: E731
-    panels.draw_open(PAGE, {**tabs, "The paper's figures": figures})
+    panels.draw_open(PAGE, {**tabs, "The paper's figures": figures, **last})
 
 
 def game() -> None:

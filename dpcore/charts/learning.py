@@ -28,6 +28,8 @@ from dpcore.charts.base import (
 )
 
 __all__ = ["accuracy", "curves", "redraws", "sweep", "sweep_variance"]
+
+FEWEST_RUNS = 3
 PRINTED = "as printed"  # the mode that is dashed and hollow
 TRAINED_ON = {
     "released": (RELEASED, "diamond"),
@@ -123,8 +125,9 @@ def curves(
     Numbers that an axis cannot show (not finite, or <= 0 on a log scale) are left out. `references`: lines: the column
     that `panel` names, `label`, `value`, and maybe `claimed` (bool: a figure that a paper states, in orange).
 
-    `interval`: from the lowest to the highest run, or a 95% t-interval of the mean, which a single run does not have.
-    Few series without modes have it as bands, others as bars. `same_y`: all panels share one y axis. `claimed_first`:
+    `interval`: from the lowest to the highest run, or a 95% t-interval of the mean, which fewer than `FEWEST_RUNS` runs
+    do not have: of two it is 13 standard errors wide, and says nothing. Few series without modes have it as bands,
+    others as bars. `same_y`: all panels share one y axis. `claimed_first`:
     the first series is a paper's claim, and orange; otherwise none is.
     """
     shown = ((frame[x] > 0) | (not log_x)) & ((frame[y] > 0) | (not log_y))
@@ -158,7 +161,11 @@ def curves(
     layers = alt.layer(lines, *runs, *names) if (data["side"] >= 0).any() else alt.layer(*runs)
 
     shape = "bands" if _banded(data) else "bars"
-    spread = f"{shape} the lowest and highest run" if interval == "range" else f"{shape} 95% t-intervals of the mean"
+    spread = (
+        f", {shape} the lowest and highest run" if interval == "range" else f", {shape} 95% t-intervals of the mean"
+    )
+    if interval == "t" and not run_data["low"].notna().any():
+        spread = f"; {FEWEST_RUNS} runs have an interval"
     claims = " Orange line: stated by the paper." if (data["claimed"] > 0).any() else ""
     picture = panels(layers, "panel", in_order(data["panel"]), columns=columns, width=width, height=300)
     if isinstance(picture, alt.FacetChart) and not same_y:
@@ -166,7 +173,7 @@ def curves(
     return present(
         picture,
         title or f"{y_title[:1].upper()}{y_title[1:]} against {x_title}",
-        key=f"One mark per run; lines join the {center}s, {spread}.{claims}",
+        key=f"One mark per run; lines join the {center}s{spread}.{claims}",
         seen=f"{y_title} against {x_title}, a mark per run and a line of {center}s per series.",
     )
 
@@ -215,7 +222,11 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
     low, high = points.transform("min"), points.transform("max")
     if interval == "t":
         count = points.transform("size")
-        half = points.transform("std") / np.sqrt(count) * [t_quantile(n - 1) for n in count]
+        half = (
+            points.transform("std")
+            / np.sqrt(count)
+            * [t_quantile(n - 1) if n >= FEWEST_RUNS else math.nan for n in count]
+        )
         low, high = points.transform("mean") - half, points.transform("mean") + half
     place = data.groupby(["series", "mode"], sort=False).ngroup()
     gap = min(6.0, (12 if _banded(data) else 20) / max(1, place.max())) if len(data) else 0.0

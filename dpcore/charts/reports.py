@@ -86,16 +86,17 @@ def reported_numbers(frame: pd.DataFrame, *, column: str) -> Chart:
     people, per interval of the public range where outer ones are wider.
     """
     data = tidy(frame, [], ["x", "width", "real", "reported", "reconstructed"])
-    data["from"], data["to"] = data["x"] - data["width"] / 2, data["x"] + data["width"] / 2
+    data["from"], data["to"], data["zero"] = data["x"] - data["width"] / 2, data["x"] + data["width"] / 2, 0.0
     tips = tooltips(
         "from|from|.4~g", "to|to|.4~g", "real|true|.2%", "reported|reported|.2%", "reconstructed|reconstructed|.2%"
     )
     base = alt.Chart(data).encode(tooltip=tips)
     axis = alt.Axis(format="~%", tickCount=6)
-    real = base.mark_bar(color=REAL, opacity=0.5).encode(
-        alt.X("from:Q", title=None, axis=alt.Axis(format="~s", tickCount=8), scale=alt.Scale(zero=False)),
+    real = base.mark_rect(color=REAL, opacity=0.5).encode(
+        alt.X("from:Q", title="value", axis=alt.Axis(format="~s", tickCount=8), scale=alt.Scale(zero=False)),
         alt.X2("to"),
         alt.Y("real:Q", title="share of people", axis=axis),
+        alt.Y2("zero"),
     )
     at = alt.X("x:Q")
     said = base.mark_line(color=CLAIMED, interpolate="step", strokeWidth=2).encode(at, alt.Y("reported:Q"))
@@ -103,7 +104,7 @@ def reported_numbers(frame: pd.DataFrame, *, column: str) -> Chart:
     again = data["reconstructed"].notna().any()
     return present(
         alt.layer(real, said, made) if again else alt.layer(real, said),
-        f"{short(column)}: true, reported{' and reconstructed' if again else ''} numbers",
+        f"{short(column)}: true{', reported and reconstructed' if again else ' and reported'} numbers",
         key="Bars: true. Orange steps: reported." + (" Blue line: reconstructed from the reports." if again else ""),
         seen=f"Distribution of {short(column)}: true, as reported, and reconstructed from the reports.",
         height=420,

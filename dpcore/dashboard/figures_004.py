@@ -55,11 +55,11 @@ def trees(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple
 def records(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
     """The corrected methods against the epsilon of a person's whole record."""
     methods = {
-        "PPNB-LDP, one pair of class and column each": PPNB(),
-        "PPNB-LDP, the class and one column": PPNB(pairs=False),
-        "PPNB-LDP, the class and every column": PPNB(pairs=False, asked=None),
-        "DTPD, every bit": DTPD(),
-        "DTCRD, every number": DTCRD(),
+        "PPNB-LDP, one pair": PPNB(),
+        "class and one": PPNB(pairs=False),
+        "class and all": PPNB(pairs=False, asked=None),
+        "DTPD": DTPD(),
+        "DTCRD": DTCRD(),
     }
     asked = [
         (told, MODES["corrected"], epsilon, epsilon, method.at_epsilon(epsilon))
@@ -137,6 +137,9 @@ def draw(frame: pd.DataFrame, x_title: str, *, answers: str = "", log_x: bool = 
         )
         title = axes[against]
     shown = frame[frame["metric"] == view]
+    if against == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
+        low = (shown["series"] == "DTPD") & (shown["x"] < 0.5)
+        shown = shown.assign(series=shown["series"].where(~low, "DTPD, theta below 1/2"))
     lines = shown[["data", *LINES]].drop_duplicates("data").melt("data", var_name="label")
     picture = charts.curves(
         shown,
@@ -168,6 +171,7 @@ FIGURES = (
         "noises",
         "Fig. 2: p0 and the noise of numbers",
         "The paper prints curves without numbers: accuracy rises with p0, and falls with the variances of a and b. "
+        "With tens of thousands of people, the rise that is left to see is that below p0 = .3. "
         f"{SUBSTITUTES}",
         noises,
         lambda frame: draw(
@@ -201,7 +205,14 @@ FIGURES = (
         "Not in the paper: everything is randomized, the class as well, and epsilon is what all answers of a person "
         "cost together. Who is asked for one column has more of it for each answer.",
         records,
-        lambda frame: draw(frame, "epsilon of a person's record", log_x=True, caption="All of this can be proved."),
+        lambda frame: draw(
+            frame,
+            "epsilon of a person's record",
+            log_x=True,
+            caption="All of this can be proved. One pair: each person reports one column, by lot, and the class with "
+            "it as one value. Class and one, class and all: a report of the class, and one of one column or of each. "
+            "DTPD reports every column as a bit, DTCRD every number with noise.",
+        ),
         lacks_accuracy,
     ),
 )

@@ -42,18 +42,18 @@ NOISES = {
 }
 
 
-def odds_sentence(epsilon: float) -> str:
-    """What an epsilon means for one person, in the worst case."""
+def odds_sentence(epsilon: float, seen: str = "the release") -> str:
+    """What an epsilon means for one person, in the worst case, for somebody who has seen something."""
     sure = charts.odds(epsilon)
     if sure >= 0.99995:
         return (
-            "Somebody who is 50:50 unsure about you could become **practically certain** from seeing the release. "
+            f"Somebody who is 50:50 unsure about you could become **practically certain** from seeing {seen}. "
             "This is no protection that one could put a number on."
         )
     digits = 1 if sure < 0.999 else 3
     return (
         "Somebody who is 50:50 unsure about you could become at most "
-        f"**{100 * sure:.{digits}f} % sure** from seeing the release."
+        f"**{100 * sure:.{digits}f} % sure** from seeing {seen}."
     )
 
 
@@ -63,7 +63,13 @@ def icons(epsilon: float) -> Any:
     return charts.odds_icons(charts.odds(epsilon))
 
 
-def epsilon_picker(key: str, default: float = 1.0, options: Sequence[float] = EPSILONS, about: str = RELEASE) -> float:
+def epsilon_picker(
+    key: str,
+    default: float = 1.0,
+    options: Sequence[float] = EPSILONS,
+    about: str = RELEASE,
+    seen: str = "the release",
+) -> float:
     """Epsilon on a logarithmic scale, with what it means. Touches no data."""
     left, right = st.columns([3, 1], gap="large", vertical_alignment="center")
     epsilon: float = left.select_slider(
@@ -79,7 +85,7 @@ def epsilon_picker(key: str, default: float = 1.0, options: Sequence[float] = EP
         with st.container(horizontal=True, horizontal_alignment="distribute"):
             st.caption("◀ more private", width="content")
             st.caption("more accurate ▶", width="content")
-        st.markdown(odds_sentence(epsilon))
+        st.markdown(odds_sentence(epsilon, seen))
         st.caption(about)
     right.altair_chart(icons(epsilon), width="content", key=f"{key}.icons")
     return epsilon
@@ -213,11 +219,9 @@ def run_button(key: str) -> None:
     )
 
 
-def noise_picker(key: str) -> dict[str, Any]:
+def noise_picker(key: str, label: str = "Noise", names: Mapping[str, str] = NOISES) -> dict[str, Any]:
     """Source of noise and seed, as constructor arguments."""
-    noise = st.selectbox(
-        "Noise", list(NOISES), format_func=NOISES.__getitem__, key=f"{key}.noise", persist_state="session"
-    )
+    noise = st.selectbox(label, list(names), format_func=names.__getitem__, key=f"{key}.noise", persist_state="session")
     if noise == "opendp":
         st.caption("Uses the operating system's randomness and takes no seed. The first use takes a second longer.")
         return {"noise": noise, "random_state": None}

@@ -49,6 +49,11 @@ class Intake:
     options: Mapping[str, Any] = field(default_factory=dict)
     split_seed: int = field(default_factory=datasets.secret_seed)
 
+    @property
+    def people(self) -> bool:
+        """Whether there are people in these rows."""
+        return self.fixed is None or self.name not in datasets.BANK_CARDS
+
 
 def current() -> Intake:
     """What was read last; the bundled sample at first."""

@@ -98,7 +98,8 @@ def price(shown: AnyShown) -> None:
             if place is left and math.isinf(epsilon):
                 st.markdown("Its source promises nothing that could be put so.")
             else:
-                st.markdown(ledger.void if ledger.void and place is right else forms.odds_sentence(epsilon))
+                seen = "your reports" if reported(shown) else "the release"
+                st.markdown(ledger.void if ledger.void and place is right else forms.odds_sentence(epsilon, seen))
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escaped(str(reason))} {factor(part)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:
@@ -106,7 +107,12 @@ def price(shown: AnyShown) -> None:
     if ledger.void:
         st.caption("The shares below are those of the noise that was drawn. They are no bound: the guarantee is void.")
     chart(charts.epsilon_split(frame))
-    table_behind(frame, "Every question that was asked of the rows")
+    table_behind(frame, "What each person reported" if reported(shown) else "Every question that was asked of the rows")
+
+
+def reported(shown: AnyShown) -> bool:
+    """Whether people randomized their own answers."""
+    return getattr(shown.release, "reports", None) is not None
 
 
 def factor(entries: pd.DataFrame) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
+from dpcore.bayes import Bayes
 from dpcore.dashboard import panels
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.dashboard.state import ShownModel
@@ -150,7 +151,10 @@ def answers(page: str, found: Predicted) -> None:
         st.caption(f"{escapes:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.")
     first = found.rows.head(FIRST)
     st.dataframe(first[[*first.columns[-2:], *first.columns[:-2]]], hide_index=True, key=f"{page}.predicted_rows")
-    st.caption(
-        f"The first {len(first):,} rows. The probability is the class's share in the leaves of the trees, which are "
-        "noisy; where trees vote and the votes are close, it may be small for the class that won."
+    means = (
+        "The probability is naive Bayes's, which takes columns for independent: it is often far too sure of itself."
+        if isinstance(found.model.predictor, Bayes)
+        else "The probability is the class's share in the leaves of the trees, which are noisy; where trees vote and "
+        "the votes are close, it may be small for the class that won."
     )
+    st.caption(f"The first {len(first):,} rows. {means}")

@@ -102,9 +102,11 @@ def figures(
     )
     what = hash((figure.key, *((each.sha256, each.schema.to_json(), len(each.train)) for each in chosen_sets)))
     memory: list[pd.DataFrame] = st.session_state.setdefault(f"dpcore.figure:{page}:{what}", [])
+    stopped = f"dpcore.figure stopped:{page}:{what}"
     if runs.requested(name):
         with mendable(), runs.cancellable("Making releases", name) as progress:
             memory.clear()
+            st.session_state[stopped] = True  # until the last run is finished
 
             def within(fraction: float, text: str) -> None:
                 progress(fraction, f"{len(memory):,} done; {text}")
@@ -112,7 +114,11 @@ def figures(
             for fraction, frame in figure.work(chosen_sets, count, within):
                 book(figure, chosen_sets, frame)
                 memory.append(frame)
+                if fraction >= 1:
+                    st.session_state[stopped] = False
                 progress(fraction, f"{len(memory):,} done")
+    if memory and st.session_state.get(stopped):
+        st.warning(f"Stopped before it was finished: {len(memory):,} runs are drawn, and points have fewer of them.")
     if memory:
         frame = pd.concat(memory, ignore_index=True)
         firsts = pd.concat([made.head(1) for made in memory])

@@ -1,4 +1,4 @@
-"""What the page of randomized responses asks and shows of its own: settings, and reports beside the truth."""
+"""What the page of randomized responses asks: methods, how much noise, and what people report."""
 
 from __future__ import annotations
 
@@ -6,20 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import streamlit as st
 
-from dpcore import charts, reporting
-from dpcore.bayes import Bayes
 from dpcore.channels import ERRPH
-from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import forms, panels
+from dpcore.dashboard import forms
 from dpcore.dashboard.forests import WRONG
-from dpcore.dashboard.frame import escaped
-from dpcore.dashboard.state import ShownModel, remember
 from dpcore.methods import METHODS
-from dpcore.reports import Reports
 from dpcore.schema import Schema
 
 __all__ = [
@@ -33,7 +25,6 @@ __all__ = [
     "amount",
     "next_run",
     "options",
-    "reports",
 ]
 
 CORRECTED: dict[str, dict[str, Any]] = {
@@ -74,8 +65,20 @@ RECONSTRUCTIONS = {
     "project": "Nearest distribution",
     "likelihood": "Most likely distribution",
 }
+TRUE = "Plain naive Bayes"
+SEEN = "your reports"
+LOTS = {"laplace": "NumPy (teaching)", "opendp": "The operating system; OpenDP's Laplace noise (for publication)"}
+NAMES = """
+- **PPNB** (the paper's method): naive Bayes from randomized answers. **PPNB-LDP**: the same with every answer
+  randomized, the class too. LDP is local differential privacy: the noise is added by each person.
+- **ERRPH** (the paper's rule): the truth with probability p0, otherwise any of the values, drawn. With two values it is
+  called **RRPH**. **Warner's rule**: the truth with probability p, otherwise the opposite.
+- **TRR** (the paper's rule for numbers): y = a x + b, with a and b drawn.
+- **OUE**: a yes or no for every value, each of them randomized. **OLH**: a short code of the value, randomized.
+- **DTPD** (Du and Zhan 2003): a decision tree from bits that are kept or turned round, all with probability theta.
+- **DTCRD** (Agrawal and Srikant 2000): a decision tree from numbers with noise, whose distributions are reconstructed.
+"""
 WIDTHS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
-FIRST = 10
 HIDDEN = "Hides what you answer, not whether you take part."
 ALL = "All of them"
 SECTIONS: dict[str, Mapping[Any, str]] = {
@@ -88,7 +91,7 @@ def amount(key: str, mode: str, name: str) -> dict[str, Any]:
     """How much noise: epsilon in corrected mode, the printed rule's own parameter otherwise."""
     known = METHODS[name]().get_params()
     if mode == "corrected":
-        return {"epsilon": forms.epsilon_picker(key, USUAL, EPSILONS, ABOUT)}
+        return {"epsilon": forms.epsilon_picker(key, USUAL, EPSILONS, ABOUT, SEEN)}
     if "p0" in known:
         p0 = float(picked_p(key, "p0", "p0: how probably an answer is the truth on purpose", 0.5))
         several = ", ".join(f"{k} values: **{float(ERRPH(k, p0=p0).epsilon):.2f}**" for k in (2, 4, 16))
@@ -190,74 +193,14 @@ def select(key: str, parameter: str, label: str, names: Mapping[Any, str]) -> An
 
 
 def next_run(name: str, parameters: Mapping[str, Any]) -> None:
-    """What the Run button would make."""
+    """What the Run button would make, who plays the people, and what names stand for."""
     paper = parameters["mode"] == "paper"
     how = f"{PRINTED[0].lower()}{PRINTED[1:]}" if paper else f"corrected, epsilon {parameters['epsilon']:g} per person"
-    st.caption(f"Next run: {name}, {how}. Everybody reports once more, and pays for it: the ledger counts it.")
-
-
-def reports(page: str, shown: ShownModel) -> None:
-    """One column as it is, as it was reported, and as it is reconstructed."""
-    release, data = shown.release, shown.data
-    if release.reports is None:
-        st.info("This method has no reports.")
-        return
-    found: Reports = release.reports
-    st.markdown(
-        f"This is all that the collector has: **{found.people:,} rows of reports**, one per person, and the public "
-        "rules by which they were made. What you see of the truth is for this screen only."
+    once_more = "Everybody reports once more, and pays for it: the ledger counts it."
+    st.caption(f"Next run: {name}, {how}. {'Everybody tells the truth.' if name in TRUE else once_more}")
+    st.caption(
+        "This program plays all the people: it tosses their coins, forgets what is true, and learns from the reports "
+        "only."
     )
-    st.dataframe(remember(shown, "reports", lambda: first(found)), hide_index=True, key=f"{page}.reports")
-    st.caption(f"The first {FIRST} people. All reports are in the zip on the tab Take home.")
-    name = str(st.selectbox("One column", reporting.columns(found), key=f"{page}.reported.{release.method}"))
-    true = data.train
-    if release.method == "DTPD":
-        true = remember(shown, "bits", lambda: reporting.as_bits(data.train, release.schema, release.target))
-    if reporting.is_number(found, name):
-        model = release.model.predictor
-        bayes = model if isinstance(model, Bayes) else None
-        frame = remember(shown, f"numbers {name}", lambda: reporting.densities(found, true, name, bayes))
-        panels.chart(charts.mark_real(charts.reported_numbers(frame, column=name)), data=frame)
-        if bayes is not None:
-            st.caption("Reconstructed is a normal distribution per class, whatever shape the true numbers have.")
-            return
-        st.caption(
-            "Reconstructed is the distribution over intervals of the public range that makes the reports likely, for "
-            "all classes together. The method does this for each class."
-        )
-        gains = remember(shown, f"steps {name}", lambda: reporting.steps(found, name))
-        panels.chart(charts.steps(gains, column=name))
-        panels.table_behind(gains, "The numbers behind this chart")
-        return
-    frame = remember(shown, f"shares {name}", lambda: reporting.shares_of_column(found, true, name))
-    panels.chart(charts.mark_real(charts.reported_shares(frame, column=name)), data=frame)
-    told(frame, found, name)
-
-
-def first(found: Reports) -> pd.DataFrame:
-    """What the first people reported: a column per question, or, if each was asked for few, a line per answer."""
-    frame = found.frame().head(FIRST)
-    if not found.asked:
-        return frame
-    lines = frame.rename_axis("person").reset_index().melt("person", var_name="question", value_name="report").dropna()
-    return lines.sort_values(["person", "question"]).assign(person=lambda rows: rows["person"] + 1)
-
-
-def told(frame: pd.DataFrame, found: Reports, name: str) -> None:
-    """What the picture shows, in a sentence or two."""
-    inside = frame["real"].between(frame["low"], frame["high"])
-    people = len(found.values[reporting.family_of(found, name)])
-    parts = [f"{people:,} of {found.people:,} people reported **{escaped(name)}**."]
-    if np.isfinite(frame["high"]).all():
-        parts.append(f"{inside.sum():,} of {len(frame):,} intervals hold the true share ({REAL_DATA}).")
-    else:
-        parts.append("The rule gives reports that tell nothing.")
-    impossible = ((frame["reconstructed"] < 0) | (frame["reconstructed"] > 1)).sum()
-    if impossible:
-        parts.append(
-            f"{impossible:,} estimates lie below 0 % or above 100 %: they are right on average, and noise can carry "
-            "them there. Clipping them to 0 would make rare values look more frequent than they are."
-        )
-    if frame["reported"].isna().all():
-        parts.append("Reports of this column are bits or hashes, not values, so there is no reported share.")
-    st.markdown(" ".join(parts))
+    with st.expander("What the names stand for"):
+        st.markdown(NAMES)

@@ -42,11 +42,15 @@ def take_model_home(page: str, shown: ShownModel) -> None:
     if release.exact:
         st.info("This model holds exact counts of real rows. It is for comparison on this screen, and stays here.")
         return
-    also = "" if release.reports is None else " the table of reports,"
+    also = "" if release.table_of_reports is None else " the table of reports and the rules that made it,"
     st.markdown(
         f"The zip holds the model,{also} the schema, the settings, the ledger, and a script. No real row, and nothing "
         "that was measured on real rows. The model alone is enough to predict tomorrow: load it on the tab Predict."
     )
+    if release.reports is not None and not also:
+        st.markdown(
+            "The table of reports stays here: by these rules, or with a known seed, some of its cells are true answers."
+        )
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=":material/gpp_bad:")
     with st.container(horizontal=True):

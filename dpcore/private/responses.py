@@ -75,7 +75,7 @@ def entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed: Epsil
     width = only.upper - only.lower if isinstance(only, TRR) else 1.0
     mechanism = " and ".join(dict.fromkeys(channel.mechanism for channel in channels))
     return Entry(
-        name=f"each person's report of {name}",
+        name=f"report of {name}",
         mechanism=mechanism if only else f"{mechanism}, several",
         epsilon_claimed=bound if claimed is None else claimed,
         epsilon_bound=bound,

@@ -59,9 +59,9 @@ def test_many_values_are_capped_and_told():
 
 def test_numbers_with_and_without_reconstruction():
     frame = pd.DataFrame({"x": [1.0, 3.0], "width": 2.0, "real": 0.5, "reported": [0.4, 0.6], "reconstructed": 0.5})
-    assert layers(charts.reported_numbers(frame, column="age")) == ["bar", "line", "line"]
+    assert layers(charts.reported_numbers(frame, column="age")) == ["rect", "line", "line"]
     without = charts.reported_numbers(frame.assign(reconstructed=np.nan), column="age")
-    assert layers(without) == ["bar", "line"]
+    assert layers(without) == ["rect", "line"]
     assert "reconstructed" not in without.description.partition(",")[2].replace("reconstructed from", "")
 
 

@@ -209,7 +209,7 @@ def test_readme_of_a_release_by_an_inferred_schema():
 def test_readme_of_a_release_without_a_bound():
     text = readme(release(mode="paper", variant="Alg1", x_source="uniform", rows=200))
     assert "**No finite epsilon can be proved for this run.**" in text
-    assert "Epsilon that can be proved: inf" in text
+    assert "Epsilon that can be proved: none" in text
     assert "- Publication: do not publish." in text
 
 

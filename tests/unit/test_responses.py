@@ -71,7 +71,7 @@ def test_reports_of_one_person_add_up_exactly():
     assert table.ledger._bound == 1 + Fraction(0.1)
     assert [entry.epsilon_claimed for entry in table.ledger.entries] == bounds
     names = [entry.name for entry in table.ledger.entries]
-    assert names == [f"each person's report of {name}" for name in "abcn"]
+    assert names == [f"report of {name}" for name in "abcn"]
     mechanisms = [entry.mechanism for entry in table.ledger.entries]
     assert mechanisms == ["randomized response", "unary encoding", "local hashing", "laplace"]
     number = table.ledger.entries[3]
@@ -90,7 +90,7 @@ def test_the_dearest_of_the_optional_ones_are_paid():
         before = table.ledger._bound
         table.randomize(Questionnaire(channels, [B, C, N], asked))
         assert table.ledger._bound - before == Fraction(1, 4) + price
-        assert table.ledger.entries[-1].name == f"each person's report of {asked} of 3 answers, by lot"
+        assert table.ledger.entries[-1].name == f"report of {asked} of 3 answers, by lot"
 
 
 def test_a_column_in_several_families_is_paid_in_each():
