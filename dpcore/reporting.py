@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from dpcore.bayes import Bayes, numbers
 from dpcore.channels import CategoryChannel, KeepOrDraw
 from dpcore.datasets import Dataset
-from dpcore.deconvolution import Distribution, reconstruct
+from dpcore.deconvolution import Cells, Distribution, reconstruct
 from dpcore.estimated import Booleans
 from dpcore.estimated.intervals import cells_of
 from dpcore.reports import Family, Reports
@@ -132,7 +132,7 @@ def densities(reports: Reports, frame: pd.DataFrame, column: str, bayes: Bayes |
     """
     known, said = reports.schema[column], reports.values[family_of(reports, column)]
     true = numbers(known, frame[column])
-    cells = cells_of(known, reports.channels[family_of(reports, column)], INTERVALS)
+    cells = drawn(reports, column)
     ends = np.quantile(said, [TAIL, 1 - TAIL]) if len(said) else np.array([cells.lower, cells.upper])
     beyond = [max(0, ceil(gap / cells.width)) for gap in (cells.lower - ends[0], ends[1] - cells.upper)]
     coarser = max(1, sum(beyond) // MOST_BEYOND)  # wide noise would make needles of what lies inside
@@ -165,11 +165,21 @@ def densities(reports: Reports, frame: pd.DataFrame, column: str, bayes: Bayes |
     )
 
 
+def drawn(reports: Reports, column: str) -> Cells:
+    """Intervals to draw; each has as many whole numbers as any other, and the last may go beyond the public range."""
+    known = reports.schema[column]
+    cells = cells_of(known, reports.channels[family_of(reports, column)], INTERVALS)
+    if known.kind != "integer":
+        return cells
+    numbers_in_all = round(cells.upper - cells.lower)
+    each = ceil(numbers_in_all / INTERVALS)
+    intervals = ceil(numbers_in_all / each)
+    return replace(cells, upper=cells.lower + each * intervals, intervals=intervals)
+
+
 def deconvolved(reports: Reports, column: str) -> Distribution:
     """The distribution of a number over `INTERVALS` intervals of its range, for all classes together, and the steps."""
-    family = family_of(reports, column)
-    cells = cells_of(reports.schema[column], reports.channels[family], INTERVALS)
-    said = reports.values[family]
+    cells, said = drawn(reports, column), reports.values[family_of(reports, column)]
     return reconstruct(cells.counts(said, np.zeros(len(said), dtype=np.intp), 1), cells.kernel)
 
 

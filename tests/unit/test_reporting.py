@@ -124,6 +124,18 @@ def test_wide_noise_is_drawn_in_wider_intervals():
     assert people_there == pytest.approx(0.98, abs=0.02)
 
 
+def test_intervals_of_whole_numbers_hold_as_many_of_them():
+    """Uniform whole numbers of 0 to 60 are drawn flat: two in each interval but the last."""
+    schema = Schema(columns=(Column(name="n", kind="integer", lower=0, upper=60, bins=10), ILL), target="ill")
+    rows = pd.DataFrame({"n": np.repeat(np.arange(61), 20), "ill": "no"})
+    reports = DTCRD(epsilon=50.0, random_state=0).fit(rows, schema=schema).reports_
+    real = reporting.densities(reports, rows, "n")["real"].to_numpy()
+    inside = real[real > 0]
+    assert len(inside) == 31
+    np.testing.assert_allclose(inside[:-1], 2 / 61)
+    assert inside[-1] == pytest.approx(1 / 61)
+
+
 def test_data_of_bits_are_halves():
     data = Dataset("x", PEOPLE, PEOPLE.head(5), SCHEMA, "")
     bits = reporting.boolean_data(data, "ill")
