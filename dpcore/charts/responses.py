@@ -25,6 +25,10 @@ from dpcore.charts.base import (
 
 __all__ = ["channel_matrix", "coin_estimates", "crowd", "trust"]
 
+# Letters as dark or as bright as the theme's, which marks do not take from it by themselves.
+INK = alt.ExprRef("luminance(background) < 0.2 ? '#f5f5f5' : '#1a1a1a'")
+FADED = alt.ExprRef("luminance(background) < 0.2 ? '#b4bac4' : '#5a606a'")
+
 MARKS, TALL = 200, 5
 SAID = {"yes": (RELEASED, "circle"), "no": (SERIES[6], "square")}
 BEYOND, FURTHEST = 0.22, 2.5  # how far the axis goes beyond 0 and 1, at least and at most
@@ -48,6 +52,15 @@ ARROWS = [
 WIDE, GAP = 2.8, 1.4
 
 
+def legible(chart: Chart, **look: Any) -> Chart:
+    """The same chart with a subtitle that can be read on every background, and this look of the title."""
+    heading: Any = getattr(chart, "title").copy()  # noqa: B009 - Altair does not type it
+    heading.subtitleColor = FADED
+    for name, value in look.items():
+        setattr(heading, name, value)
+    return chart.properties(title=heading)
+
+
 def trust() -> Chart:
     """Where the noise is added: by a curator who holds the true rows, or by everybody for themselves."""
     rows = {"a curator": "Other pages", "nobody": "This page"}
@@ -68,20 +81,22 @@ def trust() -> Chart:
         alt.X("left:Q", **across), color, alt.Stroke("holds:N", scale=colors, legend=None), x2="right"
     )
     center = base.encode(alt.X("middle:Q", **across))
-    heads = center.mark_text(fontSize=16, fontWeight="bold", dy=-11, color=NEUTRAL).encode(text="head:N")
-    feet = center.mark_text(fontSize=14, dy=12, color=NEUTRAL).encode(text="foot:N")
-    walk = alt.Chart(ways).encode(vertical, color, tooltip=NO_TIP)
-    lines = walk.mark_rule(strokeWidth=3).encode(alt.X("left:Q", **across), x2="right")
-    tips = walk.mark_point(shape="triangle-right", filled=True, size=170, opacity=1).encode(alt.X("right:Q", **across))
-    said = walk.mark_text(fontSize=14, fontWeight="bold", dy=-14).encode(alt.X("middle:Q", **across), text="text:N")
-    return present(
+    heads = center.mark_text(fontSize=16, fontWeight="bold", dy=-9, color=INK).encode(text="head:N")
+    feet = center.mark_text(fontSize=14, dy=10, color=INK).encode(text="foot:N")
+    walk = alt.Chart(ways).encode(vertical, tooltip=NO_TIP)
+    lines = walk.mark_rule(strokeWidth=3).encode(color, alt.X("left:Q", **across), x2="right")
+    tips = walk.mark_point(shape="triangle-right", filled=True, size=170, opacity=1)
+    tips = tips.encode(color, alt.X("right:Q", **across))
+    said = walk.mark_text(fontSize=14, fontWeight="bold", dy=-14, color=INK)
+    said = said.encode(alt.X("middle:Q", **across), text="text:N")
+    chart = present(
         alt.layer(frames, heads, feet, lines, tips, said),
         "Who sees the truth?",
-        key="Grey: true answers. Blue: answers with noise.",
         seen="On other pages people give true answers to a trusted curator, who adds noise once. On this page "
         "everybody adds noise to their own answer, and the collector holds noisy reports only.",
-        height=alt.Step(84),
+        height=alt.Step(59),
     )
+    return legible(chart, offset=4)
 
 
 def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
@@ -123,7 +138,7 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
     icons = alt.Chart(drawn).encode(
         alt.X("x:O", axis=None), alt.Y("y:O", axis=None), tooltip=tooltips("kind|people who")
     )
-    return present(
+    chart = present(
         icons.mark_point(strokeWidth=2, opacity=1, size=150).encode(
             alt.Color("kind:N", **scale([look[0] for look in looks])),
             alt.Shape("kind:N", **scale([look[1] for look in looks])),
@@ -134,6 +149,7 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
         seen=f"{people:,.0f} people as marks. {'; '.join(kinds)}. {known if revealed else blind}",
         height=alt.Step(25),
     )
+    return legible(chart)
 
 
 def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
@@ -164,7 +180,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     zones = zones.assign(middle=(zones["from"] + zones["to"]) / 2)
     area = alt.Chart(zones).encode(tooltip=NO_TIP)
     shade = area.mark_rect(color=NEUTRAL, opacity=0.22).encode(alt.X("from:Q", **across), x2="to")
-    label = area.mark_text(fontSize=14, fontWeight="bold", color=NEUTRAL, baseline="top")
+    label = area.mark_text(fontSize=14, fontWeight="bold", color=INK, baseline="top")
     label = label.encode(alt.X("middle:Q", **across), y=alt.value(6), text="text:N")
     edges = (
         area.mark_rule(color=NEUTRAL, strokeWidth=1.5)
@@ -175,26 +191,26 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     rule = alt.Chart(pd.DataFrame({"truth": [truth], "text": [f"truth {100 * truth:.3g} %"]})).encode(
         alt.X("truth:Q", **across), tooltip=tooltips("text|only the game knows")
     )
-    name = rule.mark_text(color=NEUTRAL, fontSize=15, fontWeight="bold", baseline="bottom")
+    name = rule.mark_text(color=INK, fontSize=15, fontWeight="bold", baseline="bottom")
     truths = [rule.mark_rule(color=REAL, strokeWidth=4), name.encode(y=alt.value(-4), text="text:N")]
 
     tips = tooltips("which|crowd", "estimate|estimate|.1%", "kept|clipped to 0…100 %|.1%")
     base = alt.Chart(data).encode(alt.Y("lane:Q", **vertical), tooltip=tips)
     here = base.transform_filter("datum.which == 'this crowd'")
-    bar = here.mark_rule(strokeWidth=6, color=RELEASED, opacity=0.5).encode(alt.X("low:Q", **across), x2="high")
+    bar = here.mark_rule(strokeWidth=4, color=RELEASED).encode(alt.X("low:Q", **across), x2="high")
     mark = diamonds(here, RELEASED).encode(alt.X("shown:Q", **across))
     first, toward = data.head(1), "left" if (data["estimate"].head(1) < truth).all() else "right"
     room = first["low"] - left if toward == "left" else right - first["high"]
     sides: Any = {"left": ("low", {"align": "right", "dx": -10}), "right": ("high", {"align": "left", "dx": 10})}
     roomy = bool((room > 0.2 * (right - left)).all())
     field, look = sides[toward] if roomy else ("shown", {"dy": 22})
-    said = here.mark_text(fontSize=15, fontWeight="bold", color=NEUTRAL, **look)
+    said = here.mark_text(fontSize=15, fontWeight="bold", color=INK, **look)
     said = said.encode(alt.X(f"{field}:Q", **across), text="text:N", tooltip=NO_TIP)
     moved = here.transform_filter("datum.estimate != datum.kept").mark_point(
         shape="diamond", size=190, strokeWidth=2.5, color=RELEASED, filled=False, opacity=1
     )
     others = base.transform_filter("datum.which != 'this crowd'").mark_point(
-        filled=True, size=70, color=RELEASED, opacity=0.55
+        filled=True, size=70, color=RELEASED, opacity=0.75
     )
     dots = [others.encode(alt.X("shown:Q", **across))] if repeated else []
     layers = [shade, edges, label, *truths, *dots, bar, mark, moved.encode(alt.X("kept:Q", **across)), said]
@@ -205,15 +221,16 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
         else ""
     )
     clipped = bool(len(data)) and data["estimate"][0] != data["kept"][0]
-    return present(
+    chart = present(
         alt.layer(*layers),
         "What the reports say about everybody",
-        key=f"Diamond and bar: this crowd’s estimate and its 95% interval."
+        key=f"Diamond and bar: this crowd’s estimate and its 95 % interval."
         f"{' Hollow: clipped to what is possible.' if clipped else ''}{many}",
-        seen=f"Estimated share {', '.join(data['text'].head(1))}, truth {truth:.1%}, on an axis from {left:.0%} to "
-        f"{right:.0%}; below 0% and above 100% is marked as impossible.{many}",
+        seen=f"Estimated share {', '.join(data['text'].head(1))}, truth {100 * truth:.3g} %, on an axis from "
+        f"{100 * left:.0f} % to {100 * right:.0f} %; below 0 % and above 100 % is marked as impossible.{many}",
         height=340 if repeated else 220,
     )
+    return legible(chart)
 
 
 def channel_matrix(frame: pd.DataFrame, *, title: str = "") -> Chart:
@@ -232,9 +249,10 @@ def channel_matrix(frame: pd.DataFrame, *, title: str = "") -> Chart:
     cells = base.mark_rect().encode(alt.Color("probability:Q", title="probability", scale=scale, legend=legend))
     ink = alt.condition("datum.probability > 0.45", alt.value("#1c1c1c"), alt.value("#f2f2f2"))
     words = base.mark_text(fontSize=15, fontWeight="bold")
-    return present(
+    chart = present(
         cells + words.encode(text=alt.Text("probability:Q", format=".1%"), color=ink),
         title or "What becomes of an answer",
-        key="Each row of cells sums to 100%. The more alike the rows, the less a report tells.",
+        key="Each row of cells sums to 100 %. The more alike the rows, the less a report tells.",
         seen=f"Matrix of the probabilities with which {len(names)} true values are reported as each value.",
     )
+    return legible(chart)

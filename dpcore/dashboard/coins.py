@@ -26,6 +26,7 @@ RULES = {"RRPH": "Truth, or a second toss", "Warner": "Truth, or the opposite (W
 PEOPLE = (100, 1_000, 10_000)
 CROWDS = 50
 Z = 1.96
+TENTHS = ".1f"
 
 
 @dataclass(frozen=True)
@@ -90,18 +91,17 @@ class Crowd:
     estimates: pd.DataFrame
 
 
-def percent(value: float) -> str:
-    """A share with as many digits as it needs."""
-    return f"{100 * value:.3g} %"
+def percent(value: float, digits: str = ".3g") -> str:
+    """A share with as many digits as it needs, or with these."""
+    return f"{100 * value:{digits}} %"
 
 
 def trust() -> None:
     """What is different on this page: nobody holds the true answers."""
     panels.chart(charts.trust())
     st.markdown(
-        "On the other pages a trusted curator holds the true rows and adds noise to what is published. **Here nobody "
-        "holds them:** everybody adds noise to their own answer before it leaves their hands. No trust is needed, and "
-        "much more noise is."
+        "Elsewhere a curator holds the true rows. **Here nobody holds them:** you trust only your coin, and pay with "
+        "much more noise."
     )
 
 
@@ -245,21 +245,23 @@ def many(key: str, rule: Rule) -> None:
         st.session_state[f"{key}.crowd"] = ask(rule, share / 100, people, np.random.default_rng())
     crowd: Crowd | None = st.session_state.get(f"{key}.crowd")
     if crowd is None:
-        st.caption("Make up a crowd, and press the button: everybody in it spins and tosses for themselves.")
+        st.caption("Make up a crowd, and press the button: everybody in it follows the rule for themselves.")
         return
     if (crowd.rule, round(100 * crowd.share), crowd.people) != wanted:
         st.caption(
             f"Below: {crowd.people:,} people, {percent(crowd.share)} yes, p0 = {percent(crowd.rule.p0)}. Settings were "
             "changed since: press the button to ask again."
         )
-    if st.button(f"Ask {CROWDS} more crowds like this", icon=":material/casino:", key=f"{key}.again"):
+    again, blind = f"Ask {CROWDS} other crowds like this", crowd.rule.p0 == 0
+    if st.button(again, icon=":material/casino:", key=f"{key}.again", disabled=blind):
         crowd = st.session_state[f"{key}.crowd"] = with_more(crowd)
     result(crowd)
     if crowd.rule.p0:
         panels.chart(charts.coin_estimates(crowd.estimates, truth=crowd.share))
     revealed = st.toggle("Show what only this game can know: who told the truth", key=f"{key}.reveal")
     panels.chart(charts.crowd(crowd.counts, revealed=revealed))
-    panels.table_behind(crowd.estimates, "The numbers behind these charts, one row per crowd")
+    numbers = (100 * crowd.estimates).round(1).add_suffix(", %")
+    panels.table_behind(numbers, "The numbers behind these charts, one row per crowd")
 
 
 def with_more(crowd: Crowd) -> Crowd:
@@ -277,18 +279,18 @@ def result(crowd: Crowd) -> None:
     tells = rule.p0 > 0
     look: Any = {"border": True, "height": "stretch"}
     cells = st.columns(4)
-    cells[0].metric("Said yes", f"{said:.1%}", **look)
-    interval: dict[str, Any] = {"delta": f"± {half:.1%} (95 %)", "delta_color": "off", "delta_arrow": "off"}
-    cells[1].metric("Estimate", f"{share:.1%}" if tells else "none", **look, **(interval if tells else {}))
-    cells[2].metric("Clipped to 0 … 100 %", f"{min(max(share, 0), 1):.1%}" if tells else "none", **look)
-    cells[3].metric("Truth", f"{crowd.share:.1%}", **look, help="Only this game knows it.")
+    cells[0].metric("Said yes", percent(said, TENTHS), **look)
+    near: Any = {"delta": f"± {percent(half, TENTHS)} (95 %)", "delta_color": "off", "delta_arrow": "off"}
+    cells[1].metric("Estimate", percent(share, TENTHS) if tells else "none", **look, **(near if tells else {}))
+    cells[2].metric("Clipped to 0 … 100 %", percent(min(max(share, 0), 1), TENTHS) if tells else "none", **look)
+    cells[3].metric("Truth", percent(crowd.share), **look, help="Only this game knows it.")
     if not tells:
         st.warning("With p0 = 0 half of all say yes whatever is true: perfect privacy, and nothing to learn.")
         return
     by_lot = (1 - rule.p0) / 2
     st.caption(
         f"The lot alone makes {percent(by_lot)} of all people say yes. What is left is p0 times the true share: "
-        f"({said:.1%} − {percent(by_lot)}) / {rule.p0:g} = **{share:.1%}**."
+        f"({percent(said, TENTHS)} − {percent(by_lot)}) / {rule.p0:g} = **{percent(share, TENTHS)}**."
     )
     if share < 0 or share > 1:
         where = "below 0 %: fewer" if share < 0 else "above 100 %: more"

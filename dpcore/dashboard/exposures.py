@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from math import sqrt
+from math import isfinite, isinf, sqrt
 from typing import Literal
 
 import numpy as np
@@ -11,14 +11,16 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, exposure
-from dpcore.channels import ERRPH, TRR
+from dpcore.channels import ERRPH, RRPH, TRR, Warner
 from dpcore.charts.exposure import CORRECTED, PRINTED
 from dpcore.dashboard import panels
+from dpcore.exposure import percent
 
 __all__ = ["averaging", "measures", "numbers"]
 
 CROSSING = (1 / sqrt(2), 2 - sqrt(2))
 AGAINST: dict[Literal["setting", "epsilon"], str] = {"setting": "the number in the rule", "epsilon": "epsilon"}
+NARROW = "\N{NO-BREAK SPACE}"  # narrow cells keep a number and its sign together
 ASKED = (1, 2, 3, 4, 5, 7, 9, 12, 15, 20, 25, 30, 40, 50)
 SETS = {
     "a ~ N(1, 1), b ~ N(0, 1) (the paper's first)": ((1.0, 1.0), (0.0, 1.0)),
@@ -27,6 +29,10 @@ SETS = {
 }
 MEAN, VARIANCE, BOUNDS = 5.0, 4.0, (0.0, 10.0)
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
+TOLD = {
+    "setting": "the same number in other words is another rule, with other protection.",
+    "epsilon": "with two values, all that a report can be used for is one curve; Breach is two.",
+}
 
 
 def measures(page: str) -> None:
@@ -42,7 +48,17 @@ def pickers(key: str) -> tuple[int, float]:
     """How many values, and how often the truth."""
     left, right = st.columns(2, gap="large")
     size = left.slider("Values to choose from (k)", 2, 10, 2, key=f"{key}.k", persist_state="session")
-    p0 = right.slider("p0, in percent", 0, 100, 50, 5, format="%d %%", key=f"{key}.p0", persist_state="session")
+    p0 = right.slider(
+        "p0, in percent",
+        0,
+        100,
+        50,
+        5,
+        format="%d %%",
+        key=f"{key}.p0",
+        persist_state="session",
+        help="How often people are told to say the truth; otherwise a fair lot among all values answers for them.",
+    )
     return int(size), p0 / 100
 
 
@@ -51,20 +67,21 @@ def categories(page: str) -> None:
     """Measures of one report about categories."""
     key = f"{page}.measures"
     st.subheader("What does one report give away?")
+    st.caption(
+        "**RRPH:** tell the truth with probability p0; otherwise a coin says yes or no. **ERRPH:** the same with k "
+        "values and a fair lot. **Warner:** tell the truth with probability p; otherwise say the opposite. **Breach:** "
+        "the paper’s measure of what a report gives away."
+    )
     size, p0 = pickers(key)
     channel = ERRPH(size, p0=p0)
     rows = exposure.measures(channel).set_index("measure")["value"]
     cells = st.columns(4)
-    cells[0].metric("Breach (the paper’s)", f"{rows['Breach']:.1%}", border=True)
-    cells[1].metric("A report is the truth", f"{rows['report is the truth']:.1%}", border=True)
-    cells[2].metric("Guessing without it", f"{rows['best guess, without it']:.1%}", border=True)
+    help_ = "The paper: the probability that the original is “reconstructed or predicted”."
+    cells[0].metric("Breach (the paper’s)", percent(rows["Breach"]), border=True, help=help_)
+    cells[1].metric("A report is the truth", percent(rows["report is the truth"]), border=True)
+    cells[2].metric("Guessing without it", percent(rows["best guess, without it"]), border=True)
     cells[3].metric("Epsilon", panels.number(rows["epsilon"]), border=True)
-    st.markdown(
-        "**Same channel, different Breach.** “Truth with 50 %, otherwise toss” (RRPH) and “truth with 75 %, otherwise "
-        "the opposite” (Warner) make the same reports with the same probabilities. Breach says 33.3 % for the first "
-        "and 62.5 % for the second; a report is the truth 75 % of the time in both. Breach measures words, not "
-        "protection."
-    )
+    st.markdown(same_channel(size, p0))
     against = st.segmented_control(
         "Draw against",
         list(AGAINST),
@@ -74,23 +91,49 @@ def categories(page: str) -> None:
         key=f"{key}.against",
         persist_state="session",
     )
-    at, crossing = (p0, CROSSING) if against == "setting" else (float(channel.epsilon), None)
-    panels.chart(charts.descriptions(curves(size), against=against, at=at, crossing=crossing))
+    at = p0 if against == "setting" else float(channel.epsilon)
+    line = "Dashed upright line: your setting." if isfinite(at) else "Your setting has no finite epsilon, and no line."
+    st.markdown(f"**Against {AGAINST[against]}:** {TOLD[against]} {line}")
+    drawn = list(curves(size).groupby("measure", sort=False))
+    for place, (_, part), crossing in zip(st.columns(3), drawn, (CROSSING, None, None), strict=True):
+        with place:
+            meet = crossing if against == "setting" else None
+            panels.chart(charts.descriptions(part, against=against, at=at, crossing=meet))
     st.table(table_of(channel))
     with st.expander("The channel: what becomes of an answer"):
         panels.chart(charts.channel_matrix(cells_of(channel)))
+
+
+def same_channel(size: int, p0: float) -> str:
+    """One channel in the words of two rules, at the chosen p0; with more than two values an example."""
+    first, second = RRPH(p0=p0), Warner(p=(1 + p0) / 2)
+    one, other = (percent(float(exposure.breach(channel).max())) for channel in (first, second))
+    title = "**Same channel, different Breach.**" if p0 < 1 else "**Same channel, and here the same Breach.**"
+    example = f"An example with two values instead of {size}, and the same p0: " if size > 2 else ""
+    told = (
+        f"{title} {example}“Truth with {100 * p0:.3g} %, otherwise toss” (RRPH) and “truth with {100 * second.p:.3g} "
+        "%, otherwise the opposite” (Warner) make the same reports with the same probabilities. "
+    )
+    if p0 == 1:
+        return told + f"Both rules always tell the truth, and Breach says {one} for both."
+    return told + (
+        f"Breach says {one} for the first and {other} for the second; a report is the truth {percent(second.p)} of the "
+        "time in both. Breach measures words, not protection."
+    )
 
 
 def table_of(channel: ERRPH) -> pd.DataFrame:
     """The measures as texts."""
     found = exposure.measures(channel)
     shares = [
-        panels.number(value) if name == "epsilon" else f"{value:.1%}"
+        panels.number(value)
+        if name == "epsilon"
+        else percent(value, certain=isinf(channel.epsilon)).replace(" ", NARROW)
         for name, value in zip(found["measure"], found["value"], strict=True)
     ]
-    same = np.where(found["of_channel"], "yes", "**no**")
+    changes = np.where(found["of_channel"], "no", "**yes**")
     table = pd.DataFrame({"measure": found["measure"], "value": shares, "in words": found["sentence"]})
-    return table.assign(**{"same for other words": same}).set_index("measure")
+    return table.assign(**{"changes if the rule is only told differently?": changes}).set_index("measure")
 
 
 @cache
@@ -114,15 +157,29 @@ def averaging(page: str) -> None:
     size, p0 = pickers(key)
     channel = ERRPH(size, p0=p0)
     frame = exposure.averaging(channel, ASKED)
-    last = frame.iloc[-1]
+    frame["epsilon"] = frame["epsilon"].map(panels.number)
     panels.chart(charts.averaging(frame, alone=1 / size))
-    right = "over 99.9%" if last["right"] > 0.999 else f"{last['right']:.1%}"
-    st.markdown(
-        f"One person who tosses afresh for each of {ASKED[-1]} questions gives the truth away with probability "
-        f"**{right}**; epsilon adds up to **{panels.number(last['epsilon'])}**. **The remedy:** toss once, "
-        f"write the report down, and give the same one ever after: {last['kept']:.1%}, epsilon "
-        f"{panels.number(frame['epsilon'].iloc[0])}, however often one is asked."
-    )
+    for name in ("right", "kept"):
+        frame[name] = [percent(value, certain=p0 == 1) for value in frame[name]]
+    first, last = frame.iloc[0], frame.iloc[-1]
+    if p0 == 0:
+        told = (
+            f"**Nothing to attack:** with p0 = 0 no report has to do with the truth. After {ASKED[-1]} of them the "
+            f"most frequent one is right with probability {last['right']}, as a guess is, and epsilon stays 0."
+        )
+    elif p0 == 1:
+        told = (
+            "**No remedy:** with p0 = 100 % everybody always tells the truth, and the first report gives it away. "
+            "Writing it down hides nothing, and no epsilon holds."
+        )
+    else:
+        told = (
+            f"One person is asked the same question {ASKED[-1]} times, and tosses afresh each time: the most frequent "
+            f"report is the truth with probability **{last['right']}**; epsilon adds up to **{last['epsilon']}**. "
+            "**The remedy:** toss once, write the report down, and give the same one ever after: "
+            f"{last['kept']}, epsilon {first['epsilon']}, however often one is asked."
+        )
+    st.markdown(told)
     panels.table_behind(frame, "The numbers behind this chart")
 
 
@@ -158,7 +215,11 @@ def numbers(page: str) -> None:
         f"looks. Laplace noise keeps every ratio below e^{epsilon:g}."
     )
     both = pd.concat([printed.assign(noise=PRINTED), corrected.assign(noise=CORRECTED)], ignore_index=True)
-    panels.table_behind(both.astype({"value": object}).assign(value=both["value"].map(panels.number)), "All measures")
+    both["value"] = [
+        panels.number(value) if name == "epsilon" else f"{value:.2f}"
+        for name, value in zip(both["measure"], both["value"], strict=True)
+    ]
+    panels.table_behind(both, "All measures")
 
 
 def channels(sets: str, epsilon: float) -> tuple[TRR, TRR]:

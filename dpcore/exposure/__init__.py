@@ -28,7 +28,7 @@ BreachWidth (paper 004, section 6.1): how wide an interval holds x with probabil
 
 from __future__ import annotations
 
-from dpcore.exposure.answers import Guess, best_guess, breach, descriptions, measures, sure
+from dpcore.exposure.answers import Guess, best_guess, breach, descriptions, measures, percent, sure
 from dpcore.exposure.averaging import MOST_REPORTS, averaging
 from dpcore.exposure.numbers import breach_width, linear, posterior_width, tail_ratios, width_measures
 
@@ -42,6 +42,7 @@ __all__ = [
     "descriptions",
     "linear",
     "measures",
+    "percent",
     "posterior_width",
     "sure",
     "tail_ratios",

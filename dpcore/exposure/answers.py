@@ -17,7 +17,7 @@ from dpcore.channels.encodings import PRIME
 from dpcore.errors import ParameterError
 from dpcore.exposure.averaging import averaging, prior_shares
 
-__all__ = ["Guess", "best_guess", "breach", "descriptions", "measures", "sure"]
+__all__ = ["Guess", "best_guess", "breach", "descriptions", "measures", "percent", "sure"]
 
 HASHES, AT_ONCE = 20_000, 2_000
 
@@ -43,6 +43,20 @@ class Guess(NamedTuple):
 def sure(epsilon: float) -> float:
     """How sure somebody who was 50:50 between two answers can become at most: e^epsilon / (1 + e^epsilon)."""
     return float(expit(float(epsilon)))
+
+
+def percent(share: float, *, certain: bool = True) -> str:
+    """A share as text; what only rounding makes certain (`certain=False`: nothing is) is over 99.9 %."""
+    if 0.9995 <= share < 1 or (share == 1 and not certain):
+        return "over 99.9 %"
+    return f"{100 * share:.1f} %"
+
+
+def believed(epsilon: float, things: str) -> str:
+    """What a finite epsilon says of two answers or numbers."""
+    most = percent(sure(epsilon), certain=False)
+    may = "can be" if most.startswith("over") else "is at most"
+    return f"Whoever was 50:50 between two {things} {may} {most} sure after the report."
 
 
 def breach(channel: CategoryChannel) -> Floats:
@@ -112,21 +126,20 @@ def measures(channel: CategoryChannel, prior: ArrayLike | None = None) -> pd.Dat
     guess, rows = best_guess(channel, prior), []
     if isinstance(channel, ERRPH | Warner):
         printed = float(breach(channel).max())
-        text = f"The paper's figure, made of the rule's words: {printed:.1%}. It is no probability of a right guess."
+        text = f"The paper's figure, made of the rule's words: {percent(printed)}. No probability of a right guess."
         rows.append(("Breach", printed, text, False))
     shares = prior_shares(channel.size, prior)
     if isinstance(channel, KeepOrDraw):
         taken = float((shares * np.diag(channel.matrix)).sum())
         rows.append(("report is the truth", taken, f"Of 100 reports, {100 * taken:.3g} say what is true.", True))
-    rows.append(
-        ("best guess, with the report", guess.right, f"Who guesses well is right {guess.right:.1%} of the time.", True)
-    )
-    text = f"Who sees no report, and knows how frequent each value is, is right {guess.alone:.1%} of the time."
+    text = f"Who guesses well is right {percent(guess.right)} of the time."
+    rows.append(("best guess, with the report", guess.right, text, True))
+    text = f"Who sees no report, and knows how frequent each value is, is right {percent(guess.alone)} of the time."
     rows.append(("best guess, without it", guess.alone, text, True))
     epsilon = float(channel.epsilon)
     text = "Some report rules an answer out: no protection that one could put a number on."
     if not isinf(epsilon):
-        text = f"Whoever was 50:50 between two answers is at most {sure(epsilon):.1%} sure after the report."
+        text = believed(epsilon, "answers")
     rows.append(("epsilon", epsilon, text, True))
     rows.append(("50:50 becomes at most", sure(epsilon), "The same for any two answers, whatever else is known.", True))
     return pd.DataFrame(rows, columns=["measure", "value", "sentence", "of_channel"])
@@ -151,8 +164,8 @@ def descriptions(settings: Sequence[float], *, size: int = 2, reports: int = 9) 
         for name, channel in channels.items():
             values = {
                 "Breach": float(breach(channel).max()),
-                "best guess is right": best_guess(channel).right,
-                f"… after {reports} reports": float(averaging(channel, [reports])["right"].iloc[0]),
+                "Best guess is right": best_guess(channel).right,
+                f"Right after {reports} reports": float(averaging(channel, [reports])["right"].iloc[0]),
             }
             rows += [(name, setting, float(channel.epsilon), measure, value) for measure, value in values.items()]
     found = pd.DataFrame(rows, columns=["series", "setting", "epsilon", "measure", "value"])

@@ -11,7 +11,7 @@ from scipy.stats import laplace, norm
 
 from dpcore.channels import TRR
 from dpcore.channels.base import Floats
-from dpcore.exposure.answers import sure
+from dpcore.exposure.answers import believed
 
 __all__ = ["breach_width", "linear", "posterior_width", "tail_ratios", "width_measures"]
 
@@ -116,10 +116,11 @@ def width_measures(channel: TRR, mean: float, variance: float, confidence: float
     epsilon = float(channel.epsilon)
     told = "Some reports are unboundedly more likely for one number than for another: no protection in figures."
     if not isinf(epsilon):
-        told = f"Whoever was 50:50 between two numbers is at most {sure(epsilon):.1%} sure after the report."
-    kept = f"{confidence:.0%} of what a number can still be: {1 - left / claimed:.0%} narrower."
+        told = believed(epsilon, "numbers")
+    whole = f"{100 * confidence:.0f} % of all numbers: the prior, as if nobody reported."
+    kept = f"{100 * confidence:.0f} % of what a number can still be: {100 * (1 - left / claimed):.0f} % narrower."
     rows = [
-        ("BreachWidth, as claimed", claimed, f"{confidence:.0%} of all numbers: the prior, as if nobody reported."),
+        ("BreachWidth, as claimed", claimed, whole),
         ("width after the report", left, kept),
         ("epsilon", epsilon, told),
     ]

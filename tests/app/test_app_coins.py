@@ -81,8 +81,8 @@ def test_a_crowd_and_fifty_more(at: AppTest) -> None:
     assert crowd.counts["people"].sum() == 1_000
     assert crowd.counts.loc[crowd.counts["truth"] == "yes", "people"].sum() == 300
     shown = dict(metrics(at))
-    assert shown["Truth"] == "30.0%"
-    assert shown["Estimate"] == f"{crowd.estimates['estimate'].iloc[0]:.1%}"
+    assert shown["Truth"] == "30 %"
+    assert shown["Estimate"] == f"{100 * crowd.estimates['estimate'].iloc[0]:.1f} %"
     assert titles(at)[1:] == ["What the reports say about everybody", "What they said"]
     press(at, f"{KEY}.again")
     more = kept(at, "crowd")
@@ -106,11 +106,11 @@ def test_no_other_widget_draws(at: AppTest) -> None:
     assert kept(at, "crowd") is crowd
     assert "The rule was changed since" in said(at)
     assert "Settings were changed since" in said(at)
-    assert dict(metrics(at))["Truth"] == "30.0%"
+    assert dict(metrics(at))["Truth"] == "30 %"
     press(at, f"{KEY}.ask")
     assert kept(at, "crowd") is not crowd
     assert kept(at, "answer") is answer
-    assert dict(metrics(at))["Truth"] == "60.0%"
+    assert dict(metrics(at))["Truth"] == "60 %"
     assert "Settings were changed since" not in said(at)
 
 
@@ -143,8 +143,9 @@ def test_no_truth_tells_nothing(at: AppTest, rule: str) -> None:
     assert dict(metrics(at))["Sure of “yes” after"] == "50 %"
     assert dict(metrics(at))["… if 10 % of all are “yes”"] == "10 % → 10 %"
     assert "tells nothing about you" in said(at)
+    assert "follows the rule for themselves" in said(at)
     press(at, f"{KEY}.ask")
-    press(at, f"{KEY}.again")
+    assert at.button(f"{KEY}.again").disabled  # nothing can be seen of others either
     assert dict(metrics(at))["Estimate"] == "none"
     assert "nothing to learn" in said(at)
     assert "What the reports say about everybody" not in titles(at)
@@ -170,8 +171,8 @@ def test_impossible_estimates_are_shown_and_explained(at: AppTest) -> None:
             if wanted[0] < share < wanted[1]:
                 break
         assert f"An estimate {text}" in said(at)
-        assert dict(metrics(at))["Estimate"] == f"{share:.1%}"
-        assert dict(metrics(at))["Clipped to 0 … 100 %"] == ("0.0%" if share < 0 else "100.0%")
+        assert dict(metrics(at))["Estimate"] == f"{100 * share:.1f} %"
+        assert dict(metrics(at))["Clipped to 0 … 100 %"] == ("0.0 %" if share < 0 else "100.0 %")
         change(at, share=100)
 
 
@@ -202,8 +203,8 @@ def test_the_estimate_by_hand() -> None:
 
 def test_the_same_channel_has_two_breaches(measures: AppTest) -> None:
     shown = dict(metrics(measures))
-    assert shown["Breach (the paper’s)"] == "33.3%"
-    assert shown["A report is the truth"] == "75.0%"
+    assert shown["Breach (the paper’s)"] == "33.3 %"
+    assert shown["A report is the truth"] == "75.0 %"
     assert shown["Epsilon"] == "1.1"
     assert "33.3 % for the first and 62.5 % for the second" in said(measures)
     assert all(spec["description"] for spec, _ in charts(measures))
@@ -213,11 +214,17 @@ def test_the_same_channel_has_two_breaches(measures: AppTest) -> None:
 
 
 def test_the_axis_is_switched(measures: AppTest) -> None:
-    assert "both 0.586" in str(charts(measures)[0])
+    assert titles(measures)[:3] == ["Breach", "Best guess is right", "Right after 9 reports"]
+    assert ["both 58.6 %" in str(chart) for chart in charts(measures)[:3]] == [True, False, False]
+    assert "Dashed upright line: your setting" in said(measures)
     widget(measures, "page.measures.against").set_value("epsilon")
     run(measures)
-    assert "against epsilon" in titles(measures)[0]
-    assert "both 0.586" not in str(charts(measures)[0])
+    assert "Against epsilon:" in said(measures)
+    assert "both 58.6 %" not in str(charts(measures))
+    widget(measures, "page.measures.p0").set_value(100)
+    run(measures)
+    assert "no finite epsilon, and no line" in said(measures)
+    assert "Dashed upright line" not in said(measures)
 
 
 @pytest.mark.parametrize(("k", "p0"), [(2, 0), (2, 100), (10, 0), (10, 100), (4, 35)])
@@ -228,9 +235,20 @@ def test_measures_at_the_extremes(measures: AppTest, k: int, p0: int) -> None:
     widget(measures, "page.measures.against").set_value("epsilon")
     run(measures)
     shown = dict(metrics(measures))
-    assert shown["Guessing without it"] == f"{1 / k:.1%}"
-    assert shown["A report is the truth"] == f"{p0 / 100 + (1 - p0 / 100) / k:.1%}"
+    assert shown["Guessing without it"] == f"{100 / k:.1f} %"
+    assert shown["A report is the truth"] == f"{p0 + (100 - p0) / k:.1f} %"
     assert shown["Epsilon"] == {0: "0", 100: "∞", 35: "1.15"}[p0]
+    text = said(measures)
+    assert ("An example with two values" in text) == (k > 2)
+    assert f"“Truth with {p0} %, otherwise toss”" in text
+    assert f"“truth with {50 + p0 / 2:.3g} %, otherwise the opposite”" in text
+    first, second = 2 * (p0 / 100) ** 2 / (1 + p0 / 100), (1 + (p0 / 100) ** 2) / 2
+    one, other = f"{100 * first:.1f} %", f"{100 * second:.1f} %"
+    both = f"Breach says {one} for both" if p0 == 100 else f"Breach says {one} for the first and {other} for the second"
+    assert both in text
+    assert ("**The remedy:**" in text) == (0 < p0 < 100)
+    assert ("Nothing to attack" in text) == (p0 == 0)
+    assert ("No remedy" in text) == (p0 == 100)
 
 
 def test_numbers_with_other_noise(measures: AppTest) -> None:
@@ -241,6 +259,10 @@ def test_numbers_with_other_noise(measures: AppTest) -> None:
     assert shown["Width left, as printed"] == "3.86"
     assert float(shown["Width left, corrected"]) < 5
     assert "below e^10" in said(measures)
+    table = next(frame.value for frame in measures.dataframe if "noise" in frame.value)
+    assert "over 99.9 %" in table["sentence"].iloc[-1]
+    widths = [shown[f"Width {name}"] for name in ("left, as printed", "left, corrected")]
+    assert table.loc[table["measure"] == "width after the report", "value"].tolist() == widths
 
 
 def test_every_widget_has_the_prefix_of_its_page(at: AppTest, measures: AppTest) -> None:

@@ -46,7 +46,7 @@ def test_the_coin_game_on_a_projector(visitor, size):
     page.get_by_text("Truth, or the opposite (Warner)").click()
     settle(page)
     assert visitor.metric("Estimate").inner_text() == estimate  # other words draw nothing anew
-    visitor.press("Ask 50 more crowds like this")
+    visitor.press("Ask 50 other crowds like this")
     assert visitor.metric("Estimate").inner_text() == estimate
     assert fits(visitor)
 
@@ -57,7 +57,7 @@ def test_what_a_report_gives_away(visitor):
     what(visitor, "How private is one report?")
     page = visitor.page
     expect(page.get_by_text("What does one report give away?")).to_be_visible()
-    assert visitor.metric("Breach (the paper’s)").inner_text() == "33.3%"
+    assert visitor.metric("Breach (the paper’s)").inner_text() == "33.3 %"
     expect(page.get_by_text("Same channel, different Breach.")).to_be_visible()
     page.get_by_role("radio", name="epsilon", exact=True).click()
     settle(page)

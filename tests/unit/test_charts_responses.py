@@ -11,13 +11,15 @@ import pytest
 from dpcore import charts, exposure
 from dpcore.channels import ERRPH, RRPH, TRR
 from dpcore.charts.base import REAL, REAL_DATA, RELEASED
-from dpcore.charts.exposure import CORRECTED, PRINTED
+from dpcore.charts.exposure import CORRECTED, KEPT, PRINTED
+from dpcore.charts.responses import FADED, INK
+from dpcore.texts import number
 
 HOSTILE = ["a.b[0]:Q", "<img src=x>", 'it\'s "quoted" \\ \n', "{{y}}", "x" * 60]
 FIELDS = {
     *("left", "right", "row", "middle", "holds", "head", "foot", "text", "kind", "x", "y", "from", "to", "edge"),
     *("truth", "estimate", "low", "high", "lane", "which", "kept", "shown", "reported", "probability"),
-    *("series", "panel", "value", "label", "epsilon"),
+    *("series", "value", "label", "epsilon"),
 }
 
 
@@ -39,12 +41,14 @@ def matrix(names=("a", "b", "c"), p0=0.5):
     return pd.DataFrame(rows, columns=["truth", "reported", "probability"])
 
 
-def curves():
-    return exposure.descriptions([0.0, 0.25, 0.5, 0.75, 1.0])
+def curves(measure="Breach", settings=(0.0, 0.25, 0.5, 0.75, 1.0)):
+    found = exposure.descriptions(settings)
+    return found[found["measure"] == measure]
 
 
-def asked():
-    return exposure.averaging(RRPH(p0=0.5), [1, 5, 20])
+def asked(channel=RRPH(p0=0.5)):  # noqa: B008 - it never changes
+    found = exposure.averaging(channel, [1, 5, 20])
+    return found.assign(epsilon=found["epsilon"].map(number))
 
 
 def far():
@@ -206,23 +210,23 @@ def test_other_crowds_are_dots_and_the_truth_a_grey_rule():
 
 
 def test_against_epsilon_honest_measures_are_one_curve_and_breach_is_two():
-    settings = np.linspace(0, 1, 21)
-    frame = exposure.descriptions(settings.tolist())
-    rows = rows_of(charts.descriptions(frame, against="epsilon"), "series")
-    rows = rows[rows["kind"] == "line"]
-    assert rows["x"].max() <= 6
-    for panel, part in rows.groupby("panel"):
-        one, other = (part[part["series"] == name].sort_values("x") for name in ("RRPH", "Warner"))
+    settings = np.linspace(0, 1, 21).tolist()
+    for measure in ("Breach", "Best guess is right", "Right after 9 reports"):
+        chart = charts.descriptions(curves(measure, settings), against="epsilon")
+        rows = rows_of(chart, "series")
+        assert spec_of(chart)["title"]["text"] == [measure]
+        assert rows["x"].max() <= 6
+        one, other = (rows[rows["series"] == name].sort_values("x") for name in ("RRPH", "Warner"))
         apart = np.abs(np.interp(other["x"], one["x"], one["value"]) - other["value"])
-        assert (apart.max() > 0.3) if panel == "Breach" else (apart.max() < 1e-9)
+        assert (apart.max() > 0.3) if measure == "Breach" else (apart.max() < 1e-9)
 
 
-def test_rules_stand_in_every_panel_and_the_crossing_in_the_first():
+def test_the_rule_and_the_crossing():
     make, build = BUILDERS["by setting"]
     rows = rows_of(build(make()), "kind")
-    assert rows.loc[rows["kind"] == "rule", "panel"].nunique() == 3
+    assert rows.loc[rows["kind"] == "rule", "x"].tolist() == [0.5]
     (meet,) = rows[rows["kind"] == "meet"].to_dict("records")
-    assert (meet["panel"], meet["x"], meet["label"]) == ("Breach", 0.7071, "both 0.586")
+    assert (meet["x"], meet["label"]) == (0.7071, "both 58.6 %")
     clear = rows_of(charts.descriptions(curves(), against="epsilon", at=math.inf), "kind")
     assert not (clear["kind"] == "rule").any()
     beyond = rows_of(charts.descriptions(curves(), against="epsilon", at=9.0), "kind")
@@ -231,8 +235,9 @@ def test_rules_stand_in_every_panel_and_the_crossing_in_the_first():
 
 def test_overlapping_lines_can_both_be_seen():
     spec = spec_of(charts.descriptions(curves(), against="epsilon"))
-    lines = [layer for layer in spec["spec"]["layer"] if layer["mark"]["type"] == "line"]
-    assert [line["mark"]["opacity"] < 1 for line in lines] == [True, False]
+    lines = [layer for layer in spec["layer"] if layer["mark"]["type"] == "line"]
+    colors = lines[0]["encoding"]["color"]["scale"]["range"]
+    assert colors == [RELEASED, {"expr": INK.expr}]  # the thin one has a contrast with the broad one and the page
     widths = lines[0]["encoding"]["strokeWidth"]["scale"]["range"]
     assert widths[0] > 2 * widths[1]
     assert lines[0]["encoding"]["strokeWidth"]["scale"]["type"] == "ordinal"  # others spread two ends over three names
@@ -241,12 +246,34 @@ def test_overlapping_lines_can_both_be_seen():
 def test_averaging_tells_epsilon_in_all():
     rows = rows_of(charts.averaging(asked(), alone=0.5), "epsilon")
     fresh, kept = (rows[rows["series"] == name] for name in rows["series"].unique())
-    assert fresh["epsilon"].tolist() == ["1.1", "5.49", "22"]
+    assert fresh["epsilon"].tolist() == ["1.1", "5.5", "22"]
     assert kept["epsilon"].tolist() == ["1.1"] * 3
     assert fresh["value"].is_monotonic_increasing
     assert kept["value"].nunique() == 1
-    open_ended = asked().assign(epsilon=math.inf)
-    assert set(rows_of(charts.averaging(open_ended), "epsilon")["epsilon"]) == {"∞"}
+    assert {*rows["label"]} == {"", "epsilon 22", "epsilon 1.1"}
+    assert "the truth comes through" in subtitle(charts.averaging(asked(), alone=0.5))
+
+
+@pytest.mark.parametrize(
+    ("p0", "epsilon", "text"), [(0.0, "0", "as good as a guess"), (1.0, "∞", "the first report is the truth")]
+)
+def test_where_averaging_changes_nothing_it_is_said(p0, epsilon, text):
+    chart = charts.averaging(asked(ERRPH(10, p0=p0)), alone=0.1)
+    rows = rows_of(chart, "epsilon")
+    assert {*rows["epsilon"]} == {epsilon}
+    assert {*rows.loc[rows["series"] == KEPT, "label"]} == {""}  # not twice in one place
+    assert text in subtitle(chart)
+    assert "comes through" not in subtitle(chart)
+
+
+@every_chart
+def test_letters_can_be_read_on_every_page(name):
+    make, build = BUILDERS[name]
+    spec = spec_of(build(make()))
+    assert spec["title"]["subtitleColor"] == {"expr": FADED.expr}
+    layers = spec.get("layer", [spec])
+    inks = [layer["mark"].get("color") for layer in layers if layer["mark"]["type"] == "text"]
+    assert all(ink == {"expr": INK.expr} for ink in inks if name != "channel_matrix")
 
 
 def test_every_row_of_a_channel_sums_to_one():

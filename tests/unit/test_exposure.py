@@ -109,7 +109,18 @@ def test_limits():
         assert "no protection" in last["sentence"].iloc[-2]
     assert exposure.sure(0) == 0.5
     assert exposure.sure(1e6) == 1
+    (sentence,) = exposure.measures(ERRPH(2, epsilon=12.0)).query("measure == 'epsilon'")["sentence"]
+    assert "can be over 99.9 % sure" in sentence
     assert exposure.best_guess(OUE(3, epsilon=2000.0)).right == pytest.approx(1 / 2 + 1 / 6)
+
+
+def test_certainty_is_said_of_nothing_less():
+    assert [exposure.percent(share) for share in (0.0, 0.5, 0.9994, 0.9999, 1.0)] == [
+        *("0.0 %", "50.0 %", "99.9 %", "over 99.9 %", "100.0 %")
+    ]
+    assert exposure.percent(1.0, certain=False) == "over 99.9 %"
+    (sentence,) = exposure.width_measures(TRR(lower=0, upper=10, epsilon=50.0), 5, 4)["sentence"].tail(1)
+    assert "can be over 99.9 % sure" in sentence
 
 
 @pytest.mark.parametrize("prior", [[0.5, 0.6], [1.0], [1.5, -0.5]])
@@ -193,10 +204,10 @@ def test_laplace_noise():
     assert widths[-1] == pytest.approx(2 * 0.2 * log(20), rel=0.1)  # the noise's own, where the prior says nothing
     rows = exposure.width_measures(TRR(lower=0, upper=10, epsilon=1.0), 5, 4)
     assert rows["value"].tolist() == pytest.approx([7.84, widths[1], 1.0], abs=1e-3)
-    assert "73.1%" in rows["sentence"].iloc[2]
+    assert "73.1 %" in rows["sentence"].iloc[2]
     rows = exposure.width_measures(exposure.linear((1, 1), (0, 1)), 5, 4)
     assert rows["value"].iloc[2] == inf
-    assert "16% narrower" in rows["sentence"].iloc[1]
+    assert "16 % narrower" in rows["sentence"].iloc[1]
 
 
 def test_tails():
