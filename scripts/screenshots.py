@@ -238,7 +238,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                 save(f"forests-{slug(name)}-{slug(tab)}")
     if "responses" in only:
         go(page, "Randomized responses")
-        for name in ("Toss", "Ask them", "Ask 50 more crowds like this"):
+        for name in ("Toss", "Ask them", "Ask 50 other crowds like this"):
             page.get_by_role("button", name=name, exact=True).click()
             settle(page)
         save("responses-game")
