@@ -15,6 +15,9 @@ __all__ = ["mark_real"]
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
 REAL, RELEASED, CLAIMED, NEUTRAL = "#808080", "#1f77d4", "#c2571a", "#787878"
+# Letters as dark or as bright as the theme's, which marks and subtitles do not take from it by themselves.
+INK = alt.ExprRef("luminance(background) < 0.2 ? '#f5f5f5' : '#1a1a1a'")
+FADED = alt.ExprRef("luminance(background) < 0.2 ? '#b4bac4' : '#5a606a'")
 SERIES = [CLAIMED, RELEASED, "#2a8a4a", "#a05ab4", "#d13b6a", "#0d8a94", "#8d7316", "#6b6be0", "#c43bc4", "#96705c"]
 SERIES += ["#6f8f1a"]  # the first color and shape are for a claim
 _STAR = "M0,-1L.29,-.4L.95,-.31L.48,.15L.59,.81L0,.5L-.59,.81L-.48,.15L-.95,-.31L-.29,-.4Z"
@@ -121,7 +124,7 @@ def present(chart: Any, title: str, *, seen: str, key: str = "", **size: Any) ->
     if not isinstance(chart, alt.FacetChart):
         size = {"width": "container"} | size
     look: Any = {"anchor": "start", "offset": 16, "fontSize": 18, "subtitleFontSize": 15, "subtitlePadding": 6}
-    heading = alt.TitleParams(textwrap.wrap(title, 66), subtitle=textwrap.wrap(key, 76), subtitleColor=NEUTRAL, **look)
+    heading = alt.TitleParams(textwrap.wrap(title, 66), subtitle=textwrap.wrap(key, 76), subtitleColor=FADED, **look)
     margin = {"left": 4, "right": 14, "top": 4, "bottom": 8}
     chart = chart.properties(title=heading, description=seen, padding=margin, **size)
     letters: Any = {"labelFontSize": 14, "titleFontSize": 14, "labelLimit": 230}

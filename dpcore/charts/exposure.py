@@ -12,6 +12,7 @@ import pandas as pd
 
 from dpcore.charts.base import (
     CLAIMED,
+    INK,
     NEUTRAL,
     NO_TIP,
     RELEASED,
@@ -22,7 +23,7 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
-from dpcore.charts.responses import INK, legible
+from dpcore.charts.responses import nearer
 
 __all__ = ["averaging", "descriptions", "tails"]
 
@@ -80,7 +81,7 @@ def descriptions(
         seen=f"{name}, against {title}: curves for {' and '.join(looks)}, from 0 to {most:.0f}.",
         height=370 + 30 * len(looks),  # with the legend, which has a line for each
     )
-    return legible(chart, offset=2)
+    return nearer(chart, 2)
 
 
 def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
@@ -123,7 +124,7 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
         layers += [line.mark_rule(color=NEUTRAL, strokeDash=[2, 3], strokeWidth=2)]
         layers += [name.encode(x=alt.value(14), text="label:N", tooltip=NO_TIP)]
     ends = [f"{100 * r:.0f} % after {n:,.0f}" for r, n in known.tail(1)[["right", "reports"]].to_numpy()]
-    chart = present(
+    return present(
         alt.layer(*layers),
         "Asked again and again: the averaging attack",
         key=told,
@@ -131,7 +132,6 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
         f"{told}",
         height=460,
     )
-    return legible(chart)
 
 
 def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
@@ -152,7 +152,7 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
     name = line.mark_text(align="right", dy=-9, fontSize=14, fontWeight="bold", color=INK)
     rule = line.mark_rule(color=NEUTRAL, strokeDash=[2, 3], strokeWidth=2)
     name = name.encode(x=alt.value("width"), text="label:N", tooltip=NO_TIP)
-    chart = present(
+    return present(
         alt.layer(rule, *_lines(base, looks, ["x|beyond ±|.3~g"]), name),
         "Far reports give the number away",
         key="How much likelier a report beyond ± this is for the far number than for the near one. Epsilon bounds it.",
@@ -160,7 +160,6 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
         "Laplace noise.",
         height=400,
     )
-    return legible(chart)
 
 
 def _lines(base: Any, looks: Mapping[str, Look], tips: list[str], columns: int = 0) -> list[Any]:

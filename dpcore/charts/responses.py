@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import (
+    INK,
     NEUTRAL,
     NO_TIP,
     REAL,
@@ -24,10 +25,6 @@ from dpcore.charts.base import (
 )
 
 __all__ = ["channel_matrix", "coin_estimates", "crowd", "trust"]
-
-# Letters as dark or as bright as the theme's, which marks do not take from it by themselves.
-INK = alt.ExprRef("luminance(background) < 0.2 ? '#f5f5f5' : '#1a1a1a'")
-FADED = alt.ExprRef("luminance(background) < 0.2 ? '#b4bac4' : '#5a606a'")
 
 MARKS, TALL = 200, 5
 SAID = {"yes": (RELEASED, "circle"), "no": (SERIES[6], "square")}
@@ -52,12 +49,10 @@ ARROWS = [
 WIDE, GAP = 2.8, 1.4
 
 
-def legible(chart: Chart, **look: Any) -> Chart:
-    """The same chart with a subtitle that can be read on every background, and this look of the title."""
+def nearer(chart: Chart, offset: int) -> Chart:
+    """The same chart with its title closer to it."""
     heading: Any = getattr(chart, "title").copy()  # noqa: B009 - Altair does not type it
-    heading.subtitleColor = FADED
-    for name, value in look.items():
-        setattr(heading, name, value)
+    heading.offset = offset
     return chart.properties(title=heading)
 
 
@@ -96,7 +91,7 @@ def trust() -> Chart:
         "everybody adds noise to their own answer, and the collector holds noisy reports only.",
         height=alt.Step(59),
     )
-    return legible(chart, offset=4)
+    return nearer(chart, 4)
 
 
 def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
@@ -138,7 +133,7 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
     icons = alt.Chart(drawn).encode(
         alt.X("x:O", axis=None), alt.Y("y:O", axis=None), tooltip=tooltips("kind|people who")
     )
-    chart = present(
+    return present(
         icons.mark_point(strokeWidth=2, opacity=1, size=150).encode(
             alt.Color("kind:N", **scale([look[0] for look in looks])),
             alt.Shape("kind:N", **scale([look[1] for look in looks])),
@@ -149,7 +144,6 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
         seen=f"{people:,.0f} people as marks. {'; '.join(kinds)}. {known if revealed else blind}",
         height=alt.Step(25),
     )
-    return legible(chart)
 
 
 def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
@@ -221,7 +215,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
         else ""
     )
     clipped = bool(len(data)) and data["estimate"][0] != data["kept"][0]
-    chart = present(
+    return present(
         alt.layer(*layers),
         "What the reports say about everybody",
         key=f"Diamond and bar: this crowd’s estimate and its 95 % interval."
@@ -230,7 +224,6 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
         f"{100 * left:.0f} % to {100 * right:.0f} %; below 0 % and above 100 % is marked as impossible.{many}",
         height=340 if repeated else 220,
     )
-    return legible(chart)
 
 
 def channel_matrix(frame: pd.DataFrame, *, title: str = "") -> Chart:
@@ -249,10 +242,9 @@ def channel_matrix(frame: pd.DataFrame, *, title: str = "") -> Chart:
     cells = base.mark_rect().encode(alt.Color("probability:Q", title="probability", scale=scale, legend=legend))
     ink = alt.condition("datum.probability > 0.45", alt.value("#1c1c1c"), alt.value("#f2f2f2"))
     words = base.mark_text(fontSize=15, fontWeight="bold")
-    chart = present(
+    return present(
         cells + words.encode(text=alt.Text("probability:Q", format=".1%"), color=ink),
         title or "What becomes of an answer",
         key="Each row of cells sums to 100 %. The more alike the rows, the less a report tells.",
         seen=f"Matrix of the probabilities with which {len(names)} true values are reported as each value.",
     )
-    return legible(chart)

@@ -10,9 +10,8 @@ import pytest
 
 from dpcore import charts, exposure
 from dpcore.channels import ERRPH, RRPH, TRR
-from dpcore.charts.base import REAL, REAL_DATA, RELEASED
+from dpcore.charts.base import FADED, INK, REAL, REAL_DATA, RELEASED
 from dpcore.charts.exposure import CORRECTED, KEPT, PRINTED
-from dpcore.charts.responses import FADED, INK
 from dpcore.texts import number
 
 HOSTILE = ["a.b[0]:Q", "<img src=x>", 'it\'s "quoted" \\ \n', "{{y}}", "x" * 60]
