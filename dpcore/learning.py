@@ -127,24 +127,35 @@ def class_shares(reports: Reports, target: str, families: Sequence[Family], reco
 
 
 def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -> tuple[Floats, Floats]:
-    """Shares of people by class and value, and the variances of their unbiased estimates, shape (classes, values)."""
-    channel, by = reports.category(family), (target,)
+    """Shares of people by class and value, and how much noise there is in what a class differs by from all.
+
+    Returns
+    -------
+    two arrays of shape (classes, values)
+        The nearest joint shares, and the variances of joint / prior - sum over classes of joint, before moving them
+        there.
+    """
+    channel, by, each = reports.category(family), (target,), prior[:, None]
     if paired(family):
         people = len(reports.values[family])
         found = reports.counts(family).reshape(len(prior), -1) / max(people, 1)
         nearest = nearest_shares(found)
         alone = np.outer(prior, nearest.sum(axis=0))  # what it would be if the column knew nothing of the class
-        return nearest, channel.variance(alone.ravel(), people).reshape(found.shape)
+        own = channel.variance(alone.ravel(), people).reshape(found.shape)
+        if np.isinf(own).any():
+            return nearest, np.full(nearest.shape, np.inf)
+        return nearest, own * (1 / each**2 - 2 / each) + own.sum(axis=0)  # cells vary nearly on their own
     _, sizes = reports.support(family, by)
     total = max(float(sizes.sum()), 1.0)
     nearest = nearest_shares(reports.counts(family, by) / total)
     values, label = nearest.sum(axis=0), reports.grouping(by)
     if not channel.gain or not label.gain:
         return nearest, np.full(nearest.shape, np.inf)
-    # Counts of each reported class vary by the values' channel, and the inverse of the class's channel mixes them.
+    # Counts of each reported class vary by the values' channel, and the inverse of the class's channel mixes them: its
+    # columns sum to 1, so that a reported class adds (inverse / prior - 1) times its counts to the difference.
     within = np.stack([channel.variance(values, n) * (n / total) ** 2 if n else np.zeros_like(values) for n in sizes])
     inverse = (np.eye(label.size) - label.base[:, None]) / label.gain  # in closed form: never singular
-    return nearest, np.asarray(inverse**2 @ within)
+    return nearest, np.asarray((inverse / each - 1) ** 2 @ within)
 
 
 def nearest_shares(joint: Floats) -> Floats:
@@ -160,7 +171,8 @@ def joint_counts(reports: Reports, target: str, family: Family, reconstruction: 
         found = reports.counts(family)
         if reconstruction != "clip":
             how = reconstruction if channel.gain and isinstance(channel, KeepOrDraw) else "project"
-            found = shares(found, how, channel=channel) * len(reports.values[family])
+            people = np.array([float(len(reports.values[family]))])
+            found = shares(found, how, channel=channel, people=people) * people
         return np.asarray(np.maximum(found.reshape(classes, -1), 0.0))
     by = (target,)
     answered, label = reports.support(family, by), reports.category(by)
@@ -170,7 +182,8 @@ def joint_counts(reports: Reports, target: str, family: Family, reconstruction: 
     found = reports.counts(family, by)
     if reconstruction == "clip":
         return np.maximum(found, 0.0)
-    return np.asarray(shares(found.reshape(1, -1), "project") * answered[1].sum()).reshape(found.shape)
+    people = answered[1].sum(keepdims=True)
+    return np.asarray(shares(found.reshape(1, -1), "project", people=people) * people).reshape(found.shape)
 
 
 def conditional(joint: Floats, alpha: float) -> Floats:

@@ -1,7 +1,8 @@
 """A released classifier as plain data: it predicts without the private rows, on another day and another computer.
 
 The zip holds the model (`model.json`), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, `replay.py` and a
-`README.md`, and `reports.csv` if people randomized their own answers. Nothing in `model.json` is ever run (`Model`).
+`README.md`; and, if people randomized their own answers, `reports.csv` and `rules.json`
+(`ModelRelease.table_of_reports`). Nothing in `model.json` is ever run (`Model`).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class ModelRelease(AnyRelease):
     sizes : mapping
         Parameters that were left to a rule, such as `n_trees`, and what it gave.
     reports : Reports, optional
-        The randomized answers that it was learned from, where people randomize their own; they are released as well.
+        The randomized answers that it was learned from, where people randomize their own.
     """
 
     target: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -14,8 +14,7 @@ from dpcore.bayes import Bayes, numbers
 from dpcore.channels import CategoryChannel, KeepOrDraw
 from dpcore.datasets import Dataset
 from dpcore.deconvolution import Cells, Distribution, reconstruct
-from dpcore.estimated import Booleans
-from dpcore.estimated.intervals import cells_of
+from dpcore.estimated import Booleans, cells_of
 from dpcore.reports import Family, Reports
 from dpcore.schema import Schema
 
@@ -35,6 +34,7 @@ Floats = NDArray[np.float64]
 SURE = 1.96
 INTERVALS = 40
 MOST_BEYOND = 40  # intervals outside the public range
+TINY = 1e-12
 TAIL = 0.01  # of the reports, on each side of what is drawn
 
 
@@ -44,12 +44,17 @@ def columns(reports: Reports) -> list[str]:
     return [name for name in reports.schema.names if name in told]
 
 
-def family_of(reports: Reports, column: str) -> Family:
-    """The report that tells of a column: its own, or one in which it is the last."""
+def families_of(reports: Reports, column: str) -> list[Family]:
+    """The reports that tell of a column: its own; one in which it is the last; or all in which it is another."""
     if (column,) in reports.channels:
-        return (column,)
+        return [(column,)]
     last = [family for family in reports.channels if family[-1] == column]
-    return last[0] if last else next(family for family in reports.channels if column in family)
+    return last[:1] or [family for family in reports.channels if column in family]
+
+
+def family_of(reports: Reports, column: str) -> Family:
+    """The first of `families_of`."""
+    return families_of(reports, column)[0]
 
 
 def is_number(reports: Reports, column: str) -> bool:
@@ -74,30 +79,54 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame, column: str) -> pd.D
         above 1), `low` and `high` (its 95 % interval for the share of these people: luck is in their lots, and in who
         was asked), one row per value.
     """
-    family = family_of(reports, column)
-    channel, shape, axis = reports.category(family), reports.shape(family), family.index(column)
-    people = len(reports.values[family])
-    others = tuple(i for i in range(len(shape)) if i != axis)
-
-    def margin(counts: Floats) -> Floats:
-        return np.asarray(counts.reshape(shape).sum(axis=others), dtype=float)
-
-    support, _ = reports.support(family)
-    found = margin(reports.counts(family)[0]) / max(people, 1)
-    share, cells = np.clip(found, 0.0, 1.0), channel.size // len(found)
-    left_out = 1 - people / max(reports.people, 1)
-    spread = np.sqrt(variance(channel, share, people, cells) + left_out * share * (1 - share) / max(people, 1))
-    known = reports.schema[column]
+    told = [margin(reports, family, column) for family in families_of(reports, column)]
+    people = np.array([one.people for one in told], dtype=float)
+    found, spread = np.stack([one.shares for one in told]), np.stack([one.variance for one in told])
+    sure = np.isfinite(spread).all(axis=1)  # the others tell nothing
+    if sure.any():
+        weights = 1 / np.maximum(spread[sure], TINY)
+        found, spread = (found[sure] * weights).sum(axis=0) / weights.sum(axis=0), 1 / weights.sum(axis=0)
+    else:
+        found, spread = found[0], spread[0]
+    half, known = SURE * np.sqrt(spread), reports.schema[column]
     return pd.DataFrame(
         {
             "value": known.labels,
             "real": np.bincount(known.encode(frame[column]), minlength=known.size) / max(len(frame), 1),
-            "reported": margin(support[0]) / max(people, 1) if isinstance(channel, KeepOrDraw) else np.nan,
+            "reported": np.stack([one.said for one in told]).T @ people / max(people.sum(), 1),
             "reconstructed": found,
-            "low": found - SURE * spread,
-            "high": found + SURE * spread,
+            "low": found - half,
+            "high": found + half,
         }
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """What one kind of report tells of a column: so many people, and by value what they said, shares and variances."""
+
+    people: int
+    said: Floats
+    shares: Floats
+    variance: Floats
+
+
+def margin(reports: Reports, family: Family, column: str) -> Margin:
+    """One kind of report, summed over the other columns in it."""
+    channel, shape, axis = reports.category(family), reports.shape(family), family.index(column)
+    people = len(reports.values[family])
+    others = tuple(i for i in range(len(shape)) if i != axis)
+
+    def summed(counts: Floats) -> Floats:
+        return np.asarray(counts.reshape(shape).sum(axis=others), dtype=float) / max(people, 1)
+
+    support, _ = reports.support(family)
+    found = summed(reports.counts(family)[0])
+    said = summed(support[0]) if isinstance(channel, KeepOrDraw) else np.full(len(found), np.nan)
+    share, cells = np.clip(found, 0.0, 1.0), channel.size // len(found)
+    left_out = 1 - people / max(reports.people, 1)
+    spread = variance(channel, share, people, cells) + left_out * share * (1 - share) / max(people, 1)
+    return Margin(people, said, found, spread)
 
 
 def variance(channel: CategoryChannel, shares: Floats, people: int, cells: int) -> Floats:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -137,14 +138,21 @@ class Reports:
         names = pd.MultiIndex.from_product([self.schema[name].labels for name in family])
         return [" / ".join(row) for row in names.tolist()]
 
+    @property
+    def clear(self) -> list[Family]:
+        """What was reported as it is."""
+        return [family for family, channel in self.channels.items() if channel.truthful]
+
     def rules(self) -> list[dict[str, Any]]:
         """The public rules by which answers were randomized, as JSON-ready values."""
         found = []
         for family, channel in self.channels.items():
             rule: dict[str, Any] = {"question": list(family), "mechanism": channel.mechanism}
             rule |= {"epsilon": finite_or_text(float(channel.epsilon)), "people": len(self.values[family])}
+            rule |= channel.rule
             if isinstance(channel, CategoryChannel):
-                rule |= {"values": self.labels(family), "gain": channel.gain, "base": channel.base.tolist()}
+                values = [list(row) for row in product(*(self.schema[name].labels for name in family))]
+                rule |= {"values": values, "gain": channel.gain, "base": channel.base.tolist()}
             elif isinstance(channel, TRR):
                 rule |= {"lower": channel.lower, "upper": channel.upper, "scale": channel.scale}
             found.append({key: finite_or_text(value) for key, value in rule.items()})
@@ -165,7 +173,9 @@ class Reports:
         return pd.DataFrame(found)
 
 
-def shares(counts: Floats, how: str = "clip", *, channel: CategoryChannel | None = None) -> Floats:
+def shares(
+    counts: Floats, how: str = "clip", *, channel: CategoryChannel | None = None, people: Floats | None = None
+) -> Floats:
     """Distributions from unbiased counts of shape (groups, values): rows that sum to 1.
 
     Parameters
@@ -176,10 +186,12 @@ def shares(counts: Floats, how: str = "clip", *, channel: CategoryChannel | None
         channel whose reports are values.
     channel : CategoryChannel, optional
         For "likelihood".
+    people : array of shape (groups,), optional
+        How many there are, for "project"; by default the sums of the counts, which reports that are values keep.
     """
     if how not in RECONSTRUCTIONS:
         raise ParameterError("This reconstruction is not known.", f"Choose one of {', '.join(RECONSTRUCTIONS)}.")
-    totals = counts.sum(axis=1, keepdims=True)
+    totals = counts.sum(axis=1, keepdims=True) if people is None else people[:, None]
     if how == "likelihood":
         if not isinstance(channel, KeepOrDraw) or not channel.gain:
             raise ParameterError("Likelihood needs reports that are values.", "Use clip or project.")

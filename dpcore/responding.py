@@ -31,7 +31,7 @@ class LocalClassifier(PrivateClassifier):
     Attributes
     ----------
     reports_ : Reports
-        What the collector has. It is released as it is: all else is made of it.
+        What the collector has; all else is made of it.
     """
 
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
@@ -48,18 +48,20 @@ class LocalClassifier(PrivateClassifier):
     ) -> Self:
         """Let everybody report, and learn from the reports; as for `PrivateClassifier.fit`."""
         super().fit(frame, y, schema=schema, ledger=ledger, progress=progress)
-        if self.noise_label_ != NoNoise.label.capitalize():
-            rules = dict.fromkeys(channel.mechanism for channel in self.reports_.channels.values())
-            told = " and ".join(rules)
-            self.noise_label_ = f"{told[:1].upper()}{told[1:]}; {self._lots}"
+        if hasattr(self, "reports_"):
+            self.noise_label_ = self._noise_of(self.reports_)
         return self
 
-    @property
-    def _lots(self) -> str:
-        """Whose lots people toss, in words."""
+    def _noise_of(self, reports: Reports) -> str:
+        """Which noise is in the reports, and whose lots people toss, in words."""
+        rules = dict.fromkeys(channel.mechanism for channel in reports.channels.values() if not channel.truthful)
+        if not rules:
+            return NoNoise.label.capitalize()
+        told = " and ".join(rules)
+        lots = f"NumPy's lots, {'un' * (self.random_state is None)}seeded: for teaching"
         if self.noise == "opendp":
-            return "lots from the operating system's entropy, Laplace noise from OpenDP"
-        return f"NumPy's lots, {'un' * (self.random_state is None)}seeded: for teaching"
+            lots = "lots from the operating system's entropy" + ", noise from OpenDP" * ("laplace" in rules)
+        return f"{told[:1].upper()}{told[1:]}; {lots}"
 
     def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, Floats]:
         """Numbers to be randomized, moved into their bounds; a missing one is taken for the middle."""

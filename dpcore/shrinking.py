@@ -60,13 +60,13 @@ def spread(table: Floats, rule: Rule) -> Floats:
     return found
 
 
-def shrunk(joint: Floats, variance: Floats, prior: Floats, alpha: float) -> Floats:
+def shrunk(joint: Floats, noise: Floats, prior: Floats, alpha: float) -> Floats:
     """P(value | class), where noise alone says nothing.
 
-    The deviation d = joint / prior - q of a class from all, with q the values' shares, has the variance
-    v = variance (1 / prior^2 - 2 / prior) + the sum of the variances over classes. Before anybody reports, P(. | class)
-    has a Dirichlet distribution around q that weighs as much as `alpha` records per value, k alpha together: the
-    variance u = q (1 - q) / (k alpha + 1). The best linear estimate is q + u / (u + v) d.
+    The difference d = joint / prior - q of a class from all, with q the values' shares, has the variance v from noise.
+    Before anybody reports, P(. | class) has a Dirichlet distribution around q that weighs as much as `alpha` records
+    per value, k alpha together: the variance u = q (1 - q) / (k alpha + 1). The best linear estimate is then
+    q + u / (u + v) d.
 
     Without noise, that is smoothing by `alpha` records per value, in the proportions of all classes together.
 
@@ -74,22 +74,20 @@ def shrunk(joint: Floats, variance: Floats, prior: Floats, alpha: float) -> Floa
     ----------
     joint : array of shape (classes, values)
         Shares of people, 0 or more.
-    variance : array of shape (classes, values)
-        Of the unbiased joint shares, from the public rules.
+    noise : array of shape (classes, values)
+        v, from the public rules (`learning.joint_shares`); infinite if reports tell nothing.
     prior : array of shape (classes,)
         Positive.
     alpha : float
     """
     share = joint.sum(axis=0)
     values = share / share.sum()
-    if np.isinf(variance).any():  # reports tell nothing
+    if np.isinf(noise).any():
         return floored(np.tile(values, (len(prior), 1)))
-    each = prior[:, None]
-    noise = variance * (1 / each**2 - 2 / each) + variance.sum(axis=0)
     before = values * (1 - values) / (alpha * len(values) + 1)
     total = before + noise
     kept = np.divide(before, total, out=np.zeros_like(total), where=total > 0)
-    return floored(values + kept * (joint / each - values))
+    return floored(values + kept * (joint / prior[:, None] - values))
 
 
 def floored(distributions: Floats) -> Floats:

@@ -29,6 +29,11 @@ class KeepOrDraw(CategoryChannel):
         found: Floats = self.gain * np.eye(self.size) + self.base[:, None]
         return found
 
+    @property
+    def truthful(self) -> bool:
+        """See `Channel.truthful`."""
+        return self.gain == 1
+
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
         """See `CategoryChannel.support`; a report supports what it says."""
         cells = np.asarray(group, dtype=np.intp) * self.size + reports

@@ -35,6 +35,16 @@ class Channel(ABC):
     mechanism: str
     epsilon: Epsilon
 
+    @property
+    def rule(self) -> dict[str, Any]:
+        """What has to be known to read a report, besides gain and base or scale, as JSON-ready values."""
+        return {}
+
+    @property
+    def truthful(self) -> bool:
+        """Whether every report is the true answer."""
+        return False
+
 
 class CategoryChannel(Channel):
     """A channel for one of `size` values.

@@ -53,13 +53,18 @@ class OUE(CategoryChannel):
             here[np.arange(len(own)), own] = drawn[np.arange(len(own)), own] < 0.5
         return bits
 
+    @property
+    def rule(self) -> dict[str, Any]:
+        """See `Channel.rule`."""
+        return {"report": "places of the values whose bits are set, from 1"}
+
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
         """See `CategoryChannel.support`; a report supports the values whose bits are set."""
         return np.stack([reports[group == each].sum(axis=0, dtype=float) for each in range(groups)])
 
     def told(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
-        """See `CategoryChannel.told`; the bits, in the values' order."""
-        return ["".join(row) for row in np.where(reports, "1", "0")]
+        """See `CategoryChannel.told`; the places of the bits that are set, from 1: "2 5", or "none"."""
+        return [" ".join(map(str, np.flatnonzero(row) + 1)) or "none" for row in reports]
 
 
 class OLH(CategoryChannel):
@@ -102,6 +107,11 @@ class OLH(CategoryChannel):
             met = (a * value + b) % PRIME % self.places == said
             found[:, value] = np.bincount(group[met], minlength=groups)
         return found
+
+    @property
+    def rule(self) -> dict[str, Any]:
+        """See `Channel.rule`."""
+        return {"report": "a·v+b → hash, v from 0", "modulo": [PRIME, self.places]}
 
     def told(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
         """See `CategoryChannel.told`; a, b and the hash."""

@@ -91,6 +91,11 @@ class TRR(Channel):
         a, b = (values[(lots(len(inside)) * len(values)).astype(np.intp)] for values in self.sets)
         return np.asarray(a * inside + b, dtype=float)
 
+    @property
+    def truthful(self) -> bool:
+        """See `Channel.truthful`: up to a factor and an offset that everybody knows."""
+        return not self.moments[1] and not self.moments[3]
+
     def mean(self, reports: Floats) -> float:
         """The mean of the true numbers, without bias: (mean of y - mean of b) / mean of a (formula 2)."""
         a, _, b, _ = self.moments

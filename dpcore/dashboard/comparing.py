@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, judging
+from dpcore.bayes import Bayes
 from dpcore.charts.base import REAL_DATA
 from dpcore.classifying import PrivateClassifier
 from dpcore.dashboard import panels, repeats, runs
@@ -26,7 +27,7 @@ __all__ = ["accuracy", "redraws"]
 
 Value = TypeVar("Value")
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
-RELEASED, CEILING = "released", "naive Bayes, true answers"
+RELEASED, TRUTHFUL = "released", "naive Bayes, true answers"
 DEPTH = 5  # of scikit-learn's tree, if the method has none
 TREES, DEEP = 25, 20  # of scikit-learn's forest, at least; a shallow one would make the release look good
 
@@ -65,6 +66,7 @@ def accuracy(page: str, shown: ShownModel) -> None:
     st.caption(
         "The same builder has the release's size and no noise. scikit-learn's tree is as deep as the release, or "
         f"{DEPTH} levels; its forest has {TREES} trees at least, up to {DEEP} levels deep."
+        + (" Naive Bayes learned from true answers." if release.reports is not None else "")
     )
     panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
     if costs is not None:
@@ -135,8 +137,9 @@ def compared(
     beside = beside_real(data, target, given)
     rows = judging.scores({RELEASED: model.predict_proba}, data.test, schema, target).assign(private=True)
     if release.reports is not None and not release.exact:
-        ceiling = PlainNaiveBayes(target=target).fit(data.train, schema=schema)
-        truthful = judging.scores({CEILING: ceiling.predict_proba}, data.test, schema, target).assign(private=False)
+        normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
+        told = PlainNaiveBayes(numbers="moments" if normal else "bins", target=target).fit(data.train, schema=schema)
+        truthful = judging.scores({TRUTHFUL: told.predict_proba}, data.test, schema, target).assign(private=False)
         beside = pd.concat([truthful, beside])
     if plain is not None:
         same = judging.scores({judging.PLAIN: plain.predict_proba}, data.test, schema, target).assign(private=False)

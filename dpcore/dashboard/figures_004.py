@@ -66,15 +66,17 @@ def records(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tup
         for told, method in methods.items()
         for epsilon in RECORD
     ]
-    yield from every(sets, asked, count, progress)
+    yield from every(sets, asked, count, progress, numbers="bins")
 
 
-def every(sets: list[Dataset], asked: Runs, count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
+def every(
+    sets: list[Dataset], asked: Runs, count: int, progress: Progress, numbers: str = "moments"
+) -> Iterator[tuple[float, pd.DataFrame]]:
     """All runs on all data sets, repeats outermost, with what they are measured by."""
     total, done = len(sets) * count * len(asked), 0
     for data in sets:
         progress(done / total, f"learning from the true answers of {data.name}")
-        lines = references(data)
+        lines = references(data, numbers)
         target = data.schema.target or ""
         for repeat in range(count):
             for series, mode, x, answer, method in asked:
@@ -106,10 +108,10 @@ def measured(
     ]
 
 
-def references(data: Dataset) -> dict[str, dict[str, float]]:
+def references(data: Dataset, numbers: str) -> dict[str, dict[str, float]]:
     """Of each measure, what plain naive Bayes and the majority class have."""
     target = data.schema.target or ""
-    plain = PlainNaiveBayes().fit(data.train, schema=data.schema)
+    plain = PlainNaiveBayes(numbers=numbers).fit(data.train, schema=data.schema)
     found = judging.references(data, target=target, n_trees=1, max_depth=1).set_index("model")
     own = judging.scores({judging.PLAIN: plain.predict_proba}, data.test, data.schema, target).set_index("model")
     every = pd.concat([own, found])

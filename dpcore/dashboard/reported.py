@@ -58,13 +58,15 @@ def reports(page: str, shown: ShownModel) -> None:
 def where(shown: ShownModel) -> str:
     """Where all reports are, in a sentence."""
     if shown.release.table_of_reports is None:
+        if shown.release.seed is not None:
+            return "All reports stay on this screen: whoever knows the seed can undo them."
         return "All reports stay on this screen: some of them are true answers."
     return "All reports are in the zip on the tab Take home."
 
 
 def clear(found: Reports) -> str:
     """Which columns the collector gets as they are, in a sentence; empty if none."""
-    names = [" × ".join(family) for family, channel in found.channels.items() if getattr(channel, "gain", 0) == 1]
+    names = [" × ".join(family) for family in found.clear]
     return f"**{escaped(', '.join(names))} is handed in as it is.** " if names else ""
 
 
@@ -73,15 +75,24 @@ def first(found: Reports) -> pd.DataFrame:
     frame = found.frame().head(FIRST)
     if not found.asked:
         return frame
-    lines = frame.rename_axis("person").reset_index().melt("person", var_name="question", value_name="report").dropna()
-    return lines.sort_values(["person", "question"]).assign(person=lambda rows: rows["person"] + 1)
+    cells = frame.to_numpy(dtype=object)
+    lines = [
+        (row + 1, name, cell)
+        for row, answers in enumerate(cells)
+        for name, cell in zip(frame.columns, answers, strict=True)
+        if not pd.isna(cell)
+    ]
+    return pd.DataFrame(lines, columns=["person", "question", "report"])
 
 
 def told(frame: pd.DataFrame, found: Reports, name: str) -> None:
     """What the picture shows, in a sentence or two."""
     inside = frame["real"].between(frame["low"], frame["high"])
-    people = len(found.values[reporting.family_of(found, name)])
+    tell = reporting.families_of(found, name)
+    people = sum(len(found.values[family]) for family in tell)
     parts = [f"{people:,} of {found.people:,} people reported **{escaped(name)}**."]
+    if len(tell) > 1:
+        parts = [f"{people:,} reports tell of **{escaped(name)}**, each together with another column."]
     if np.isfinite(frame["high"]).all():
         parts.append(
             f"{inside.sum():,} of {len(frame):,} intervals hold the true share of these people ({REAL_DATA}); the luck "

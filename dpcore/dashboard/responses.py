@@ -35,7 +35,7 @@ CORRECTED: dict[str, dict[str, Any]] = {
 PRINTED = "As the papers print it"
 REMARKS = {
     "PPNB": WRONG.format("The class is handed in as it is, and numbers have no finite epsilon."),
-    "DTPD": WRONG.format("Turning all bits together hides a person among their exact opposites only."),
+    "DTPD": WRONG.format("Turned together, bits hide a person among their exact opposites only."),
     "DTCRD": WRONG.format("Uniform or normal noise has no finite epsilon, and the class is handed in as it is."),
     "Plain naive Bayes": ":red[:material/warning: Everybody tells the truth. For comparison on this screen only.]",
 }
@@ -196,8 +196,8 @@ def next_run(name: str, parameters: Mapping[str, Any]) -> None:
     """What the Run button would make, who plays the people, and what names stand for."""
     paper = parameters["mode"] == "paper"
     how = f"{PRINTED[0].lower()}{PRINTED[1:]}" if paper else f"corrected, epsilon {parameters['epsilon']:g} per person"
-    once_more = "Everybody reports once more, and pays for it: the ledger counts it."
-    st.caption(f"Next run: {name}, {how}. {'Everybody tells the truth.' if name in TRUE else once_more}")
+    once_more = "Everybody reports, and pays for it: the ledger counts every round."
+    st.caption(f"Next run: {name}, {how}. {'Everybody tells the truth.' if name == TRUE else once_more}")
     st.caption(
         "This program plays all the people: it tosses their coins, forgets what is true, and learns from the reports "
         "only."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpcore import models
+from dpcore.dashboard.frame import escaped
 from dpcore.dashboard.state import Shown, ShownModel, remember
 from dpcore.export import bundle, show_code
 
@@ -43,9 +44,15 @@ def take_model_home(page: str, shown: ShownModel) -> None:
         st.info("This model holds exact counts of real rows. It is for comparison on this screen, and stays here.")
         return
     also = "" if release.table_of_reports is None else " the table of reports and the rules that made it,"
+    clear = [] if release.reports is None else [name for family in release.reports.clear for name in family]
+    honest = "No real row, and nothing that was measured on real rows."
+    if clear:
+        honest = (
+            f"The model was learned from true answers of {escaped(', '.join(clear))}, and holds exact figures of them."
+        )
     st.markdown(
-        f"The zip holds the model,{also} the schema, the settings, the ledger, and a script. No real row, and nothing "
-        "that was measured on real rows. The model alone is enough to predict tomorrow: load it on the tab Predict."
+        f"The zip holds the model,{also} the schema, the settings, the ledger, and a script. {honest} The model alone "
+        "is enough to predict tomorrow: load it on the tab Predict."
     )
     if release.reports is not None and not also:
         st.markdown(

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dpcore.estimated.booleans import Booleans, Conjunctions, id3
-from dpcore.estimated.intervals import VARIANTS, Reconstruction
+from dpcore.estimated.intervals import VARIANTS, Reconstruction, cells_of
 from dpcore.estimated.trees import Division, Node, Stops, entropy, gini, grow
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Node",
     "Reconstruction",
     "Stops",
+    "cells_of",
     "entropy",
     "gini",
     "grow",

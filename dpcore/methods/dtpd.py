@@ -57,7 +57,7 @@ from dpcore.reports import Questionnaire, families
 from dpcore.responding import NO_EPSILON, LocalClassifier
 from dpcore.schema import Schema
 
-__all__ = ["DTPD", "Booleans"]
+__all__ = ["DTPD"]
 
 Floats = NDArray[np.float64]
 TOGETHER = (

@@ -92,7 +92,7 @@ class PlainNaiveBayes(LocalClassifier):
                 TRR(factors=np.ones(1), offsets=np.zeros(1)) if exact else ERRPH(column.size, p0=1.0)
             )
         reasons = dict.fromkeys(channels, REASON)
-        reports = table.randomize(Questionnaire(channels), claimed_epsilon=inf, reasons=reasons)
+        reports = table.randomize(Questionnaire(channels), claimed_epsilon=inf, reasons=reasons)  # not kept
         columns = {name: (name,) for name in schema.names if name != target}
         self.bayes_ = bayes_of(
             reports, schema, target, columns, reconstruction="clip", alpha=self.alpha, as_printed=False

@@ -51,7 +51,7 @@ from dpcore.channels import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.errors import ParameterError
 from dpcore.learning import FINISHES, answerable, bayes_of, coarser
 from dpcore.ledger import Epsilon, exact, shares_of
-from dpcore.noise import NoNoise, generator
+from dpcore.noise import generator
 from dpcore.private import PrivateTable
 from dpcore.progress import Progress
 from dpcore.reports import Family, Questionnaire
@@ -213,8 +213,6 @@ class PPNB(LocalClassifier):
             coarse = coarser(table, rules) if rules else table
             questions = self._questions(coarse.schema, target, names)
             self.reports_ = coarse.randomize(answerable(questions, self.reconstruction))
-        if self._paper and self.p0 == 1 and not self.factors[1] and not self.offsets[1]:
-            self.noise_label_ = NoNoise.label.capitalize()
         progress(0.5, "reconstructing")
         reconstruction = self.reconstruction or ("clip" if self._paper else "shrink")
         self.bayes_ = bayes_of(

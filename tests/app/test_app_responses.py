@@ -162,6 +162,20 @@ def test_reports_stand_beside_the_truth_and_are_marked() -> None:
     assert table.notna().all().all()
 
 
+def test_columns_may_be_called_like_ours() -> None:
+    rows = people().rename(columns={"town": "person", "age": "report"})
+    at = tab(released(page(data(rows)), pairs=False, asked=1), "Reports")
+    (table,) = [frame.value for frame in at.dataframe if "question" in frame.value]
+    assert set(table["question"]) == {"person", "report", "ill"}
+
+
+def test_the_class_is_told_by_every_report() -> None:
+    at = tab(released(page(datasets.load("sample"))), "Reports")
+    widget(at, "responses.reported.PPNB").set_value("income")
+    run(at)
+    assert "14,151 reports tell of **income**" in said(at)
+
+
 def test_numbers_are_drawn_as_numbers() -> None:
     at = tab(released(choose(page(datasets.load("sample")), "paper", "PPNB")), "Reports")
     release = shown(at).release
@@ -181,7 +195,9 @@ def test_the_zip_holds_the_reports_and_no_real_row(mode: str, variant: str) -> N
     with zipfile.ZipFile(io.BytesIO(models.bundle(release))) as archive:
         files = {name: archive.read(name).decode() for name in archive.namelist()}
     assert {"model.json", "schema.json", "config.json", "ledger.json", "replay.py"} <= set(files)
-    if mode == "paper":  # its reports hold true answers
+    if mode == "paper":  # its reports hold true answers, and so does what was learned from them
+        assert "true answers of ill, and holds exact figures of them" in said(at)
+        assert "No real row" not in said(at)
         assert "reports.csv" not in " ".join([*files, files["README.md"]])
         assert "stays here" in said(at)
         assert "do not publish" in files["README.md"]

@@ -406,3 +406,13 @@ def test_the_most_likely_of_too_many_values_is_refused_before_anybody_pays():
     with pytest.raises(ParameterError, match="too many values"):
         PPNB(reconstruction="likelihood", protocol="ERRPH").fit(frame, schema=wide, ledger=ledger)
     assert not ledger.entries
+
+
+def test_no_noise_is_called_so():
+    only = Schema(columns=(X, Y), target="y")
+    exact = PPNB(mode="paper", p0=1.0).fit(some_rows(20), schema=only)
+    assert exact.noise_label_ == "No noise"
+    assert "Randomized response" in PPNB(mode="paper", p0=0.9).fit(some_rows(20), schema=only).noise_label_
+    assert "linear transformation" in PPNB(mode="paper").fit(some_rows(20), schema=SCHEMA).noise_label_
+    assert "unseeded" in PPNB().fit(some_rows(20), schema=SCHEMA).noise_label_
+    assert "seeded: for teaching" in PPNB(random_state=1).fit(some_rows(20), schema=SCHEMA).noise_label_

@@ -1,5 +1,6 @@
 """Unbiased counts, distributions and the table of reports: worked by hand, and against explicit matrices."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -229,7 +230,7 @@ def test_other_reports_as_texts():
     channels = {("x",): OUE(4, epsilon=1), ("y",): OLH(3, epsilon=1)}
     values = {("x",): np.eye(4, dtype=bool)[:2], ("y",): np.array([[5, 6, 1], [7, 8, 0]])}
     frame = Reports(SIZES, 2, channels, values).frame()
-    assert frame["x"].tolist() == ["1000", "0100"]
+    assert frame["x"].tolist() == ["1", "2"]
     assert frame["y"].tolist() == ["5·v+6 → 1", "7·v+8 → 0"]
 
 
@@ -310,3 +311,23 @@ def test_columns_of_the_table_of_reports_are_told_apart():
     frame = Reports(schema, 1, channels, values).frame()
     assert list(frame) == ["a × b", "a × b'"]
     assert frame.iloc[0].tolist() == ["1", "1 / 0"]
+
+
+def test_rules_tell_all_that_a_reader_of_reports_needs():
+    schema = Schema(columns=(Column(name="a", kind="categorical", categories=("0", "1 / 2"), missing=True),))
+    rules = {}
+    for channel in (ERRPH(3, epsilon=1.0), OUE(3, epsilon=1.0), OLH(3, epsilon=1.0)):
+        (rule,) = Reports(schema, 0, {("a",): channel}, {("a",): np.zeros(0)}).rules()
+        json.dumps(rule, allow_nan=False)
+        assert rule["values"] == [["0"], ["1 / 2"], ["(missing)"]] or len(rule["values"]) == 3
+        assert rule["epsilon"] == 1
+        assert rule["gain"] == channel.gain
+        rules[type(channel).__name__] = rule
+    assert rules["OLH"]["modulo"] == [2**31 - 1, 4]
+    assert "from 1" in rules["OUE"]["report"]
+
+
+def test_true_answers_are_known_as_such():
+    schema = Schema(columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "abc"))
+    channels = {("a",): ERRPH(2, p0=1.0), ("b",): ERRPH(2, p0=0.9), ("c",): Warner(p=1.0)}
+    assert Reports(schema, 0, channels, {}).clear == [("a",), ("c",)]
