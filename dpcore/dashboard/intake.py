@@ -23,8 +23,8 @@ SOURCES = {
     "sample": "Bundled sample",
     "adult": "UCI Adult",
     "big5": "Big Five answers",
-    "bank cards": "Simulated bank cards",
-    "bank cards, dependent": "Simulated bank cards, dependent columns",
+    "bank cards": "Bank cards",
+    "bank cards, dependent": "Bank cards, dependent",
     "upload": "My own file",
 }
 AUTO = "find out"
@@ -51,8 +51,8 @@ class Intake:
 
     @property
     def people(self) -> bool:
-        """Whether there are people in these rows."""
-        return self.fixed is None or self.name not in datasets.BANK_CARDS
+        """Whether there are people in these rows: not in simulated ones, nor in the sample, which is a release."""
+        return self.fixed is None or self.name not in ("sample", *datasets.BANK_CARDS)
 
 
 def current() -> Intake:

@@ -104,7 +104,7 @@ def test_a_tree_from_bits_and_a_figure_of_customers(visitor):
     visitor.open()
     visitor.go("Data & schema")
     page = visitor.page
-    page.get_by_role("radio", name="Simulated bank cards", exact=True).click()
+    page.get_by_role("radio", name="Bank cards", exact=True).click()
     settle(page)
     visitor.press("Use these data")
     visitor.go("Randomized responses")
