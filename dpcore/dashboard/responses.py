@@ -199,8 +199,8 @@ def next_run(name: str, parameters: Mapping[str, Any]) -> None:
     once_more = "Everybody reports, and pays for it: the ledger counts every round."
     st.caption(f"Next run: {name}, {how}. {'Everybody tells the truth.' if name == TRUE else once_more}")
     st.caption(
-        "This program plays all the people: it tosses their coins, forgets what is true, and learns from the reports "
-        "only."
+        "This program plays all the people: it tosses their coins, and learns from their reports only. What is true it "
+        "keeps to compare with, on this screen."
     )
     with st.expander("What the names stand for"):
         st.markdown(NAMES)
