@@ -14,13 +14,14 @@ from dpcore.binary import Binarization
 from dpcore.column import Codes
 from dpcore.errors import ParameterError
 from dpcore.estimator import Synthesizer
-from dpcore.ledger import Epsilon, Relation, exact, finite_or_text
+from dpcore.ledger import Epsilon, Relation, exact
 from dpcore.network import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess import project_rows
 from dpcore.private import PrivateTable
 from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import Entropy, MutualInformation, R, TableScore
+from dpcore.texts import finite_or_text
 
 __all__ = [
     "SCORES",

@@ -4,12 +4,13 @@ DPCoreError (ValueError)
 ├── DataError        a file or frame cannot be read or does not fit the schema
 ├── SchemaError      a declaration contradicts itself
 ├── ParameterError   a method's parameter is outside what it allows
-└── BudgetError      a question would cost more epsilon than is left; nothing was drawn
+├── BudgetError      a question would cost more epsilon than is left; nothing was drawn
+└── BookError        the file of what was spent cannot be read or written; nothing was drawn
 """
 
 from __future__ import annotations
 
-__all__ = ["BudgetError", "DPCoreError", "DataError", "ParameterError", "SchemaError"]
+__all__ = ["BookError", "BudgetError", "DPCoreError", "DataError", "ParameterError", "SchemaError"]
 
 
 class DPCoreError(ValueError):
@@ -46,3 +47,7 @@ class ParameterError(DPCoreError):
 
 class BudgetError(DPCoreError):
     """A question would cost more epsilon than is left; nothing was drawn."""
+
+
+class BookError(DPCoreError):
+    """The file of what was spent cannot be read or written; nothing was drawn."""

@@ -31,6 +31,7 @@ import pandas as pd
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.relation import Epsilon, Relation, exact, shares_of
 from dpcore.resampling import bootstrap_loss, poisson_inside
+from dpcore.texts import finite_or_text
 
 __all__ = ["Entry", "Epsilon", "Ledger", "Relation", "exact", "shares_of"]
 
@@ -156,8 +157,13 @@ class Ledger:
                 )
             node = node._parent
         for changed, new_claimed, new_bound in updates:
+            changed._write_down(new_claimed, new_bound)
+        for changed, new_claimed, new_bound in updates:
             changed._claimed, changed._bound = new_claimed, new_bound
         self._items += entries
+
+    def _write_down(self, claimed: Epsilon, bound: Epsilon) -> None:
+        """Keep the totals that a charge is about to make; raising here charges nothing (`books`)."""
 
     def _total_with(self, part: Ledger, field: str, new: Epsilon) -> Epsilon:
         total: Epsilon = getattr(self, field)
@@ -289,10 +295,3 @@ class Ledger:
 def twice(paid: Epsilon) -> Epsilon:
     """The price of a part that a replaced record may leave, or enter."""
     return 2 * paid
-
-
-def finite_or_text(value: Any) -> Any:
-    """JSON has no infinity and no NaN: write the word, or null."""
-    if not isinstance(value, float) or math.isfinite(value):
-        return value
-    return None if math.isnan(value) else "infinity"

@@ -20,7 +20,7 @@ from dpcore.bayes import Bayes
 from dpcore.errors import DataError, SchemaError
 from dpcore.forest import Forest
 from dpcore.grouptree import GroupTree
-from dpcore.ledger import finite_or_text
+from dpcore.texts import finite_or_text
 from dpcore.schema import Schema
 
 __all__ = ["Model"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpcore.channels import TRR, CategoryChannel, Channel, KeepOrDraw
 from dpcore.errors import ParameterError
-from dpcore.ledger import finite_or_text
+from dpcore.texts import finite_or_text
 from dpcore.postprocess import project_rows
 from dpcore.schema import Schema
 

@@ -1,14 +1,15 @@
-"""How public values are written: the text by which cells and categories are compared, and the ends of intervals."""
+"""How public values are written: texts by which cells and categories are compared, ends of intervals, and epsilons."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-__all__ = ["as_text", "canonical", "number", "told_apart"]
+__all__ = ["as_text", "canonical", "finite_or_text", "number", "told_apart"]
 
 FEWEST_DIGITS, MOST_DIGITS = 4, 17  # with 17 digits no two floats have the same text
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,15}))\.0+")
@@ -48,3 +49,10 @@ def number(epsilon: float) -> str:
     unit = 10.0 ** min(math.floor(math.log10(epsilon)) - 2, 0)
     shown = math.ceil(epsilon / unit - 1e-6) * unit
     return f"{shown:,.0f}" if shown >= 1000 else f"{shown:.3g}"
+
+
+def finite_or_text(value: Any) -> Any:
+    """JSON has no infinity and no NaN: write the word, or null."""
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else "infinity"

@@ -1,0 +1,193 @@
+"""What was ever spent on which data, in one SQLite file of the user's.
+
+A session's `Ledger` knows what every question cost; the books know what all sessions together spent, and survive them.
+Rows are known by the SHA-256 of their file. There is one account per data set and neighboring relation, because
+epsilons of different relations do not add up, and one line per run.
+
+What is promised:
+
+- Written before noise is drawn. A charge reaches the file, and the disk, before `Ledger.charge` returns, and nothing
+  is drawn before that. If it cannot be written, BookError is raised and nothing is drawn.
+- Never too little. A process that is killed leaves whole charges or none: SQLite's write-ahead log is synced at every
+  commit. A charge whose answer was never drawn may stay on the books; the reverse cannot happen.
+- Several tabs, processes and computers' programs at once: read, check against the cap and write are one transaction.
+
+Epsilons are exact fractions, as text; "inf" where nothing can be proved. The file holds no row, but its sums of the
+data's content let somebody who knows all rows but one test guesses of that one: it is readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from math import inf
+from pathlib import Path
+
+from dpcore.books.file import BookFile, UnreadableError
+from dpcore.errors import BookError, BudgetError
+from dpcore.ledger import Ledger
+from dpcore.relation import Epsilon, Relation, exact
+
+__all__ = ["Account", "BookedLedger", "Books", "Line", "Run", "usual_path"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What was spent under one relation on one data set, in one run or altogether; `looks` counts releases."""
+
+    sha256: str
+    relation: Relation
+    name: str
+    claimed: Epsilon
+    bound: Epsilon
+    looks: int
+    void: str
+
+    @property
+    def epsilon_claimed(self) -> float:
+        """What the methods' sources say was spent."""
+        return float(self.claimed)
+
+    @property
+    def epsilon_bound(self) -> float:
+        """What can be proved that was spent; infinite where nothing can."""
+        return float(self.bound)
+
+
+@dataclass(frozen=True)
+class Run(Line):
+    """One run; `name` is its purpose."""
+
+    begun: datetime
+
+
+@dataclass(frozen=True)
+class Account(Line):
+    """All runs on one data set under one relation; `cap` refuses what would exceed it."""
+
+    cap: Epsilon | None
+
+
+class Books(BookFile):
+    """What all sessions together spent."""
+
+    def begin(self, sha256: str, name: str, relation: Relation | str, purpose: str) -> int:
+        """The number of a new run, which has spent nothing yet; to charge with `ledger`."""
+        relation = Relation.parse(relation)
+        with self.transaction() as c:
+            opened = (sha256, str(relation), name, "0", "0", 0, "")
+            c.execute("INSERT INTO accounts VALUES (?,?,?,?,?,?,?,NULL) ON CONFLICT DO NOTHING", opened)
+            c.execute("UPDATE accounts SET name=? WHERE sha256=? AND relation=?", (name, sha256, str(relation)))
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            run = (sha256, str(relation), purpose, now, "0", "0", 0, "")
+            added = c.execute("INSERT INTO runs VALUES (NULL,?,?,?,?,?,?,?,?)", run)
+            return int(added.lastrowid or 0)
+
+    def ledger(self, run: int, relation: Relation | str, name: str = "run") -> BookedLedger:
+        """A ledger whose charges are written down as that run's. One run may have several, in several processes."""
+        return BookedLedger(self, run, relation, name)
+
+    def add(self, run: int, claimed: Epsilon, bound: Epsilon, looks: int, void: str) -> None:
+        """Write a charge down, on the disk when this returns; BudgetError, and nothing written, if a cap forbids it."""
+        if not (claimed >= 0 and bound >= 0 and looks >= 0):
+            raise ValueError("a charge gives nothing back")
+        with self.transaction() as c:
+            found = c.execute("SELECT sha256, relation, claimed, bound, looks, void FROM runs WHERE id=?", (run,))
+            sha256, relation, *spent = found.fetchone() or [None, None]
+            key = (sha256, relation)
+            account = c.execute(
+                "SELECT claimed, bound, looks, void, cap, name FROM accounts WHERE sha256=? AND relation=?", key
+            ).fetchone()
+            if account is None:
+                raise BookError(f"The ledger {self.path} no longer has this run.", "Nothing was drawn. Run it again.")
+            *before, cap, name = account
+            total = number(before[1]) + bound
+            if cap is not None and total > number(cap):
+                raise BudgetError(
+                    f"This question needs a total of epsilon {float(total):.4g} for {name!r}, whose budget is capped "
+                    f"at {float(number(cap)):.4g}.",
+                    "Nothing was drawn. Ask for less, or raise the cap on the page Ledger.",
+                )
+            for table, where, old in (
+                ("runs", "id=?", (spent, (run,))),
+                ("accounts", "sha256=? AND relation=?", (before, key)),
+            ):
+                (was_claimed, was_bound, was_looks, was_void), place = old
+                told = was_void if void in was_void else f"{was_void} {void}".strip()
+                new = (text(number(was_claimed) + claimed), text(number(was_bound) + bound), was_looks + looks, told)
+                c.execute(f"UPDATE {table} SET claimed=?, bound=?, looks=?, void=? WHERE {where}", (*new, *place))
+
+    def accounts(self) -> list[Account]:
+        """All accounts on which something was spent, or which have a cap; the oldest first."""
+        columns = "sha256, relation, name, claimed, bound, looks, void, cap"
+        with self.transaction() as c:
+            rows = c.execute(f"SELECT {columns} FROM accounts WHERE looks OR cap IS NOT NULL ORDER BY rowid").fetchall()
+            return [
+                Account(sha, Relation.parse(rel), name, number(a), number(b), looks, void, number(cap) if cap else None)
+                for sha, rel, name, a, b, looks, void, cap in rows
+            ]
+
+    def account(self, sha256: str, relation: Relation | str) -> Account | None:
+        """The account of one data set under one relation, if there is one."""
+        found = [line for line in self.accounts() if (line.sha256, line.relation) == (sha256, Relation.parse(relation))]
+        return found[0] if found else None
+
+    def runs(self, sha256: str, relation: Relation | str) -> list[Run]:
+        """The runs of one account that spent something, in order."""
+        columns = "sha256, relation, purpose, claimed, bound, looks, void, begun"
+        with self.transaction() as c:
+            rows = c.execute(
+                f"SELECT {columns} FROM runs WHERE sha256=? AND relation=? AND looks ORDER BY id",
+                (sha256, str(Relation.parse(relation))),
+            ).fetchall()
+            return [
+                Run(sha, Relation.parse(rel), purpose, number(a), number(b), looks, void, datetime.fromisoformat(begun))
+                for sha, rel, purpose, a, b, looks, void, begun in rows
+            ]
+
+    def set_cap(self, sha256: str, name: str, relation: Relation | str, cap: float | None) -> None:
+        """Refuse, from now on, what would take the account's provable total above `cap`; None: nothing is refused."""
+        key = (sha256, str(Relation.parse(relation)))
+        with self.transaction() as c:
+            opened = (*key, name, "0", "0", 0, "")
+            c.execute("INSERT INTO accounts VALUES (?,?,?,?,?,?,?,NULL) ON CONFLICT DO NOTHING", opened)
+            told = None if cap is None else text(exact(cap))
+            c.execute("UPDATE accounts SET cap=? WHERE sha256=? AND relation=?", (told, *key))
+
+
+class BookedLedger(Ledger):
+    """A ledger every charge of which is written in the books before it counts; not to be copied."""
+
+    def __init__(self, books: Books, run: int, relation: Relation | str, name: str) -> None:
+        super().__init__(relation, name=name)
+        self.books, self.run, self._looks = books, run, 0
+
+    def _write_down(self, claimed: Epsilon, bound: Epsilon) -> None:
+        looks = max(len(self._items), self._looks, 1)  # a fit is a part; a question outside fits is a look of its own
+        self.books.add(self.run, more(self._claimed, claimed), more(self._bound, bound), looks - self._looks, self.void)
+        self._looks = looks
+
+
+def more(old: Epsilon, new: Epsilon) -> Epsilon:
+    """What came to a total that may have been infinite before."""
+    return Fraction(0) if new == old else new - old
+
+
+def number(written: str) -> Epsilon:
+    """An epsilon from its text."""
+    if not isinstance(written, str) or not re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?|inf", written):
+        raise UnreadableError
+    return inf if written == "inf" else Fraction(written)
+
+
+def text(epsilon: Epsilon) -> str:
+    """An epsilon as text."""
+    return "inf" if epsilon == inf else str(Fraction(epsilon))
+
+
+def usual_path() -> Path:
+    """Where the file is if nobody says more: `$XDG_STATE_HOME/dpcore` or `~/.local/state/dpcore`."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "dpcore" / "ledger.sqlite"

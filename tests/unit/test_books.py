@@ -1,0 +1,349 @@
+"""The books: exact sums, caps, files that are damaged, and processes that are killed at any moment."""
+
+import math
+import os
+import pickle
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpcore import NaiveBayesSynthesizer, datasets
+from dpcore.books import Books, usual_path
+from dpcore.errors import BookError, BudgetError
+from dpcore.ledger import Entry, Ledger
+
+ROOT = Path(__file__).parents[2]
+SHA = "a" * 64
+
+
+def entry(claimed, bound=None):
+    bound = claimed if bound is None else bound
+    numbers = {"sensitivity": 1.0, "claimed_sensitivity": 1.0, "scale": 1.0}
+    return Entry(name="q", mechanism="laplace", epsilon_claimed=claimed, epsilon_bound=bound, **numbers)
+
+
+@pytest.fixture
+def books(tmp_path):
+    return Books(tmp_path / "deep" / "ledger.sqlite")
+
+
+def new_run(books, relation="add_remove", purpose="a run", sha=SHA):
+    return books.ledger(books.begin(sha, "people.csv", relation, purpose), relation)
+
+
+def test_sums_are_exact_by_data_and_relation(books):
+    thirds = new_run(books)
+    for _ in range(3):
+        thirds.child("a fit").charge(entry(Fraction(1, 3), Fraction(2, 3)))
+    new_run(books).child("a fit").charge(entry(Fraction(1, 7)))
+    new_run(books, "replace").child("a fit").charge(entry(Fraction(1)))
+    new_run(books, sha="b" * 64).child("a fit").charge(entry(Fraction(5)))
+    new_run(books, purpose="never asked")
+    account = books.account(SHA, "add_remove")
+    assert (account.claimed, account.bound, account.looks) == (Fraction(8, 7), Fraction(15, 7), 4)
+    assert [(run.name, run.bound, run.looks) for run in books.runs(SHA, "add_remove")] == [
+        ("a run", 2, 3),
+        ("a run", Fraction(1, 7), 1),
+    ]
+    assert books.account(SHA, "replace").bound == 1
+    assert [line.sha256[0] + line.relation for line in books.accounts()] == ["aadd_remove", "areplace", "badd_remove"]
+
+
+def test_what_is_infinite_stays_so(books):
+    run = new_run(books)
+    part = run.child("a fit")
+    part.charge(entry(Fraction(1, 2), math.inf))
+    part.charge(entry(Fraction(1, 2), math.inf))
+    part.charge(entry(Fraction(1, 2), Fraction(1)))
+    found = books.account(SHA, "add_remove")
+    assert (found.claimed, found.bound, found.epsilon_bound, found.looks) == (Fraction(3, 2), math.inf, math.inf, 1)
+
+
+def test_composition_reaches_the_books(books):
+    """Disjoint parts cost the dearest of them, in the file as in memory."""
+    run = new_run(books)
+    group = run.child("a fit").parallel("halves", by="value")
+    for cost in (1, 3, 2):
+        group.part("half").charge(entry(Fraction(cost)))
+    assert run.epsilon_bound == 3
+    assert books.account(SHA, "add_remove").bound == 3
+
+
+def test_a_fit_is_written_before_it_is_drawn_with_its_void(books):
+    data = datasets.load("sample")
+    run = new_run(books)
+    NaiveBayesSynthesizer(epsilon=0.5, random_state=1).fit(data.train, schema=data.schema, ledger=run)
+    found = books.account(SHA, "add_remove")
+    assert (found.epsilon_claimed, found.epsilon_bound, found.looks) == (0.5, 0.5, 1)
+    assert "seed" in found.void
+    assert "seed" in books.runs(SHA, "add_remove")[0].void
+
+
+def test_nothing_is_charged_or_drawn_if_it_cannot_be_written(books, monkeypatch):
+    data = datasets.load("sample")
+    run = new_run(books)
+    monkeypatch.setattr(Books, "add", lambda *_: (_ for _ in ()).throw(BookError("no", "no")))
+    drawn = []
+    monkeypatch.setattr("dpcore.noise.seeded.NumpyNoise.reals", lambda *_: drawn.append(1), raising=False)
+    with pytest.raises(BookError):
+        NaiveBayesSynthesizer().fit(data.train, schema=data.schema, ledger=run)
+    assert not drawn
+    assert run.epsilon_bound == 0
+    assert run.entries == []
+
+
+def test_a_cap_refuses_across_sessions(books):
+    other = Books(books.path)  # another tab
+    books.set_cap(SHA, "people.csv", "add_remove", 1.0)
+    first, second = new_run(books), new_run(other)
+    first.child("a fit").charge(entry(Fraction(3, 5)))
+    with pytest.raises(BudgetError, match=r"capped at 1\. Nothing was drawn"):
+        second.child("a fit").charge(entry(Fraction(1, 2)))
+    assert (second.epsilon_bound, second.entries) == (0, [])
+    assert books.account(SHA, "add_remove").bound == Fraction(3, 5)
+    second.child("a fit").charge(entry(Fraction(2, 5)))  # exactly up to the cap
+    assert books.account(SHA, "add_remove").bound == 1
+    new_run(books, "replace").child("a fit").charge(entry(Fraction(9)))  # another account
+    books.set_cap(SHA, "people.csv", "add_remove", None)
+    first.child("a fit").charge(entry(Fraction(1), math.inf))
+
+
+def test_a_cap_refuses_what_cannot_be_proved(books):
+    books.set_cap(SHA, "people.csv", "replace", 100.0)
+    with pytest.raises(BudgetError, match="inf"):
+        new_run(books, "replace").charge(entry(Fraction(1), math.inf))
+
+
+def test_another_process_charges_the_same_run(books):
+    run = books.begin(SHA, "people.csv", "replace", "a sweep")
+    again, same = pickle.loads(pickle.dumps((books, run)))
+    again.ledger(same, "replace").child("a fit").charge(entry(Fraction(1, 4)))
+    books.ledger(run, "replace").child("a fit").charge(entry(Fraction(1, 4)))
+    (line,) = books.runs(SHA, "replace")
+    assert (line.bound, line.looks) == (Fraction(1, 2), 2)
+
+
+def test_a_session_that_keeps_nothing():
+    books = Books()
+    path = books.path
+    new_run(books).charge(entry(Fraction(1)))
+    assert not books.kept
+    assert books.account(SHA, "add_remove").bound == 1
+    books.close()
+    del books
+    assert not path.exists()
+
+
+def test_only_its_owner_reads_the_file(books):
+    new_run(books)
+    assert books.path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("content", [b"not a database, for sure" * 400, b"\0" * 100, b"SQLite format 3\0" + b"x" * 4000])
+def test_a_damaged_file_says_so_and_can_be_set_aside(books, content):
+    books.path.parent.mkdir()
+    books.path.write_bytes(content)
+    with pytest.raises(BookError, match=r"is damaged, or is no ledger\. Nothing was drawn"):
+        new_run(books)
+    assert books.path.read_bytes() == content  # nothing is lost
+    aside = books.set_aside()
+    assert aside.read_bytes() == content
+    new_run(books).charge(entry(Fraction(1)))
+    assert books.account(SHA, "add_remove").bound == 1
+
+
+def test_a_file_that_is_damaged_while_it_is_open(books):
+    run = new_run(books)
+    run.charge(entry(Fraction(1)))
+    books.close()
+    whole = bytearray(books.path.read_bytes())
+    whole[4096:] = os.urandom(len(whole) - 4096)
+    books.path.write_bytes(whole)
+    with pytest.raises(BookError, match="is damaged"):
+        run.charge(entry(Fraction(1)))
+    assert run.epsilon_bound == 1
+
+
+@pytest.mark.parametrize("change", ["UPDATE accounts SET bound='-1'", "UPDATE accounts SET bound='much'"])
+def test_numbers_that_nobody_wrote(books, change):
+    new_run(books).charge(entry(Fraction(1)))
+    with sqlite3.connect(books.path) as c:
+        c.execute(change)
+    c.close()
+    with pytest.raises(BookError, match="is damaged"):
+        books.accounts()
+    with pytest.raises(BookError, match="is damaged"):
+        new_run(books).charge(entry(Fraction(1)))
+
+
+def test_another_program_s_database_is_left_alone(books):
+    books.path.parent.mkdir()
+    with sqlite3.connect(books.path) as c:
+        c.execute("CREATE TABLE theirs (a)")
+    c.close()
+    with pytest.raises(BookError, match="no ledger"):
+        new_run(books)
+
+
+def test_a_run_whose_file_was_set_aside_or_removed_draws_nothing(books):
+    run = new_run(books)
+    run.charge(entry(Fraction(1)))
+    aside = Books(books.path).set_aside()  # in another tab
+    with pytest.raises(BookError, match="no longer has this run"):
+        run.charge(entry(Fraction(1)))
+    assert Books(aside).account(SHA, "add_remove").bound == 1
+    books.close()
+    for part in books.path.parent.glob("ledger.sqlite*"):
+        part.unlink()
+    with pytest.raises(BookError, match="no longer has this run"):
+        run.charge(entry(Fraction(1)))
+
+
+READ_ONLY = """
+import os, sys
+from fractions import Fraction
+if os.geteuid() == 0:
+    os.setuid(65534)  # permissions do not bind root
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from dpcore.books import Books
+from dpcore.errors import BookError
+try:
+    Books(Path(sys.argv[2])).begin("a" * 64, "people.csv", "replace", "a run")
+except BookError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions as on POSIX")
+@pytest.mark.parametrize("what", ["file", "folder", "nowhere"])
+def test_a_file_that_cannot_be_written(tmp_path, what):
+    tmp_path.chmod(0o755)
+    for parent in [*tmp_path.parents][:3]:
+        parent.chmod(parent.stat().st_mode | 0o055)
+    path = tmp_path / "books" / "ledger.sqlite"
+    if what != "nowhere":
+        Books(path).begin(SHA, "people.csv", "replace", "a run")
+        path.chmod(0o444)
+    if what == "folder":
+        for part in path.parent.iterdir():
+            part.unlink()
+    path.parent.mkdir(exist_ok=True)
+    path.parent.chmod(0o555)
+    command = [sys.executable, "-c", READ_ONLY, str(ROOT), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert "Nothing was drawn" in done.stdout, done.stderr
+    assert any(cause in done.stdout for cause in ("may not be written to", "cannot be opened"))
+
+
+def test_a_folder_in_the_file_s_place(books):
+    books.path.mkdir(parents=True)
+    with pytest.raises(BookError, match="cannot be opened"):
+        books.accounts()
+
+
+def test_where_the_file_is(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert usual_path() == tmp_path / "dpcore" / "ledger.sqlite"
+
+
+# Killed at any moment
+
+CHARGER = """
+import os, sys
+from fractions import Fraction
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from dpcore.books import Books
+from dpcore.ledger import Entry
+
+def charge_for_ever(path, told):
+    books = Books(path)
+    run = books.ledger(books.begin("a" * 64, "people.csv", "replace", f"process {os.getpid()}"), "replace")
+    fit = run.child("a fit")
+    cost = Fraction(1, 3)
+    entry = Entry(name="q", mechanism="laplace", epsilon_claimed=cost, epsilon_bound=2 * cost, sensitivity=1.0,
+                  claimed_sensitivity=1.0, scale=1.0)
+    while True:
+        fit.charge(entry)
+        os.write(told, b".")  # what is drawn after a charge: the world knows now
+
+for line in sys.stdin:  # "start": a new child; it writes a dot to its pipe after every charge
+    path, told = line.rsplit(None, 1)
+    child = os.fork()
+    if child == 0:
+        charge_for_ever(Path(path), os.open(told, os.O_WRONLY | os.O_APPEND))
+    print(child, flush=True)
+    while True:  # bury the dead
+        try:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                break
+        except ChildProcessError:
+            break
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills processes as on POSIX")
+def test_two_hundred_kills_lose_no_charge(tmp_path):
+    """Four processes charge; one after another is killed, 200 in all. Every charge that anybody heard of is there.
+
+    A charge may be there that nobody heard of, one per killed process at most: its process was killed between the
+    commit and the word.
+    """
+    moments = random.Random(7)
+    path = tmp_path / "ledger.sqlite"
+    logs, alive = [], []
+    command = [sys.executable, "-c", CHARGER, str(ROOT)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as nursery:
+
+        def start():
+            log = tmp_path / f"{len(logs)}.log"
+            log.touch()
+            logs.append(log)
+            nursery.stdin.write(f"{path} {log}\n")
+            nursery.stdin.flush()
+            alive.append(int(nursery.stdout.readline()))
+
+        def heard():
+            return sum(log.stat().st_size for log in logs)
+
+        try:
+            for _ in range(4):
+                start()
+            while not heard():  # the first has begun
+                assert nursery.poll() is None
+            for _ in range(200):
+                enough = heard() + moments.randrange(0, 6)
+                while heard() < enough:
+                    assert nursery.poll() is None
+                for _ in range(moments.randrange(3_000)):
+                    pass  # any moment within a transaction
+                os.kill(alive.pop(moments.randrange(4)), signal.SIGKILL)
+                start()
+        finally:
+            for child in alive:
+                os.kill(child, signal.SIGKILL)
+            nursery.stdin.close()
+            nursery.wait()
+    books = Books(path)
+    account = books.account(SHA, "replace")
+    runs = books.runs(SHA, "replace")
+    charges = account.claimed / Fraction(1, 3)
+    assert charges.denominator == 1
+    assert heard() <= charges <= heard() + len(logs)
+    assert account.bound == 2 * account.claimed
+    assert sum(run.claimed for run in runs) == account.claimed
+    assert account.looks == sum(run.looks for run in runs) <= len(logs)
+    assert heard() > 200
+
+
+def test_a_ledger_without_books_is_as_it_was():
+    ledger = Ledger("replace")
+    ledger.charge(entry(Fraction(1)))
+    assert ledger.epsilon_bound == 1
