@@ -22,7 +22,7 @@ from dpcore.estimator import PrivateEstimator
 from dpcore.progress import Progress, no_progress
 from dpcore.schema import Schema
 
-__all__ = ["AuditResult", "audit", "lower_bound", "lower_bound_of_statistics"]
+__all__ = ["FEWEST", "AuditResult", "Event", "audit", "lower_bound", "lower_bound_of_statistics", "separating_event"]
 
 FEWEST = 20
 Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
@@ -56,6 +56,33 @@ class AuditResult:
         return self.lower_bound > self.claimed
 
 
+@dataclass(frozen=True)
+class Event:
+    """The event by which an audit tells two worlds apart: a run's number is at or beyond a threshold.
+
+    Attributes
+    ----------
+    threshold : float
+        Infinite if no event promised anything.
+    above : bool
+        Whether the event is "at or above"; otherwise "at or below".
+    likely : {0, 1}
+        The world in which it happens more often.
+    hits : (int, int)
+        How often it happened in the first world and in the second, among the runs that were counted.
+    counted : int
+        Those runs, per world.
+    lower_bound : float
+    """
+
+    threshold: float
+    above: bool
+    likely: int
+    hits: tuple[int, int]
+    counted: int
+    lower_bound: float
+
+
 def lower_bound(hits: int, hits_other: int, trials: int, *, alpha: float = 0.05, delta: float = 0.0) -> float:
     """Lower confidence bound on epsilon from event counts in `trials` runs on each of two neighboring tables.
 
@@ -73,7 +100,18 @@ def lower_bound_of_statistics(
     alpha: float = 0.05,
     delta: float = 0.0,
 ) -> float:
-    """Lower bound from one number per run on each of two neighboring tables, shape (trials,) each.
+    """Lower bound from one number per run on each of two neighboring tables, shape (trials,) each."""
+    return separating_event(first, second, alpha=alpha, delta=delta).lower_bound
+
+
+def separating_event(
+    first: NDArray[np.floating[Any]],
+    second: NDArray[np.floating[Any]],
+    *,
+    alpha: float = 0.05,
+    delta: float = 0.0,
+) -> Event:
+    """The event that tells two worlds apart best, from one number per run in each of them, shape (trials,) each.
 
     The first half of the runs chooses the event (above or below a threshold, and which table makes it likely) that
     promises most; the second half alone is counted, so the choice costs no confidence.
@@ -98,7 +136,8 @@ def lower_bound_of_statistics(
                     best, event = found, (float(threshold), sign, side)
     threshold, sign, side = event
     hits = [int((sign * values >= sign * threshold).sum()) for values in count]
-    return lower_bound(hits[side], hits[1 - side], len(count[0]), alpha=alpha, delta=delta)
+    found = lower_bound(hits[side], hits[1 - side], len(count[0]), alpha=alpha, delta=delta)
+    return Event(threshold, sign > 0, side, (hits[0], hits[1]), len(count[0]), found)
 
 
 def audit(

@@ -1,0 +1,15 @@
+"""Twin worlds: pairs of neighboring tables that attack each method where it is weakest, and the verdicts."""
+
+from __future__ import annotations
+
+from dpcore.worlds import naive_bayes
+from dpcore.worlds.base import Case, Twins, Verdict, run
+
+__all__ = ["CASES", "Case", "Twins", "Verdict", "cases_of", "run"]
+
+CASES: tuple[Case, ...] = (*naive_bayes.CASES,)
+
+
+def cases_of(method: str, mode: str) -> list[Case]:
+    """The cases of a method in a mode, in the order in which they are shown."""
+    return [case for case in CASES if (case.method, case.mode) == (method, mode)]
