@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -60,11 +62,21 @@ class BookFile:
     ----------
     path : Path, optional
         By default a temporary file that is gone with this object: for a session that keeps nothing.
+
+    Attributes
+    ----------
+    path : Path
+    kept : bool
+        Whether the file outlives this object.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._folder = None if path else tempfile.TemporaryDirectory(prefix="dpcore-", ignore_cleanup_errors=True)
-        self.path = path or Path(self._folder.name if self._folder else "") / "ledger.sqlite"
+        self.kept = path is not None
+        if path is None:
+            folder = tempfile.mkdtemp(prefix="dpcore-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            path = Path(folder) / "ledger.sqlite"
+        self.path = path
         self._forget()
 
     def _forget(self) -> None:
@@ -74,16 +86,11 @@ class BookFile:
         self._file: tuple[int, int] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path}
+        return {"path": self.path, "kept": self.kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.path, self._folder = state["path"], None
+        self.path, self.kept = state["path"], state["kept"]
         self._forget()
-
-    @property
-    def kept(self) -> bool:
-        """Whether the file outlives this object."""
-        return self._folder is None
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""

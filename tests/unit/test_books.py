@@ -145,7 +145,9 @@ def test_only_its_owner_reads_the_file(books):
     assert books.path.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("content", [b"not a database, for sure" * 400, b"\0" * 100, b"SQLite format 3\0" + b"x" * 4000])
+@pytest.mark.parametrize(
+    "content", [b"not a database, for sure" * 400, b"\0" * 100, b"SQLite format 3\0" + b"x" * 4000]
+)
 def test_a_damaged_file_says_so_and_can_be_set_aside(books, content):
     books.path.parent.mkdir()
     books.path.write_bytes(content)
@@ -207,13 +209,12 @@ def test_a_run_whose_file_was_set_aside_or_removed_draws_nothing(books):
 
 READ_ONLY = """
 import os, sys
-from fractions import Fraction
-if os.geteuid() == 0:
-    os.setuid(65534)  # permissions do not bind root
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from dpcore.books import Books
 from dpcore.errors import BookError
+if os.geteuid() == 0:
+    os.setuid(65534)  # permissions do not bind root
 try:
     Books(Path(sys.argv[2])).begin("a" * 64, "people.csv", "replace", "a run")
 except BookError as error:
