@@ -14,10 +14,27 @@ A chart is as wide as its container, but one with panels cannot be: its `width` 
 
 from dpcore.charts.base import mark_real
 from dpcore.charts.columns import affinity, marginal, pair_heatmap, pair_tables, worst_columns
+from dpcore.charts.composing import (
+    average_errors,
+    loss_sums,
+    possible_numbers,
+    running_average,
+    split_table,
+    telltale,
+)
 from dpcore.charts.exposure import averaging, descriptions, tails
 from dpcore.charts.forest import forest_budget, forest_tree
 from dpcore.charts.judging import classifier_scores, confusion, costs, importance
 from dpcore.charts.learning import accuracy, curves, redraws, sweep, sweep_variance
+from dpcore.charts.mechanisms import (
+    answer_strip,
+    belief,
+    choice_ratios,
+    election,
+    ratio_band,
+    two_worlds,
+    votes,
+)
 from dpcore.charts.network import graph, network
 from dpcore.charts.price import claimed_vs_bound, epsilon_split, odds, odds_icons
 from dpcore.charts.ranges import error_by_range, range_answers
@@ -29,8 +46,12 @@ from dpcore.charts.tree import count_tree, level_errors
 __all__ = [
     "accuracy",
     "affinity",
+    "answer_strip",
+    "average_errors",
     "averaging",
+    "belief",
     "channel_matrix",
+    "choice_ratios",
     "claimed_vs_bound",
     "classifier_scores",
     "coin_estimates",
@@ -40,6 +61,7 @@ __all__ = [
     "crowd",
     "curves",
     "descriptions",
+    "election",
     "epsilon_split",
     "error_by_range",
     "forest_budget",
@@ -47,6 +69,7 @@ __all__ = [
     "graph",
     "importance",
     "level_errors",
+    "loss_sums",
     "marginal",
     "mark_real",
     "network",
@@ -54,15 +77,22 @@ __all__ = [
     "odds_icons",
     "pair_heatmap",
     "pair_tables",
+    "possible_numbers",
     "range_answers",
+    "ratio_band",
     "redraws",
     "reported_numbers",
     "reported_shares",
+    "running_average",
+    "split_table",
     "steps",
     "sweep",
     "sweep_variance",
     "tails",
     "taxonomy",
+    "telltale",
     "trust",
+    "two_worlds",
+    "votes",
     "worst_columns",
 ]

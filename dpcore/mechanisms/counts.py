@@ -1,0 +1,261 @@
+"""Noise on a count that one person changes by 1 (sensitivity 1), seen from two neighboring worlds.
+
+The Gaussian mechanism's delta is that of Balle and Wang 2018 ("Improving the Gaussian mechanism for differential
+privacy: analytical calibration and optimal denoising", ICML, theorem 8). Its derivation in short: with noise N(0, s^2)
+and two worlds that are D apart, the log ratio of an answer is normal with mean D^2 / (2 s^2) and variance D^2 / s^2 in
+the world with you, and with the negative mean in the other one. The smallest delta for an epsilon is the mass by which
+one world exceeds e^epsilon times the other, P_with(L > epsilon) - e^epsilon P_without(L > epsilon), which is
+
+    delta = Phi(D / (2 s) - epsilon s / D) - e^epsilon Phi(-D / (2 s) - epsilon s / D).
+
+It falls as s grows, so the smallest s for a delta is found by bisection.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import ceil, exp, expm1, inf, isfinite, log, sqrt, tanh
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from dpcore.errors import ParameterError
+
+__all__ = [
+    "MECHANISMS",
+    "CountNoise",
+    "Gaussian",
+    "Geometric",
+    "Laplace",
+    "draws",
+    "gaussian_delta",
+    "gaussian_sigma",
+    "make_count_noise",
+    "worlds",
+]
+
+Floats = NDArray[np.float64]
+HALVINGS = 200
+ROUNDING = 1e-9
+
+
+class CountNoise(ABC):
+    """Noise around a count.
+
+    Parameters
+    ----------
+    epsilon : float
+        Positive and finite.
+
+    Attributes
+    ----------
+    delta : float
+        0 for pure epsilon.
+    scale : float
+        What the noise is drawn with: its scale, or its standard deviation.
+    whole : bool
+        Whether answers are whole numbers.
+    """
+
+    name: str
+    whole = False
+    delta = 0.0
+    scale: float
+
+    def __init__(self, epsilon: float) -> None:
+        if not 0 < epsilon < inf:
+            raise ParameterError("Noise needs an epsilon above 0 that is finite.", "Choose such an epsilon.")
+        self.epsilon = epsilon
+
+    @property
+    @abstractmethod
+    def deviation(self) -> float:
+        """The standard deviation."""
+
+    @abstractmethod
+    def log_density(self, noise: Floats) -> Floats:
+        """The logarithm of the density of noise, or of its probability for whole numbers."""
+
+    @abstractmethod
+    def quantile(self, share: Floats) -> Floats:
+        """The smallest noise that is not exceeded with that probability, in (0, 1)."""
+
+    def within(self, share: float = 0.95) -> float:
+        """The smallest distance from the truth that is not exceeded with at least that probability."""
+        return float(self.quantile(np.array((1 + share) / 2)))
+
+    @property
+    def outside(self) -> float:
+        """The probability, with you, of an answer whose log ratio is above epsilon."""
+        return 0.0
+
+
+class Laplace(CountNoise):
+    """Density e^(-|x| / scale) / (2 scale), scale 1 / epsilon."""
+
+    name = "Laplace"
+
+    def __init__(self, epsilon: float) -> None:
+        super().__init__(epsilon)
+        self.scale = 1 / epsilon
+
+    @property
+    def deviation(self) -> float:
+        """See `CountNoise.deviation`."""
+        return sqrt(2) * self.scale
+
+    def log_density(self, noise: Floats) -> Floats:
+        """See `CountNoise.log_density`."""
+        return -np.abs(noise) / self.scale - log(2 * self.scale)
+
+    def quantile(self, share: Floats) -> Floats:
+        """See `CountNoise.quantile`."""
+        middle = np.asarray(share) - 0.5
+        return np.asarray(-self.scale * np.sign(middle) * np.log1p(-2 * np.abs(middle)))
+
+
+class Geometric(CountNoise):
+    """Whole numbers x with probability (1 - a) / (1 + a) a^|x|, a = e^-epsilon: "discrete Laplace"."""
+
+    name = "Geometric"
+    whole = True
+
+    def __init__(self, epsilon: float) -> None:
+        super().__init__(epsilon)
+        self.scale = 1 / epsilon
+
+    @property
+    def deviation(self) -> float:
+        """See `CountNoise.deviation`; the variance is 2 a / (1 - a)^2."""
+        return sqrt(2 * exp(-self.epsilon)) / -expm1(-self.epsilon)
+
+    def log_density(self, noise: Floats) -> Floats:
+        """See `CountNoise.log_density`; minus infinity between whole numbers."""
+        found = -np.abs(noise) * self.epsilon + log(tanh(self.epsilon / 2))
+        return np.where(noise == np.rint(noise), found, -np.inf)
+
+    def quantile(self, share: Floats) -> Floats:
+        """See `CountNoise.quantile`; P(X <= x) is a^-x / (1 + a) below 0 and 1 - a^(x + 1) / (1 + a) from 0 on."""
+        share, one = np.asarray(share), 1 + exp(-self.epsilon)
+        below = -np.floor(np.log(share * one) / -self.epsilon + ROUNDING)
+        above = np.ceil(np.log((1 - share) * one) / -self.epsilon - ROUNDING) - 1
+        return np.where(share * one <= exp(-self.epsilon), below, np.maximum(above, 0.0))
+
+
+class Gaussian(CountNoise):
+    """Normal noise with the smallest standard deviation that is (epsilon, delta)-private. Never pure epsilon."""
+
+    name = "Gaussian"
+
+    def __init__(self, epsilon: float, delta: float) -> None:
+        super().__init__(epsilon)
+        self.delta, self.scale = delta, gaussian_sigma(epsilon, delta)
+
+    @property
+    def deviation(self) -> float:
+        """See `CountNoise.deviation`."""
+        return self.scale
+
+    def log_density(self, noise: Floats) -> Floats:
+        """See `CountNoise.log_density`."""
+        return -((noise / self.scale) ** 2) / 2 - log(self.scale * sqrt(2 * np.pi))
+
+    def quantile(self, share: Floats) -> Floats:
+        """See `CountNoise.quantile`."""
+        return np.asarray(self.scale * ndtri(share))
+
+    @property
+    def outside(self) -> float:
+        """See `CountNoise.outside`; more than delta, which only counts what is above the band."""
+        return float(ndtr(1 / (2 * self.scale) - self.epsilon * self.scale))
+
+
+MECHANISMS = ("Laplace", "Geometric", "Gaussian")
+
+
+def make_count_noise(name: str, epsilon: float, delta: float = 0.0) -> CountNoise:
+    """The noise of that name; `delta` is for Gaussian noise only."""
+    if name not in MECHANISMS:
+        raise ParameterError("This mechanism is not known.", f"Choose one of {', '.join(MECHANISMS)}.")
+    if name == "Gaussian":
+        return Gaussian(epsilon, delta)
+    return Laplace(epsilon) if name == "Laplace" else Geometric(epsilon)
+
+
+def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
+    """The smallest delta for which normal noise is (epsilon, delta)-private; see the module.
+
+    Parameters
+    ----------
+    epsilon : float
+        0 or more.
+    sigma : float
+        The noise's standard deviation, above 0.
+    sensitivity : float
+        How far two neighboring worlds are apart, above 0.
+    """
+    half, slope = sensitivity / (2 * sigma), epsilon * sigma / sensitivity
+    return float(max(ndtr(half - slope) - exp(min(epsilon + log_ndtr(-half - slope), 0.0)), 0.0))
+
+
+def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
+    """The smallest standard deviation for which normal noise is (epsilon, delta)-private.
+
+    Raises
+    ------
+    ParameterError
+        If epsilon is negative, or delta is not between 0 and 1: no normal noise has delta 0.
+    """
+    if not (epsilon >= 0 and isfinite(epsilon) and 0 < delta < 1):
+        raise ParameterError(
+            "Normal noise needs a finite epsilon of 0 or more, and a delta above 0 and below 1.",
+            "Give such numbers; for delta 0 use Laplace or geometric noise.",
+        )
+    low, high = 0.0, sensitivity
+    while gaussian_delta(epsilon, high, sensitivity) > delta:
+        low, high = high, 2 * high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if gaussian_delta(epsilon, middle, sensitivity) > delta else (low, middle)
+    return high
+
+
+def worlds(noise: CountNoise, count: int, places: int = 401) -> pd.DataFrame:
+    """Both worlds' densities (probabilities for whole numbers) around a count, and their log ratio.
+
+    Returns
+    -------
+    DataFrame
+        One row per answer: `answer`; `without` (the count is `count`), `with` (it is `count + 1`); `log_ratio`;
+        `limit_without` and `limit_with`, the smaller of a world's density and e^epsilon times the other's. What a world
+        has above its limit sums to delta.
+    """
+    reach = max(3.6 * noise.deviation, 1.5)
+    if noise.whole:
+        answers = np.arange(count - ceil(reach), count + 1 + ceil(reach) + 1, dtype=float)
+    else:
+        corners = [count, count + 0.5, count + 1]
+        spread = np.linspace(count - reach, count + 1 + reach, places)
+        answers = np.unique(np.concatenate([spread, corners]))
+    without, with_you = noise.log_density(answers - count), noise.log_density(answers - count - 1)
+    limits: dict[str, Any] = {
+        "limit_without": np.exp(np.minimum(without, with_you + noise.epsilon)),
+        "limit_with": np.exp(np.minimum(with_you, without + noise.epsilon)),
+    }
+    found = {"answer": answers, "without": np.exp(without), "with": np.exp(with_you), "log_ratio": with_you - without}
+    return pd.DataFrame(found | limits)
+
+
+def draws(noise: CountNoise, count: int, seed: int, size: int = 20) -> pd.DataFrame:
+    """So many answers of each world: `world` ("without" or "with"), `answer`.
+
+    The seed fixes the lots, not the answers: with another epsilon the same lots give answers nearer or farther.
+    """
+    lots = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, (2, size))
+    answers = noise.quantile(lots) + np.array([[count], [count + 1]])
+    return pd.DataFrame({"world": np.repeat(["without", "with"], size), "answer": answers.ravel()})
