@@ -27,8 +27,8 @@ from dpcore.charts.responses import nearer
 __all__ = ["average_errors", "loss_sums", "possible_numbers", "running_average", "split_table", "telltale"]
 
 WAYS = {
-    "each": ("epsilon for each answer", CLAIMED, [1, 0]),
-    "shared": ("epsilon shared by the answers", SERIES[3], [7, 4]),
+    "each": ("epsilon for each: k times epsilon in all", CLAIMED, [1, 0]),
+    "shared": ("epsilon shared by k answers: epsilon in all", SERIES[3], [7, 4]),
     "once": ("one answer with all of epsilon", RELEASED, [2, 3]),
 }
 BOTH = {True: ("possible in both worlds", RELEASED), False: ("possible in this world only", CLAIMED)}

@@ -28,7 +28,10 @@ SECTIONS = {
     ],
     "Classify": [("forests", "Trees & forests", ":material/forest:")],
     "Collect": [("responses", "Randomized responses", ":material/casino:")],
-    "Understand": [("ledger", "Ledger", ":material/receipt_long:")],
+    "Understand": [
+        ("mechanisms", "Mechanisms", ":material/functions:"),
+        ("ledger", "Ledger", ":material/receipt_long:"),
+    ],
 }
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
 

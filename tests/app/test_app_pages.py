@@ -29,7 +29,8 @@ from dpcore import charts
 
 
 def test_pages_are_found() -> None:
-    assert {"home", "data", "naive_bayes", "networks", "taxonomy", "forests", "responses", "ledger"} <= set(PAGES)
+    understood = {"mechanisms", "ledger"}
+    assert {"home", "data", "naive_bayes", "networks", "taxonomy", "forests", "responses"} | understood <= set(PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES)

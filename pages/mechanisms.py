@@ -1,0 +1,23 @@
+"""Mechanisms: what noise, choices and epsilon do, as live pictures without any data."""
+
+from dpcore.dashboard import compositions, frame, mechanisms, panels
+
+PAGE = "mechanisms"
+
+frame.frame(
+    "Mechanisms",
+    "The few tools that every method here is made of, each as a picture to play with. **No data are read on this page, "
+    "and nothing is spent:** all numbers are made up.",
+)
+panels.draw_open(
+    PAGE,
+    {
+        "Noise on a count": lambda: mechanisms.noise(PAGE),
+        "Choosing": lambda: mechanisms.choosing(PAGE),
+        "Randomized response": lambda: mechanisms.response(PAGE),
+        "What epsilon means": lambda: mechanisms.beliefs(PAGE),
+        "Asking again": lambda: compositions.asking(PAGE),
+        "Disjoint groups": lambda: compositions.groups(PAGE),
+        "Floating point": lambda: compositions.floats(PAGE),
+    },
+)
