@@ -3,7 +3,8 @@
 The zip holds what was released and what it cost, and nothing that was computed from real rows besides: synthetic rows
 (CSV or Parquet), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, `structure.json` (a network's families, and
 the scores that its clusters come from; or a tree's noisy counts, whose rounded leaves are in `generalized.csv`),
-`replay.py` and a `README.md` that says under which relation, with which epsilons and which noise the rows were made.
+a script and a notebook that replay it (`replay.py`, `replay.ipynb`), a report with the charts (`report.html`), a card
+(`card.md`), and a `README.md` that says under which relation, with which epsilons and which noise the rows were made.
 """
 
 from __future__ import annotations
@@ -12,20 +13,32 @@ import io
 import json
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from dpcore.cards import card, contents, markdown, privacy
 from dpcore.counttree import ReleasedTree
 from dpcore.errors import ParameterError
 from dpcore.estimator import Synthesizer
-from dpcore.release import AnyRelease, head_of_script, plain, privacy, replay, shared, write_shared
+from dpcore.notebooks import notebook
+from dpcore.printed import Picture, Report, report
+from dpcore.release import LEDGER, AnyRelease, Step, first_steps, plain, replay, script, shared, write_shared
 from dpcore.spreadsheet import spreadsheet_safe
 
-__all__ = ["Release", "bundle", "plain", "release_of", "show_code", "spreadsheet_safe"]
+__all__ = [
+    "Release",
+    "bundle",
+    "notebook_of",
+    "plain",
+    "release_of",
+    "report_of",
+    "show_code",
+    "spreadsheet_safe",
+]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,31 +103,50 @@ def show_code(
 
     With a seed, and the release's rows beside it (`table`), the script also says whether it made the same rows.
     """
-    pandas = "import pandas as pd\n\n" if table == "parquet" and release.seed is not None else ""
-    return (
-        head_of_script(release, data, schema, pandas)
-        + f"synthetic = method.sample({len(release.synthetic)})\n\n"
-        + "print(method.ledger_.to_frame())\n"
-        "print('claimed', method.ledger_.epsilon_claimed, 'proved', method.ledger_.epsilon_bound)\n"
-        "synthetic.to_csv('synthetic-again.csv', index=False)\n"
-        + ("" if release.seed is None or table is None else CHECK[table])
-    )
+    return script(steps(release, data, schema, table))
+
+
+def steps(release: Release, data: str, schema: str, table: Literal["csv", "parquet"] | None) -> list[Step]:
+    """The parts of that script."""
+    checked = release.seed is not None and table is not None
+    pandas = "import pandas as pd\n" if table == "parquet" and checked else ""
+    return [
+        *first_steps(release, data, schema, pandas),
+        Step(
+            "As many synthetic rows as the release has. They are made of what was measured, and cost nothing more.",
+            f"synthetic = method.sample({len(release.synthetic)})\n"
+            "synthetic.to_csv('synthetic-again.csv', index=False)\n",
+        ),
+        LEDGER,
+        *([Step("Are these the rows of the release?", CHECK[str(table)])] if checked else []),
+    ]
 
 
 CHECK = {
-    "csv": "\nsame = dp.export.spreadsheet_safe(synthetic)[0].to_csv(index=False).encode()"
+    "csv": "same = dp.export.spreadsheet_safe(synthetic)[0].to_csv(index=False).encode()"
     " == Path('synthetic.csv').read_bytes()\n"
     "print('the same rows as synthetic.csv' if same else 'other rows than synthetic.csv: other data, or versions?')\n",
-    "parquet": "\nsame = pd.read_parquet('synthetic.parquet').equals(synthetic)\n"
+    "parquet": "same = pd.read_parquet('synthetic.parquet').equals(synthetic)\n"
     "print('the same rows as synthetic.parquet' if same else 'other rows than synthetic.parquet: other data, or "
     "versions?')\n",
 }
 
 
-def bundle(release: Release, *, table: Literal["csv", "parquet"] = "csv") -> bytes:
-    """The zip, as bytes."""
+def report_of(release: Release, pictures: Sequence[Picture] = ()) -> Report:
+    """The report; `pictures` are comparisons with real rows, which are left out unless asked for."""
+    return report(release, rows=release.synthetic, pictures=pictures)
+
+
+def notebook_of(release: Release, table: Literal["csv", "parquet"] = "csv") -> str:
+    """The notebook that does what `show_code` does, as JSON."""
+    return notebook(release, steps(release, "your-data.csv", "schema.json", table))
+
+
+def bundle(release: Release, *, table: Literal["csv", "parquet"] = "csv", told: Report | None = None) -> bytes:
+    """The zip, as bytes; `told` is its report, if that was made before."""
     if table not in ("csv", "parquet"):
         raise ParameterError("The table format is not known.", "Choose csv or parquet.")
+    told = report_of(release) if told is None else told
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         escaped = 0
@@ -133,17 +165,21 @@ def bundle(release: Release, *, table: Literal["csv", "parquet"] = "csv") -> byt
         if (groups := release.generalized) is not None:
             archive.writestr("generalized.csv", spreadsheet_safe(groups)[0].to_csv(index=False).encode("utf-8"))
         archive.writestr("replay.py", show_code(release, table=table))
-        archive.writestr("README.md", readme(release, table, escaped))
+        archive.writestr("replay.ipynb", notebook_of(release, table))
+        archive.writestr("report.html", told.html)
+        archive.writestr("card.md", markdown(card(release)))
+        archive.writestr("README.md", readme(release, table, escaped, real=told.real))
     return buffer.getvalue()
 
 
-def readme(release: Release, table: str, escaped: int = 0) -> str:
+def readme(release: Release, table: str, escaped: int = 0, *, real: bool = False) -> str:
     """What the zip says of itself."""
     lines = [
-        f"# Synthetic data by {plain(release.method)}",
+        f"# {card(release).title}",
         "",
         f"{len(release.synthetic):,} synthetic rows in `synthetic.{table}`, made from {plain(release.data_name)!r}.",
         "",
+        *contents(real),
         *privacy(release),
         *replay(release),
     ]

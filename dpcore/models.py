@@ -1,7 +1,8 @@
 """A released classifier as plain data: it predicts without the private rows, on another day and another computer.
 
-The zip holds the model (`model.json`), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, `replay.py` and a
-`README.md`; and, if people randomized their own answers, `reports.csv` and `rules.json`
+The zip holds the model (`model.json`), `schema.json`, `config.json`, `ledger.json`, `ledger.csv`, a script and a
+notebook that replay it (`replay.py`, `replay.ipynb`), a report with the charts (`report.html`), a card (`card.md`) and
+a `README.md`; and, if people randomized their own answers, `reports.csv` and `rules.json`
 (`ModelRelease.table_of_reports`). Nothing in `model.json` is ever run (`Model`).
 """
 
@@ -11,19 +12,22 @@ import io
 import json
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from dpcore.cards import card, contents, markdown, privacy
 from dpcore.classifying import PrivateClassifier
 from dpcore.modelfile import Model
 from dpcore.noise import NoNoise
-from dpcore.release import AnyRelease, head_of_script, plain, privacy, replay, shared, write_shared
+from dpcore.notebooks import notebook
+from dpcore.printed import Picture, Report, report
+from dpcore.release import LEDGER, AnyRelease, Step, first_steps, plain, replay, script, shared, write_shared
 from dpcore.reports import Reports
 from dpcore.spreadsheet import spreadsheet_safe
 
-__all__ = ["Model", "ModelRelease", "bundle", "release_of", "show_code"]
+__all__ = ["Model", "ModelRelease", "bundle", "notebook_of", "release_of", "report_of", "show_code"]
 
 SIZES = ("n_trees", "max_depth")
 EXACT = NoNoise.label.capitalize()
@@ -116,25 +120,45 @@ def release_of(
 
 def show_code(release: ModelRelease, *, data: str = "your-data.csv", schema: str = "schema.json") -> str:
     """A script that fits the same method with the same parameters through `dpcore`, and predicts."""
+    return script(steps(release, data, schema))
+
+
+def steps(release: ModelRelease, data: str, schema: str) -> list[Step]:
+    """The parts of that script."""
     made = f"release_of(method, {release.method!r}, data_name={release.data_name!r}, data_sha256='').model.to_json()"
-    return (
-        head_of_script(release, data, schema, "from dpcore import models\n") + "\nprint(method.ledger_.to_frame())\n"
-        "print('claimed', method.ledger_.epsilon_claimed, 'proved', method.ledger_.epsilon_bound)\n"
-        "print(method.predict(private.test)[:10])\n"
-        f"again = models.{made}\n"
-        "Path('model-again.json').write_text(again, encoding='utf-8')\n" + ("" if release.seed is None else CHECK)
-    )
+    return [
+        *first_steps(release, data, schema, "from dpcore import models\n"),
+        LEDGER,
+        Step(
+            "The model as a file, and what it predicts for rows that were set aside. Predicting costs nothing.",
+            f"again = models.{made}\n"
+            "Path('model-again.json').write_text(again, encoding='utf-8')\n"
+            "print(method.predict(private.test)[:10])\n",
+        ),
+        *([] if release.seed is None else [Step("Is this the model of the release?", CHECK)]),
+    ]
 
 
 CHECK = (
-    "\nkept = Path('model.json').read_text(encoding='utf-8')\n"
+    "kept = Path('model.json').read_text(encoding='utf-8')\n"
     "same = models.Model.from_json(again).structure == models.Model.from_json(kept).structure\n"
     "print('the same model as model.json' if same else 'another model than model.json: other data, or versions?')\n"
 )
 
 
-def bundle(release: ModelRelease) -> bytes:
-    """The zip, as bytes."""
+def report_of(release: ModelRelease, pictures: Sequence[Picture] = ()) -> Report:
+    """The report; `pictures` are comparisons with real rows, which are left out unless asked for."""
+    return report(release, pictures=pictures)
+
+
+def notebook_of(release: ModelRelease) -> str:
+    """The notebook that does what `show_code` does, as JSON."""
+    return notebook(release, steps(release, "your-data.csv", "schema.json"))
+
+
+def bundle(release: ModelRelease, *, told: Report | None = None) -> bytes:
+    """The zip, as bytes; `told` is its report, if that was made before."""
+    told = report_of(release) if told is None else told
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("model.json", release.model.to_json())
@@ -143,7 +167,10 @@ def bundle(release: ModelRelease) -> bytes:
             archive.writestr("rules.json", json.dumps(release.table_of_reports.rules(), indent=2, ensure_ascii=False))
         write_shared(archive, release)
         archive.writestr("replay.py", show_code(release))
-        archive.writestr("README.md", readme(release))
+        archive.writestr("replay.ipynb", notebook_of(release))
+        archive.writestr("report.html", told.html)
+        archive.writestr("card.md", markdown(card(release)))
+        archive.writestr("README.md", readme(release, real=told.real))
     return buffer.getvalue()
 
 
@@ -152,14 +179,15 @@ def reports_csv(reports: Reports) -> bytes:
     return spreadsheet_safe(reports.frame())[0].to_csv(index=False, float_format="%.6g").encode("utf-8")
 
 
-def readme(release: ModelRelease) -> str:
+def readme(release: ModelRelease, *, real: bool = False) -> str:
     """What the zip says of itself."""
     what, many = release.size
     lines = [
-        f"# A classifier by {plain(release.method)}",
+        f"# {card(release).title}",
         "",
         f"`model.json` predicts {plain(release.target)!r}. {what}: {many}. Made from {plain(release.data_name)!r}.",
         "",
+        *contents(real),
         *privacy(release),
         *([REPORTS, ""] if release.table_of_reports is not None else []),
         "## Predict",

@@ -10,7 +10,7 @@ import json
 import math
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,17 +18,41 @@ import numpy as np
 
 from dpcore.datasets import DATASETS
 from dpcore.estimator import PrivateEstimator
-from dpcore.ledger import Ledger, finite_or_text
+from dpcore.ledger import Ledger
 from dpcore.schema import Schema
-from dpcore.texts import number
+from dpcore.texts import finite_or_text, number
 
-__all__ = ["AnyRelease", "head_of_script", "plain", "privacy", "replay", "shared", "write_shared"]
+__all__ = [
+    "LEDGER",
+    "RUN",
+    "AnyRelease",
+    "Step",
+    "again",
+    "first_steps",
+    "plain",
+    "replay",
+    "script",
+    "shared",
+    "whence",
+    "write_shared",
+]
 
 TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
-SCHEMA_SOURCES = {
-    "declared": "declared. Bounds, bins and categories are public by declaration.",
-    "inferred": "inferred. Bounds, bins and categories were read off the private rows.",
-}
+IF_LACKING = "  # not found? README.md says how to run this"
+RUN = (
+    "Both need dpcore and the packages that it was installed with. Once, in dpcore's folder:",
+    "",
+    "    .venv/bin/python -m pip install --no-deps -e .",
+    "    .venv/bin/python -m pip install jupyterlab",
+    "",
+    "The first line makes dpcore known to that Python wherever it is started; the second is for the notebook only.",
+    "Then, in the folder of these files, with the path to dpcore's folder in place of `dpcore`:",
+    "",
+    "    dpcore/.venv/bin/python replay.py",
+    "    dpcore/.venv/bin/python -m jupyterlab replay.ipynb",
+    "",
+    "On Windows write `.venv\\Scripts\\python` for `.venv/bin/python`.",
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -125,26 +149,51 @@ def shared(fitted: PrivateEstimator, structure: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def head_of_script(release: AnyRelease, data: str, schema: str, imports: str = "") -> str:
-    """The beginning of a script: the rows are read, and the same method is fitted with the same parameters."""
+@dataclass(frozen=True)
+class Step:
+    """A part of a script: what it does, in a sentence of Markdown, and its code."""
+
+    told: str
+    code: str
+
+
+LEDGER = Step(
+    "Every question that was asked of the rows, and what all of them cost.",
+    "ledger = method.ledger_\nprint(ledger.to_frame())\n"
+    "print('claimed', ledger.epsilon_claimed, 'proved', ledger.epsilon_bound)\n",
+)
+
+
+def script(steps: Sequence[Step]) -> str:
+    """The steps as one program."""
+    return "\n".join(step.code for step in steps)
+
+
+def first_steps(release: AnyRelease, data: str, schema: str, imports: str = "") -> list[Step]:
+    """The rows are read, and the same method is fitted with the same parameters."""
     given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
     arguments = "".join(f"    {key}={value},\n" for key, value in given.items())
     if release.data_name in DATASETS:
-        source = f"private = dp.datasets.load({release.data_name!r})\n\n"
+        source = f"private = dp.datasets.load({release.data_name!r})\n"
     else:
         reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
         known = "" if release.reading is not None else "  # as for the release; 0 if it was made from all rows"
         if release.seed is None:  # new noise anyway; and the lots of the split stay secret
             reading = {key: value for key, value in reading.items() if key != "split_seed"}
         how = "".join(f", {key}={literal(value)}" for key, value in reading.items())
-        source = f"private = dp.datasets.read({data!r}, schema=schema{how}){known}\n\n"
-    return (
-        f"from pathlib import Path\n\n{imports}import dpcore as dp\n\n"
-        f"schema = dp.Schema.from_json(Path({schema!r}).read_text(encoding='utf-8'))\n"
-        f"{source}"
-        f"method = dp.{release.class_name}(\n{arguments})\n"
-        "method.fit(private.train, schema=schema)  # reads the rows and spends epsilon\n"
-    )
+        source = f"private = dp.datasets.read({data!r}, schema=schema{how}){known}\n"
+    return [
+        Step("`dpcore` runs the method.", f"from pathlib import Path\n\nimport dpcore as dp{IF_LACKING}\n{imports}"),
+        Step(
+            f"What is public about the rows, and the rows. {whence(release)}",
+            f"schema = dp.Schema.from_json(Path({schema!r}).read_text(encoding='utf-8'))\n{source}",
+        ),
+        Step(
+            f"The same method with the same parameters. {again(release)}",
+            f"method = dp.{release.class_name}(\n{arguments})\n"
+            "method.fit(private.train, schema=schema)  # reads the rows and spends epsilon\n",
+        ),
+    ]
 
 
 def literal(value: Any) -> str:
@@ -160,47 +209,28 @@ def write_shared(archive: zipfile.ZipFile, release: AnyRelease) -> None:
     archive.writestr("ledger.csv", release.ledger.to_frame().to_csv(index=False))
 
 
-def privacy(release: AnyRelease) -> list[str]:
-    """The lines about privacy of a zip's README."""
-    ledger = release.ledger
-    as_read = f", as we read it ({release.reconstructed})" if release.reconstructed else ""
-    return [
-        "## Privacy",
-        "",
-        *([f"**{release.guarantee_void}**", ""] if release.guarantee_void else []),
-        f"- Epsilon claimed by the method's source{as_read}: {said(ledger.epsilon_claimed)}",
-        f"- Epsilon that can be proved: {said(ledger.epsilon_bound)}",
-        f"- Neighboring relation: {ledger.relation}. {ledger.relation.sentence}",
-        "- Unit of protection: one row. Somebody with several rows is protected several times less.",
-        f"- Noise: {release.noise_label}.",
-        f"- Seed: {'none (operating-system entropy)' if release.seed is None else release.seed}.",
-        f"- Publication: {publication(release)}",
-        f"- Schema: {SCHEMA_SOURCES[release.schema.source]}",
-        "- Every further release from the same rows adds to these epsilons.",
-        "",
-    ]
-
-
-def said(epsilon: float) -> str:
-    """An epsilon in a sentence."""
-    return f"{epsilon:g}" if math.isfinite(epsilon) else "none"
-
-
 def replay(release: AnyRelease) -> list[str]:
-    """The lines about the script of a zip's README."""
+    """The lines about the script and the notebook of a zip's README."""
     return [
         "## Replay",
         "",
-        "`replay.py` runs the same method with the same parameters through `dpcore` on data that you provide. "
-        + (
-            "With the seed above, the same rows and the same versions of the libraries it gives the same release, and "
-            "says whether it did."
-            if release.seed is not None
-            else "It draws new noise, gives another release, and spends the same epsilon again."
-        ),
+        "`replay.py` and `replay.ipynb` run the same method with the same parameters through `dpcore`. "
+        + again(release),
         "",
         whence(release),
+        "",
+        *RUN,
     ]
+
+
+def again(release: AnyRelease) -> str:
+    """What another run gives, in a sentence."""
+    if release.seed is None:
+        return "It draws new noise, gives another release, and spends the same epsilon again."
+    return (
+        f"With the seed {release.seed}, the same rows and the same versions of the libraries it gives the same "
+        "release, and says whether it did."
+    )
 
 
 def whence(release: AnyRelease) -> str:
@@ -211,15 +241,6 @@ def whence(release: AnyRelease) -> str:
     if release.reading is not None:
         return f"{sentence}, as it was for this release."
     return f"{sentence}: use the share that this release was made with, and 0 if it was made from all rows of the file."
-
-
-def publication(release: AnyRelease) -> str:
-    """Whether the release may leave the house, in a sentence."""
-    if release.guarantee_void:
-        return "do not publish."
-    if not release.publishable:
-        return "teaching-grade floating-point noise; make the release with OpenDP's noise before you publish it."
-    return "the noise is fit for publication; whether this epsilon is small enough is for you to decide."
 
 
 def plain(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import pytest
+import vl_convert
 from altair.utils import schemapi
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.pages_manager import PagesManager
@@ -41,6 +42,12 @@ def quick_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts in two thirds of the time: checked when complete and not piece by piece, and the settings' icons kept."""
     monkeypatch.setattr(schemapi, "DEBUG_MODE", False)
     monkeypatch.setattr(charts, "odds_icons", ICONS)
+
+
+@pytest.fixture(autouse=True)
+def quick_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts of reports are not drawn, which takes a second or two."""
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda *_, **__: '<svg width="1" height="1"></svg>')
 
 
 @pytest.fixture
