@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from dpcore.errors import DPCoreError, ParameterError
 from dpcore.estimator import Synthesizer
 from dpcore.evaluate import Label, marginal_avd_codes, misclassification
 from dpcore.judging import judged
+from dpcore.ledger import Ledger
 from dpcore.progress import Progress, no_progress
 
 __all__ = ["CLASSIFIER_MEASURES", "COLUMNS", "MEASURES", "Method", "Run", "plan", "stream", "sweep", "tidy"]
@@ -50,6 +51,7 @@ MEASURES = ("accuracy", *AVDS, *PROTOCOLS)  # of synthesizers
 CLASSIFIER_MEASURES = ("accuracy", "balanced accuracy")
 MOST_SUBSETS = 1_000  # of columns, drawn at random where there are more
 Method = Synthesizer | PrivateClassifier
+NewLedger = Callable[[], Ledger]
 
 
 @dataclass(frozen=True)
@@ -89,14 +91,19 @@ def stream(
     models: Sequence[str] = MODELS[:1],
     label: Label | None = None,
     rows: int | None = None,
+    ledgers: Mapping[str, NewLedger] | None = None,
     n_jobs: int = -1,
 ) -> Iterator[tuple[float, pd.DataFrame]]:
-    """The runs of `sweep` as they finish: the fraction done and one run's rows. Closing it stops the workers."""
+    """The runs of `sweep` as they finish: the fraction done and one run's rows. Closing it stops the workers.
+
+    `ledgers` gives, by method, new ledgers to charge, and is sent to the workers.
+    """
     runs = plan(methods, epsilons, repeats)
     asked = [check_measures(measures, data, models, label, run.method) for run in runs]
     train, test = data.schema.encode(data.train), data.schema.encode(data.test)
     pairs = zip(runs, asked, strict=True)
-    jobs = (delayed(one_run)(run, data, train, test, found, label, rows) for run, found in pairs)
+    books = ledgers or {}
+    jobs = (delayed(one_run)(run, data, train, test, found, label, rows, books.get(run.label)) for run, found in pairs)
     found = Parallel(n_jobs=n_jobs, return_as="generator_unordered", max_nbytes=None)(jobs)  # no row on a disk
     try:
         for done, frame in enumerate(found, start=1):
@@ -200,6 +207,7 @@ def one_run(
     asked: Sequence[tuple[str, str]],
     label: Label | None,
     rows: int | None,
+    new_ledger: NewLedger | None = None,
 ) -> pd.DataFrame:
     """Fit, sample and measure once; the rows of the sweep's frame."""
     start = time.perf_counter()
@@ -210,7 +218,8 @@ def one_run(
         "relation": str(run.method.relation),
     }
     try:
-        fitted = run.method.fit(data.train, schema=data.schema)
+        ledger = None if new_ledger is None else new_ledger()
+        fitted = run.method.fit(data.train, schema=data.schema, ledger=ledger)
         synthetic = pd.DataFrame() if isinstance(fitted, PrivateClassifier) else fitted.sample(rows)
     except DPCoreError as error:
         lost = {"value": np.nan, "epsilon_claimed": np.nan, "epsilon_bound": np.nan, "error": str(error)}

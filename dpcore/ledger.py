@@ -174,7 +174,7 @@ class Ledger:
 
     def child(self, name: str, epsilon: Epsilon | None = None) -> Ledger:
         """A sequential part of this ledger, optionally with a cap of its own."""
-        return self._adopt(Ledger(self.relation, epsilon=epsilon, name=name))
+        return self.adopt(Ledger(self.relation, epsilon=epsilon, name=name))
 
     def parallel(self, name: str, *, by: Literal["value", "label"], plainly_claimed: bool = False) -> Ledger:
         """A group whose parts (`part`) hold disjoint records.
@@ -188,7 +188,7 @@ class Ledger:
         plainly_claimed : bool
             Whether the source claims the largest part's cost under replace as well.
         """
-        group = self._adopt(Ledger(self.relation, name=name))
+        group = self.adopt(Ledger(self.relation, name=name))
         group._rule = "parallel"
         if by == "value" and self.relation is Relation.REPLACE:
             group.relation = Relation.ADD_REMOVE
@@ -199,7 +199,7 @@ class Ledger:
         """One part of a parallel group."""
         if self._rule != "parallel":
             raise ParameterError("Only a parallel group has parts.", "Call parallel(…) first.")
-        part = self._adopt(Ledger(self.relation, name=name))
+        part = self.adopt(Ledger(self.relation, name=name))
         part._prices = self._of_parts
         return part
 
@@ -211,7 +211,7 @@ class Ledger:
 
     def repeated(self, name: str, times: int) -> Ledger:
         """An account of what is done `times` times over, with the same questions each time."""
-        many = self._adopt(Ledger(self.relation, name=name))
+        many = self.adopt(Ledger(self.relation, name=name))
         many._prices = dict.fromkeys(("_claimed", "_bound"), lambda paid: times * paid)
         return many
 
@@ -223,18 +223,19 @@ class Ledger:
         """
         half = exact(epsilon) / self.relation.histogram_l1
         inside = poisson_inside(half, rate)
-        sample = self._adopt(Ledger(Relation.ADD_REMOVE, epsilon=inside, name=name))
+        sample = self.adopt(Ledger(Relation.ADD_REMOVE, epsilon=inside, name=name))
         if inside:
             sample._prices = dict.fromkeys(("_claimed", "_bound"), lambda paid: exact(epsilon) * paid / inside)
         return sample
 
     def bootstrapped(self, name: str, rows: int) -> Ledger:
         """An account of questions about a bootstrap sample, for sources that claim what they would cost on the rows."""
-        sample = self._adopt(Ledger(self.relation, name=name))
+        sample = self.adopt(Ledger(self.relation, name=name))
         sample._prices = {"_bound": lambda paid: bootstrap_loss(paid, self.relation, rows)}
         return sample
 
-    def _adopt(self, ledger: Ledger) -> Ledger:
+    def adopt(self, ledger: Ledger) -> Ledger:
+        """Make another ledger a part of this one."""
         ledger._parent = self
         self._items.append(ledger)
         return ledger

@@ -31,7 +31,7 @@ from dpcore.errors import BookError, BudgetError
 from dpcore.ledger import Ledger
 from dpcore.relation import Epsilon, Relation, exact
 
-__all__ = ["Account", "BookedLedger", "Books", "Line", "Run", "usual_path"]
+__all__ = ["Account", "BookedLedger", "Books", "Line", "OpenRun", "Run", "usual_path"]
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Account(Line):
 class Books(BookFile):
     """What all sessions together spent."""
 
-    def begin(self, sha256: str, name: str, relation: Relation | str, purpose: str) -> int:
-        """The number of a new run, which has spent nothing yet; to charge with `ledger`."""
+    def begin(self, sha256: str, name: str, relation: Relation | str, purpose: str) -> OpenRun:
+        """A new run, which has spent nothing yet."""
         relation = Relation.parse(relation)
         with self.transaction() as c:
             opened = (sha256, str(relation), name, "0", "0", 0, "")
@@ -84,11 +84,7 @@ class Books(BookFile):
             now = datetime.now(UTC).isoformat(timespec="seconds")
             run = (sha256, str(relation), purpose, now, "0", "0", 0, "")
             added = c.execute("INSERT INTO runs VALUES (NULL,?,?,?,?,?,?,?,?)", run)
-            return int(added.lastrowid or 0)
-
-    def ledger(self, run: int, relation: Relation | str, name: str = "run") -> BookedLedger:
-        """A ledger whose charges are written down as that run's. One run may have several, in several processes."""
-        return BookedLedger(self, run, relation, name)
+            return OpenRun(self, int(added.lastrowid or 0), relation, purpose)
 
     def add(self, run: int, claimed: Epsilon, bound: Epsilon, looks: int, void: str) -> None:
         """Write a charge down, on the disk when this returns; BudgetError, and nothing written, if a cap forbids it."""
@@ -158,16 +154,31 @@ class Books(BookFile):
             c.execute("UPDATE accounts SET cap=? WHERE sha256=? AND relation=?", (told, *key))
 
 
+@dataclass(frozen=True)
+class OpenRun:
+    """A run that may be charged, by one ledger or several, in this process or in others: it can be pickled."""
+
+    books: Books
+    number: int
+    relation: Relation
+    purpose: str
+
+    def ledger(self) -> BookedLedger:
+        """A new ledger whose charges are written down as this run's."""
+        return BookedLedger(self)
+
+
 class BookedLedger(Ledger):
     """A ledger every charge of which is written in the books before it counts; not to be copied."""
 
-    def __init__(self, books: Books, run: int, relation: Relation | str, name: str) -> None:
-        super().__init__(relation, name=name)
-        self.books, self.run, self._looks = books, run, 0
+    def __init__(self, run: OpenRun) -> None:
+        super().__init__(run.relation, name=run.purpose)
+        self.run, self._looks = run, 0
 
     def _write_down(self, claimed: Epsilon, bound: Epsilon) -> None:
         looks = max(len(self._items), self._looks, 1)  # a fit is a part; a question outside fits is a look of its own
-        self.books.add(self.run, more(self._claimed, claimed), more(self._bound, bound), looks - self._looks, self.void)
+        added = (more(self._claimed, claimed), more(self._bound, bound), looks - self._looks)
+        self.run.books.add(self.run.number, *added, self.void)
         self._looks = looks
 
 
