@@ -51,7 +51,7 @@ def running_average(frame: pd.DataFrame, *, truth: float) -> Chart:
         alt.Y("low:Q", title="count", scale=scale), alt.Y2("high:Q"), tooltip=NO_TIP
     )
     tips = tooltips("answers|answer number|,.0f", "answer|this answer|.2f", "average|average so far|.2f")
-    dots = base.mark_point(filled=True, size=70, color=RELEASED, opacity=0.6).encode(alt.Y("answer:Q"), tooltip=tips)
+    dots = base.mark_point(filled=True, size=70, color=RELEASED, opacity=0.85).encode(alt.Y("answer:Q"), tooltip=tips)
     line = base.mark_line(color=INK, strokeWidth=3.5).encode(alt.Y("average:Q"), tooltip=tips)
     rule = alt.Chart(pd.DataFrame({"truth": [truth]})).mark_rule(color=REAL, strokeWidth=2, strokeDash=[5, 4])
     rule = rule.encode(alt.Y("truth:Q"), tooltip=tooltips("truth|truth|,.0f"))
@@ -82,7 +82,7 @@ def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
     dash: Any = alt.Scale(domain=labels, range=[dash for *_, dash in WAYS.values()])
     across = alt.X("answers:Q", title="answers", scale=alt.Scale(domain=[1, max(len(data), 2)], nice=False))
     across = across.axis(tickMinStep=1, format="d", grid=False)
-    axis = alt.Axis(format=".2~g", tickCount=5)
+    axis = alt.Axis(format="~g", tickCount=4)
     up = alt.Y("error:Q", title="standard deviation", scale=alt.Scale(type="log"), axis=axis)
     lines = alt.Chart(long).mark_line(strokeWidth=4)
     lines = lines.encode(
@@ -121,19 +121,15 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
     bars = base.mark_rect(color=RELEASED).encode(
         alt.X("left:Q", **across), alt.Y("probability:Q", axis=alt.Axis(tickCount=4)), x2="right", y2=alt.datum(0)
     )
-    marks = pd.DataFrame({"at": [worst, likely], "text": [f"sum of epsilons: {worst:.3g}", label], "row": [0, 1]})
-    marks = marks.head(1) if abs(worst - likely) < 1e-9 else marks
+    told = f"epsilon {worst:.3g}, the sum"
+    marks = pd.DataFrame({"at": [worst, likely], "text": [told, label]})
     rules = alt.Chart(marks).encode(alt.X("at:Q", **across), tooltip=tooltips("text|bound"))
-    words = [
-        rules.transform_filter(f"datum.row == {row}")
-        .mark_text(align="right", dx=-8, fontSize=14, fontWeight="bold", color=INK)
-        .encode(y=alt.value(10 + 22 * row), text="text:N")
-        for row in (0, 1)
-    ]
+    dash = alt.StrokeDash("text:N", scale=alt.Scale(domain=[told, label], range=[[1, 0], [5, 4]]), legend=None)
     return nearer(
         present(
-            alt.layer(bars, rules.mark_rule(color=CLAIMED, strokeWidth=3), *words),
+            alt.layer(bars, rules.mark_rule(color=CLAIMED, strokeWidth=3).encode(dash)),
             "How the losses of all answers add up",
+            key=f"Orange line: {told}. Dashed: {label}.",
             seen=f"A distribution of sums of log ratios, which never exceed {worst:.3g}; {label}.",
             height=330,
         ),
@@ -151,12 +147,13 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     people, columns, parts = (in_order(data[name]) for name in ("person", "column", "part"))
     touched = in_order(data.loc[data["yours"], "part"])
     data["look"] = data["yours"].map({True: "may change with you", False: "never does"})
+    bold: Any = {"condition": {"test": "datum.value == 'You'", "value": "bold"}, "value": "normal"}
     base = alt.Chart(data).encode(
         alt.X("column:N", sort=columns, title=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False)),
-        alt.Y("person:N", sort=people, title=None, axis=alt.Axis(ticks=False)),
+        alt.Y("person:N", sort=people, title=None, axis=alt.Axis(ticks=False, labelFontWeight=bold)),
         tooltip=tooltips("person|row", "column|column", "part|asked in", "look|its answer"),
     )
-    shown = alt.Opacity("yours:N", scale=alt.Scale(domain=[True, False], range=[0.75, 0.15]), legend=None)
+    shown = alt.Opacity("yours:N", sort=None, scale=alt.Scale(domain=[True, False], range=[0.75, 0.15]), legend=None)
     colors = alt.Scale(domain=parts, range=[SERIES[(2 * place + 1) % len(SERIES)] for place in range(len(parts))])
     cells = base.mark_rect(strokeWidth=1).encode(alt.Color("part:N", scale=colors, legend=None), shown)
     words = base.mark_text(fontSize=14, color=INK).encode(text="part:N")
@@ -164,7 +161,7 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
         present(
             alt.layer(cells, words),
             title,
-            key=f"Bright: answers that may change with your row, {len(touched)} of {len(parts)}.",
+            key=f"Bright: {len(touched)} of {len(parts)} may change.",
             seen=f"A table of {len(people)} rows and {len(columns)} columns in {len(parts)} parts; "
             f"{len(touched)} of them may change with your row.",
             height=alt.Step(34),
@@ -180,7 +177,7 @@ def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
     data["which"] = data["both"].map({key: label for key, (label, _) in BOTH.items()})
     labels, colors = [label for label, _ in BOTH.values()], [color for _, color in BOTH.values()]
     legend = alt.Legend(symbolType="square", symbolSize=250, labelFontSize=15, labelLimit=300)
-    ticks = alt.Chart(data).mark_tick(thickness=3, bandSize=46)
+    ticks = alt.Chart(data).mark_tick(thickness=3, bandSize=46, opacity=1)
     across = alt.X("answer:Q", title="answer", scale=alt.Scale(zero=False, nice=False, padding=8))
     shared = int(data["both"].sum())
     chart = ticks.encode(
@@ -196,6 +193,7 @@ def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
 def telltale(frame: pd.DataFrame) -> Chart:
     """How many answers give their world away, by the true count. `frame`: `count` (as text), `share` (0..1)."""
     data = tidy(frame, ["count"], ["share"]).dropna()
+    data["text"] = [f"{share:.2%}" if share else "none" for share in data["share"]]
     top = min(1.15, 1.3 * largest(data["share"], 0.01))
     base = alt.Chart(data).encode(
         alt.X("count:N", sort=in_order(data["count"]), title="true count", axis=alt.Axis(labelAngle=0)),
@@ -204,7 +202,7 @@ def telltale(frame: pd.DataFrame) -> Chart:
     )
     bars = base.mark_bar(color=CLAIMED, width={"band": 0.6})
     words = base.mark_text(dy=-10, fontSize=15, fontWeight="bold", color=INK)
-    words = words.encode(text=alt.Text("share:Q", format=".2~p"), tooltip=NO_TIP)
+    words = words.encode(text="text:N", tooltip=NO_TIP)
     said = ", ".join(f"{count}: {share:.2%}" for count, share in zip(data["count"], data["share"], strict=True))
     return nearer(
         present(

@@ -32,6 +32,7 @@ WORLDS = {"without": "without you", "with": "with you"}
 COLORS = {"without you": SERIES[3], "with you": SERIES[2]}
 DASHES: dict[str, list[int]] = {"without you": [7, 4], "with you": [1, 0]}
 LEFT = 74  # pixels that every axis of stacked charts takes, so that equal answers are above each other
+AXIS = alt.Axis(grid=False, tickMinStep=1)
 TIMES = "format(exp(datum.value), '.3~g')"  # an axis of logarithms that tells the ratios
 
 
@@ -73,7 +74,7 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
         key=key,
         seen=f"Probabilities of answers without you and with you, which are nearly on top of each other if epsilon is "
         f"small. {key}",
-        height=300 if key else 280,
+        height=360 if key else 330,
     )
     return nearer(chart, 4)
 
@@ -123,13 +124,13 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
     data["world"] = data["world"].map(WORLDS)
     data["shown"] = data["answer"].clip(low, high)
     turn = data.groupby("world").cumcount()
-    data["lane"] = data["world"].map({"without you": 1.0, "with you": 0.0}) + 0.3 * ((turn * 0.618) % 1 - 0.5)
-    names = "datum.value > 0.5 ? 'without' : 'with you'"
+    data["lane"] = (data["world"] == "without you").astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
+    names = "datum.value > 0.5 ? 'without' : 'with'"
     axis = alt.Axis(minExtent=LEFT, maxExtent=LEFT, values=[0, 1], labelExpr=names, grid=False, ticks=False)
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     base = alt.Chart(data).encode(
-        alt.X("shown:Q", title="answer", scale=scale, axis=alt.Axis(grid=False)),
-        alt.Y("lane:Q", title=None, axis=axis, scale=alt.Scale(domain=[-0.4, 1.4], nice=False)),
+        alt.X("shown:Q", title="answer", scale=scale, axis=AXIS),
+        alt.Y("lane:Q", title="world", axis=axis, scale=alt.Scale(domain=[-0.4, 1.4], nice=False)),
         alt.Color("world:N", scale=alt.Scale(domain=[*COLORS], range=[*COLORS.values()]), legend=None),
         tooltip=tooltips("world|world", "answer|answer|.4~g"),
     )
@@ -154,7 +155,7 @@ def votes(frame: pd.DataFrame) -> Chart:
 def election(frame: pd.DataFrame) -> Chart:
     """How probably each candidate is drawn, in two worlds. `frame`: `candidate`, `probability`, `probability_other`."""
     data = tidy(frame, ["candidate"], ["probability", "probability_other"]).dropna()
-    return _pairs(data, "probability", "probability_other", "probability", RELEASED, 1.12, "Who is drawn", ".3~p")
+    return _pairs(data, "probability", "probability_other", "probability", RELEASED, 1.12, "Who is drawn", ".3p")
 
 
 def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
@@ -224,7 +225,7 @@ def _answers(data: pd.DataFrame, whole: bool) -> dict[str, Any]:
     """The axis of answers that stacked charts share."""
     room = 0.6 if whole else 0.0
     ends = [float(data["answer"].min()) - room, float(data["answer"].max()) + room] if len(data) else [0.0, 1.0]
-    return {"title": "answer", "scale": alt.Scale(domain=ends, nice=False, zero=False), "axis": alt.Axis(grid=False)}
+    return {"title": "answer", "scale": alt.Scale(domain=ends, nice=False, zero=False), "axis": AXIS}
 
 
 def _color(field: str, symbol: str) -> alt.Color:
@@ -238,7 +239,7 @@ def _pairs(
 ) -> Chart:
     """A bar per candidate for the first world, and a diamond for the second."""
     tips = tooltips("candidate|candidate", f"{first}|before|{digits}", f"{second}|after|{digits}")
-    axis = alt.Axis(format="~%" if digits == ".3~p" else ",d", tickCount=4, grid=False)
+    axis = alt.Axis(format="~%" if digits == ".3p" else ",d", tickCount=4, grid=False)
     across: Any = {"title": title, "scale": alt.Scale(domain=[0, most], nice=False), "axis": axis}
     base = alt.Chart(data).encode(alt.Y("candidate:N", title=None), tooltip=tips)
     bars = base.mark_bar(color=color, height={"band": 0.6}).encode(alt.X(f"{first}:Q", **across))
@@ -248,5 +249,5 @@ def _pairs(
     words = words.encode(alt.X("edge:Q", **across), alt.Text(f"{first}:Q", format=digits), tooltip=NO_TIP)
     said = ", ".join(f"{name} {value:.4g}" for name, value in zip(data["candidate"], data[first], strict=True))
     layers = alt.layer(bars, moved.encode(alt.X(f"{second}:Q", **across)), words)
-    key = "Bar and number: before. Hollow diamond: after one voter."
-    return nearer(present(layers, heading, key=key, seen=f"{heading}: {said}. {key}", height=alt.Step(40)), 4)
+    key = "Bars and numbers: before. Hollow diamonds: after one voter."
+    return nearer(present(layers, heading, seen=f"{heading}: {said}. {key}", height=alt.Step(40)), 4)

@@ -19,7 +19,7 @@ from dpcore.relation import Relation
 
 __all__ = ["asking", "floats", "groups"]
 
-TRUTH, SMALL_DELTA = 100, 1e-6
+TRUTH, MOST_ANSWERS, SMALL_DELTA = 100, 100, 1e-6
 PEOPLE = ("Ada", "Ben", "You", "Cem", "Dan", "Eve", "Fay", "Gil")
 COLUMNS = ("age", "town", "job", "ill")
 YOU = PEOPLE.index("You")
@@ -33,15 +33,17 @@ def asking(page: str) -> None:
     key = f"{page}.asking"
     left, right = st.columns([2, 5], gap="large")
     with left:
-        answers = int(st.slider("Answers to one question (k)", 1, 100, 20, key=f"{key}.k", persist_state="session"))
+        answers = int(
+            st.slider("Answers to one question (k)", 1, MOST_ANSWERS, 20, key=f"{key}.k", persist_state="session")
+        )
         epsilon = epsilon_slider(key, default=0.5)
         seed = redrawn(key, "Ask other lots")
-        errors = mechanisms.average_deviations(epsilon, max(answers, 2))
+        errors = mechanisms.average_deviations(epsilon, MOST_ANSWERS)
         here = errors[errors["answers"] == answers].iloc[0]
-        st.metric("Epsilon in all, with epsilon for each", f"{answers * epsilon:.3g}", border=True)
-        st.metric("Typical error of the average", f"{here['each']:.3g}", border=True)
-        st.metric("… with epsilon shared", f"{here['shared']:.3g}", border=True)
-        st.metric("… of one answer with all of epsilon", f"{here['once']:.3g}", border=True)
+        st.metric("Epsilon in all", f"{answers * epsilon:.3g}", border=True)
+        st.metric("Error of the average", f"{here['each']:.3g}", border=True)
+        st.metric("… if epsilon is shared", f"{here['shared']:.3g}", border=True)
+        st.metric("… of one answer", f"{here['once']:.3g}", border=True)
     found = mechanisms.repeated_answers(TRUTH, epsilon, answers, seed)
     with right:
         look(
@@ -108,8 +110,8 @@ def groups(page: str) -> None:
         )
         people = float(mechanisms.split_people_epsilon(epsilon, parts, relation))
         columns = float(mechanisms.split_columns_epsilon(epsilon, parts))
-        st.metric("Groups of people: epsilon in all", f"{people:.3g}", border=True)
-        st.metric("Groups of columns: epsilon in all", f"{columns:.3g}", border=True)
+        st.metric("People: epsilon in all", f"{people:.3g}", border=True)
+        st.metric("Columns: epsilon in all", f"{columns:.3g}", border=True)
     tables = split_tables(parts, relation)
     with right:
         look(
@@ -130,8 +132,8 @@ def groups(page: str) -> None:
         )
         st.markdown(moved)
         st.markdown(
-            f"{parts} groups of columns hold {parts} cells or more of everybody, so their costs add up: {parts} × "
-            f"{epsilon:g} = {columns:.3g}. Paper 001 books its clusters of columns as if they were groups of people; "
+            f"Everybody has cells in all {parts} groups of columns, so that their costs add up: {parts} × {epsilon:g} "
+            f"= {columns:.3g}. Paper 001 books its clusters of columns as if they were groups of people; "
             "its claim is too small for that reason (page Bayesian networks)."
         )
         assumed(
@@ -206,9 +208,9 @@ def floats(page: str) -> None:
         )
         shares = telltale(epsilon)
         full = float(shares["share"].iloc[COUNTS.index(count)])
-        st.metric(f"Answers that give you away, {bits} bits", f"{few_bits(count, epsilon, bits):.1%}", border=True)
-        st.metric("… 53 bits, as programs use", f"{full:.2%}", border=True)
-        st.metric("… whole-number noise", "0 %", border=True)
+        st.metric(f"Telltale answers, {bits} bits", f"{few_bits(count, epsilon, bits):.1%}", border=True)
+        st.metric("… 53 bits (usual)", f"{full:.2%}" if full else "none seen", border=True)
+        st.metric("… whole numbers", "0 %", border=True)
     found = zoomed(count, epsilon, bits)
     whole = np.arange(count - 4, count + 6, dtype=float)
     both = pd.DataFrame({"world": np.repeat(["without", "with"], len(whole)), "answer": [*whole, *whole], "both": True})
@@ -222,9 +224,9 @@ def floats(page: str) -> None:
         panels.chart(charts.possible_numbers(both, title="Whole-number noise: both worlds can give all"))
         panels.chart(charts.telltale(shares))
         st.markdown(
-            "Full numbers have holes too. Small counts are stored with more digits after the point, so that more of "
-            "their answers are telltale; rounding hides the holes of large counts without closing them. The other "
-            "answers need not obey epsilon either."
+            "Full numbers have holes too. Small counts have more digits after the point, and more telltale answers; "
+            "with large counts rounding covers most holes, but how often an answer comes up still need not obey "
+            "epsilon exactly. With whole numbers there are no holes: every one is possible in both worlds."
         )
         st.markdown(
             "**The remedy** is noise on whole numbers, drawn exactly: choose the noise “OpenDP, exact (for "
@@ -233,7 +235,8 @@ def floats(page: str) -> None:
         assumed(
             "count + noise, noise = −sign(u − ½) · ln(1 − 2 |u − ½|) / epsilon, u a multiple of 1/2^bits. The observer "
             "sees all digits and knows everybody else’s rows. Tried in this program’s own arithmetic: all u of few "
-            "bits in the zoomed picture; 20,000 answers with a fixed seed for each share. Mironov (2012) found it."
+            "bits in the zoomed picture; 20,000 answers of a fixed seed for each share (none: of these). "
+            "Mironov (2012) found it."
         )
         panels.table_behind(found, "The possible answers in the picture")
         panels.table_behind(shares, "The shares by true count")

@@ -104,13 +104,13 @@ def noise(page: str) -> None:
         mechanism = noise_of(name, epsilon, delta)
         seed = redrawn(key, f"Draw {DRAWN} others")
         st.metric("Standard deviation", f"{mechanism.deviation:.3g}", border=True)
-        st.metric("95 % of answers are off by at most", f"{mechanism.within():.3g}", border=True)
+        st.metric("95 % are within ±", f"{mechanism.within():.3g}", border=True)
     found = mechanisms.worlds(mechanism, int(count))
     room = 0.6 if mechanism.whole else 0.0
     low, high = float(found["answer"].min()) - room, float(found["answer"].max()) + room
     drawn = mechanisms.draws(mechanism, int(count), seed, DRAWN)
     with right:
-        told(mechanism)
+        guarantee = told(mechanism)
         panels.chart(charts.two_worlds(found, whole=mechanism.whole))
         panels.chart(charts.ratio_band(found, epsilon=epsilon, whole=mechanism.whole))
         panels.chart(charts.answer_strip(drawn, low=low, high=high))
@@ -118,11 +118,12 @@ def noise(page: str) -> None:
             f"{DRAWN} answers of each world. The same lots at every setting; only the button draws others. From one "
             "dot of unknown color, could you tell its row?"
         )
+        assumed(f"{ONE_COUNT}. Guarantee of one answer: {guarantee}.")
         panels.table_behind(found.assign(ratio=np.exp(found["log_ratio"])), "The numbers behind these charts")
 
 
-def told(mechanism: CountNoise) -> None:
-    """What to see of a mechanism, and its guarantee."""
+def told(mechanism: CountNoise) -> str:
+    """Say what to see of a mechanism; its guarantee."""
     epsilon, factor = mechanism.epsilon, math.exp(mechanism.epsilon)
     if mechanism.name == "Gaussian":
         look(
@@ -130,12 +131,14 @@ def told(mechanism: CountNoise) -> None:
             f"other (orange) sums to **delta = {mechanism.delta:g}**; an answer is outside the band with probability "
             f"{mechanism.outside:.3g}. Gaussian noise is (epsilon, delta), **never pure epsilon**."
         )
-        assumed(f"{ONE_COUNT}. Guarantee: ({epsilon:g}, {mechanism.delta:g}), with the smallest such noise.")
-        return
+        return f"({epsilon:g}, {mechanism.delta:g}), with the smallest such noise"
     steps = f"at every whole number it is {factor:.3g} or one over it, exactly" if mechanism.whole else "it is flat"
     beyond = "" if mechanism.whole else " below and above both counts"
-    look(f"the ratio of the two worlds never leaves e^±epsilon: {steps}{beyond}. No answer can tell more about you.")
-    assumed(f"{ONE_COUNT}. Guarantee: pure epsilon {epsilon:g}.")
+    look(
+        f"the ratio of the two worlds stays between {1 / factor:.3g} and {factor:.3g}, which is e^±epsilon: "
+        f"{steps}{beyond}. No answer tells more about you."
+    )
+    return f"pure epsilon {epsilon:g}"
 
 
 @st.fragment
@@ -160,7 +163,7 @@ def choosing(page: str) -> None:
         votes = mechanisms.votes_from(text or "")
         names = [chr(ord("A") + place) for place in range(len(votes))]
         with left:
-            label = "for" if voter == "comes" else "and is now for"
+            label = "… for" if voter == "comes" else "… and is now for"
             chosen = st.selectbox(label, names, key=f"{key}.chosen:{len(votes)}", persist_state="session")
         result(votes, epsilon, voter, names.index(chosen or "A"))
 
@@ -180,6 +183,7 @@ def result(votes: tuple[int, ...], epsilon: float, voter: Voter, chosen: int) ->
     with places[1]:
         panels.chart(charts.election(found))
     panels.chart(charts.choice_ratios(found, epsilon=epsilon))
+    st.caption("Bars and numbers: before. Hollow diamonds: after one voter.")
     worst = mechanisms.choice_loss(votes, epsilon, voter)
     if voter == "comes":
         half = f"Whoever the voter is for, no ratio exceeds e^{worst:.3g}: one more vote moves one score, and only up, "
@@ -225,26 +229,32 @@ def response(page: str) -> None:
             f"differ by the factor e^epsilon = {math.exp(epsilon):.3g}, exactly."
         )
         panels.chart(charts.channel_matrix(matrix))
-        near = 2 * math.sqrt(float(channel.variance(np.array([0.3]), PEOPLE)[0]))
+        near = 2 * spread(channel, 0.3, PEOPLE)
         central = 2 * noise_of("Laplace", epsilon, 0.0).deviation / PEOPLE
         st.markdown(
             f"**The price:** from {PEOPLE:,} such reports a share of 30 % is known to about **± {100 * near:.3g} "
             f"points**. A trusted curator who counts the same {PEOPLE:,} people and adds Laplace noise once, with the "
-            f"same epsilon: about ± {100 * central:.2g} points around their share."
+            f"same epsilon: about ± {100 * central:.2g} points."
         )
         assumed(
             f"everybody answers once, and tosses alone. Local pure epsilon {epsilon:g}: it hides what you answer, from "
-            "everybody, and not whether you take part. ±: two standard deviations; for reports the choice of the "
-            "people is included."
+            "everybody, and not whether you take part. ±: two standard deviations of "
+            "the lots and of the noise; which people were asked is another matter."
         )
         panels.table_behind(matrix, "The numbers behind this chart")
+
+
+def spread(channel: ERRPH, share: float, people: int) -> float:
+    """The standard deviation of an estimated share, over the lots of that many given people."""
+    true, other = float(channel.matrix[0, 0]), float(channel.matrix[0, 1])
+    return math.sqrt((share * true * (1 - true) + (1 - share) * other * (1 - other)) / people) / (true - other)
 
 
 @st.fragment
 def beliefs(page: str) -> None:
     """Epsilon as odds, for any belief before."""
     key = f"{page}.odds"
-    look("how many of 100 icons fill up. That is all that epsilon promises, and it promises it for every observer.")
+    look("how many of 100 icons fill up: the surest that anybody can become who was 50:50 before.")
     epsilon = forms.epsilon_picker(key, options=EPSILONS)
     st.divider()
     left, right = st.columns([2, 5], gap="large")

@@ -27,6 +27,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 Voter = Literal["comes", "changes"]
 MOST_CANDIDATES, MOST_VOTES = 8, 1_000_000
+FURTHEST = 700.0  # beyond it, e^-epsilon is nearly no number any more
 
 
 def votes_from(text: str) -> tuple[int, ...]:
@@ -153,7 +154,6 @@ def posterior(prior: ArrayLike, epsilon: float) -> Floats:
     Bayes: the odds are multiplied by the ratio of the answer's probabilities, and that is e^epsilon at most.
     """
     before = np.asarray(prior, dtype=float)
-    if epsilon < 0:
-        grown = exp(epsilon)
-        return np.asarray(grown * before / (grown * before + 1 - before))
-    return np.asarray(before / (before + exp(-epsilon) * (1 - before)))
+    fallen = exp(-min(abs(epsilon), FURTHEST))
+    for_it, against = (before, fallen * (1 - before)) if epsilon >= 0 else (fallen * before, 1 - before)
+    return np.asarray(for_it / (for_it + against))

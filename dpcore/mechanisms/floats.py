@@ -25,7 +25,8 @@ NEAR = 32  # lots on either side in which another one with the same answer is lo
 def textbook_laplace(lots: Integers, bits: int, scale: float) -> Floats:
     """Laplace noise by inverting the distribution, as programs compute it: of the uniform numbers lot / 2^bits.
 
-    With 53 bits these are the uniform numbers of most libraries, and the noise is that of NumPy's own Laplace sampler.
+    With 53 bits these are the uniform numbers of most libraries, and the noise is that of NumPy's own Laplace sampler,
+    but for the last bits: NumPy computes 2 - u - u, which drops one bit of u.
     Lots are from 1 to 2^bits - 1, because 0 has infinite noise.
     """
     middle = lots / 2.0**bits - 0.5
