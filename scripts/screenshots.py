@@ -69,7 +69,10 @@ def serving(log: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
     command += [word for key, value in options.items() for word in (f"--server.{key}", value)]
     with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        environment = {"DPCORE_LEDGER": "session", **os.environ}
+        server = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
+        )
         try:
             wait_for(server, f"{address}/_stcore/health", log)
             yield address

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.books import Line
 from dpcore.dashboard import state
-from dpcore.errors import DPCoreError
+from dpcore.errors import BookError, DPCoreError
+from dpcore.texts import number
 
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
@@ -77,12 +80,29 @@ def frame(title: str, lead: str) -> None:
         st.markdown(f"**{escaped(data.name)}** · {len(data.train):,} rows to learn from, {len(data.test):,} to test on")
         if data.schema.source == "inferred":
             st.markdown(":red[:material/warning: inferred schema: no guarantee]")
+        st.caption(spent())
         st.caption(
             "Teaching tool. Comparisons read the real rows: what is marked so must not be published, "
             "nor must these row counts."
         )
     st.title(title)
     st.markdown(lead)
+
+
+def spent() -> str:
+    """What was spent on the data in use, by all sessions."""
+    data = state.dataset()
+    try:
+        lines = [line for line in state.books().accounts() if line.sha256 == data.sha256 and line.looks]
+    except BookError:
+        return ":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]"
+    told = [f"{line.looks:,} looks, epsilon {price(line)} ({line.relation})" for line in lines]
+    return f"Spent on them: {'; '.join(told) or 'nothing yet'}"
+
+
+def price(line: Line) -> str:
+    """The epsilon that can be proved of a line of the books."""
+    return "none" if line.void or math.isinf(line.epsilon_bound) else number(line.epsilon_bound)
 
 
 def open_page(name: str) -> None:

@@ -14,6 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, evaluate
+from dpcore.books import Line
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import forms, runs, state
 from dpcore.dashboard.frame import escaped, mendable
@@ -32,7 +33,6 @@ __all__ = [
     "number",
     "price",
     "proved",
-    "runs_frame",
     "table_behind",
     "tabs",
     "told",
@@ -50,7 +50,7 @@ def tabs(page: str, shown: Shown, extra: dict[str, Callable[[], None]] | None = 
         "Pairs": lambda: pairs(page, shown),
         "Accuracy": lambda: accuracy(page, shown),
         **(extra or {}),
-        "Take home": lambda: take_home(page, shown),
+        "Take home": lambda: take_home(page, shown, lambda: comparisons(shown)),
     }
     draw_open(page, panels)
 
@@ -212,6 +212,16 @@ def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
+def comparisons(shown: Shown) -> list[tuple[Any, pd.DataFrame]]:
+    """The charts of how close all columns and pairs are, for a report that somebody wants them in."""
+    worst = remember(shown, "1-way", lambda: distances(shown, 1))
+    found: list[tuple[Any, pd.DataFrame]] = [(charts.worst_columns(worst), worst)]
+    if len(shown.release.schema) > 1:
+        pairs = remember(shown, "2-way", lambda: distances(shown, 2))
+        found.append((charts.pair_heatmap(pairs), pairs))
+    return found
+
+
 def epsilon_primer() -> None:
     """Epsilon as odds, to play with; touches no data."""
     st.subheader("What does epsilon mean?")
@@ -245,23 +255,8 @@ def table_behind(frame: pd.DataFrame, title: str) -> None:
         st.dataframe(frame, hide_index=True)
 
 
-def runs_frame(runs: list[Ledger]) -> pd.DataFrame:
-    """One row per run of an account: when and what, questions, and both epsilons."""
-    return pd.DataFrame(
-        [
-            {
-                "run": run.name,
-                "questions": len(run.entries),
-                "epsilon claimed": told(run.epsilon_claimed),
-                "epsilon proved": proved(run),
-            }
-            for run in runs
-        ]
-    )
-
-
-def proved(ledger: Ledger) -> str:
-    """The epsilon that a ledger guarantees, for people: "none" where the guarantee is void."""
+def proved(ledger: Ledger | Line) -> str:
+    """The epsilon that a ledger or a line of the books guarantees, for people: "none" where the guarantee is void."""
     return told(math.inf if ledger.void else ledger.epsilon_bound)
 
 

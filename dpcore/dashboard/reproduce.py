@@ -107,6 +107,7 @@ def figures(
         with mendable(), runs.cancellable("Making releases", name) as progress:
             memory.clear()
             st.session_state[stopped] = True  # until the last run is finished
+            st.session_state["dpcore.figure"] = figure.title
 
             def within(fraction: float, text: str) -> None:
                 progress(fraction, f"{len(memory):,} done; {text}")
@@ -146,7 +147,10 @@ def known(name: str) -> Dataset:
 
 
 def book(figure: Figure, sets: list[Dataset], frame: pd.DataFrame) -> None:
-    """Charge one finished run to its data set's account; one that failed shows nobody anything, and is free."""
+    """Charge one finished run to its data set's account before anybody sees it; one that failed shows nothing.
+
+    What `swept` gives was written down before it was drawn, and is only noted here.
+    """
     run = frame.iloc[0]
     if run["error"]:
         return
@@ -154,7 +158,8 @@ def book(figure: Figure, sets: list[Dataset], frame: pd.DataFrame) -> None:
     books = st.session_state.setdefault("dpcore.figure accounts", {})
     key = (figure.key, data.sha256, run["relation"], run["series"], run["mode"])
     if key not in books:
-        books[key] = state.account(data, run["relation"], f"{figure.title}: {run['series']}, {run['mode']}")
+        charge = state.note if run.get("written") else state.account
+        books[key] = charge(data, run["relation"], f"{figure.title}: {run['series']}, {run['mode']}")
     books[key].charge(
         Entry(
             name=str(run.get("setting") or f"release at epsilon {run['epsilon']:g}"),
@@ -173,9 +178,10 @@ def swept(
 ) -> Iterator[tuple[float, pd.DataFrame]]:
     """`experiment.stream` of methods by series and mode, as a figure's work yields it."""
     named = {" | ".join(key): method for key, method in methods.items()}
-    for part, frame in experiment.stream(named, data, **asked):
+    ledgers = state.open_runs(named, data, st.session_state["dpcore.figure"])
+    for part, frame in experiment.stream(named, data, ledgers=ledgers, **asked):
         series, mode = frame["method"].iloc[0].split(" | ")
-        yield part, frame.drop(columns="method").assign(series=series, mode=mode, data=data.name)
+        yield part, frame.drop(columns="method").assign(series=series, mode=mode, data=data.name, written=True)
 
 
 def beside_real(

@@ -7,16 +7,19 @@ noise, spends nothing and computes nothing twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
 import streamlit as st
 
 from dpcore import datasets
+from dpcore.books import Books, OpenRun, usual_path
 from dpcore.datasets import Dataset
+from dpcore.estimator import PrivateEstimator
 from dpcore.export import Release
 from dpcore.ledger import Ledger, Relation
 from dpcore.models import ModelRelease
@@ -28,8 +31,12 @@ __all__ = [
     "ShownModel",
     "account",
     "accounts",
+    "books",
     "dataset",
     "keep",
+    "keep_books",
+    "note",
+    "open_runs",
     "remember",
     "set_dataset",
     "shown",
@@ -38,6 +45,7 @@ __all__ = [
 Value = TypeVar("Value")
 Kind = TypeVar("Kind", bound=AnyRelease)
 MOST_REMEMBERED = 60
+SESSION = "session"
 
 
 @dataclass(eq=False)
@@ -96,15 +104,53 @@ def remember(release: AnyShown, key: str, compute: Callable[[], Value]) -> Value
     return remembered
 
 
+def books() -> Books:
+    """Where spending is written down: a file of the user's, or, if wished, one that goes with the session.
+
+    `$DPCORE_LEDGER` names the file; "session" keeps nothing, for demonstrations that many people use.
+    """
+    if "dpcore.books" not in st.session_state:
+        asked = os.environ.get("DPCORE_LEDGER", "")
+        keep_books(None if asked == SESSION else Path(asked) if asked else usual_path())
+    found: Books = st.session_state["dpcore.books"]
+    return found
+
+
+def keep_books(path: Path | None) -> None:
+    """Write spending down there from now on; None: for this session only."""
+    st.session_state["dpcore.books"] = Books(path)
+
+
 def accounts() -> dict[tuple[str, str], Ledger]:
-    """All accounts of this session, by the data's SHA-256 and the relation; two relations are never added up."""
-    books: dict[tuple[str, str], Ledger] = st.session_state.setdefault("dpcore.accounts", {})
-    return books
+    """What this session asked, question by question, by the data's SHA-256 and the relation; they never add up."""
+    asked: dict[tuple[str, str], Ledger] = st.session_state.setdefault("dpcore.accounts", {})
+    return asked
 
 
 def account(data: Dataset, relation: str, purpose: str) -> Ledger:
-    """A new part of the session's account for these data, to be charged by one run."""
-    key = (data.sha256, relation)
-    if key not in accounts():
-        accounts()[key] = Ledger(Relation.parse(relation), name=data.name)
-    return accounts()[key].child(f"{datetime.now(UTC).astimezone():%H:%M:%S} {purpose}")
+    """A new part of the data's account, to be charged by one run; every charge is written down before it counts."""
+    return of_session(data, relation).adopt(open_run(data, relation, purpose).ledger())
+
+
+def open_runs(methods: Mapping[str, PrivateEstimator], data: Dataset, purpose: str) -> dict[str, Callable[[], Ledger]]:
+    """By method, ledgers for runs in other processes, which write every charge down before it counts.
+
+    What is asked there does not reach this session's list of questions: see `note`.
+    """
+    runs = {label: open_run(data, method.relation, f"{purpose}: {label}") for label, method in methods.items()}
+    return {label: run.ledger for label, run in runs.items()}
+
+
+def note(data: Dataset, relation: str, purpose: str) -> Ledger:
+    """A new part of the session's list of questions, for what is written down already."""
+    return of_session(data, relation).child(purpose)
+
+
+def of_session(data: Dataset, relation: str) -> Ledger:
+    """The session's account of these data."""
+    return accounts().setdefault((data.sha256, relation), Ledger(Relation.parse(relation), name=data.name))
+
+
+def open_run(data: Dataset, relation: str, purpose: str) -> OpenRun:
+    """A new line in the books."""
+    return books().begin(data.sha256, data.name, relation, purpose)

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -32,6 +33,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> type[PagesManager]:
     monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
     monkeypatch.setattr(app_test, "PagesManager", Server)
     return Server
+
+
+@pytest.fixture(autouse=True)
+def ledger_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where sessions of a test write down what they spend; two sessions of one test share it."""
+    path = tmp_path / "state" / "ledger.sqlite"
+    monkeypatch.setenv("DPCORE_LEDGER", str(path))
+    return path
 
 
 ICONS = functools.cache(charts.odds_icons)

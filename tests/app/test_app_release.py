@@ -41,9 +41,11 @@ from driving import (
 )
 from streamlit.testing.v1 import AppTest
 
-from dpcore import Schema
+from dpcore import Schema, cards
 
-FILES = {"synthetic.csv", "schema.json", "config.json", "ledger.json", "ledger.csv", "replay.py", "README.md"}
+FILES = {"synthetic.csv", "schema.json", "config.json", "ledger.json", "ledger.csv"}
+FILES |= {"replay.py", "replay.ipynb", "report.html", "card.md", "README.md"}
+ALONE = ["release", "report alone", "notebook alone"]
 WITH_CHARTS = ("Price", "Columns", "Pairs", "Accuracy")
 MOST_CELLS = 2 * 41 * 41  # of a chart: two heat maps of 40 values and the others
 SECRET = 1234.56789
@@ -69,8 +71,8 @@ def test_first_start_to_export(downloads: list[Any]) -> None:
         tab(at, name)
         assert (len(charts(at)) > 1) == (name in WITH_CHARTS), name  # beside the icons of the settings
         assert not at.error, name
-    assert len(at.download_button) == 1
-    assert not at.download_button[0].proto.deferred_file_id  # such a download is lost under a rerun
+    assert [button.label.rpartition(" the ")[2] for button in at.download_button] == ALONE
+    assert not any(button.proto.deferred_file_id for button in at.download_button)  # lost under a rerun
 
     files = unzipped(downloads[-1]())
     release = first.release
@@ -144,6 +146,39 @@ def test_formats_and_downloads_follow_the_choice(downloads: list[Any]) -> None:
     pd.testing.assert_frame_equal(
         pd.read_parquet(io.BytesIO(files["synthetic.parquet"])), shown(at).release.synthetic, check_categorical=False
     )
+
+
+def test_the_card_is_on_the_tab_and_in_the_zip(downloads: list[Any]) -> None:
+    at = tab(released(), "Take home")
+    text = unzipped(downloads[-1]())["card.md"].decode()
+    for what, about in cards.card(shown(at).release).facts:
+        assert f"**{what}:** {about}" in said(at).replace("\u200b", "")
+        assert f"**{what}:** {about}" in text
+    assert "k rows cost k times epsilon" in said(at)
+
+
+def test_comparisons_with_real_rows_are_in_the_report_only_if_asked_for(downloads: list[Any]) -> None:
+    at = tab(released(), "Take home")
+    before = books(at)
+    files = unzipped(downloads[-1]())
+    assert "real data" not in files["report.html"].decode()
+    assert "do not publish it" not in files["README.md"].decode()
+    assert not at.error
+    at.toggle(f"{PAGE}.real").set_value(True)
+    run(at)
+    assert any("do not publish" in error for error in errors(at))
+    files = unzipped(downloads[-1]())
+    html = files["report.html"].decode()
+    assert html.index("What was released") < html.index("<h2 class='real'>Uses real data: do not publish</h2>")
+    assert html.count("The numbers behind this chart") == 2
+    assert "do not publish it" in files["README.md"].decode()
+    packed = {name: value for name, value in shown(at).memory.items() if "zip" in name}
+    assert len(packed) == 2
+    at.toggle(f"{PAGE}.real").set_value(False)
+    run(at)
+    assert "real data" not in unzipped(downloads[-1]())["report.html"].decode()
+    assert {name: value for name, value in shown(at).memory.items() if "zip" in name} == packed  # nothing made twice
+    assert books(at) == before
 
 
 def replayed(files: dict[str, bytes], folder: Path, data: bytes) -> pd.DataFrame:
@@ -366,7 +401,7 @@ def test_relations_have_accounts_of_their_own() -> None:
     assert all("sample" in found.value for found in at.subheader)
     cells = [value for label, value in metrics(at) if label == "Epsilon proved, in all"]
     assert cells == ["2", "6"]
-    assert [value for label, value in metrics(at) if label == "Runs"] == ["1", "2"]
+    assert [value for label, value in metrics(at) if label == "Releases looked at"] == ["1", "2"]
     assert not re.search(r"\b8(\.0)?\b", " ".join(value for _, value in metrics(at)))
     assert "together they cost at most epsilon **10** under replace" in said(at)  # 2 * 2 + 6
 

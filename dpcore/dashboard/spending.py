@@ -1,0 +1,141 @@
+"""The ledger on the screen: what all sessions together spent on which data, caps, and where the file is."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.books import Account, Run, usual_path
+from dpcore.dashboard import forms, panels, state
+from dpcore.dashboard.frame import escaped, mendable
+from dpcore.errors import BookError
+from dpcore.ledger import Relation
+
+__all__ = ["account_panel", "both_relations", "keeping", "read_accounts"]
+
+
+def read_accounts() -> list[Account] | None:
+    """All accounts, those of the data in use first; None, with what to do about it, if they cannot be read."""
+    try:
+        found = state.books().accounts()
+    except BookError as error:
+        st.error(f"{escaped(error.cause)}", icon=":material/error:")
+        st.markdown(
+            "Until this is mended nothing is drawn, because nothing could be written down. **Two ways on:** set the "
+            "file aside (it is renamed, not deleted; what it holds is no longer added up), or keep a ledger for this "
+            "session only, which forgets what was spent before."
+        )
+        with st.container(horizontal=True):
+            st.button("Set the file aside and begin a new one", on_click=set_aside, key="ledger.aside", type="primary")
+            st.button("Keep this session only", on_click=state.keep_books, args=(None,), key="ledger.session")
+        return None
+    return sorted(found, key=lambda line: line.sha256 != state.dataset().sha256)
+
+
+def account_panel(account: Account) -> None:
+    """One data set under one relation: totals, cap, runs, and this session's questions."""
+    key = f"{account.sha256}.{account.relation}"
+    st.subheader(f"{escaped(account.name)} · {forms.RELATIONS[account.relation].lower()}", anchor=False)
+    cells = st.columns(4)
+    cells[0].metric("Releases looked at", f"{account.looks:,}", border=True)
+    cells[1].metric("Epsilon claimed, in all", panels.told(account.epsilon_claimed), border=True)
+    cells[2].metric("Epsilon proved, in all", panels.proved(account), border=True)
+    cells[3].metric("Cap", "none" if account.cap is None else panels.number(float(account.cap)), border=True)
+    times = "once" if account.looks == 1 else f"{account.looks:,} times"
+    st.markdown(f"**You have looked {times}: total epsilon {panels.proved(account)}.** {meaning(account)}")
+    st.caption(f"{account.relation.sentence} Rows with SHA-256 {account.sha256[:12]}…")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        cap = st.number_input(
+            "Refuse what would take the proved total above",
+            0.0,
+            1e6,
+            None if account.cap is None else float(account.cap),
+            step=0.5,
+            placeholder="no cap",
+            key=f"ledger.cap.{key}",
+            width=320,
+        )
+        st.button("Set the cap", key=f"ledger.set.{key}", on_click=set_cap, args=(account, cap), disabled=cap is None)
+        if account.cap is not None:
+            st.button("Remove the cap", key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
+    runs = state.books().runs(account.sha256, account.relation)
+    st.dataframe(runs_frame(runs), hide_index=True, key=f"ledger.{key}")
+    asked = state.accounts().get((account.sha256, str(account.relation)))
+    if asked is not None and asked.entries:
+        panels.table_behind(asked.to_frame(), "Every question of this session")
+
+
+def meaning(account: Account) -> str:
+    """What a total means for one person."""
+    if not account.looks:
+        return "Nothing was spent yet."
+    return escaped(account.void) if account.void else forms.odds_sentence(account.epsilon_bound, "all of them")
+
+
+def runs_frame(runs: list[Run]) -> pd.DataFrame:
+    """One row per run, the latest first."""
+    return pd.DataFrame(
+        [
+            {
+                "when": f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}",
+                "run": run.name,
+                "releases": run.looks,
+                "epsilon claimed": panels.told(run.epsilon_claimed),
+                "epsilon proved": panels.proved(run),
+            }
+            for run in reversed(runs)
+        ]
+    )
+
+
+def both_relations(accounts: list[Account]) -> None:
+    """What data that were asked under both relations cost altogether."""
+    by_data: dict[str, dict[Relation, Account]] = {}
+    for account in accounts:
+        if account.looks and not account.void:  # no sum with a void one is a bound
+            by_data.setdefault(account.sha256, {})[account.relation] = account
+    for sha256, found in by_data.items():
+        if len(found) == 2:
+            total = 2 * found[Relation.ADD_REMOVE].epsilon_bound + found[Relation.REPLACE].epsilon_bound
+            st.markdown(
+                f"The rows {sha256[:12]}… were asked under both relations. Changing a row is removing one and adding "
+                f"another, so together they cost at most epsilon **{panels.told(total)}** under replace; under "
+                "add_remove no total is known."
+            )
+
+
+def keeping() -> None:
+    """Where the ledger is kept, and other places for it."""
+    books = state.books()
+    with st.expander("Where this ledger is kept"):
+        if books.kept:
+            st.markdown("Every charge is written to this file before any noise is drawn. It outlives the session:")
+            st.code(str(books.path), language=None, wrap_lines=True)
+            st.caption(
+                "It holds names of data sets, checksums of them, times and epsilons; no row. Only your user can read "
+                "it. Keep it to yourself: with a checksum, somebody who knows all rows but one could test guesses."
+            )
+            with st.container(horizontal=True):
+                st.button("Keep this session only", on_click=state.keep_books, args=(None,), key="ledger.session")
+                st.button("Set it aside and begin a new one", on_click=set_aside, key="ledger.aside")
+        else:
+            st.markdown(
+                "This ledger lives **for this session only**. Tomorrow it has forgotten what was spent, and the totals "
+                "are then too small."
+            )
+            st.button("Keep it in a file", on_click=state.keep_books, args=(usual_path(),), key="ledger.keep")
+            st.caption(f"The file would be {usual_path()}. What this session spent until then is not in it.")
+        if moved := st.session_state.get("dpcore.books.aside"):
+            st.caption(f"Set aside: {moved}")
+
+
+def set_cap(account: Account, cap: float | None) -> None:
+    """A button's callback."""
+    with mendable():
+        state.books().set_cap(account.sha256, account.name, account.relation, cap)
+
+
+def set_aside() -> None:
+    """A button's callback."""
+    with mendable():
+        st.session_state["dpcore.books.aside"] = str(state.books().set_aside())
