@@ -77,6 +77,6 @@ else:
         "Draw again": lambda: comparing.redraws(PAGE, shown),
         "Predict": lambda: predicting.predict(PAGE, shown),
         "The paper's figures": lambda: reproduce.figures(PAGE, data, figures_003.FIGURES, repeats=5),
-        "Take home": lambda: takehome.take_model_home(PAGE, shown),
+        "Take home": lambda: takehome.take_model_home(PAGE, shown, comparing.pictures),
     }
     panels.draw_open(PAGE, tabs)

@@ -72,7 +72,7 @@ def learn() -> None:
             "Draw again": lambda: comparing.redraws(PAGE, shown),
             **({"Tree": lambda: forests.tree(PAGE, shown)} if "forest" in shown.release.structure else {}),
             "Predict": lambda: predicting.predict(PAGE, shown),
-            "Take home": lambda: takehome.take_model_home(PAGE, shown),
+            "Take home": lambda: takehome.take_model_home(PAGE, shown, comparing.pictures),
         }
     figures = lambda: reproduce.figures(PAGE, data, figures_004.FIGURES, repeats=5, sets=figures_004.SETS)  # noqa: E731
     panels.draw_open(PAGE, {**tabs, "The paper's figures": figures, **last})

@@ -23,9 +23,10 @@ from dpcore.methods import METHODS, PlainNaiveBayes
 from dpcore.models import ModelRelease
 from dpcore.progress import Progress
 
-__all__ = ["accuracy", "redraws"]
+__all__ = ["accuracy", "pictures", "redraws"]
 
 Value = TypeVar("Value")
+Comparison = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 RELEASED, TRUTHFUL = "released", "naive Bayes, true answers"
 DEPTH = 5  # of scikit-learn's tree, if the method has none
@@ -53,7 +54,7 @@ def accuracy(page: str, shown: ShownModel) -> None:
     if data.test.empty:
         st.info("Accuracy needs rows that were kept aside to test on. Choose how many on the page Data & schema.")
         return
-    found = once(page, shown, "compared", "Comparing", lambda progress: compared(release, data, progress))
+    found = comparison(page, shown)
     if found is None:
         return
     st.markdown(
@@ -80,6 +81,22 @@ def accuracy(page: str, shown: ShownModel) -> None:
             f"accuracy to within {margin(scores['accuracy'].iloc[0], len(data.test)):.1%} or so: what is smaller, or "
             "the other way round, is luck."
         )
+
+
+def comparison(page: str, shown: ShownModel) -> Comparison | None:
+    """`compared`, once per release; None if that was stopped."""
+    return once(page, shown, "compared", "Comparing", lambda progress: compared(shown.release, shown.data, progress))
+
+
+def pictures(page: str, shown: ShownModel) -> list[tuple[Any, pd.DataFrame]] | None:
+    """The charts of a model's accuracy, for a report that somebody wants them in; None if that was stopped."""
+    if shown.data.test.empty:
+        return []
+    found = comparison(page, shown)
+    if found is None:
+        return None
+    scores, confusion, _ = found
+    return [(charts.classifier_scores(scores), scores), (charts.confusion(confusion), confusion)]
 
 
 def margin(share: float, rows: int) -> float:
@@ -117,9 +134,7 @@ def majority(shown: ShownModel) -> tuple[float, float]:
     return found.accuracy, found.balanced_accuracy
 
 
-def compared(
-    release: ModelRelease, data: Dataset, progress: Progress
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
+def compared(release: ModelRelease, data: Dataset, progress: Progress) -> Comparison:
     """Scores with references, the confusion matrix, and the costs of noise and structure (forests only)."""
     model, schema, target = release.model, release.schema, release.target
     progress(0.0, "judging the release")

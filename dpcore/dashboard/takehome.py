@@ -1,32 +1,54 @@
-"""What a person takes home of a release: the zip, and the code that does the same."""
+"""What a person takes home of a release: the zip, the report, the notebook, the card, and code that does the same."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
 import streamlit as st
 
-from dpcore import models
+from dpcore import cards, models
+from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard.frame import escaped
-from dpcore.dashboard.state import Shown, ShownModel, remember
-from dpcore.export import bundle, show_code
+from dpcore.dashboard.state import AnyShown, Shown, ShownModel, remember
+from dpcore.export import bundle, notebook_of, report_of, show_code
+from dpcore.printed import Picture, Report
 
 __all__ = ["take_home", "take_model_home"]
 
+Comparisons = Callable[[], Sequence[Picture] | None]
+"""The charts that compare a release with real rows; None if making them was stopped."""
 
-def take_home(page: str, shown: Shown) -> None:
-    """The code that does the same, and the zip."""
+READERS = "a notebook and a script that replay it, a report with the charts, and a card"
+REPORT = "Opens in any browser without a network, and prints."
+DO_NOT = "-do-not-publish"
+NOTEBOOK = "Keep it beside the files of the zip; the README there says how to run it."
+
+
+def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
+    """The zip of synthetic rows, what is in it for readers, and the code that does the same."""
     release = shown.release
     also = " the network, as it was released," if release.structure else ""
     if "tree" in release.structure:
         also = " the generalized rows and the tree of counts,"
     st.markdown(
-        f"The zip holds the synthetic rows, the schema, the settings,{also} the ledger, and a script. No real row."
+        f"The zip holds the synthetic rows, the schema, the settings,{also} the ledger, {READERS}. No real row."
     )
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=":material/gpp_bad:")
-    table = st.segmented_control("Table format", ["csv", "parquet"], default="csv", required=True, key=f"{page}.format")
-    # Bytes, made once per release and format: a deferred download is lost if the page reruns under the click.
-    packed = remember(shown, f"zip {table}", lambda: bundle(release, table="parquet" if table == "parquet" else "csv"))
-    download(page, packed)
+    chosen = st.segmented_control(
+        "Table format", ["csv", "parquet"], default="csv", required=True, key=f"{page}.format"
+    )
+    table: Literal["csv", "parquet"] = "parquet" if chosen == "parquet" else "csv"
+    told = report(page, shown, comparisons, lambda pictures: report_of(release, pictures))
+    if told is None:
+        return
+    # Bytes, made once per release and choice: a deferred download is lost if the page reruns under the click.
+    packed = remember(shown, f"zip {table} {told.real}", lambda: bundle(release, table=table, told=told))
+    with st.container(horizontal=True):
+        download(page, packed, real=told.real)
+        for_readers(page, told, remember(shown, f"notebook {table}", lambda: notebook_of(release, table)))
+    card(shown)
     st.dataframe(release.synthetic.head(20), hide_index=True, key=f"{page}.rows")
     st.caption("The first 20 synthetic rows.")
     groups = remember(shown, "generalized", lambda: release.generalized)
@@ -37,8 +59,8 @@ def take_home(page: str, shown: Shown) -> None:
         st.code(show_code(release), language="python")
 
 
-def take_model_home(page: str, shown: ShownModel) -> None:
-    """The zip, the model alone, and the code that does the same."""
+def take_model_home(page: str, shown: ShownModel, comparisons: Callable[[str, ShownModel], Any]) -> None:
+    """The zip of a model, the model alone, what is there for readers, and the code that does the same."""
     release = shown.release
     if release.exact:
         st.info("This model holds exact counts of real rows. It is for comparison on this screen, and stays here.")
@@ -51,7 +73,7 @@ def take_model_home(page: str, shown: ShownModel) -> None:
             f"The model was learned from true answers of {escaped(', '.join(clear))}, and holds exact figures of them."
         )
     st.markdown(
-        f"The zip holds the model,{also} the schema, the settings, the ledger, and a script. {honest} The model alone "
+        f"The zip holds the model,{also} the schema, the settings, the ledger, {READERS}. {honest} The model alone "
         "is enough to predict tomorrow: load it on the tab Predict."
     )
     if release.reports is not None and not also:
@@ -60,8 +82,12 @@ def take_model_home(page: str, shown: ShownModel) -> None:
         )
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=":material/gpp_bad:")
+    told = report(page, shown, lambda: comparisons(page, shown), lambda pictures: models.report_of(release, pictures))
+    if told is None:
+        return
     with st.container(horizontal=True):
-        download(page, remember(shown, "zip", lambda: models.bundle(release)))
+        packed = remember(shown, f"zip {told.real}", lambda: models.bundle(release, told=told))
+        download(page, packed, real=told.real)
         st.download_button(
             "Download the model alone",
             data=remember(shown, "model", release.model.to_json),
@@ -71,16 +97,77 @@ def take_model_home(page: str, shown: ShownModel) -> None:
             on_click="ignore",
             key=f"{page}.download_model",
         )
+        for_readers(page, told, remember(shown, "notebook", lambda: models.notebook_of(release)))
+    card(shown)
     with st.expander("Show the code"):
         st.code(models.show_code(release), language="python")
 
 
-def download(page: str, packed: bytes) -> None:
+def report(
+    page: str, shown: AnyShown, comparisons: Comparisons, make: Callable[[Sequence[Picture]], Report]
+) -> Report | None:
+    """The report, made once per release and choice; None if what it needs was stopped."""
+    real = st.toggle(
+        "Put the comparisons with real rows into the report",
+        value=False,
+        key=f"{page}.real",
+        help="They carry no guarantee. Without them the report holds only what was released, and what it cost.",
+    )
+    if real:
+        st.error(f"{REAL_DATA}: neither the report nor the zip that holds it.", icon=":material/gpp_bad:")
+    key = f"report, real: {real}"
+    if key not in shown.memory:
+        pictures = comparisons() if real else []
+        if pictures is None:
+            return None
+        with st.spinner("Drawing the charts of the report"):
+            remember(shown, key, lambda: make(pictures))
+    told: Report = shown.memory[key]
+    if real and not told.real:
+        st.info("There is nothing to compare with: no rows were kept aside to test on.")
+    return told
+
+
+def for_readers(page: str, told: Report, notebook: str) -> None:
+    """The buttons for the report and the notebook alone."""
+    st.download_button(
+        "Download the report alone",
+        data=told.html,
+        file_name=f"dpcore-report{DO_NOT * told.real}.html",
+        mime="text/html",
+        icon=":material/description:",
+        help=REPORT,
+        on_click="ignore",
+        key=f"{page}.download_report",
+    )
+    st.download_button(
+        "Download the notebook alone",
+        data=notebook,
+        file_name="replay.ipynb",
+        mime="application/x-ipynb+json",
+        icon=":material/code:",
+        help=NOTEBOOK,
+        on_click="ignore",
+        key=f"{page}.download_notebook",
+    )
+
+
+def card(shown: AnyShown) -> None:
+    """The release's card; the zip holds the same."""
+    made = remember(shown, "card", lambda: cards.card(shown.release))
+    with st.container(border=True):
+        st.markdown("**Release card**")
+        left, right = st.columns([3, 2], gap="large")
+        left.markdown("\n".join(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.facts))
+        right.markdown("\n".join(["**What is not protected**", "", *(f"- {escaped(text)}" for text in made.open)]))
+
+
+def download(page: str, packed: bytes, *, real: bool) -> None:
     """The button for a release's zip."""
     st.download_button(
         "Download the release",
         data=packed,
-        file_name="dpcore-release.zip",
+        file_name=f"dpcore-release{DO_NOT * real}.zip",
         mime="application/zip",
         icon=":material/download:",
         type="primary",

@@ -68,7 +68,8 @@ def check_zip(path, table, read):
     sample = datasets.load("sample")
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
-        names = {table, "schema.json", "config.json", "ledger.json", "ledger.csv", "replay.py", "README.md"}
+        names = {table, "schema.json", "config.json", "ledger.json", "ledger.csv"}
+        names |= {"replay.py", "replay.ipynb", "report.html", "card.md", "README.md"}
         assert set(archive.namelist()) == names
         rows = read(io.BytesIO(archive.read(table)))
         assert len(rows) == 20_000
