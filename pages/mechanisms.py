@@ -6,7 +6,7 @@ PAGE = "mechanisms"
 
 frame.frame(
     "Mechanisms",
-    "The few tools that every method here is made of, each as a picture to play with. **No data are read on this page, "
+    "The basic tools of differential privacy, each as a picture to play with. **No data are read on this page, "
     "and nothing is spent:** all numbers are made up.",
 )
 panels.draw_open(

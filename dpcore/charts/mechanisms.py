@@ -32,7 +32,8 @@ WORLDS = {"without": "without you", "with": "with you"}
 COLORS = {"without you": SERIES[3], "with you": SERIES[2]}
 DASHES: dict[str, list[int]] = {"without you": [7, 4], "with you": [1, 0]}
 LEFT = 74  # pixels that every axis of stacked charts takes, so that equal answers are above each other
-AXIS = alt.Axis(grid=False, tickMinStep=1)
+STEPS, MOST_TICKS = (1, 2, 5, 10, 20, 50, 100), 12
+CLIP: Any = {"clip": True}  # a mark over the edge would move it, in one of the stacked charts only
 TIMES = "format(exp(datum.value), '.3~g')"  # an axis of logarithms that tells the ratios
 
 
@@ -58,14 +59,20 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
     layers: list[Any]
     beyond = bool((long["height"] > long["limit"] * (1 + 1e-9)).any())
     if whole:
-        layers = [base.mark_rect(opacity=0.9).encode(alt.X("left:Q", **across), up, color, x2="right", y2=alt.datum(0))]
+        layers = [
+            base.mark_rect(opacity=0.9, **CLIP).encode(
+                alt.X("left:Q", **across), up, color, x2="right", y2=alt.datum(0)
+            )
+        ]
     else:
         above = [
-            base.transform_filter(alt.FieldOneOfPredicate("world", [label])).mark_area(color=CLAIMED, opacity=0.75)
+            base.transform_filter(alt.FieldOneOfPredicate("world", [label])).mark_area(
+                color=CLAIMED, opacity=0.75, **CLIP
+            )
             for label in (WORLDS.values() if beyond else ())
         ]
         dash = alt.StrokeDash("world:N", scale=alt.Scale(domain=[*DASHES], range=[*DASHES.values()]), title=None)
-        lines = base.mark_line(strokeWidth=3.5).encode(alt.X("answer:Q", **across), up, color, dash)
+        lines = base.mark_line(strokeWidth=3.5, **CLIP).encode(alt.X("answer:Q", **across), up, color, dash)
         layers = [area.encode(alt.X("answer:Q", **across), up, alt.Y2("limit:Q")) for area in above] + [lines]
     key = "Orange: where one world is above e^epsilon times the other. Each orange area is delta." if beyond else ""
     chart = present(
@@ -92,17 +99,19 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
     across = _answers(data, whole)
     axis = alt.Axis(minExtent=LEFT, maxExtent=LEFT, values=[-epsilon, 0, epsilon], labelExpr=TIMES, grid=False)
     up: Any = {"title": "ratio", "axis": axis, "scale": alt.Scale(domain=[-most, most], nice=False)}
-    band = alt.Chart(pd.DataFrame({"log_ratio": [-epsilon], "high": [epsilon]})).mark_rect(color=NEUTRAL, opacity=0.25)
+    band = alt.Chart(pd.DataFrame({"log_ratio": [-epsilon], "high": [epsilon]})).mark_rect(
+        color=NEUTRAL, opacity=0.25, **CLIP
+    )
     tips = tooltips("answer|answer|.4~g", "ratio|times as likely with you|.3~g", "where|epsilon allows it")
     base = alt.Chart(data).encode(alt.X("answer:Q", **across), alt.Y("log_ratio:Q", **up), tooltip=tips)
     marks: list[Any] = [band.encode(alt.Y("log_ratio:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP)]
     if whole:
-        marks.append(base.mark_point(filled=True, size=60, opacity=1, color=INK))
+        marks.append(base.mark_point(filled=True, size=60, opacity=1, color=INK, **CLIP))
     else:
-        marks.append(base.mark_line(strokeWidth=3, color=INK))
+        marks.append(base.mark_line(strokeWidth=3, color=INK, **CLIP))
         for side in ("datum.log_ratio > 0", "datum.log_ratio < 0"):
             far = base.transform_filter(f"datum.where == 'outside the band' && {side}")
-            marks.append(far.mark_line(strokeWidth=5, color=CLAIMED))
+            marks.append(far.mark_line(strokeWidth=5, color=CLAIMED, **CLIP))
     told = "It leaves the band in the tails." if outside.any() else "It never leaves the band."
     chart = present(
         alt.layer(*marks),
@@ -127,14 +136,13 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
     data["lane"] = (data["world"] == "without you").astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
     names = "datum.value > 0.5 ? 'without' : 'with'"
     axis = alt.Axis(minExtent=LEFT, maxExtent=LEFT, values=[0, 1], labelExpr=names, grid=False, ticks=False)
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     base = alt.Chart(data).encode(
-        alt.X("shown:Q", title="answer", scale=scale, axis=AXIS),
+        alt.X("shown:Q", **_across(low, high)),
         alt.Y("lane:Q", title="world", axis=axis, scale=alt.Scale(domain=[-0.4, 1.4], nice=False)),
         alt.Color("world:N", scale=alt.Scale(domain=[*COLORS], range=[*COLORS.values()]), legend=None),
         tooltip=tooltips("world|world", "answer|answer|.4~g"),
     )
-    marks = base.mark_point(filled=True, size=110, opacity=0.8)
+    marks = base.mark_point(filled=True, size=110, opacity=0.8, **CLIP)
     shape = alt.Shape("world:N", scale=alt.Scale(domain=[*COLORS], range=["diamond", "circle"]), legend=None)
     chart = present(
         marks.encode(shape),
@@ -225,7 +233,16 @@ def _answers(data: pd.DataFrame, whole: bool) -> dict[str, Any]:
     """The axis of answers that stacked charts share."""
     room = 0.6 if whole else 0.0
     ends = [float(data["answer"].min()) - room, float(data["answer"].max()) + room] if len(data) else [0.0, 1.0]
-    return {"title": "answer", "scale": alt.Scale(domain=ends, nice=False, zero=False), "axis": AXIS}
+    return _across(*ends)
+
+
+def _across(low: float, high: float) -> dict[str, Any]:
+    """An axis low..high of answers with labels that stay off its ends."""
+    room = 0.07 * (high - low)
+    step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS), STEPS[-1])
+    ticks = np.arange(math.ceil((low + room) / step), math.floor((high - room) / step) + 1) * step
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    return {"title": "answer", "scale": scale, "axis": alt.Axis(grid=False, values=ticks.tolist(), format=",d")}
 
 
 def _color(field: str, symbol: str) -> alt.Color:

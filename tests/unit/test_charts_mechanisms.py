@@ -289,3 +289,28 @@ def test_numbers_of_one_world_only_are_orange():
 
 def test_no_telltale_answer_is_said_in_words():
     assert rows_of(charts.telltale(shares()), "share")["text"].tolist() == ["80.00%", "10.00%", "none"]
+
+
+@pytest.mark.parametrize("name", ["Laplace", "Geometric", "Gaussian"])
+@pytest.mark.parametrize("epsilon", [0.1, 5.0])
+def test_nothing_moves_the_edges_of_stacked_charts(name, epsilon):
+    """What sticks out of one chart alone makes it narrower than the others: marks are clipped, labels stay inside."""
+    frame, whole = at_noise(name, epsilon), name == "Geometric"
+    low, high = domain(charts.two_worlds(frame, whole=whole), "x")
+    for chart in (
+        charts.two_worlds(frame, whole=whole),
+        charts.ratio_band(frame, epsilon=epsilon, whole=whole),
+        charts.answer_strip(drawn(), low=low, high=high),
+    ):
+        spec = spec_of(chart)
+        assert all(layer["mark"]["clip"] for layer in layers_of(spec))
+        axes = [
+            node["axis"]["values"]
+            for path, node in walk(spec)
+            if path[-1:] == ("x",) and isinstance(node, dict) and "values" in node.get("axis", {})
+        ]
+        assert axes
+        for ticks in axes:
+            assert 2 <= len(ticks) <= 12
+            assert low < min(ticks) < max(ticks) < high
+            assert all(tick == round(tick) for tick in ticks)
