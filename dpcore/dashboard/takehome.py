@@ -20,6 +20,7 @@ Comparisons = Callable[[], Sequence[Picture] | None]
 """The charts that compare a release with real rows; None if making them was stopped."""
 
 READERS = "a notebook and a script that replay it, a report with the charts, and a card"
+WARNING = ":material/gpp_bad:"
 REPORT = "Opens in any browser without a network, and prints."
 DO_NOT = "-do-not-publish"
 NOTEBOOK = "Keep it beside the files of the zip; the README there says how to run it."
@@ -35,7 +36,7 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
         f"The zip holds the synthetic rows, the schema, the settings,{also} the ledger, {READERS}. No real row."
     )
     if release.guarantee_void:
-        st.warning(release.guarantee_void, icon=":material/gpp_bad:")
+        st.warning(release.guarantee_void, icon=WARNING)
     chosen = st.segmented_control(
         "Table format", ["csv", "parquet"], default="csv", required=True, key=f"{page}.format"
     )
@@ -81,7 +82,7 @@ def take_model_home(page: str, shown: ShownModel, comparisons: Callable[[str, Sh
             "The table of reports stays here: by these rules, or with a known seed, some of its cells are true answers."
         )
     if release.guarantee_void:
-        st.warning(release.guarantee_void, icon=":material/gpp_bad:")
+        st.warning(release.guarantee_void, icon=WARNING)
     told = report(page, shown, lambda: comparisons(page, shown), lambda pictures: models.report_of(release, pictures))
     if told is None:
         return
@@ -114,7 +115,7 @@ def report(
         help="They carry no guarantee. Without them the report holds only what was released, and what it cost.",
     )
     if real:
-        st.error(f"{REAL_DATA}: neither the report nor the zip that holds it.", icon=":material/gpp_bad:")
+        st.error(f"{REAL_DATA}. The report, and the zip that holds it, compare with real rows now.", icon=WARNING)
     key = f"report, real: {real}"
     if key not in shown.memory:
         pictures = comparisons() if real else []

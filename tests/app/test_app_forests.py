@@ -531,6 +531,23 @@ def test_only_forests_are_said_to_draw_bootstrap_samples(variant: str, word: str
     assert ("bootstrap sample" in said) == (variant == "DiffPRF")
 
 
+def test_comparisons_with_real_rows_are_in_the_report_only_if_asked_for(downloads: list[Any]) -> None:
+    at = tab(released(page(datasets.load("sample"))), "Take home")
+    reports = []
+    for real in (False, True):
+        at.toggle("forests.real").set_value(real)
+        run(at)
+        with zipfile.ZipFile(io.BytesIO(downloads[-1]())) as archive:
+            assert {"card.md", "replay.ipynb"} <= set(archive.namelist())
+            reports.append(archive.read("report.html").decode())
+            assert ("do not publish it" in archive.read("README.md").decode()) == real
+    assert ["Uses real data" in html for html in reports] == [False, True]
+    assert reports[1].count("The numbers behind this chart") == reports[0].count("The numbers behind this chart") + 2
+    assert any("do not publish" in error.value for error in at.error)
+
+
 def test_exact_counts_stay_here() -> None:
     at = tab(released(choose(page(datasets.load("sample")), "paper", "Plain forest")), "Take home")
+    assert not at.get("download_button")
+    assert "forests.real" not in [toggle.key for toggle in at.toggle]
     assert [found.value for found in at.info if "stays here" in found.value]

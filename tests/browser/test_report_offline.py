@@ -1,0 +1,53 @@
+"""The report that people take home: it opens without a network, shows all its charts, and prints."""
+
+import pytest
+
+from dpcore import datasets, export, models
+from dpcore.methods import METHODS
+
+pytestmark = pytest.mark.browser
+DRAWN = (
+    "[...document.querySelectorAll('svg[role=img]')].map(s => s.getBoundingClientRect()).map(r => [r.width, r.height])"
+)
+
+
+def rows():
+    data = datasets.load("sample")
+    method = METHODS["PrivBayes refined"](epsilon=1.0).fit(data.train, schema=data.schema)
+    made = export.release_of(method, "PrivBayes refined", method.sample(500), data_name="sample", data_sha256="")
+    return export.report_of(made), 3
+
+
+def model():
+    data = datasets.load("sample")
+    method = METHODS["DiffPRFs"](epsilon=1.0, n_trees=3).fit(data.train, schema=data.schema)
+    return models.report_of(models.release_of(method, "DiffPRFs", data_name="sample", data_sha256="")), 5
+
+
+@pytest.mark.parametrize("make", [rows, model], ids=["rows", "model"])
+def test_the_report_opens_and_prints_without_a_network(make, context, tmp_path):
+    told, charts = make()
+    path = tmp_path / "report.html"
+    path.write_text(told.html, encoding="utf-8")
+    noticed = []
+    alone = context.browser.new_context(viewport={"width": 1366, "height": 768}, offline=True)
+    try:
+        page = alone.new_page()
+        page.on("console", lambda message: noticed.append(message.text))
+        page.on("pageerror", lambda error: noticed.append(str(error)))
+        page.on("request", lambda request: noticed.append(request.url))
+        page.goto(path.as_uri())
+        sizes = page.evaluate(DRAWN)
+        assert len(sizes) == charts
+        assert min(width for width, _ in sizes) > 600
+        assert min(height for _, height in sizes) > 100
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1366
+        closed = page.locator("details").first
+        assert closed.is_visible()
+        page.emulate_media(media="print", color_scheme="dark")
+        assert not closed.is_visible()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
+        assert noticed == [path.as_uri()]  # itself, and no complaint of a policy that something broke
+    finally:
+        alone.close()
