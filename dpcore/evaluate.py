@@ -8,6 +8,7 @@ aggregates; none holds a row. Tables are compared by their codes, that is, up to
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from math import comb, prod
 from typing import Any
@@ -20,7 +21,7 @@ from scipy.stats import binom
 from dpcore.binary import Binarization
 from dpcore.classifiers import MODELS, real_ceiling, require_rows, tstr, tstr_codes
 from dpcore.column import Codes, Column, canonical
-from dpcore.counting import Counts, joint_counts
+from dpcore.counting import Counter, Counts, joint_counts
 from dpcore.errors import ParameterError
 from dpcore.labels import Label, misclassification
 from dpcore.queries import query_names
@@ -104,8 +105,12 @@ def marginal_avd_codes(
     on: str = "columns",
     max_subsets: int | None = None,
     seed: int = 0,
+    counts: Counter | None = None,
 ) -> pd.DataFrame:
-    """`marginal_avd` of encoded tables, shapes (n, d) and (m, d), for callers that encode once."""
+    """`marginal_avd` of encoded tables, shapes (n, d) and (m, d), for callers that encode once.
+
+    `counts` are those of the real codes, on columns, for callers that count once as well.
+    """
     require_rows(real_codes, synthetic_codes)
     if on not in ("columns", "bits"):
         raise ParameterError("The 'on' parameter is not known.", "Choose columns or bits.")
@@ -113,7 +118,7 @@ def marginal_avd_codes(
         binary = Binarization(schema)
         real_codes, synthetic_codes, schema = binary.encode(real_codes), binary.encode(synthetic_codes), binary.schema
     subsets = _subsets(len(schema), degree, max_subsets, seed)
-    avd = _distances(real_codes, synthetic_codes, schema.sizes, subsets)
+    avd = _distances(real_codes, synthetic_codes, schema.sizes, subsets, counts)
     return pd.DataFrame({"attributes": [tuple(schema.names[j] for j in subset) for subset in subsets], "avd": avd})
 
 
@@ -230,13 +235,16 @@ def _subset(rank: int, d: int, degree: int) -> Subset:
     return tuple(chosen)
 
 
-def _distances(real: Codes, synthetic: Codes, sizes: Sequence[int], subsets: Sequence[Subset]) -> list[float]:
+def _distances(
+    real: Codes, synthetic: Codes, sizes: Sequence[int], subsets: Sequence[Subset], counts: Counter | None
+) -> list[float]:
     """½ Σ|P − Q| per subset. Counts are compared as whole numbers, so equal shares differ by exactly 0."""
     n, m = len(real), len(synthetic)
+    real_counts = counts.tables if counts is not None else partial(joint_counts, real, sizes)
     distances: list[float] = []
     for batch in _batches(sizes, subsets):
         if prod(sizes[j] for j in batch[0]) <= MAX_CELLS:
-            tables = list(zip(joint_counts(real, sizes, batch), joint_counts(synthetic, sizes, batch), strict=True))
+            tables = list(zip(real_counts(batch), joint_counts(synthetic, sizes, batch), strict=True))
         else:
             tables = [_occupied(real, synthetic, sizes, batch[0])]
         distances += [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in tables]

@@ -1,0 +1,27 @@
+"""Sweeps: methods x epsilons x repeats on one data set, as a tidy frame.
+
+Every run is a release of its own and costs its epsilon; their sum is what showing all of them would cost. What they are
+measured by (`measures`) reads real rows and is never private. A sweep can be written down as a `Config`, and what it
+has finished can be kept in a folder (`store`), from which a sweep that was stopped goes on.
+"""
+
+from dpcore.experiment.config import Config
+from dpcore.experiment.running import COLUMNS, Run, plan, stream, sweep, tidy
+from dpcore.experiment.store import Store
+from dpcore.measures import CLASSIFIER_MEASURES, MEASURES, Method, left_out, references
+
+__all__ = [
+    "CLASSIFIER_MEASURES",
+    "COLUMNS",
+    "MEASURES",
+    "Config",
+    "Method",
+    "Run",
+    "Store",
+    "left_out",
+    "plan",
+    "references",
+    "stream",
+    "sweep",
+    "tidy",
+]

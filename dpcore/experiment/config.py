@@ -1,0 +1,190 @@
+"""What a sweep runs, written down: a JSON document that says it all, names it by a hash, and can be read back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from dpcore.classifiers import MODELS
+from dpcore.datasets import Dataset
+from dpcore.errors import DPCoreError, ParameterError
+from dpcore.labels import Label
+from dpcore.measures import MEASURES, Method
+from dpcore.methods import METHODS
+
+__all__ = ["Config", "digest", "parameters_of", "rows_digest", "yardstick_of"]
+
+FORMAT = "dpcore sweep 1"
+MOST_TEXT, MOST_METHODS, MOST_EPSILONS, MOST_REPEATS = 5_000_000, 100, 100, 10_000
+NAMES = {kind: name for name, kind in METHODS.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Config:
+    """All that `sweep` is asked, but the data; `sweep(data=data, **config.asked)` runs it.
+
+    Parameters
+    ----------
+    methods : mapping of str to Synthesizer or PrivateClassifier
+    epsilons : sequence of float
+    repeats : int
+    measures, models : sequence of str
+    label : Label, optional
+    rows : int, optional
+    skip : bool
+        As for `sweep`.
+    """
+
+    methods: Mapping[str, Method]
+    epsilons: Sequence[float]
+    repeats: int = 5
+    measures: Sequence[str] = MEASURES[:1]
+    models: Sequence[str] = MODELS[:1]
+    label: Label | None = None
+    rows: int | None = None
+    skip: bool = False
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The arguments of `sweep`."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def to_dict(self, data: Dataset) -> dict[str, Any]:
+        """What would run on these data, JSON-ready. `hash` is of all the rest."""
+        document = {
+            "format": FORMAT,
+            "dpcore": str(vars(sys.modules["dpcore"])["__version__"]),  # of the front door, which imports this
+            "data": {"name": data.name, "sha256": data.sha256, "rows": rows_digest(data)},
+            "schema": json.loads(data.schema.to_json()),
+            **self.asked,
+            "methods": {label: parameters_of(method) for label, method in self.methods.items()},
+            "epsilons": [float(epsilon) for epsilon in self.epsilons],
+            "measures": list(self.measures),
+            "models": list(self.models),
+            "label": None if self.label is None else asdict(self.label),
+        }
+        return {**document, "hash": digest(document)}
+
+    def to_json(self, data: Dataset) -> str:
+        """`to_dict` as text, which `from_json` reads."""
+        return json.dumps(self.to_dict(data), indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a document of `to_json`; ParameterError if it is none. What it says of data is not compared."""
+        remedy = "Choose a file that a comparison was saved to."
+        try:
+            found = json.loads(text) if len(text) <= MOST_TEXT else None
+            if not isinstance(found, dict) or found.get("format") != FORMAT:
+                raise ParameterError("This is no description of a sweep.", remedy)
+            methods, epsilons, repeats = (found[name] for name in ("methods", "epsilons", "repeats"))
+            label, rows, skip = (found[name] for name in ("label", "rows", "skip"))
+            sound = (
+                isinstance(methods, dict)
+                and 0 < len(methods) <= MOST_METHODS
+                and isinstance(epsilons, list)
+                and 0 < len(epsilons) <= MOST_EPSILONS
+                and all(type(number) in (int, float) and 0 < number < math.inf for number in epsilons)
+                and all(type(number) is int and 1 <= number <= MOST_REPEATS for number in (repeats, rows or 1))
+                and isinstance(skip, bool)
+            )
+            if not sound:
+                raise ParameterError("This description of a sweep contradicts itself.", remedy)
+            return cls(
+                methods={name: method_of(raw) for name, raw in methods.items()},
+                epsilons=[float(number) for number in epsilons],
+                repeats=repeats,
+                measures=some_of(found["measures"], MEASURES),
+                models=some_of(found["models"], MODELS),
+                label=None if label is None else label_of(label),
+                rows=rows,
+                skip=skip,
+            )
+        except DPCoreError:
+            raise
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise ParameterError("This description of a sweep cannot be read.", remedy) from error
+
+
+def label_of(raw: Any) -> Label:
+    """A label out of a document."""
+    equals, below = raw["equals"], raw["below"]
+    if type(equals) not in (str, type(None)) or type(below) not in (int, float, type(None)):
+        raise TypeError
+    return Label(column=str(raw["column"]), equals=equals, below=below)
+
+
+def some_of(given: Any, known: Sequence[str]) -> list[str]:
+    """Names out of a document, if they are known; ParameterError otherwise."""
+    if not isinstance(given, list) or not given or not all(isinstance(name, str) and name in known for name in given):
+        raise ParameterError("A measure or model in this description is not known.", f"Known: {', '.join(known)}.")
+    return list(dict.fromkeys(given))
+
+
+def parameters_of(method: Method) -> dict[str, Any]:
+    """A method's name and all its parameters, JSON-ready; ParameterError if they cannot be written down."""
+    kind = type(method)
+    name = NAMES.get(kind, f"{kind.__module__}.{kind.__qualname__}")
+    given = {key: value for key, value in method.get_params().items() if key != "epsilon"}
+    try:
+        parameters = json.loads(json.dumps(given, default=plain, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"A parameter of {method.title} cannot be written down.", "Use numbers, texts, and tuples of them."
+        ) from error
+    return {"method": name, "parameters": parameters}
+
+
+def plain(value: Any) -> Any:
+    """A NumPy number or array as Python's."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(type(value).__name__)
+
+
+def method_of(raw: Any) -> Method:
+    """An unfitted method from what `parameters_of` wrote; its own checks come when it is fitted."""
+    kind: Any = METHODS.get(raw["method"])
+    if kind is None:
+        raise ParameterError("A method in this description is not known.", "Use a newer version of this program.")
+    given, known = raw["parameters"], kind().get_params()
+    if not isinstance(given, dict) or not set(given) < set(known):
+        raise ParameterError(f"{kind.title} has no such parameters.", "Use the version that wrote this description.")
+    method: Method = kind(**{name: tuples(value) for name, value in given.items()})
+    return method
+
+
+def tuples(value: Any) -> Any:
+    """JSON's lists as tuples, which parameters are."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
+def digest(document: Any) -> str:
+    """The SHA-256 of a JSON-ready value, whatever the order of its keys."""
+    text = json.dumps(document, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def rows_digest(data: Dataset) -> str:
+    """A hash of which rows are for training and which for testing, in order. It is no protection of the rows."""
+    found = hashlib.sha256()
+    for table in (data.train, data.test):
+        hashes = pd.util.hash_pandas_object(table, index=False)
+        found.update(len(table).to_bytes(8, "big") + hashes.to_numpy().tobytes())
+    return found.hexdigest()
+
+
+def yardstick_of(config: Config, data: Dataset) -> str:
+    """A hash of all that a run's values depend on besides its method, epsilon and repeat."""
+    document = config.to_dict(data)
+    del document["data"]["name"]
+    kept = ("dpcore", "data", "schema", "measures", "models", "label", "rows", "skip")
+    return digest({name: document[name] for name in kept})

@@ -1,0 +1,262 @@
+"""The runs of a sweep: their plan, in many processes, one by one, and as one frame."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import clone
+
+from dpcore.classifiers import MODELS
+from dpcore.classifying import PrivateClassifier
+from dpcore.datasets import Dataset
+from dpcore.errors import DPCoreError, ParameterError
+from dpcore.experiment.config import Config, digest, parameters_of
+from dpcore.experiment.store import Store, restored
+from dpcore.labels import Label
+from dpcore.ledger import Ledger
+from dpcore.measures import MEASURES, Method, Pair, Yardstick, check_measures
+from dpcore.progress import Progress, no_progress
+
+__all__ = ["COLUMNS", "Run", "plan", "stream", "sweep", "tidy"]
+
+COLUMNS = [
+    "method",
+    "epsilon",
+    "repeat",
+    "metric",
+    "model",
+    "value",
+    "epsilon_claimed",
+    "epsilon_bound",
+    "relation",
+    "seconds",
+    "error",
+]
+NewLedger = Callable[[], Ledger]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One cell of a sweep: a named method at one epsilon, once."""
+
+    label: str
+    method: Method
+    repeat: int
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """What all of its rows in the frame have in common from the start."""
+        known = {"method": self.label, "epsilon": self.method.epsilon, "repeat": self.repeat}
+        return {**known, "relation": str(self.method.relation)}
+
+
+def plan(methods: Mapping[str, Method], epsilons: Sequence[float], repeats: int) -> list[Run]:
+    """The runs of a sweep, repeats outermost, so that a sweep that is cut short has whole curves.
+
+    A method with a `random_state` s gets s + repeat, so that repeats differ and the sweep repeats.
+    """
+    if not methods or not epsilons or repeats < 1:
+        raise ParameterError("The sweep has nothing to run.", "Choose a method, an epsilon and one repeat or more.")
+    runs = []
+    for repeat in range(repeats):
+        for label, method in methods.items():
+            for epsilon in epsilons:
+                copy = clone(method).set_params(epsilon=float(epsilon))
+                if method.random_state is not None:
+                    copy.set_params(random_state=method.random_state + repeat)
+                runs.append(Run(label, copy, repeat))
+    return runs
+
+
+def keys_of(runs: Sequence[Run]) -> list[str]:
+    """By what a store knows runs: all about them but their labels. Equal unseeded methods are told apart by number."""
+    seen: Counter[str] = Counter()
+    keys = []
+    for run in runs:
+        key = digest({**parameters_of(run.method), "epsilon": run.method.epsilon, "repeat": run.repeat})
+        seen[key] += 1
+        keys.append(key if seen[key] == 1 else f"{key} {seen[key]}")
+    return keys
+
+
+def stream(
+    methods: Mapping[str, Method],
+    data: Dataset,
+    *,
+    epsilons: Sequence[float],
+    repeats: int = 5,
+    measures: Sequence[str] = MEASURES[:1],
+    models: Sequence[str] = MODELS[:1],
+    label: Label | None = None,
+    rows: int | None = None,
+    skip: bool = False,
+    ledgers: Mapping[str, NewLedger] | None = None,
+    store: Path | None = None,
+    n_jobs: int = -1,
+) -> Iterator[tuple[float, pd.DataFrame]]:
+    """The runs of `sweep` as they finish: the fraction done and one run's rows. Closing it stops the workers.
+
+    `ledgers` gives, by method, new ledgers to charge, and is sent to the workers. What `store` holds comes first.
+    """
+    runs = plan(methods, epsilons, repeats)
+    of_kind = {name: check_measures(measures, data, models, label, one, skip=skip) for name, one in methods.items()}
+    asked = [of_kind[run.label] for run in runs]
+    yardstick = Yardstick(data, label)
+    for table in (data.train, data.test):
+        data.schema.encode(table)  # what does not fit is said here, once
+    config = Config(methods, epsilons, repeats, measures, models, label, rows, skip)
+    kept = None if store is None else Store(store, config, data)
+    keys = [""] * len(runs) if kept is None else keys_of(runs)
+    records = {} if kept is None else kept.read()
+    earlier = {
+        place: frame
+        for place, (run, key, pairs) in enumerate(zip(runs, keys, asked, strict=True))
+        if key in records and (frame := restored(records[key], run.shared, pairs)) is not None
+    }
+    done = 0
+    for frame in earlier.values():
+        done += 1
+        yield done / len(runs), frame
+    token, books = uuid4().hex, ledgers or {}
+    jobs = (
+        delayed(one_run)(place, runs[place], token, yardstick, asked[place], rows, books.get(runs[place].label))
+        for place in range(len(runs))
+        if place not in earlier
+    )
+    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered", max_nbytes=None)(jobs)  # no row on a disk
+    try:
+        for place, frame in found:
+            if kept is not None:
+                kept.add(keys[place], frame)
+            done += 1
+            yield done / len(runs), frame
+    finally:
+        with warnings.catch_warnings():  # joblib warns of work that is thrown away; here somebody asked for that
+            warnings.simplefilter("ignore", UserWarning)
+            found.close()
+
+
+def sweep(
+    methods: Mapping[str, Method],
+    data: Dataset,
+    *,
+    epsilons: Sequence[float],
+    repeats: int = 5,
+    measures: Sequence[str] = MEASURES[:1],
+    models: Sequence[str] = MODELS[:1],
+    label: Label | None = None,
+    rows: int | None = None,
+    skip: bool = False,
+    ledgers: Mapping[str, NewLedger] | None = None,
+    store: Path | None = None,
+    n_jobs: int = -1,
+    progress: Progress = no_progress,
+) -> pd.DataFrame:
+    """How good every run's release is, by default by the accuracy of a classifier: itself, or learned from its rows.
+
+    Parameters
+    ----------
+    methods : mapping of str to Synthesizer or PrivateClassifier
+        Unfitted methods under names for the chart; their epsilon is replaced.
+    data : Dataset
+        With a target, if accuracy is measured.
+    epsilons : sequence of float
+    repeats : int
+    measures : sequence of str
+        Some of `MEASURES`: accuracies of `models` on real test rows; mean distances to the training rows; the mean
+        error of range queries, as a share of the rows; a linear SVM's errors about `label` on real test rows, or, as
+        paper 001 has it, on other synthetic rows. Private classifiers have `CLASSIFIER_MEASURES` on real test rows,
+        with the model "".
+    models : sequence of str
+        Names from `evaluate.MODELS`.
+    label : Label, optional
+        What the SVM is to tell.
+    rows : int, optional
+        Rows to sample per run; by default what each method gives.
+    skip : bool
+        Whether a measure that a method cannot have is left out for it (`left_out` names them) instead of refused.
+    ledgers : mapping of str to callable, optional
+        By method, what makes a new ledger for each of its runs to charge, in a worker; it must be picklable.
+    store : Path, optional
+        A folder in which finished runs are kept, and from which those are taken that are there already: a sweep that
+        was stopped, or killed, goes on. See `Store`; what it holds was measured on real rows, and is not private.
+    n_jobs : int
+        Processes, as in joblib. The values do not depend on it.
+    progress : callable
+        Called after every run; raising inside it cancels the sweep.
+
+    Returns
+    -------
+    DataFrame
+        One row per run, metric and model with `COLUMNS`; values in [0, 1], but for errors of range queries, which may
+        be larger. A run that fails has its reason in `error` and NaN in `value`. `seconds` are of fit and sampling.
+    """
+    frames = []
+    asked: dict[str, Any] = {"measures": measures, "models": models, "label": label, "skip": skip, "ledgers": ledgers}
+    found = stream(methods, data, epsilons=epsilons, repeats=repeats, rows=rows, store=store, n_jobs=n_jobs, **asked)
+    for fraction, frame in found:
+        frames.append(frame)
+        progress(fraction, f"run {len(frames):,}")
+    return tidy(frames)
+
+
+def tidy(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Runs in a fixed order, whatever the order in which they finished."""
+    order = ["method", "epsilon", "repeat", "metric", "model"]
+    return pd.concat(frames, ignore_index=True)[COLUMNS].sort_values(order, ignore_index=True)
+
+
+_latest: dict[str, Yardstick] = {}  # of a worker: what every run of the sweep it works for is measured against
+
+
+def known_here(token: str, sent: Yardstick) -> Yardstick:
+    """The yardstick of a sweep; what was worked out for an earlier run of it is there already."""
+    found = _latest.get(token)
+    if found is None:
+        _latest.clear()
+        found = _latest[token] = sent
+    return found
+
+
+def one_run(
+    place: int,
+    run: Run,
+    token: str,
+    sent: Yardstick,
+    asked: Sequence[Pair],
+    rows: int | None,
+    new_ledger: NewLedger | None = None,
+) -> tuple[int, pd.DataFrame]:
+    """Fit, sample and measure once; the run's place in the plan and its rows of the sweep's frame."""
+    yardstick = known_here(token, sent)
+    data = yardstick.data
+    start = time.perf_counter()
+    pairs = pd.DataFrame(asked, columns=["metric", "model"])
+    try:
+        ledger = None if new_ledger is None else new_ledger()
+        fitted = run.method.fit(data.train, schema=data.schema, ledger=ledger)
+        synthetic = pd.DataFrame() if isinstance(fitted, PrivateClassifier) else fitted.sample(rows)
+    except DPCoreError as error:
+        lost = dict.fromkeys(("value", "epsilon_claimed", "epsilon_bound", "seconds"), np.nan)
+        return place, pairs.assign(**run.shared, **lost, error=str(error))
+    known: dict[str, Any] = {
+        "seconds": time.perf_counter() - start,
+        "epsilon_claimed": fitted.ledger_.epsilon_claimed,
+        "epsilon_bound": fitted.ledger_.epsilon_bound,
+        "error": "",
+    }
+    if isinstance(fitted, PrivateClassifier):
+        values = yardstick.of_classifier(fitted, asked)
+    else:
+        values = yardstick.of_rows(fitted, synthetic, asked)
+    return place, pairs.assign(value=values, **run.shared, **known)

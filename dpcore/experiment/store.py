@@ -1,0 +1,126 @@
+"""Finished runs in a file that survives kill -9, so that a sweep goes on where it was stopped.
+
+One file per data set, schema, split, measures and version, named by their hash; one line of JSON per run, written whole
+and flushed when the run is finished. A run is known by its method, parameters, epsilon and repeat, so that another
+sweep of the same data, or more repeats, finds what is there. An unseeded run counts too: a finished run is a draw.
+
+Nothing of the data is in it but aggregates; yet they were measured on real rows without noise, and are not private.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpcore.datasets import Dataset
+from dpcore.errors import DataError
+from dpcore.experiment.config import Config, yardstick_of
+from dpcore.measures import Pair
+
+__all__ = ["Store"]
+
+INFINITY = "infinity"
+NUMBERS = ("seconds", "epsilon_claimed", "epsilon_bound")
+
+
+class Store:
+    """The finished runs that a folder holds of sweeps with the same data and measures.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if there is none.
+    config : Config
+    data : Dataset
+
+    Attributes
+    ----------
+    path : Path
+        The file; only its owner may read it.
+    """
+
+    def __init__(self, folder: Path, config: Config, data: Dataset) -> None:
+        self.path = folder / f"{yardstick_of(config, data)}.jsonl"
+
+    def read(self) -> dict[str, dict[str, Any]]:
+        """What is finished, by key. A line that is torn, or holds something else, is as good as none."""
+        try:
+            lines = self.path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise unusable(self.path, error) from error
+        found = {}
+        for line in lines:
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(record, dict) and isinstance(record.get("run"), str) and sound(record):
+                found[record["run"]] = record
+        return found
+
+    def add(self, key: str, frame: pd.DataFrame) -> None:
+        """Write down a finished run; one that failed is left out, because it may succeed another time."""
+        if (frame["error"] != "").any():
+            return
+        numbers = {name: frame[name].iloc[0] for name in NUMBERS}
+        values = frame[["metric", "model", "value"]].itertuples(index=False)
+        record = {
+            "run": key,
+            **{name: INFINITY if math.isinf(number) else float(number) for name, number in numbers.items()},
+            "values": [[metric, model, None if math.isnan(value) else value] for metric, model, value in values],
+        }
+        line = json.dumps(record, allow_nan=False).encode() + b"\n"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
+            try:
+                size = os.fstat(file).st_size
+                torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
+                os.write(file, b"\n" + line if torn else line)
+                os.fsync(file)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise unusable(self.path, error) from error
+
+
+def unusable(path: Path, error: OSError) -> DataError:
+    return DataError(
+        f"The finished runs in {path} cannot be read or written: {error.strerror}.", "Choose another folder, or none."
+    )
+
+
+def sound(record: Mapping[str, Any]) -> bool:
+    """Whether a record's numbers are numbers."""
+    values = record.get("values")
+    return (
+        all(record.get(name) == INFINITY or number(record.get(name)) for name in NUMBERS)
+        and isinstance(values, list)
+        and all(isinstance(one, list) and len(one) == 3 and (one[2] is None or number(one[2])) for one in values)
+    )
+
+
+def number(value: Any) -> bool:
+    """Whether it is a finite number of 0 or more."""
+    return type(value) in (int, float) and 0 <= value < math.inf
+
+
+def restored(record: Mapping[str, Any], shared: Mapping[str, Any], asked: Sequence[Pair]) -> pd.DataFrame | None:
+    """The rows of a finished run; None if they are not those that are asked for."""
+    if [tuple(one[:2]) for one in record["values"]] != list(asked):
+        return None
+    numbers = {name: math.inf if record[name] == INFINITY else float(record[name]) for name in NUMBERS}
+    rows = [
+        {"metric": metric, "model": model, "value": np.nan if value is None else float(value)}
+        for metric, model, value in record["values"]
+    ]
+    return pd.DataFrame(rows).assign(**shared, **numbers, error="")
