@@ -78,6 +78,8 @@ class AnyRelease(ABC):
         What was released besides rows, as JSON-ready values (`structure()` of the method).
     reconstructed : str
         In paper mode, why that is our reading of the method's source, in a sentence.
+    page : mapping
+        The dashboard's page that made it, and what its controls said: `name` and `settings`. Empty without a dashboard.
     """
 
     method: str
@@ -93,6 +95,7 @@ class AnyRelease(ABC):
     reading: Mapping[str, Any] | None = None
     structure: Mapping[str, Any] = field(default_factory=dict)
     reconstructed: str = ""
+    page: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def seed(self) -> int | None:
@@ -131,6 +134,7 @@ class AnyRelease(ABC):
             "data": {"name": self.data_name},
             "schema_source": self.schema.source,
             "noise": self.noise_label,
+            **({"page": dict(self.page)} if self.page else {}),
         }
 
 

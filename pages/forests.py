@@ -12,6 +12,7 @@ from dpcore.dashboard import (
     frame,
     panels,
     predicting,
+    presets,
     reproduce,
     runs,
     state,
@@ -41,7 +42,7 @@ data = state.dataset()
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with st.expander("Settings", expanded=state.shown(PAGE) is None):
+    with presets.of(PAGE, data), st.expander("Settings", expanded=state.shown(PAGE) is None):
         epsilon = forms.epsilon_picker(PAGE)
         left, right = st.columns(2, gap="medium")
         with left:

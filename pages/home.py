@@ -1,9 +1,9 @@
-"""Home: what this is, in three sentences, and one button."""
+"""Home: what this is, in three sentences, one button, and three lessons."""
 
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.dashboard import frame, panels, runs, state
+from dpcore.dashboard import frame, lessons, panels, presets, runs, state
 
 frame.frame(
     "See what privacy costs",
@@ -12,7 +12,7 @@ frame.frame(
     "can be proved. The ledger shows the epsilon that the paper claims beside the epsilon that the run really cost.",
 )
 
-left, right = st.columns(2, gap="large")
+left, middle, right = st.columns(3, gap="large")
 with left:
     if st.button("Try it now", type="primary", icon=":material/play_arrow:", key="home.try"):
         state.set_dataset(datasets.load("sample"))
@@ -21,10 +21,30 @@ with left:
         runs.request("naive_bayes")
         frame.open_page("naive_bayes")
     st.caption("Makes one private copy of the bundled census-like sample. Takes a few seconds.")
-with right:
+with middle:
     if st.button("Use my own data", icon=":material/upload:", key="home.own"):
         frame.open_page("data")
     st.caption("CSV, Excel or Parquet. Nothing leaves this computer.")
+with right, st.popover("Go on from a release", icon=":material/settings_backup_restore:"):
+    file = st.file_uploader("The zip of a release, or its config.json", type=["zip", "json"], key="home.settings")
+    with frame.mendable():
+        if file is not None:
+            page, settings, data = presets.asked_by_file(file.getvalue())
+            frame.known(page)
+            st.markdown(f"Settings of the page **{frame.page(page).title}**, used on {frame.escaped(data)}.")
+            if st.button("Open that page with these settings", key="home.restore", type="primary"):
+                presets.ask(page, settings)
+                frame.open_page(page)
+    st.caption("Restores what the page's controls said. The data are not in it: choose them on Data & schema.")
+
+st.subheader("Lessons of five minutes", anchor=False)
+for place, (name, lesson) in zip(st.columns(3, gap="large"), lessons.LESSONS.items(), strict=True):
+    with place.container(border=True, height="stretch"):
+        st.markdown(f"**{lesson.title}**")
+        st.markdown(lesson.promise)
+        if st.button("Start the lesson", key=f"home.lesson.{name}", icon=":material/school:"):
+            lessons.begin(name)
+            frame.open_page(lesson.steps[0].page)
 
 st.divider()
 panels.epsilon_primer()

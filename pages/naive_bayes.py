@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import NaiveBayesSynthesizer
-from dpcore.dashboard import figures_000, forms, frame, panels, repeats, reproduce, runs, state
+from dpcore.dashboard import figures_000, forms, frame, panels, presets, repeats, reproduce, runs, state
 
 PAGE = "naive_bayes"
 CORRECTED = {
@@ -26,25 +26,33 @@ data = state.dataset()
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with st.expander("Settings", expanded=state.shown(PAGE) is None):
-        epsilon = forms.epsilon_picker(PAGE)
-        left, middle, right = st.columns(3, gap="medium")
-    with left:
-        method = forms.method_picker(PAGE, CORRECTED, PAPER)
-    with middle:
-        rows = forms.rows_picker(PAGE, data)
-        target = forms.target_picker(PAGE, data)
-        smoothing = st.number_input(
-            "Smoothing (pseudo-count)", 0.01, 1000.0, 1.0, key=f"{PAGE}.smoothing", persist_state="session"
-        )
-    with right:
-        relation = forms.relation_picker(PAGE)
-        noise = forms.noise_picker(PAGE)
-    parameters = {**method, **noise, "epsilon": epsilon, "relation": relation, "smoothing": smoothing, "target": target}
-    if method["variant"] in ("C2", "Alg1", "Alg2"):
-        parameters["rows"] = rows
-    st.session_state[f"{PAGE}.chosen"] = (parameters, rows)
-    forms.next_run(parameters, rows)
+    with presets.of(PAGE, data):
+        with st.expander("Settings", expanded=state.shown(PAGE) is None):
+            epsilon = forms.epsilon_picker(PAGE)
+            left, middle, right = st.columns(3, gap="medium")
+        with left:
+            method = forms.method_picker(PAGE, CORRECTED, PAPER)
+        with middle:
+            rows = forms.rows_picker(PAGE, data)
+            target = forms.target_picker(PAGE, data)
+            smoothing = st.number_input(
+                "Smoothing (pseudo-count)", 0.01, 1000.0, 1.0, key=f"{PAGE}.smoothing", persist_state="session"
+            )
+        with right:
+            relation = forms.relation_picker(PAGE)
+            noise = forms.noise_picker(PAGE)
+        parameters = {
+            **method,
+            **noise,
+            "epsilon": epsilon,
+            "relation": relation,
+            "smoothing": smoothing,
+            "target": target,
+        }
+        if method["variant"] in ("C2", "Alg1", "Alg2"):
+            parameters["rows"] = rows
+        st.session_state[f"{PAGE}.chosen"] = (parameters, rows)
+        forms.next_run(parameters, rows)
 
 
 settings()

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import METHODS
-from dpcore.dashboard import figures_001, forms, frame, networks, panels, repeats, reproduce, runs, state
+from dpcore.dashboard import figures_001, forms, frame, networks, panels, presets, repeats, reproduce, runs, state
 
 PAGE = "networks"
 CORRECTED = {
@@ -47,26 +47,27 @@ data = state.dataset()
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with st.expander("Settings", expanded=state.shown(PAGE) is None):
-        epsilon = forms.epsilon_picker(PAGE)
-        left, middle, right = st.columns(3, gap="medium")
-    with left:
-        chosen = forms.method_picker(PAGE, CORRECTED, PAPER, REMARKS)
-    name, paper = chosen.pop("method"), chosen["mode"] == "paper"
-    if name == "PrivBayes refined":
-        left.caption("This project's own method; no paper printed it.")
-    known = METHODS[name]().get_params()
-    with middle:
-        rows = forms.rows_picker(PAGE, data)
-        if "target" in known:
-            chosen["target"] = forms.target_picker(PAGE, data)
-        chosen |= forms.network_picker(PAGE, name, known, chosen, CHOICES)
-    with right:
-        relation = forms.relation_picker(PAGE, "replace" if paper or name == "NoPrivacy" else None)
-        noise = forms.noise_picker(PAGE)
-    parameters = {**chosen, **noise, "epsilon": epsilon, "relation": relation}
-    st.session_state[f"{PAGE}.chosen"] = (name, parameters, rows)
-    forms.next_run(parameters, rows, name)
+    with presets.of(PAGE, data):
+        with st.expander("Settings", expanded=state.shown(PAGE) is None):
+            epsilon = forms.epsilon_picker(PAGE)
+            left, middle, right = st.columns(3, gap="medium")
+        with left:
+            chosen = forms.method_picker(PAGE, CORRECTED, PAPER, REMARKS)
+        name, paper = chosen.pop("method"), chosen["mode"] == "paper"
+        if name == "PrivBayes refined":
+            left.caption("This project's own method; no paper printed it.")
+        known = METHODS[name]().get_params()
+        with middle:
+            rows = forms.rows_picker(PAGE, data)
+            if "target" in known:
+                chosen["target"] = forms.target_picker(PAGE, data)
+            chosen |= forms.network_picker(PAGE, name, known, chosen, CHOICES)
+        with right:
+            relation = forms.relation_picker(PAGE, "replace" if paper or name == "NoPrivacy" else None)
+            noise = forms.noise_picker(PAGE)
+        parameters = {**chosen, **noise, "epsilon": epsilon, "relation": relation}
+        st.session_state[f"{PAGE}.chosen"] = (name, parameters, rows)
+        forms.next_run(parameters, rows, name)
 
 
 settings()

@@ -15,6 +15,7 @@ from dpcore.dashboard import (
     frame,
     panels,
     predicting,
+    presets,
     reported,
     reproduce,
     responses,
@@ -36,7 +37,7 @@ data = state.dataset()
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with st.expander("Settings", expanded=state.shown(PAGE) is None):
+    with presets.of(PAGE, data), st.expander("Settings", expanded=state.shown(PAGE) is None):
         left, right = st.columns(2, gap="large")
         with left:
             chosen = forms.method_picker(PAGE, *responses.CHOICES)
@@ -78,13 +79,8 @@ def learn() -> None:
     panels.draw_open(PAGE, {**tabs, "The paper's figures": figures, **last})
 
 
-def game() -> None:
-    """What is different here, and the game."""
-    coins.trust()
-    coins.game(PAGE)
-
-
-what = st.segmented_control(
-    "What to do", [GAME, MEASURES, LEARN], default=GAME, required=True, key=f"{PAGE}.what", persist_state="session"
-)
-{GAME: game, MEASURES: lambda: exposures.measures(PAGE), LEARN: learn}[what]()
+with presets.of(PAGE, data, "what"):
+    what = st.segmented_control(
+        "What to do", [GAME, MEASURES, LEARN], default=GAME, required=True, key=f"{PAGE}.what", persist_state="session"
+    )
+{GAME: lambda: coins.game(PAGE), MEASURES: lambda: exposures.measures(PAGE), LEARN: learn}[what]()

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import METHODS
-from dpcore.dashboard import figures_002, forms, frame, panels, reproduce, runs, state, taxonomies, trees
+from dpcore.dashboard import figures_002, forms, frame, panels, presets, reproduce, runs, state, taxonomies, trees
 
 PAGE = "taxonomy"
 CORRECTED = {
@@ -40,7 +40,7 @@ data = state.dataset()
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with st.expander("Settings", expanded=state.shown(PAGE) is None):
+    with presets.of(PAGE, data), st.expander("Settings", expanded=state.shown(PAGE) is None):
         epsilon = forms.epsilon_picker(PAGE)
         left, middle, right = st.columns(3, gap="medium")
         with left:

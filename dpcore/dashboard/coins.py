@@ -18,7 +18,7 @@ from dpcore import charts
 from dpcore.channels import RRPH, KeepOrDraw, Warner
 from dpcore.dashboard import panels
 
-__all__ = ["Answer", "Crowd", "ask", "game", "toss", "trust"]
+__all__ = ["Answer", "Crowd", "ask", "game", "toss"]
 
 QUESTION = "Have you ever cheated in an exam?"
 ANSWERS = ("no", "yes")
@@ -96,18 +96,14 @@ def percent(value: float, digits: str = ".3g") -> str:
     return f"{100 * value:{digits}} %"
 
 
-def trust() -> None:
-    """What is different on this page: nobody holds the true answers."""
+@st.fragment
+def game(page: str) -> None:
+    """What is different on this page; one answer with a coin, and then a crowd's."""
     panels.chart(charts.trust())
     st.markdown(
         "Elsewhere a curator holds the true rows. **Here nobody holds them:** you trust only your coin, and pay with "
         "much more noise."
     )
-
-
-@st.fragment
-def game(page: str) -> None:
-    """One answer with a coin, and then a crowd's."""
     st.subheader("The rule")
     rule = rule_picker(f"{page}.coin")
     st.divider()

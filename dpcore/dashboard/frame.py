@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.books import Line
-from dpcore.dashboard import state
-from dpcore.errors import BookError, DPCoreError
+from dpcore.dashboard import lessons, state
+from dpcore.errors import BookError, DataError, DPCoreError
 from dpcore.texts import number
 
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
-__all__ = ["frame", "mendable", "open_page", "page", "run"]
+__all__ = ["frame", "known", "mendable", "open_page", "page", "run"]
 
 PAGES = Path(__file__).parents[2] / "pages"
 SECTIONS = {
@@ -85,6 +85,9 @@ def frame(title: str, lead: str) -> None:
             "Teaching tool. Comparisons read the real rows: what is marked so must not be published, "
             "nor must these row counts."
         )
+    if wanted := st.session_state.pop("dpcore.open", None):
+        open_page(wanted)
+    lessons.bar()
     st.title(title)
     st.markdown(lead)
 
@@ -103,6 +106,12 @@ def spent() -> str:
 def price(line: Line) -> str:
     """The epsilon that can be proved of a line of the books."""
     return "none" if line.void or math.isinf(line.epsilon_bound) else number(line.epsilon_bound)
+
+
+def known(name: str) -> None:
+    """DataError if there is no page of that file name."""
+    if name not in {key for entries in SECTIONS.values() for key, *_ in entries}:
+        raise DataError("These are settings of a page that is not here.", "Was the file made by another version?")
 
 
 def open_page(name: str) -> None:

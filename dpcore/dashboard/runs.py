@@ -16,7 +16,7 @@ import streamlit as st
 
 from dpcore import export, models
 from dpcore.classifying import PrivateClassifier
-from dpcore.dashboard import state
+from dpcore.dashboard import presets, state
 from dpcore.dashboard.frame import mendable
 from dpcore.datasets import Dataset
 from dpcore.estimator import PrivateEstimator, Synthesizer
@@ -85,5 +85,6 @@ def release(
         ledger = state.account(data, method.relation, f"{name}, {method.mode} mode")
         method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
         made = finish(data_name=data.name, data_sha256=data.sha256, reading=data.reading)
-        state.keep(page, replace(made, seconds=time.perf_counter() - start), data)
+        known = {"name": page, "settings": presets.settings_of(page)}
+        state.keep(page, replace(made, seconds=time.perf_counter() - start, page=known), data)
         st.rerun()  # the settings fold away, the release comes up

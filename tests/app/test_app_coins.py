@@ -17,7 +17,6 @@ KEY = "page.coin"
 def game() -> None:
     from dpcore.dashboard import coins
 
-    coins.trust()
     coins.game("page")
 
 

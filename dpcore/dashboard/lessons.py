@@ -1,0 +1,66 @@
+"""The guided tour: short lessons that lead through the pages, with the settings of each step preloaded.
+
+A lesson (`lesson_plans`) is a list of steps. A step opens a page, puts its controls where the lesson needs them, and
+says on top of the page what to do and what to see. Nothing runs by itself: whoever teaches presses Run, and the ledger
+counts it.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpcore import datasets
+from dpcore.dashboard import presets, state
+from dpcore.dashboard.lesson_plans import LESSONS
+
+__all__ = ["LESSONS", "bar", "begin"]
+
+
+def begin(name: str) -> None:
+    """Start a lesson, on the bundled sample; a button's callback."""
+    state.set_dataset(datasets.load("sample"))
+    to(name, 0)
+
+
+def to(name: str, number: int) -> None:
+    """Go to a step: its page, with its settings and no others. A release that the page shows stays."""
+    step = LESSONS[name].steps[number]
+    st.session_state["dpcore.lesson"] = (name, number)
+    for key in [key for key in st.session_state if str(key).startswith(f"{step.page}.")]:
+        del st.session_state[key]
+    presets.ask(step.page, step.settings)
+    if step.tab:
+        st.session_state[f"{step.page}.tab"] = step.tab
+    st.session_state["dpcore.open"] = step.page
+
+
+def leave() -> None:
+    """End the lesson where it is; a button's callback."""
+    st.session_state.pop("dpcore.lesson", None)
+
+
+def bar() -> None:
+    """Where the lesson is, what to do, and the way on; nothing outside lessons."""
+    if "dpcore.lesson" not in st.session_state:
+        return
+    name, number = st.session_state["dpcore.lesson"]
+    lesson = LESSONS[name]
+    step, last = lesson.steps[number], len(lesson.steps) - 1
+    with st.container(border=True, key="lesson"):
+        st.markdown(f":blue[:material/school: **{lesson.title}** · step {number + 1} of {last + 1}]")
+        st.markdown(step.text)
+        with st.container(horizontal=True):
+            if number:
+                st.button("Back", key="lesson.back", on_click=to, args=(name, number - 1), icon=":material/arrow_back:")
+            if number < last:
+                st.button(
+                    "Next",
+                    key="lesson.next",
+                    on_click=to,
+                    args=(name, number + 1),
+                    icon=":material/arrow_forward:",
+                    type="primary",
+                )
+            if st.button("End the lesson", key="lesson.end", on_click=leave):
+                st.rerun()
+            st.button("Show this step again", key="lesson.again", on_click=to, args=(name, number), type="tertiary")

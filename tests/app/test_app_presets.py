@@ -1,0 +1,166 @@
+"""Settings from links and files: they restore a page, are input like any other, and hold no data."""
+
+import io
+import json
+import zipfile
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from driving import (
+    PAGE,
+    ROOT,
+    TIMEOUT,
+    change,
+    dataset,
+    errors,
+    opened,
+    press,
+    released,
+    run,
+    shown,
+    started,
+    widget,
+    words,
+)
+from streamlit.testing.v1 import AppTest
+
+from dpcore.dashboard import presets
+from dpcore.errors import DataError
+
+PAPER = "Algorithm 2: random rows, labels by the exponential mechanism"
+
+
+def linked(page: str, **asked: str) -> AppTest:
+    """Somebody who opens a link."""
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
+    run(at)
+    for name, value in asked.items():
+        at.query_params[name] = value
+    return run(at.switch_page(f"pages/{page}.py"))
+
+
+def said_by(at: AppTest, page: str = PAGE) -> dict:
+    parts = at.session_state[f"dpcore.settings:{page}"]
+    return {name: value for part in parts.values() for name, value in part.items()}
+
+
+def test_a_link_sets_controls_and_spends_nothing() -> None:
+    at = linked(PAGE, epsilon="0.5", mode="paper", relation="replace", seed="7")
+    found = said_by(at)
+    assert (found["epsilon"], found["mode"], found["relation"], found["seed"]) == (0.5, "paper", "replace", 7)
+    assert shown(at) is None
+    assert not at.session_state.get("dpcore.accounts", {})
+    change(at, epsilon=2.0)  # afterwards the controls are a person's own
+    assert said_by(at)["epsilon"] == 2.0
+    assert not at.query_params
+
+
+def test_all_settings_go_through_a_link() -> None:
+    first = change(started(PAGE), epsilon=0.3, relation="replace", smoothing=2.5, seed=3)
+    sha256 = dataset(first).sha256
+    with_rows = widget(first, f"{PAGE}.rows")
+    with_rows.set_value(1234)
+    run(first)
+    settings = said_by(first)
+    assert settings["rows:data"] == 1234
+    address = presets_link(settings)
+    assert sha256 not in address
+    again = linked(PAGE, **{k: v[0] for k, v in parse_qs(urlsplit(address).query, keep_blank_values=True).items()})
+    assert {k: v for k, v in said_by(again).items() if v is not None} == {
+        k: v for k, v in settings.items() if v is not None
+    }
+
+
+def presets_link(settings: dict) -> str:
+    shown = {name: presets.as_text(value) for name, value in settings.items() if value is not None}
+    return "http://127.0.0.1/naive_bayes?" + presets.urlencode(shown)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"epsilon": "99"},
+        {"epsilon": "much"},
+        {"mode": "<script>alert(1)</script>"},
+        {"relation": "17"},
+        {"seed": '"x"'},
+        {"seed": "-4"},
+        {"smoothing": "1e9"},
+        {"smoothing": "[1, 2]"},
+        {"rows:data": "0"},
+        {"target:data": "nothing"},
+        {"run": "true"},
+        {"run": '"yes"'},
+        {"tab": "nowhere"},
+        {"chosen": "1"},
+        {"nonsense": "1", "": "2"},
+        {"redraws.go": "true"},
+    ],
+)
+def test_a_link_is_input(asked: dict[str, str]) -> None:
+    at = linked(PAGE, **asked)
+    assert shown(at) is None
+    assert not errors(at)
+    assert said_by(at)["epsilon"] == 1.0
+    press(at, f"{PAGE}.run")
+    assert shown(at).release.ledger.epsilon_bound == 1.0
+    assert "alert(1)" not in words(at)
+
+
+def config_of(at: AppTest) -> dict:
+    return shown(at).release.config()
+
+
+def test_a_release_remembers_its_page_s_controls() -> None:
+    at = released(epsilon=0.5, relation="replace")
+    found = json.loads(json.dumps(config_of(at)))["page"]
+    assert found["name"] == PAGE
+    assert (found["settings"]["epsilon"], found["settings"]["relation"]) == (0.5, "replace")
+    assert dataset(at).sha256 not in json.dumps(found)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_file_restores_a_page(zipped: bool) -> None:
+    raw = json.dumps(config_of(released(epsilon=0.5, mode="paper"))).encode()
+    if zipped:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr("config.json", raw)
+        raw = buffer.getvalue()
+    at = started()
+    at.file_uploader("home.settings").set_value(("config.json", raw, "application/json"))
+    run(at)
+    press(at, "home.restore")
+    assert at.title[0].value == "Naive Bayes"
+    assert (said_by(at)["epsilon"], said_by(at)["mode"]) == (0.5, "paper")
+    assert shown(at) is None
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\xff\xfe",
+        b"[]",
+        b"{}",
+        b"[" * 100_000,
+        b'{"page": {"name": "naive_bayes", "settings": []}, "data": {"name": "x"}}',
+        b'{"page": {"name": "naive_bayes", "settings": {"epsilon": [1]}}, "data": {"name": "x"}}',
+        b'{"page": {"name": 3, "settings": {}}, "data": {"name": "x"}}',
+        b'{"page": "x", "data": {"name": "x"}}',
+        b" " * 1_000_001,
+        b"PK\x05\x06" + b"\0" * 18,
+    ],
+)
+def test_a_file_that_holds_no_settings(raw: bytes) -> None:
+    with pytest.raises(DataError, match=r"Choose the zip"):
+        presets.asked_by_file(raw)
+
+
+@pytest.mark.parametrize("page", ["networks", "taxonomy", "forests", "responses"])
+def test_every_page_of_a_method_takes_a_link(page: str) -> None:
+    at = linked(page, mode="paper", what="Learn from reports")
+    assert said_by(at, page)["mode"] == "paper"
+    again = opened(opened(at, "home"), page)
+    assert said_by(again, page)["mode"] == "paper"
+    assert not again.exception
