@@ -216,8 +216,10 @@ def floats(page: str) -> None:
     both = pd.DataFrame({"world": np.repeat(["without", "with"], len(whole)), "answer": [*whole, *whole], "both": True})
     with right:
         look(
-            "textbook Laplace noise in floating point can give some numbers only, and the two worlds’ numbers hardly "
-            "ever agree. **All digits of one answer tell which world it is**, whatever epsilon says."
+            "textbook Laplace noise in floating point can give some numbers only. With few bits the two worlds’ "
+            "numbers hardly ever agree: **all digits of one answer tell which world it is**, whatever epsilon says. "
+            f"With the usual 53 bits, {f'{full:.2%} of the answers' if full else 'hardly any answer'} at this count "
+            f"{'do' if full else 'does'} so."
         )
         title = f"Textbook noise, {bits} bits, zoomed in"
         panels.chart(charts.possible_numbers(found, title=title))
