@@ -158,3 +158,8 @@ def test_all_of_the_card_is_on_the_page():
     page = html.unescape(cards.html(made))
     assert all(what in page and about in page for what, about in made.facts)
     assert all(sentence in page for sentence in made.open)
+
+
+def test_every_text_of_the_page_is_escaped():
+    page = cards.html(cards.Card("t", "", (("<i>", "<b>"),), ("<u>",)))
+    assert all(f"&lt;{tag}&gt;" in page and f"<{tag}>" not in page for tag in "ibu")
