@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import logsumexp
@@ -46,6 +47,7 @@ def poisson_inside(epsilon: Epsilon, rate: float) -> Epsilon:
     return Fraction(math.nextafter(inside, 0.0))
 
 
+@lru_cache(maxsize=1_024)  # a ledger asks again with every charge
 def bootstrap_loss(epsilon: Epsilon, relation: Relation, rows: int) -> Epsilon:
     """What a question that costs `epsilon` on a sample of the same size, drawn with replacement, costs.
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dpcore.worlds import naive_bayes
+from dpcore.worlds import groups, junctions, local, naive_bayes, networks, trees
 from dpcore.worlds.base import Case, Twins, Verdict, run
+from dpcore.worlds.own import own_row
 
-__all__ = ["CASES", "Case", "Twins", "Verdict", "cases_of", "run"]
+__all__ = ["CASES", "Case", "Twins", "Verdict", "cases_of", "own_row", "run"]
 
-CASES: tuple[Case, ...] = (*naive_bayes.CASES,)
+CASES: tuple[Case, ...] = (
+    *naive_bayes.CASES,
+    *networks.CASES,
+    *junctions.CASES,
+    *groups.CASES,
+    *trees.CASES,
+    *local.CASES,
+)
 
 
 def cases_of(method: str, mode: str) -> list[Case]:

@@ -8,7 +8,7 @@ a run released. The verdict is an audit's (`audit`): "caught" refutes the claime
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dpcore.audit import FEWEST, AuditResult, Event, separating_event
+from dpcore.column import Codes
 from dpcore.errors import ParameterError
 from dpcore.estimator import PrivateEstimator
 from dpcore.ledger import Ledger
@@ -149,15 +150,30 @@ def run(
     seeds = None if seed is None else np.random.SeedSequence(seed).generate_state(2 * trials, np.uint64) >> 1
     found, every = np.empty((2, trials)), max(trials // TOLD, 1)
     claimed = bound = np.nan
+    schema, estimator = remembering(case.schema, case.pair), clone(case.estimator)
     for done in range(trials):
         for world, frame in enumerate(case.pair):
-            lot = None if seeds is None else int(seeds[2 * done + world])
-            fitted = clone(case.estimator).set_params(random_state=lot).fit(frame, schema=case.schema)
+            estimator.random_state = None if seeds is None else int(seeds[2 * done + world])
+            estimator.fit(frame, schema=schema)
             if not done and not world:
-                claimed, bound = case.epsilons(fitted.ledger_)
-            found[world, done] = case.statistic(fitted)
+                claimed, bound = case.epsilons(estimator.ledger_)
+            found[world, done] = case.statistic(estimator)
         if (done + 1) % every == 0 or done + 1 == trials:
             progress((done + 1) / trials, f"Run {done + 1:,} of {trials:,} in each world")
     event = separating_event(found[0], found[1], alpha=alpha)
     result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials)
     return Twins(found[0], found[1], result, event)
+
+
+def remembering(schema: Schema, tables: tuple[pd.DataFrame, ...]) -> Schema:
+    """The same schema, which encodes these tables once; thousands of fits would do it over and over."""
+    known = [(table, schema.encode(table)) for table in tables]
+
+    class Remembering(Schema):
+        def encode(self, frame: pd.DataFrame) -> Codes:
+            for table, codes in known:
+                if table is frame and self.columns is schema.columns:
+                    return codes.copy(order="F")
+            return super().encode(frame)
+
+    return Remembering(**{field.name: getattr(schema, field.name) for field in fields(schema)})

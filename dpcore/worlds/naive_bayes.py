@@ -51,9 +51,9 @@ def ones(fitted: Any) -> float:
 
 
 def last_cell(fitted: Any) -> float:
-    """The noisy number of rows (1, 1), less the one of rows (0, 1) where those lose what the others gain."""
+    """The noisy number of rows (1, 1), less the one of rows (0, 0) where these lose what those gain."""
     noisy = fitted.tables_[0]
-    return float(noisy[1, 1] - (noisy[0, 1] if fitted.relation == "replace" else 0))
+    return float(noisy[1, 1] - (noisy[0, 0] if fitted.relation == "replace" else 0))
 
 
 def sampled_ones(fitted: Any) -> float:
@@ -94,5 +94,59 @@ CASES = (
         statistic=ones,
         trials=500,
         expected="no claim",
+    ),
+    *(
+        Case(
+            key=f"NB-Synth/corrected/C1/{relation}",
+            method="NB-Synth",
+            mode="corrected",
+            title=f"C1: the noisy table, one row {word}",
+            story=f"Fifteen rows of each kind, or {story}. All of epsilon buys the one table of class and column, and "
+            "the attacker looks at what that row changes in it.",
+            relation=relation,
+            schema=ONE,
+            pair=pair,
+            estimator=NaiveBayesSynthesizer(relation=relation),
+            looks_at=f"Released number of rows (1, 1){rest}",
+            statistic=last_cell,
+            trials=4_000,
+            expected="not caught",
+        )
+        for relation, word, pair, story, rest in (
+            ("add_remove", "added", GROWN, "the same and one more (1, 1)", ""),
+            ("replace", "replaced", MOVED, "one (0, 0) less and one (1, 1) more", " less that of rows (0, 0)"),
+        )
+    ),
+    Case(
+        key="NB-Synth/corrected/rows",
+        method="NB-Synth",
+        mode="corrected",
+        title="C1 with columns from the model: the synthetic rows",
+        story="Fifteen rows of each kind, or the same and one more (1, 1). The attacker has 1,000 synthetic rows and "
+        "counts the (1, 1) among them. Rows are drawn from the noisy table, so they can tell no more than it does.",
+        relation="add_remove",
+        schema=ONE,
+        pair=GROWN,
+        estimator=NaiveBayesSynthesizer(x_source="model"),
+        looks_at="Synthetic rows (1, 1), out of 1,000",
+        statistic=sampled_ones,
+        trials=1_000,
+        expected="not caught",
+    ),
+    Case(
+        key="NB-Synth/corrected/C2",
+        method="NB-Synth",
+        mode="corrected",
+        title="C2: fifty labels, each paid for",
+        story="Ten equal people, or nine of them and one who differs in everything. Each label has a fiftieth of "
+        "epsilon, which leaves next to nothing to look at: the attacker adds up all fifty.",
+        relation="replace",
+        schema=THREE,
+        pair=LABELS,
+        estimator=NaiveBayesSynthesizer(variant="C2", rows=50, relation="replace"),
+        looks_at="Log-likelihood ratio of the 50 released rows",
+        statistic=sum_of_losses,
+        trials=1_000,
+        expected="not caught",
     ),
 )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpcore.column import Column
 from dpcore.schema import Schema
 
-__all__ = ["BIT", "bits", "changed", "clipped", "frame_of", "more"]
+__all__ = ["BIT", "bits", "changed", "clipped", "difference_ratio", "frame_of", "more"]
 
 BIT = ("0", "1")
 MOST_ROWS = 1_000
@@ -46,3 +46,9 @@ def clipped(noisy: NDArray[np.float64] | float, without: float, step: float = 1.
     For Laplace noise that is its log-likelihood ratio but for a factor and a constant.
     """
     return float(np.clip((noisy - without) / step, 0.0, 1.0))
+
+
+def difference_ratio(seen: float, step: float, scale: float) -> float:
+    """ln of f(seen - step) / f(seen), f the density of the difference of two Laplace variables of that scale."""
+    near, far = abs(seen - step) / scale, abs(seen) / scale
+    return float(np.log1p(near) - near - np.log1p(far) + far)
