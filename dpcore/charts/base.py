@@ -27,6 +27,11 @@ _CROSSED = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4
 SHAPES += [_STAR, _SAW, _CROSSED]
 REAL_DATA = "⚠ Uses real data: do not publish"
 NO_TIP = alt.value(None)
+SPREADS = {  # what an interval of runs shows
+    "range": "the lowest and highest run",
+    "t": "95% t-intervals of the mean",
+    "deciles": "from the 10% to the 90% quantile of the runs",
+}
 MOST_VALUES, MOST_ENTRIES, MOST_NUMBERED, MOST_NAMED = 40, 20, 15, 60
 
 
@@ -129,7 +134,9 @@ def present(chart: Any, title: str, *, seen: str, key: str = "", **size: Any) ->
     chart = chart.properties(title=heading, description=seen, padding=margin, **size)
     letters: Any = {"labelFontSize": 14, "titleFontSize": 14, "labelLimit": 230}
     chart = chart.configure_axis(**letters, titleLimit=400, labelFlush=False)
-    presented: Chart = chart.configure_legend(**letters, orient="top", gradientLength=220)
+    chart = chart.configure_legend(**letters, orient="top", gradientLength=220)
+    # A line as a whole has no words of its own: who listens hears the description, and the marks of its points.
+    presented: Chart = chart.configure_line(aria=False).configure_area(aria=False)
     return presented
 
 

@@ -31,11 +31,14 @@ SECTIONS = {
     ],
     "Classify": [("forests", "Trees & forests", ":material/forest:")],
     "Collect": [("responses", "Randomized responses", ":material/casino:")],
+    "Compare": [("compare", "Compare methods", ":material/compare_arrows:")],
     "Understand": [
         ("mechanisms", "Mechanisms", ":material/functions:"),
         ("ledger", "Ledger", ":material/receipt_long:"),
     ],
 }
+# In the dark theme the primary color is bright, as it has letters of its own; on buttons, letters have to be dark.
+DARK_LETTERS = "<style>[data-testid='stBaseButton-primary'] p {color: #0e1117}</style>"
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
 
 
@@ -74,6 +77,8 @@ def frame(title: str, lead: str) -> None:
         if "dpcore.alone" not in st.session_state:
             st.session_state["dpcore.alone"] = True
             st.rerun()
+    if st.context.theme.type == "dark":
+        st.html(DARK_LETTERS)
     data = state.dataset()
     with st.sidebar:
         st.caption("Data in use")
