@@ -104,7 +104,7 @@ def spent() -> str:
         lines = [line for line in state.books().accounts() if line.sha256 == data.sha256 and line.looks]
     except BookError:
         return ":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]"
-    told = [f"{line.looks:,} looks, epsilon {price(line)} ({line.relation})" for line in lines]
+    told = [f"{line.looks:,} releases, epsilon {price(line)} ({line.relation})" for line in lines]
     return f"Spent on them: {'; '.join(told) or 'nothing yet'}"
 
 

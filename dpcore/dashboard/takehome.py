@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore import cards, models
 from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import presets
 from dpcore.dashboard.frame import escaped
 from dpcore.dashboard.state import AnyShown, Shown, ShownModel, remember
 from dpcore.export import bundle, notebook_of, report_of, show_code
@@ -56,8 +57,7 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
     if groups is not None:
         st.dataframe(groups.nlargest(20, groups.columns[-1]), hide_index=True, key=f"{page}.groups")
         st.caption(f"The 20 largest of {len(groups):,} generalized rows that are not empty.")
-    with st.expander("Show the code"):
-        st.code(show_code(release), language="python")
+    again(shown, show_code(release))
 
 
 def take_model_home(page: str, shown: ShownModel, comparisons: Callable[[str, ShownModel], Any]) -> None:
@@ -100,8 +100,7 @@ def take_model_home(page: str, shown: ShownModel, comparisons: Callable[[str, Sh
         )
         for_readers(page, told, remember(shown, "notebook", lambda: models.notebook_of(release)))
     card(shown)
-    with st.expander("Show the code"):
-        st.code(models.show_code(release), language="python")
+    again(shown, models.show_code(release))
 
 
 def report(
@@ -161,6 +160,20 @@ def card(shown: AnyShown) -> None:
         left, right = st.columns([3, 2], gap="large")
         left.markdown("\n".join(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.facts))
         right.markdown("\n".join(["**What is not protected**", "", *(f"- {escaped(text)}" for text in made.open)]))
+
+
+def again(shown: AnyShown, code: str) -> None:
+    """The way back to these settings: code, a link, and the zip itself."""
+    with st.expander("Show the code"):
+        st.code(code, language="python")
+    made = shown.release.page
+    if made:
+        with st.expander("A link to these settings"):
+            st.code(presets.link(made["name"], made["settings"], shown.release.schema.target), language=None)
+            st.markdown(
+                "It opens this page with the same controls: parameters only, never data. The zip does it as well: give "
+                "it to **Go on from a release** on the page Home."
+            )
 
 
 def download(page: str, packed: bytes, *, real: bool) -> None:

@@ -41,7 +41,7 @@ def test_a_second_session_adds_to_the_first(ledger_file) -> None:
     for at in (first, second):
         text = said(opened(at, "ledger"))
         assert "You have looked 2 times: total epsilon 1.5." in text
-        assert "2 looks, epsilon 1.5 (add_remove)" in text  # beside the data in use, on every page
+        assert "2 releases, epsilon 1.5 (add_remove)" in text  # beside the data in use, on every page
         assert len(next(iter(books(at).values()))) == 3  # each session lists its own questions
     assert books(first) != books(second)
 

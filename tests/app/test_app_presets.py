@@ -76,6 +76,19 @@ def presets_link(settings: dict) -> str:
     return "http://127.0.0.1/naive_bayes?" + presets.urlencode(shown)
 
 
+def test_the_tab_take_home_has_the_link() -> None:
+    at = released(epsilon=0.5, seed=3)
+    at.session_state[f"{PAGE}.tab"] = "Take home"
+    (address,) = [block.value for block in run(at).code if "?" in block.value and block.value.count("\n") == 0]
+    path, _, query = address.partition("?")
+    assert path.endswith(f"/{PAGE}")
+    asked = {name: values[0] for name, values in parse_qs(query).items()}
+    assert (asked["epsilon"], asked["mode"], asked["seed"]) == ("0.5", "corrected", "3")
+    assert "target:data" not in asked  # the schema's own
+    assert dataset(at).sha256 not in address
+    assert said_by(linked(PAGE, **asked)) == said_by(at)
+
+
 @pytest.mark.parametrize(
     "asked",
     [
