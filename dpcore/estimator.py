@@ -89,8 +89,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         BudgetError
             If the ledger's cap would be exceeded; earlier answers stay charged.
         """
-        relation = self._check_common()
-        self._check(schema)
+        relation = self.check(schema)
         codes = schema.encode(frame)
         source = make_noise(self.noise, self.random_state)
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(codes) > schema.max_rows:
@@ -119,6 +118,12 @@ class PrivateEstimator(BaseEstimator, ABC):
         self.ledger_ = run
         self.publishable_ = source.publishable and isfinite(run.epsilon_bound)
         return self
+
+    def check(self, schema: Schema) -> Relation:
+        """The relation; ParameterError if the parameters do not fit each other or the schema. Reads no row."""
+        relation = self._check_common()
+        self._check(schema)
+        return relation
 
     def at_epsilon(self, epsilon: float) -> Self:
         """An unfitted copy for another epsilon. A method may keep the sizes that its own epsilon allows."""

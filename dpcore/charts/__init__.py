@@ -14,6 +14,7 @@ A chart is as wide as its container, but one with panels cannot be: its `width` 
 
 from dpcore.charts.base import mark_real
 from dpcore.charts.columns import affinity, marginal, pair_heatmap, pair_tables, worst_columns
+from dpcore.charts.compare import compared
 from dpcore.charts.composing import (
     average_errors,
     loss_sums,
@@ -55,6 +56,7 @@ __all__ = [
     "claimed_vs_bound",
     "classifier_scores",
     "coin_estimates",
+    "compared",
     "confusion",
     "costs",
     "count_tree",

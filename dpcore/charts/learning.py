@@ -17,6 +17,7 @@ from dpcore.charts.base import (
     RELEASED,
     SERIES,
     SHAPES,
+    SPREADS,
     Chart,
     color_and_shape,
     in_order,
@@ -111,7 +112,7 @@ def curves(
     log_x: bool = False,
     log_y: bool = False,
     center: Literal["mean", "median"] = "mean",
-    interval: Literal["range", "t"] = "range",
+    interval: Literal["range", "t", "deciles"] = "range",
     same_y: bool = True,
     claimed_first: bool = False,
     columns: int = 3,
@@ -125,10 +126,10 @@ def curves(
     Numbers that an axis cannot show (not finite, or <= 0 on a log scale) are left out. `references`: lines: the column
     that `panel` names, `label`, `value`, and maybe `claimed` (bool: a figure that a paper states, in orange).
 
-    `interval`: from the lowest to the highest run, or a 95% t-interval of the mean, which fewer than `FEWEST_RUNS` runs
-    do not have: of two it is 13 standard errors wide, and says nothing. Few series without modes have it as bands,
-    others as bars. `same_y`: all panels share one y axis. `claimed_first`:
-    the first series is a paper's claim, and orange; otherwise none is.
+    `interval`: from the lowest to the highest run; or a 95% t-interval of the mean, or from the 10% to the 90% quantile
+    of the runs, which fewer than `FEWEST_RUNS` do not have: of two, the first is 13 standard errors wide. Few series
+    without modes have it as bands, others as bars. `same_y`: all panels share one y axis. `claimed_first`: the first
+    series is a paper's claim, and orange; otherwise none is.
     """
     shown = ((frame[x] > 0) | (not log_x)) & ((frame[y] > 0) | (not log_y))
     data = _runs(frame[shown], x, y, panel, mode, interval)
@@ -161,10 +162,8 @@ def curves(
     layers = alt.layer(lines, *runs, *names) if (data["side"] >= 0).any() else alt.layer(*runs)
 
     shape = "bands" if _banded(data) else "bars"
-    spread = (
-        f", {shape} the lowest and highest run" if interval == "range" else f", {shape} 95% t-intervals of the mean"
-    )
-    if interval == "t" and not run_data["low"].notna().any():
+    spread = f", {shape} {SPREADS[interval]}"
+    if interval != "range" and not run_data["low"].notna().any():
         spread = f"; {FEWEST_RUNS} runs have an interval"
     claims = " Orange line: stated by the paper." if (data["claimed"] > 0).any() else ""
     picture = panels(layers, "panel", in_order(data["panel"]), columns=columns, width=width, height=300)
@@ -220,14 +219,14 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
     data = tidy(rows, ["series", "panel", "mode"], ["x", "value"]).dropna().reset_index(drop=True)
     points = data.groupby(["series", "panel", "mode", "x"], sort=False)["value"]
     low, high = points.transform("min"), points.transform("max")
+    count = points.transform("size")
     if interval == "t":
-        count = points.transform("size")
-        half = (
-            points.transform("std")
-            / np.sqrt(count)
-            * [t_quantile(n - 1) if n >= FEWEST_RUNS else math.nan for n in count]
-        )
+        half = points.transform("std") / np.sqrt(count) * [t_quantile(n - 1) for n in count]
         low, high = points.transform("mean") - half, points.transform("mean") + half
+    if interval == "deciles":
+        low, high = points.transform("quantile", 0.1), points.transform("quantile", 0.9)
+    if interval != "range":
+        low, high = low.where(count >= FEWEST_RUNS), high.where(count >= FEWEST_RUNS)
     place = data.groupby(["series", "mode"], sort=False).ngroup()
     gap = min(6.0, (12 if _banded(data) else 20) / max(1, place.max())) if len(data) else 0.0
     return data.assign(low=low, high=high, aside=gap * (place - place.max() / 2))  # lines at one x stand side by side

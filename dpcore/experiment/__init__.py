@@ -5,8 +5,8 @@ measured by (`measures`) reads real rows and is never private. A sweep can be wr
 has finished can be kept in a folder (`store`), from which a sweep that was stopped goes on.
 """
 
-from dpcore.experiment.config import Config
-from dpcore.experiment.running import COLUMNS, Run, plan, stream, sweep, tidy
+from dpcore.experiment.config import Config, rows_digest
+from dpcore.experiment.running import COLUMNS, Run, finished, plan, stream, sweep, tidy
 from dpcore.experiment.store import Store
 from dpcore.measures import CLASSIFIER_MEASURES, MEASURES, Method, left_out, references
 
@@ -18,9 +18,11 @@ __all__ = [
     "Method",
     "Run",
     "Store",
+    "finished",
     "left_out",
     "plan",
     "references",
+    "rows_digest",
     "stream",
     "sweep",
     "tidy",

@@ -27,7 +27,7 @@ from dpcore.ledger import Ledger
 from dpcore.measures import MEASURES, Method, Pair, Yardstick, check_measures
 from dpcore.progress import Progress, no_progress
 
-__all__ = ["COLUMNS", "Run", "plan", "stream", "sweep", "tidy"]
+__all__ = ["COLUMNS", "Run", "finished", "plan", "stream", "sweep", "tidy"]
 
 COLUMNS = [
     "method",
@@ -89,6 +89,25 @@ def keys_of(runs: Sequence[Run]) -> list[str]:
     return keys
 
 
+def finished(config: Config, data: Dataset, store: Path) -> dict[int, pd.DataFrame]:
+    """The rows of those runs of a sweep that a folder holds already, by their places in its plan."""
+    runs, records = plan(config.methods, config.epsilons, config.repeats), Store(store, config, data).read()
+    asked = asked_of(config, data)
+    found = {
+        place: restored(records[key], run.shared, asked[run.label])
+        for place, (run, key) in enumerate(zip(runs, keys_of(runs), strict=True))
+        if key in records
+    }
+    return {place: frame for place, frame in found.items() if frame is not None}
+
+
+def asked_of(config: Config, data: Dataset) -> dict[str, list[Pair]]:
+    """By method, what its runs are measured by."""
+    how: dict[str, Any] = {"models": config.models, "label": config.label, "skip": config.skip}
+    named = config.methods.items()
+    return {name: check_measures(config.measures, data, method=method, **how) for name, method in named}
+
+
 def stream(
     methods: Mapping[str, Method],
     data: Dataset,
@@ -109,28 +128,22 @@ def stream(
     `ledgers` gives, by method, new ledgers to charge, and is sent to the workers. What `store` holds comes first.
     """
     runs = plan(methods, epsilons, repeats)
-    of_kind = {name: check_measures(measures, data, models, label, one, skip=skip) for name, one in methods.items()}
-    asked = [of_kind[run.label] for run in runs]
+    config = Config(methods, epsilons, repeats, measures, models, label, rows, skip)
+    asked = asked_of(config, data)
     yardstick = Yardstick(data, label)
     for table in (data.train, data.test):
         data.schema.encode(table)  # what does not fit is said here, once
-    config = Config(methods, epsilons, repeats, measures, models, label, rows, skip)
     kept = None if store is None else Store(store, config, data)
-    keys = [""] * len(runs) if kept is None else keys_of(runs)
-    records = {} if kept is None else kept.read()
-    earlier = {
-        place: frame
-        for place, (run, key, pairs) in enumerate(zip(runs, keys, asked, strict=True))
-        if key in records and (frame := restored(records[key], run.shared, pairs)) is not None
-    }
+    keys = [] if kept is None else keys_of(runs)
+    earlier = {} if store is None else finished(config, data, store)
     done = 0
     for frame in earlier.values():
         done += 1
         yield done / len(runs), frame
     token, books = uuid4().hex, ledgers or {}
     jobs = (
-        delayed(one_run)(place, runs[place], token, yardstick, asked[place], rows, books.get(runs[place].label))
-        for place in range(len(runs))
+        delayed(one_run)(place, run, token, yardstick, asked[run.label], rows, books.get(run.label))
+        for place, run in enumerate(runs)
         if place not in earlier
     )
     found = Parallel(n_jobs=n_jobs, return_as="generator_unordered", max_nbytes=None)(jobs)  # no row on a disk

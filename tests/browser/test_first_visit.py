@@ -104,6 +104,7 @@ def test_deep_link_to_a_fresh_server(visitor, fresh_address, path):
             "Taxonomy tree",
             "Trees & forests",
             "Randomized responses",
+            "Compare methods",
             "Mechanisms",
             "Ledger",
         ]

@@ -1,0 +1,154 @@
+"""Comparisons that run: in worker processes, on the books before noise is drawn, and kept where they were stopped."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore import experiment, measures
+from dpcore.classifying import PrivateClassifier
+from dpcore.dashboard import runs, state
+from dpcore.dashboard.frame import mendable
+from dpcore.datasets import Dataset
+from dpcore.errors import DPCoreError
+from dpcore.experiment import Config
+from dpcore.ledger import Entry, Ledger, exact
+
+__all__ = ["Comparison", "earlier", "pace", "run", "shown"]
+
+KEY = "dpcore.comparison"
+PURPOSE = "Comparison"
+SEEDED = "A known seed made the noise, and whoever has it can subtract it. For teaching only."
+
+
+@dataclass(eq=False)
+class Comparison:
+    """A sweep with what it has finished so far, and what its runs are compared with."""
+
+    config: Config
+    data: Dataset
+    frames: list[pd.DataFrame] = field(default_factory=list)
+    references: pd.DataFrame | None = None
+
+    @property
+    def planned(self) -> int:
+        """How many runs it is to have."""
+        return len(self.config.methods) * len(self.config.epsilons) * self.config.repeats
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All rows so far, with `series` and `mode`; nothing is proved of a run whose guarantee is void."""
+        frame = experiment.tidy(self.frames)
+        parts = frame["method"].str.partition(" | ")
+        frame = frame.assign(series=parts[0], mode=parts[2])
+        return frame.assign(epsilon_bound=np.inf) if self.void else frame
+
+    @property
+    def void(self) -> str:
+        """Why its epsilons guarantee nothing; empty if they do."""
+        seeded = any(method.random_state is not None for method in self.config.methods.values())
+        inferred = self.data.schema.source == "inferred"
+        told = "The schema was inferred from the private rows: the guarantee is void." if inferred else ""
+        return " ".join(filter(None, [told, SEEDED if seeded else ""]))
+
+
+def shown(data: Dataset) -> Comparison | None:
+    """The session's comparison of these data, if there is one."""
+    found: Comparison | None = st.session_state.get(KEY)
+    return found if found is not None and found.data is data else None
+
+
+def folder() -> Path:
+    """Where finished runs are kept: beside the ledger, and gone with the session if that is."""
+    return state.books().path.parent / "sweeps"
+
+
+def note_of(data: Dataset) -> Path:
+    """The file that says which comparison of these data was the last."""
+    return folder() / f"last-{experiment.rows_digest(data)[:32]}.json"
+
+
+def earlier(data: Dataset) -> tuple[Config, int] | None:
+    """The last comparison of these data of any session, and how many runs of it are finished."""
+    try:
+        config = Config.from_json(note_of(data).read_text(encoding="utf-8"))
+        return config, len(experiment.finished(config, data, folder()))
+    except (OSError, UnicodeDecodeError, DPCoreError):  # a file like any other: what it says is not needed
+        return None
+
+
+def run(page: str, config: Config, data: Dataset) -> None:
+    """Run what is not finished yet; what is finished is kept if somebody cancels."""
+    made, count = Comparison(config, data), 0
+    place = folder()
+    with mendable(), runs.cancellable("Comparing", page) as progress:
+        progress(0.0, "measuring the real rows")
+        trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
+        made.references = measures.references(data, config.measures, config.models, forest=trees)
+        written = len(experiment.finished(config, data, place))
+        remember(config, data)
+        st.session_state[KEY] = made
+        notes: dict[str, Ledger] = {}
+        ledgers = state.open_runs(config.methods, data, PURPOSE)
+        progress(0.0, f"{written:,} of {made.planned:,} runs are there from before")
+        start = time.perf_counter()
+        for part, frame in experiment.stream(data=data, ledgers=ledgers, store=place, **config.asked):
+            count += 1
+            if count > written:
+                note(notes, made, frame)
+                keep_pace(config, data, (time.perf_counter() - start) / (count - written))
+            made.frames.append(frame)
+            progress(part, f"{count:,} of {made.planned:,} runs")
+    st.rerun()
+
+
+def remember(config: Config, data: Dataset) -> None:
+    """Write down, for the owner of the ledger only, which comparison was the last."""
+    path = note_of(data)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(config.to_json(data))
+
+
+def note(notes: dict[str, Ledger], made: Comparison, frame: pd.DataFrame) -> None:
+    """Put a finished run on the session's list of questions; a worker has charged the books before it drew noise."""
+    run = frame.iloc[0]
+    if run["error"]:
+        return
+    label = str(run["method"])
+    if label not in notes:
+        notes[label] = state.note(made.data, str(run["relation"]), f"{PURPOSE}: {label}")
+        notes[label].voids += [made.void] if made.void else []
+    notes[label].charge(
+        Entry(
+            name=f"release at epsilon {run['epsilon']:g}",
+            mechanism="release",
+            epsilon_claimed=exact(float(run["epsilon_claimed"])),
+            epsilon_bound=exact(float(run["epsilon_bound"])),
+            sensitivity=np.nan,
+            claimed_sensitivity=np.nan,
+            scale=np.nan,
+        )
+    )
+
+
+def pace(config: Config, data: Dataset) -> float | None:
+    """Seconds per run, if as many methods were compared on these data in this session."""
+    known: dict[Any, float] = st.session_state.get("dpcore.comparison pace", {})
+    return known.get(speed_key(config, data))
+
+
+def keep_pace(config: Config, data: Dataset, seconds: float) -> None:
+    st.session_state.setdefault("dpcore.comparison pace", {})[speed_key(config, data)] = seconds
+
+
+def speed_key(config: Config, data: Dataset) -> Any:
+    """What the time of a run depends on most."""
+    return data.sha256, frozenset(config.methods), frozenset(config.measures)

@@ -1,0 +1,223 @@
+"""What the page of comparisons asks: methods and modes, epsilons, repeats and measures; and what that would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import streamlit as st
+
+from dpcore import experiment
+from dpcore.classifiers import MODELS
+from dpcore.dashboard import forms
+from dpcore.dashboard.frame import escaped
+from dpcore.datasets import Dataset
+from dpcore.errors import ParameterError
+from dpcore.experiment import Config, Method
+from dpcore.ledger import exact
+from dpcore.measures import RANGE_ERROR
+from dpcore.methods import METHODS
+from dpcore.texts import number
+
+__all__ = ["LOCAL", "MODES", "Plan", "ask", "lacks", "plan_of", "restore", "said", "total"]
+
+MODES = {"corrected": "corrected", "paper": "as printed"}
+C1 = "NB-Synth C1 (random rows)"
+Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]
+"""By the name on the screen: the method, and by mode the parameters that differ from its own."""
+
+
+def as_they_are(*names: str) -> dict[str, tuple[str, Mapping[str, Mapping[str, Any]]]]:
+    """Methods with their own parameters."""
+    return {name: (name, {mode: {} for mode in METHODS[name].modes}) for name in names}
+
+
+SYNTHESIZERS: Offered = {
+    "NB-Synth": ("NB-Synth", {"corrected": {"x_source": "model"}, "paper": {"variant": "Alg2"}}),
+    C1: ("NB-Synth", {"corrected": {}}),
+    **as_they_are("PrivBayes", "PrivBayes refined", "HMPrivBayes", "PrivSCBN", "JTree"),
+    **as_they_are("TaxonomyRelease", "DiffGen", "NoPrivacy"),
+}
+FORESTS = ("DiffPRFs", "DiffPRF", "DiffP-C4.5", "DiffP-ID3", "PINQ-ID3", "SuLQ-ID3", "DT-Diff", "DiffGen tree")
+CLASSIFIERS: Offered = as_they_are(*FORESTS, "Plain forest")
+LOCALS: Offered = as_they_are("PPNB", "DTPD", "DTCRD", "Plain naive Bayes")
+LOCAL = tuple(LOCALS)
+GROUPS: Mapping[str, Offered] = {
+    "Make synthetic rows": SYNTHESIZERS,
+    "Learn a classifier": CLASSIFIERS,
+    "Ask people who randomize their answers (local)": LOCALS,
+}
+CATALOG: Offered = {**SYNTHESIZERS, **CLASSIFIERS, **LOCALS}
+USUAL = ("NB-Synth", "PrivBayes refined", "DiffPRFs")
+MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
+USUAL_MEASURES = ("accuracy", "2-way AVD")
+USUAL_EPSILONS, USUAL_REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = (0.1, 0.5, 2.0), 3, 20, 10, 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A sweep that the settings describe, and what is left out of it, with reasons."""
+
+    config: Config
+    left_out: Mapping[str, str]
+
+    @property
+    def runs(self) -> int:
+        """How many releases that is."""
+        return len(self.config.methods) * len(self.config.epsilons) * self.config.repeats
+
+
+def ask(page: str, data: Dataset) -> Plan:
+    """All settings; moving one draws nothing and spends nothing."""
+    names: list[str] = []
+    for place, (title, offered, spot) in enumerate(
+        zip(GROUPS, GROUPS.values(), st.columns([4, 4, 3], gap="large"), strict=True)
+    ):
+        chosen = spot.pills(
+            title,
+            list(offered),
+            default=[name for name in USUAL if name in offered],
+            selection_mode="multi",
+            key=f"{page}.methods.{place}",
+            persist_state="session",
+        )
+        names += chosen
+    left, middle, right = st.columns([4, 4, 3], gap="large")
+    with left:
+        epsilons = pills(page, "epsilons", "Epsilons", forms.EPSILONS, USUAL_EPSILONS)
+        modes = pills(page, "modes", "Methods run", list(MODES), ["corrected"], MODES.__getitem__)
+    with middle:
+        measures = pills(page, "measures", "Measured by", MEASURES, USUAL_MEASURES)
+        model = st.selectbox(
+            "Learner on synthetic rows",
+            MODELS,
+            key=f"{page}.model",
+            persist_state="session",
+            help="The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows.",
+        )
+    with right:
+        relation = forms.relation_picker(page)
+        repeats = st.number_input(
+            "Repeats", 1, MOST_REPEATS, USUAL_REPEATS, key=f"{page}.repeats", persist_state="session"
+        )
+        seed = st.number_input(
+            "Seed (empty: none)",
+            0,
+            2**31,
+            None,
+            step=1,
+            key=f"{page}.seed",
+            persist_state="session",
+            help="For teaching: the same numbers again. Whoever knows the seed can subtract the noise: no guarantee.",
+        )
+    how = {"epsilons": sorted(epsilons), "repeats": int(repeats), "measures": measures, "models": [str(model)]}
+    return plan_of(names, modes, relation, None if seed is None else int(seed), data, **how)
+
+
+def pills(
+    page: str, key: str, label: str, options: Sequence[Any], default: Sequence[Any], names: Any = str
+) -> list[Any]:
+    """Some of some options, in their order."""
+    shown = (lambda value: f"{value:g}") if isinstance(options[0], float) else names
+    chosen = st.pills(
+        label,
+        options,
+        default=list(default),
+        selection_mode="multi",
+        format_func=shown,
+        key=f"{page}.{key}",
+        persist_state="session",
+    )
+    return [option for option in options if option in chosen]
+
+
+def plan_of(
+    names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None, data: Dataset, **how: Any
+) -> Plan:
+    """The sweep of those methods in those modes, without what cannot be run or measured."""
+    found: dict[str, Method] = {}
+    left_out: dict[str, str] = {}
+    for name in names:
+        kind, variants = CATALOG[name]
+        for mode in modes:
+            label = f"{name} | {MODES[mode]}"
+            if mode not in variants:
+                reason = "no paper printed it." if mode == "paper" else "it is a reference without privacy."
+                left_out[label] = reason
+                continue
+            method: Any = METHODS[kind](mode=mode, relation=relation, random_state=seed, **variants[mode])
+            try:
+                method.check(data.schema)
+                if not set(how["measures"]) <= set(experiment.left_out({"it": method}, how["measures"]).get("it", [])):
+                    found[label] = method
+                else:
+                    left_out[label] = "it has none of the chosen measures."
+            except ParameterError as error:
+                left_out[label] = str(error)
+    return Plan(Config(found, skip=True, **how), left_out)
+
+
+def total(epsilons: Sequence[float]) -> float:
+    """Their exact sum, as a number: epsilons of one relation add up."""
+    return float(sum((Fraction(exact(one)) for one in epsilons), Fraction(0)))
+
+
+def said(plan: Plan, seconds: float | None) -> None:
+    """What pressing Run would do and cost, before anybody does."""
+    config = plan.config
+    relation = next(iter(config.methods.values())).relation
+    for label, reason in plan.left_out.items():
+        st.caption(f":material/block: **{escaped(label)}** is left out: {escaped(reason)}")
+    for label, metrics in experiment.left_out(config.methods, config.measures).items():
+        st.caption(f"{escaped(label)} releases no rows: it has no {escaped(', '.join(metrics))}.")
+    printed = [label for label, method in config.methods.items() if method.mode == "paper"]
+    proved = len(config.methods) - len(printed)
+    once = total(config.epsilons)
+    cost = f"together epsilon {number(once * proved * config.repeats)} under {relation}" if proved else ""
+    also = "what those as printed cost is known when they have run, and may be without bound" if printed else ""
+    told = "; ".join(part for part in (f"**{plan.runs:,} runs**", cost, also) if part)
+    local = [label for label in config.methods if label.partition(" | ")[0] in LOCAL]
+    st.markdown(f"{told}." + (f" About {max(seconds, 1):,.0f} seconds." if seconds else ""))
+    if local and len(local) < len(config.methods):
+        st.caption(
+            "Two guarantees: local methods protect each person's answers before anybody collects them, the others need "
+            "one keeper whom all people trust. Their epsilons are drawn on one axis, and are not the same promise."
+        )
+
+
+def lacks(plan: Plan) -> str:
+    """Why this cannot be run, in a sentence; empty if it can."""
+    config = plan.config
+    if not config.methods or not config.epsilons or not config.measures:
+        return "Choose a method, an epsilon and a measure or more."
+    if len({label.partition(" | ")[0] for label in config.methods}) > MOST_METHODS:
+        return f"A chart tells at most {MOST_METHODS} methods apart: choose fewer."
+    return f"That is more than {MOST_RUNS:,} runs: choose fewer." if plan.runs > MOST_RUNS else ""
+
+
+def restore(page: str, config: Config) -> None:
+    """Set the page's controls to a sweep that was written down; ParameterError if the page does not offer it."""
+    split = [label.partition(" | ") for label in config.methods]
+    first = next(iter(config.methods.values()))
+    names, modes = [name for name, _, _ in split], [mode for _, _, mode in split]
+    known = set(names) <= set(CATALOG) and set(modes) <= set(MODES.values())
+    offered = set(config.epsilons) <= set(forms.EPSILONS) and set(config.measures) <= set(MEASURES)
+    if not (known and offered and config.repeats <= MOST_REPEATS and len(config.models) == 1):
+        raise ParameterError(
+            "This comparison was not made on this page.", "Run it with dpcore.experiment.Config.from_json."
+        )
+    for place, group in enumerate(GROUPS.values()):
+        st.session_state[f"{page}.methods.{place}"] = [name for name in group if name in names]
+    values = {
+        "epsilons": list(config.epsilons),
+        "modes": [mode for mode, name in MODES.items() if name in modes],
+        "measures": list(config.measures),
+        "model": config.models[0],
+        "relation": str(first.relation),
+        "repeats": config.repeats,
+        "seed": first.random_state,
+    }
+    for key, value in values.items():
+        st.session_state[f"{page}.{key}"] = value

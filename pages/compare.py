@@ -1,0 +1,72 @@
+"""Compare methods: any of them, at several epsilons, run again and again on the same rows."""
+
+import streamlit as st
+
+from dpcore.dashboard import forms, frame, runs, state, sweep_results, sweep_runs, sweeps
+from dpcore.errors import ParameterError
+from dpcore.experiment import Config
+
+PAGE = "compare"
+MOST_BYTES = 1_000_000
+
+frame.frame(
+    "Compare methods",
+    "Run methods beside each other, at several epsilons and several times, and see what is chance and what is not. "
+    "Every run is a release of the same rows, and **all of them are charged**.",
+)
+data = state.dataset()
+
+
+def load() -> None:
+    """Set the controls as an uploaded description of a comparison says."""
+    file = st.session_state.get(f"{PAGE}.file")
+    if file is None:
+        return
+    try:
+        sweeps.restore(PAGE, Config.from_json(file.getvalue()[: MOST_BYTES + 1].decode("utf-8", errors="replace")))
+    except ParameterError as error:
+        st.session_state[f"{PAGE}.refused"] = str(error)
+
+
+@st.fragment
+def settings() -> None:
+    """All settings; moving one draws nothing and spends nothing."""
+    with st.expander("Settings", expanded=sweep_runs.shown(data) is None):
+        plan = sweeps.ask(PAGE, data)
+        st.file_uploader("Or the settings of an earlier comparison (JSON)", "json", key=f"{PAGE}.file", on_change=load)
+        if refused := st.session_state.pop(f"{PAGE}.refused", ""):
+            st.error(frame.escaped(refused), icon=":material/error:")
+    st.session_state[f"{PAGE}.chosen"] = plan
+    if missing := sweeps.lacks(plan):
+        st.info(missing)
+    else:
+        each = sweep_runs.pace(plan.config, data)
+        sweeps.said(plan, each and each * plan.runs)
+
+
+settings()
+forms.run_button(PAGE)
+shown, last = sweep_runs.shown(data), None
+if shown is not None and len(shown.frames) < shown.planned:
+    last = shown.config
+    st.button(
+        "Go on", on_click=runs.request, args=(f"{PAGE}.again",), key=f"{PAGE}.again", icon=":material/play_arrow:"
+    )
+elif shown is None and (found := sweep_runs.earlier(data)) is not None:
+    last, count = found
+    planned = len(last.methods) * len(last.epsilons) * last.repeats
+    done = count == planned
+    state_of_it = "is kept" if done else f"was not finished ({count:,} of {planned:,} runs)"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/history: An earlier comparison of these data {state_of_it}.")
+        go_on = "Show it" if done else "Go on"
+        st.button(go_on, on_click=runs.request, args=(f"{PAGE}.again",), key=f"{PAGE}.again")
+chosen = st.session_state[f"{PAGE}.chosen"]
+if runs.requested(f"{PAGE}.again") and last is not None:
+    sweep_runs.run(PAGE, last, data)
+elif runs.requested(PAGE) and not sweeps.lacks(chosen):
+    sweep_runs.run(PAGE, chosen.config, data)
+if shown is None:
+    st.info("Press Run to compare. Nothing is asked of the rows before.", icon=":material/arrow_upward:")
+elif shown.frames:
+    sweep_results.results(PAGE, shown)

@@ -1,0 +1,245 @@
+"""The page of comparisons: what it would cost, runs on the books, charts, stops, and what is taken away."""
+
+import functools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from driving import books, charts, errors, mendable, press, run, said, started, tabs, widget
+from streamlit.testing.v1 import AppTest
+
+from dpcore import experiment
+from dpcore.dashboard import sweep_results, sweep_runs, sweeps
+from dpcore.datasets import load
+
+PAGE = "compare"
+REAL = "Uses real data"
+
+
+@pytest.fixture(autouse=True)
+def in_one_process(monkeypatch):
+    monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
+
+
+def at_page(**settings) -> AppTest:
+    return change(started(PAGE), **settings)
+
+
+def change(at: AppTest, **settings) -> AppTest:
+    for name, value in settings.items():
+        widget(at, f"{PAGE}.{name.replace('__', '.')}").set_value(value)
+        run(at)
+    return at
+
+
+SMALL = {"methods__0": ["NB-Synth"], "methods__1": ["DiffP-ID3"], "epsilons": [0.5, 2.0], "repeats": 2}
+
+
+def compared(**settings) -> AppTest:
+    at = press(at_page(**{**SMALL, **settings}), f"{PAGE}.run")
+    assert not mendable(at), errors(at)
+    return at
+
+
+def comparison(at: AppTest) -> sweep_runs.Comparison:
+    return at.session_state["dpcore.comparison"]
+
+
+def test_the_cost_is_said_before_anything_runs():
+    at = at_page()
+    assert "27 runs; together epsilon 23.4 under add_remove." in said(at).replace("**", "")
+    assert "DiffPRFs | corrected releases no rows: it has no 2-way AVD" in said(at)
+    assert books(at) == {}
+    change(at, modes=["corrected", "paper"])
+    told = said(at).replace("**", "")
+    assert "45 runs; together epsilon 23.4 under add_remove; what those as printed cost is known when" in told
+    assert "PrivBayes refined | as printed is left out: no paper printed it" in told
+    assert books(at) == {}
+
+
+def test_methods_without_the_relation_are_named_and_left_out():
+    at = at_page(methods__2=["PPNB"])
+    assert "PPNB | corrected is left out" in said(at).replace("**", "")
+    change(at, relation="replace")
+    assert "left out" not in said(at)
+    assert "Two guarantees" in said(at)
+
+
+def test_nothing_to_run_says_so_and_runs_nothing():
+    at = at_page(methods__0=[], methods__1=[])
+    assert "Choose a method" in said(at)
+    press(at, f"{PAGE}.run")
+    assert books(at) == {}
+
+
+def test_runs_are_charged_drawn_and_marked():
+    at = compared()
+    made = comparison(at)
+    assert len(made.frames) == made.planned == 8
+    key = (made.data.sha256, "add_remove")
+    assert books(at)[key] == (8, 10.0, 10.0)
+    assert "These 8 runs together: epsilon claimed 10, proved 10 (add_remove)" in said(at).replace("**", "")
+    assert tabs(at) == ["accuracy", "2-way AVD", "Run time", "Medians", "Take away"]
+    ((spec, tables),) = charts(at)
+    title = spec["title"]
+    assert title["text"][0] == "Accuracy"
+    assert REAL in " ".join(title["text"])
+    told = " ".join(title["subtitle"])
+    assert "Pure epsilon, per release; relation add_remove." in told
+    assert f"Data: {made.data.name}." in told
+    (table,) = tables
+    assert sorted(set(table["series"]) - {""}) == ["DiffP-ID3", "NB-Synth"]
+    assert {"majority class", "scikit-learn forest", "logistic regression, learned from real rows"} <= set(
+        table["label"]
+    )
+    account = at.session_state["dpcore.books"].account(*key)
+    assert account.epsilon_bound == 10.0
+    assert account.looks == 8
+
+
+def test_numbers_are_those_of_the_library():
+    at = compared(seed=5)
+    made = comparison(at)
+    direct = experiment.sweep(data=load("sample"), **made.config.asked)
+    pd.testing.assert_frame_equal(experiment.tidy(made.frames).drop(columns="seconds"), direct.drop(columns="seconds"))
+    assert "proved none" in said(at).replace("**", "")
+    assert "A known seed made the noise" in " ".join(errors(at))
+    change(at, axis="proved")
+    assert charts(at) == []
+    assert "no epsilon can be proved of them" in said(at)
+
+
+def test_every_tab_is_drawn():
+    at = compared(measures=["accuracy", "balanced accuracy", "1-way AVD", "3-way AVD", "range-query error"])
+    for name in tabs(at):
+        at.session_state[f"{PAGE}.tab"] = name
+        run(at)
+        assert not mendable(at)
+        drawn = charts(at)
+        assert len(drawn) == (name not in ("Medians", "Take away")), name
+        for spec, _ in drawn:
+            assert REAL in " ".join(spec["title"]["text"])
+
+
+def test_moving_a_setting_leaves_results_and_the_ledger_alone():
+    at = compared()
+    before, frames = books(at), len(comparison(at).frames)
+    change(at, epsilons=[0.1], relation="replace", axis="proved")
+    assert books(at) == before
+    assert len(comparison(at).frames) == frames
+
+
+def test_a_failed_run_has_its_reason(monkeypatch):
+    at = at_page(**SMALL)
+    at.session_state["dpcore.books"].set_cap(load("sample").sha256, "sample", "add_remove", 4.0)
+    press(at, f"{PAGE}.run")
+    assert "Failed" in tabs(at)
+    at.session_state[f"{PAGE}.tab"] = "Failed"
+    run(at)
+    (table,) = at.dataframe
+    assert table.value["why"].str.contains("capped at 4").all()
+    assert at.session_state["dpcore.books"].account(load("sample").sha256, "add_remove").epsilon_bound <= 4.0
+
+
+class StopError(Exception):
+    pass
+
+
+def stopped_after(count, monkeypatch) -> AppTest:
+    """The page after somebody pressed Cancel when so many runs were finished."""
+    original, seen = sweep_runs.note, []
+
+    def stop(*given):
+        if len(seen) == count:
+            raise StopError
+        seen.append(1)
+        original(*given)
+
+    monkeypatch.setattr(sweep_runs, "note", stop)
+    at = at_page(**SMALL)
+    at.button(f"{PAGE}.run").click()
+    at.run()
+    assert at.exception
+    monkeypatch.setattr(sweep_runs, "note", original)
+    return run(at)
+
+
+def test_what_was_finished_before_a_stop_is_kept_and_it_goes_on(monkeypatch):
+    at = stopped_after(3, monkeypatch)
+    assert len(comparison(at).frames) == 3
+    assert "3 of 8 runs are here" in said(at)
+    assert len(charts(at)) == 1
+    press(at, f"{PAGE}.again")
+    assert len(comparison(at).frames) == 8
+    assert "Go on" not in [button.label for button in at.button]
+    account = at.session_state["dpcore.books"].account(load("sample").sha256, "add_remove")
+    assert account.looks == 8  # none was run twice
+
+
+def test_another_session_offers_to_go_on(monkeypatch):
+    stopped_after(3, monkeypatch)
+    at = started(PAGE)
+    assert "An earlier comparison of these data was not finished (4 of 8 runs)" in said(at)
+    press(at, f"{PAGE}.again")
+    assert len(comparison(at).frames) == 8
+    ((questions, *_),) = books(at).values()  # what another session asked is in the books alone
+    assert questions == 4
+    assert at.session_state["dpcore.books"].account(load("sample").sha256, "add_remove").epsilon_bound == 10.0
+    at = started(PAGE)
+    assert "An earlier comparison of these data is kept" in said(at)
+    press(at, f"{PAGE}.again")
+    assert len(comparison(at).frames) == 8
+    assert books(at) == {}
+
+
+def test_a_note_that_is_damaged_is_no_traceback(monkeypatch):
+    at = compared()
+    (note,) = at.session_state["dpcore.books"].path.parent.joinpath("sweeps").glob("last-*.json")
+    for text in (b"{", b"\xff\xfe", note.read_bytes().replace(b'"epsilons"', b'"epsilon"')):
+        note.write_bytes(text)
+        assert "earlier comparison" not in said(started(PAGE)).replace("Or the settings of an earlier comparison", "")
+
+
+def test_a_description_sets_the_page(tmp_path):
+    made = comparison(compared(modes=["corrected", "paper"], repeats=3, seed=4))
+    text = made.config.to_json(made.data)
+    at = started(PAGE)
+    widget(at, f"{PAGE}.file").set_value(("config.json", text.encode(), "application/json"))
+    run(at)
+    assert not errors(at)
+    again = at.session_state[f"{PAGE}.chosen"].config
+    assert json.loads(again.to_json(made.data)) == json.loads(text)
+
+
+@pytest.mark.parametrize("raw", [b"", b"{}", b"\xff", b'{"format": "dpcore sweep 1"}'])
+def test_a_file_that_is_none_is_refused(raw):
+    at = started(PAGE)
+    widget(at, f"{PAGE}.file").set_value(("config.json", raw, "application/json"))
+    run(at)
+    assert len(errors(at)) == 1
+    assert "description of a sweep" in errors(at)[0].replace("\\", "")
+
+
+def test_nobody_is_ahead_by_chance():
+    rows = []
+    for method, values in {"a": [0.80, 0.82, 0.84], "b": [0.70, 0.72, 0.81], "c": [0.1, 0.2, 0.3]}.items():
+        for metric, sign in (("accuracy", 1), ("1-way AVD", -1)):
+            rows += [{"metric": metric, "epsilon": 1.0, "method": method, "value": 0.5 + sign * v / 2} for v in values]
+    found = sweep_results.told_apart(sweep_results.medians(pd.DataFrame(rows)))
+    assert found["best median"].tolist() == ["a", "a"]
+    assert found["second"].tolist() == ["b", "b"]
+    assert found["told apart"].tolist() == ["no: their runs overlap"] * 2
+    clear = pd.DataFrame(rows)[lambda frame: frame["method"] != "b"]
+    assert sweep_results.told_apart(sweep_results.medians(clear))["told apart"].tolist() == ["yes", "yes"]
+    few = clear.drop_duplicates(["metric", "method"])
+    assert set(sweep_results.told_apart(sweep_results.medians(few))["told apart"]) == {"too few runs"}
+
+
+def test_every_offered_method_can_be_built():
+    data, how = load("sample"), {"epsilons": [1.0], "repeats": 1, "measures": ["accuracy"], "models": ["Bayes net"]}
+    plan = sweeps.plan_of(list(sweeps.CATALOG), list(sweeps.MODES), "replace", 1, data, **how)
+    assert len(plan.config.methods) + len(plan.left_out) == 2 * len(sweeps.CATALOG)
+    reasons = set(plan.left_out.values())
+    assert reasons <= {"no paper printed it.", "it is a reference without privacy."}
+    assert np.isclose(sweeps.total([0.1, 0.2]), 0.3)
