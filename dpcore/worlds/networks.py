@@ -80,7 +80,7 @@ def exact_tables(fitted: Any) -> float:
     return float(sum(table[(1,) * table.ndim] for table in fitted.tables_))
 
 
-def pairs(key: str, method: str, estimator: Any, how: str, **change: Any) -> tuple[Case, Case]:
+def pairs(key: str, method: str, estimator: Any, how: str, what: str = "Tables", **change: Any) -> tuple[Case, Case]:
     """A corrected network of two columns, under both relations."""
     found = []
     for relation, pair, tables in (
@@ -93,7 +93,7 @@ def pairs(key: str, method: str, estimator: Any, how: str, **change: Any) -> tup
                     "key": f"{key}/{relation}",
                     "method": method,
                     "mode": estimator.mode,
-                    "title": "Tables, one row " + ("replaced" if relation == "replace" else "added"),
+                    "title": f"{what}, one row " + ("replaced" if relation == "replace" else "added"),
                     "story": f"{tables} {how}",
                     "relation": relation,
                     "schema": TWO,
@@ -216,6 +216,7 @@ PRIVBAYES = (
         "PrivBayes",
         PrivBayes(epsilon=2.0),
         "A part of epsilon chooses the network, the rest measures its two tables. The attacker sees both.",
+        what="A network and its tables",
     ),
     *(
         Case(

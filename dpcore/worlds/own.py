@@ -67,19 +67,15 @@ def own_row(
     if not 0 <= row < len(frame):
         raise DataError("The table has no row of that number.", f"Choose one from 0 to {len(frame) - 1:,}.")
     names = list(schema.names)
-    mine = frame.loc[:, names].iloc[[row]].reset_index(drop=True)
+    first = frame.loc[:, names].reset_index(drop=True)
+    mine, rest = first.iloc[[row]], first.drop(index=row)
     if relation is Relation.REPLACE:
         if other is None or set(other) != set(names):
             raise ParameterError("There is no other row with every column of the schema.", "Give all of its values.")
         put = pd.DataFrame([dict(other)], columns=names)
-        rest, changes = put, "has other values"
+        second, changes = pd.concat([rest, put] if len(rest) else [put], ignore_index=True), "has other values"
     else:
-        rest, changes = mine.iloc[:0], "is missing"
-    kept = frame.loc[:, names]
-    second = pd.concat([part for part in (kept.iloc[:row], rest, kept.iloc[row + 1 :]) if len(part)], ignore_index=True)
-    first = kept.reset_index(drop=True)
-    if not len(second):
-        second = first.iloc[:0]
+        second, changes = rest.reset_index(drop=True), "is missing"
     schema.encode(second)  # refuses values that do not fit, before anything is run
     method = next((name for name, kind in METHODS.items() if type(estimator) is kind), estimator.title)
     statistic, looks_at = (

@@ -32,6 +32,8 @@ NUMBER = Schema(
 )
 ALIKE = frame_of(NUMBER, *[(i, "0", "0") for i in range(10)])
 PURE = {"add_remove": more(ALIKE, (9.0, "1", "1")), "replace": changed(ALIKE, (9.0, "1", "1"))}
+RIVALS = bits("aby", "y")
+NEARLY = more(more(frame_of(RIVALS, "000", "111", times=5), "100")[1], "010")
 OLD_ROWS = 40
 FRESH = changed(frame_of(CLASSED, "00", times=OLD_ROWS), "11")
 TIMES = binom.logpmf(np.arange(9), OLD_ROWS, 1 / OLD_ROWS)  # how often a bootstrap sample holds a row
@@ -85,6 +87,11 @@ def copies(fitted: Any) -> float:
     ]
     found = np.array([sum(abs(x) - abs(x - k) for x in gained) for k in range(len(TIMES))]) * fitted.epsilon / 4
     return round(float(logsumexp(found + TIMES)), 9)
+
+
+def asks_first(fitted: Any) -> float:
+    """Whether the root asks column a."""
+    return float(fitted.forest_.column[0] == 0)
 
 
 def of_the_class(fitted: Any) -> float:
@@ -165,6 +172,23 @@ CASES = (
             "One tree, and most of epsilon buys the classes in its leaves.",
         )
         for relation in WORDS
+    ),
+    Case(
+        key="DiffPRFs/corrected/choice",
+        method="DiffPRFs",
+        mode="corrected",
+        title="The choice of a column, one row added",
+        story="Columns a and b tell the classes apart but for one row, which b gets right and a does not; in the "
+        "second world one more row makes up for it. Nearly all of epsilon chooses between them, and the attacker sees "
+        "which column the tree asks.",
+        relation="add_remove",
+        schema=RIVALS,
+        pair=NEARLY,
+        estimator=DiffPRFs(epsilon=2.0, n_trees=1, max_depth=1, criterion="Max", leaf_share=0.05),
+        looks_at="Whether the tree asks column a: 1 for yes",
+        statistic=asks_first,
+        trials=2_000,
+        expected="not caught",
     ),
     Case(
         key="DiffPRF/paper/bootstrap",
