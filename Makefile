@@ -7,6 +7,7 @@ ARGS ?=
 BIN := .venv/bin
 RUN := .venv/.stamp-run
 DEV := .venv/.stamp-dev
+AXE := tests/browser/node_modules/.package-lock.json
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
 	--generate-hashes --quiet
@@ -35,7 +36,7 @@ check: $(DEV)
 audit: $(DEV)
 	@$(BIN)/python -m pytest -m slow $(ARGS)
 
-browser: $(DEV)
+browser: $(DEV) $(AXE)
 	@$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
 
 lock:
@@ -48,6 +49,13 @@ $(RUN): requirements.lock
 
 $(DEV): requirements-dev.lock
 	$(call install,requirements-dev.lock)
+
+$(AXE): tests/browser/package-lock.json
+	@command -v npm >/dev/null || { \
+		echo "The browser tests need npm for the accessibility checker; install it and try again." >&2; exit 1; }
+	@echo "Installing the accessibility checker of $< ..."
+	@npm ci --prefix $(<D) --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 define install
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
