@@ -34,6 +34,7 @@ SECTIONS = {
     "Compare": [("compare", "Compare methods", ":material/compare_arrows:")],
     "Understand": [
         ("mechanisms", "Mechanisms", ":material/functions:"),
+        ("audit", "Twin worlds", ":material/compare:"),
         ("ledger", "Ledger", ":material/receipt_long:"),
     ],
 }
@@ -58,6 +59,7 @@ def navigation() -> StreamlitPage:
 def run() -> None:
     """What app.py does: the menu, then the chosen page."""
     chosen = navigation()
+    st.session_state["dpcore.page"] = chosen.url_path or "home"
     token = _inside_app.set(True)
     try:
         chosen.run()
@@ -92,7 +94,7 @@ def frame(title: str, lead: str) -> None:
         )
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
-    lessons.bar()
+    lessons.bar(st.session_state.get("dpcore.page", ""))
     st.title(title)
     st.markdown(lead)
 
@@ -104,7 +106,9 @@ def spent() -> str:
         lines = [line for line in state.books().accounts() if line.sha256 == data.sha256 and line.looks]
     except BookError:
         return ":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]"
-    told = [f"{line.looks:,} releases, epsilon {price(line)} ({line.relation})" for line in lines]
+    told = [
+        f"{line.looks:,} release{'s' * (line.looks > 1)}, epsilon {price(line)} ({line.relation})" for line in lines
+    ]
     return f"Spent on them: {'; '.join(told) or 'nothing yet'}"
 
 

@@ -54,8 +54,7 @@ LESSONS: dict[str, Lesson] = {
                 "mechanisms",
                 "Epsilon bounds what **anybody** can learn about **one** person from what is released. Move the prior, "
                 "then epsilon: near 0, seeing the release changes nobody's mind; at 5 it may settle the matter.",
-                {"epsilon": 1.0},
-                "What epsilon means",
+                tab="What epsilon means",
             ),
             Step(
                 "naive_bayes",

@@ -7,6 +7,8 @@ counts it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from dpcore import datasets
@@ -35,12 +37,13 @@ def to(name: str, number: int) -> None:
 
 
 def leave() -> None:
-    """End the lesson where it is; a button's callback."""
+    """End the lesson, and go where the others are; a button's callback."""
     st.session_state.pop("dpcore.lesson", None)
+    st.session_state["dpcore.open"] = "home"
 
 
-def bar() -> None:
-    """Where the lesson is, what to do, and the way on; nothing outside lessons."""
+def bar(page: str) -> None:
+    """Where the lesson is, what to do, and the way on; nothing outside lessons. `page` is the one that is shown."""
     if "dpcore.lesson" not in st.session_state:
         return
     name, number = st.session_state["dpcore.lesson"]
@@ -48,19 +51,20 @@ def bar() -> None:
     step, last = lesson.steps[number], len(lesson.steps) - 1
     with st.container(border=True, key="lesson"):
         st.markdown(f":blue[:material/school: **{lesson.title}** · step {number + 1} of {last + 1}]")
-        st.markdown(step.text)
+        st.markdown(step.text if page == step.page else "This step of the lesson is on another page.")
         with st.container(horizontal=True):
-            if number:
-                st.button("Back", key="lesson.back", on_click=to, args=(name, number - 1), icon=":material/arrow_back:")
-            if number < last:
-                st.button(
-                    "Next",
-                    key="lesson.next",
-                    on_click=to,
-                    args=(name, number + 1),
-                    icon=":material/arrow_forward:",
-                    type="primary",
-                )
-            if st.button("End the lesson", key="lesson.end", on_click=leave):
-                st.rerun()
-            st.button("Show this step again", key="lesson.again", on_click=to, args=(name, number), type="tertiary")
+            if page != step.page:
+                way("Go there", "again", (name, number), type="primary", icon=":material/arrow_forward:")
+            elif number:
+                way("Back", "back", (name, number - 1), icon=":material/arrow_back:")
+            if page == step.page and number < last:
+                way("Next", "next", (name, number + 1), type="primary", icon=":material/arrow_forward:")
+            done = page == step.page and number == last
+            st.button("End the lesson", key="lesson.end", on_click=leave, type="primary" if done else "secondary")
+            if page == step.page:
+                way("Show this step again", "again", (name, number), type="tertiary")
+
+
+def way(label: str, key: str, step: tuple[str, int], **look: Any) -> None:
+    """A button that leads to a step."""
+    st.button(label, key=f"lesson.{key}", on_click=to, args=step, **look)
