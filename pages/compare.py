@@ -40,8 +40,8 @@ def settings() -> None:
     if missing := sweeps.lacks(plan):
         st.info(missing)
     else:
-        each = sweep_runs.pace(plan.config, data)
-        sweeps.said(plan, each and each * plan.runs)
+        with frame.mendable():
+            sweeps.said(plan, sweep_runs.finished(plan.config, data), sweep_runs.pace(plan.config, data))
 
 
 settings()

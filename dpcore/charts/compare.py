@@ -13,6 +13,7 @@ from dpcore.charts.learning import curves
 
 __all__ = ["compared"]
 
+HEIGHT, LINE = 560, 24  # of a chart with its title and key, and of what is added to them
 PURE = "Pure epsilon, per release"
 LOCAL = "of one person's reports in the local model, where nobody is trusted with true rows"
 
@@ -54,7 +55,8 @@ def compared(
         interval="deciles",
         title=title,
     )
-    return told(chart, [*promises(shown, relations, local), f"Data: {texts([data])[0]}."])
+    sentences = [*promises(shown, relations, local), f"Data: {texts([data])[0]}."]
+    return told(chart, sentences).properties(height=HEIGHT + LINE * len(sentences))
 
 
 def promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> list[str]:

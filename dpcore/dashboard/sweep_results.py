@@ -60,7 +60,7 @@ def price(frame: pd.DataFrame, void: str) -> None:
     for relation, part in runs.groupby("relation"):
         claimed, bound = (total_or_none(part[name]) for name in ("epsilon_claimed", "epsilon_bound"))
         st.markdown(
-            f"These **{len(part):,} runs together**: epsilon claimed **{claimed}**, proved **{bound}** ({relation}), "
+            f"These **{len(part):,} runs together**: epsilon claimed {claimed}, proved {bound} ({relation}), "
             "because they are all of the same rows. Looking at all of them, or publishing the best, costs that much."
         )
     if void:
@@ -68,8 +68,12 @@ def price(frame: pd.DataFrame, void: str) -> None:
 
 
 def total_or_none(epsilons: pd.Series) -> str:
-    """Their sum for people."""
-    return "none" if np.isinf(epsilons).any() else panels.number(total(epsilons.to_list()))
+    """Their sum for people: none as soon as one has none."""
+    without = np.isinf(epsilons)
+    if not without.any():
+        return f"**{panels.number(total(epsilons.to_list()))}**"
+    others = f"; the other {(~without).sum():,}: {panels.number(total(epsilons[~without].to_list()))}"
+    return f"**none** ({without.sum():,} runs have none{others if not without.all() else ''})"
 
 
 def measure(page: str, made: Comparison, good: pd.DataFrame, metric: str) -> None:

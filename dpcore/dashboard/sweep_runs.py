@@ -21,7 +21,7 @@ from dpcore.errors import DPCoreError
 from dpcore.experiment import Config
 from dpcore.ledger import Entry, Ledger, exact
 
-__all__ = ["Comparison", "earlier", "pace", "run", "shown"]
+__all__ = ["Comparison", "earlier", "finished", "pace", "run", "shown"]
 
 KEY = "dpcore.comparison"
 PURPOSE = "Comparison"
@@ -75,11 +75,16 @@ def note_of(data: Dataset) -> Path:
     return folder() / f"last-{experiment.rows_digest(data)[:32]}.json"
 
 
+def finished(config: Config, data: Dataset) -> dict[int, pd.DataFrame]:
+    """The runs of a comparison that are there already, by their places in its plan."""
+    return experiment.finished(config, data, folder())
+
+
 def earlier(data: Dataset) -> tuple[Config, int] | None:
     """The last comparison of these data of any session, and how many runs of it are finished."""
     try:
         config = Config.from_json(note_of(data).read_text(encoding="utf-8"))
-        return config, len(experiment.finished(config, data, folder()))
+        return config, len(finished(config, data))
     except (OSError, UnicodeDecodeError, DPCoreError):  # a file like any other: what it says is not needed
         return None
 
@@ -92,7 +97,7 @@ def run(page: str, config: Config, data: Dataset) -> None:
         progress(0.0, "measuring the real rows")
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
         made.references = measures.references(data, config.measures, config.models, forest=trees)
-        written = len(experiment.finished(config, data, place))
+        written = len(finished(config, data))
         remember(config, data)
         st.session_state[KEY] = made
         notes: dict[str, Ledger] = {}

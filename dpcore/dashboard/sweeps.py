@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -47,7 +47,7 @@ LOCAL = tuple(LOCALS)
 GROUPS: Mapping[str, Offered] = {
     "Make synthetic rows": SYNTHESIZERS,
     "Learn a classifier": CLASSIFIERS,
-    "Ask people who randomize their answers (local)": LOCALS,
+    "Local: people randomize their answers": LOCALS,
 }
 CATALOG: Offered = {**SYNTHESIZERS, **CLASSIFIERS, **LOCALS}
 USUAL = ("NB-Synth", "PrivBayes refined", "DiffPRFs")
@@ -80,6 +80,7 @@ def ask(page: str, data: Dataset) -> Plan:
             list(offered),
             default=[name for name in USUAL if name in offered],
             selection_mode="multi",
+            wrap=True,
             key=f"{page}.methods.{place}",
             persist_state="session",
         )
@@ -127,6 +128,7 @@ def pills(
         default=list(default),
         selection_mode="multi",
         format_func=shown,
+        wrap=True,
         key=f"{page}.{key}",
         persist_state="session",
     )
@@ -164,22 +166,37 @@ def total(epsilons: Sequence[float]) -> float:
     return float(sum((Fraction(exact(one)) for one in epsilons), Fraction(0)))
 
 
-def said(plan: Plan, seconds: float | None) -> None:
-    """What pressing Run would do and cost, before anybody does."""
+def said(plan: Plan, finished: Collection[int], pace: float | None) -> None:
+    """What pressing Run would do and cost, before anybody does; `finished`: the places of runs that are there already.
+
+    `pace`: seconds per run, if known.
+    """
     config = plan.config
     relation = next(iter(config.methods.values())).relation
     for label, reason in plan.left_out.items():
         st.caption(f":material/block: **{escaped(label)}** is left out: {escaped(reason)}")
+    lacking: dict[str, list[str]] = {}
     for label, metrics in experiment.left_out(config.methods, config.measures).items():
-        st.caption(f"{escaped(label)} releases no rows: it has no {escaped(', '.join(metrics))}.")
-    printed = [label for label, method in config.methods.items() if method.mode == "paper"]
-    proved = len(config.methods) - len(printed)
-    once = total(config.epsilons)
-    cost = f"together epsilon {number(once * proved * config.repeats)} under {relation}" if proved else ""
-    also = "what those as printed cost is known when they have run, and may be without bound" if printed else ""
-    told = "; ".join(part for part in (f"**{plan.runs:,} runs**", cost, also) if part)
+        lacking.setdefault(", ".join(metrics), []).append(label.partition(" | ")[0])
+    for metrics_told, labels in lacking.items():
+        names = ", ".join(dict.fromkeys(labels))
+        st.caption(
+            f"Releases a classifier and no rows, so there is no {escaped(metrics_told)} of it: {escaped(names)}."
+        )
+    whole = experiment.plan(config.methods, config.epsilons, config.repeats)
+    rest = [run.method for place, run in enumerate(whole) if place not in finished]
+    proved = [method.epsilon for method in rest if method.mode == "corrected"]
+    parts = [f"**{plan.runs:,} runs**"]
+    if finished:
+        parts.append(f"{len(finished):,} of them are finished already, and are shown without drawing them again")
+    if proved:
+        parts.append(f"{'the others ' if finished else ''}together epsilon {number(total(proved))} under {relation}")
+    if len(proved) < len(rest):
+        parts.append("what those as printed cost is known when they have run, and may be without bound")
+    st.markdown(f"{'; '.join(parts)}." + (f" About {max(pace * len(rest), 1):,.0f} seconds." if pace and rest else ""))
+    if any(method.random_state is not None for method in rest):
+        st.caption(":red[:material/warning: With a seed nothing is protected: for teaching only.]")
     local = [label for label in config.methods if label.partition(" | ")[0] in LOCAL]
-    st.markdown(f"{told}." + (f" About {max(seconds, 1):,.0f} seconds." if seconds else ""))
     if local and len(local) < len(config.methods):
         st.caption(
             "Two guarantees: local methods protect each person's answers before anybody collects them, the others need "

@@ -49,7 +49,7 @@ def comparison(at: AppTest) -> sweep_runs.Comparison:
 def test_the_cost_is_said_before_anything_runs():
     at = at_page()
     assert "27 runs; together epsilon 23.4 under add_remove." in said(at).replace("**", "")
-    assert "DiffPRFs | corrected releases no rows: it has no 2-way AVD" in said(at)
+    assert "Releases a classifier and no rows, so there is no 2-way AVD of it: DiffPRFs." in said(at)
     assert books(at) == {}
     change(at, modes=["corrected", "paper"])
     told = said(at).replace("**", "")
@@ -96,6 +96,12 @@ def test_runs_are_charged_drawn_and_marked():
     account = at.session_state["dpcore.books"].account(*key)
     assert account.epsilon_bound == 10.0
     assert account.looks == 8
+    assert "8 runs; 8 of them are finished already, and are shown without" in said(at).replace("**", "")
+    press(at, f"{PAGE}.run")
+    assert at.session_state["dpcore.books"].account(*key) == account
+    change(at, repeats=3)
+    assert "12 runs; 8 of them are finished already, and are shown without drawing them again; the others together "
+    assert "epsilon 5 under add_remove" in said(at)
 
 
 def test_numbers_are_those_of_the_library():

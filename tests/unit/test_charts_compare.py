@@ -1,0 +1,98 @@
+"""The chart of methods beside each other: what is drawn, what is left out, and what it says of its epsilons."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from dpcore import charts
+
+
+def runs(**other):
+    rows = [
+        {
+            "series": series,
+            "mode": mode,
+            "epsilon_claimed": epsilon,
+            "epsilon_bound": bound(mode, epsilon),
+            "value": value,
+        }
+        for series in ("NB-Synth", "PPNB")
+        for mode in ("corrected", "as printed")
+        for epsilon in (0.1, 1.0)
+        for value in (0.2, 0.3, 0.7)
+    ]
+    return pd.DataFrame(rows).assign(relation="replace", **other)
+
+
+def bound(mode, epsilon):
+    return epsilon if mode == "corrected" else math.inf
+
+
+def drawn(frame=None, **other):
+    options = {"title": "Accuracy", "y_title": "accuracy", "data": "people", **other}
+    return charts.compared(runs() if frame is None else frame, **options)
+
+
+def table(chart):
+    (data,) = chart.to_dict()["datasets"].values()
+    return pd.DataFrame(data)
+
+
+def told(chart):
+    return " ".join(chart.to_dict()["title"]["subtitle"])
+
+
+def test_every_run_is_a_mark_with_median_and_interval():
+    data = table(drawn())
+    assert len(data) == 24
+    assert set(data["series"]) == {"NB-Synth", "PPNB"}
+    assert data["low"].tolist() == pytest.approx([0.22] * 24)
+    assert data["high"].tolist() == pytest.approx([0.62] * 24)
+    chart = drawn().to_dict()
+    assert "median(value)" in str(chart) or '"median"' in str(chart).replace("'", '"')
+    assert "quantile of the runs" in told(drawn())
+    assert "log" in str(chart)
+
+
+def test_two_runs_have_no_interval():
+    frame = runs().groupby(["series", "mode", "epsilon_claimed"]).head(2)
+    assert table(drawn(frame))["low"].isna().all()
+    assert "3 runs have an interval" in told(drawn(frame))
+
+
+def test_what_has_no_epsilon_is_not_on_that_axis():
+    assert set(table(drawn(x="proved"))["mode"]) == {"corrected"}
+    assert len(table(drawn(x="proved"))) == 12
+    free = runs().assign(epsilon_claimed=0.0)
+    assert len(table(drawn(pd.concat([runs(), free])))) == 24
+
+
+def test_two_relations_are_refused():
+    both = pd.concat([runs(), runs().assign(relation="add_remove")])
+    with pytest.raises(ValueError, match="two relations"):
+        drawn(both)
+
+
+def test_relation_guarantee_and_data_are_named():
+    assert "Pure epsilon, per release; relation replace. Data: people." in told(drawn())
+    mixed = told(drawn(local=("PPNB", "DTPD")))
+    assert "Two guarantees on one axis: epsilon of PPNB is of one person's reports" in mixed
+    alone = told(drawn(runs().query("series == 'PPNB'"), local=("PPNB",)))
+    assert "Two guarantees" not in alone
+    assert "nobody is trusted" in alone
+    assert "relation replace" in drawn().description
+
+
+def test_references_are_lines():
+    lines = pd.DataFrame({"label": ["majority class"], "value": [0.5]})
+    data = table(drawn(references=lines))
+    assert data.loc[data["label"] != "", ["label", "value"]].values.tolist() == [["majority class", 0.5]]
+
+
+def test_names_from_users_are_data_only():
+    chart = drawn(data="a.b[0]|<img>")
+    assert "<img>" not in str(
+        {key: value for key, value in chart.to_dict().items() if key not in ("title", "description")}
+    )
+    assert "a.b[0]" in told(chart)
