@@ -25,6 +25,7 @@ from dpcore.charts.composing import (
 )
 from dpcore.charts.exposure import averaging, descriptions, tails
 from dpcore.charts.forest import forest_budget, forest_tree
+from dpcore.charts.guessing import game_scores, round_worlds
 from dpcore.charts.judging import classifier_scores, confusion, costs, importance
 from dpcore.charts.learning import accuracy, curves, redraws, sweep, sweep_variance
 from dpcore.charts.mechanisms import (
@@ -43,6 +44,7 @@ from dpcore.charts.reports import reported_numbers, reported_shares, steps
 from dpcore.charts.responses import channel_matrix, coin_estimates, crowd, trust
 from dpcore.charts.taxonomy import taxonomy
 from dpcore.charts.tree import count_tree, level_errors
+from dpcore.charts.worlds import known_epsilon, world_piles, world_ratios
 
 __all__ = [
     "accuracy",
@@ -68,8 +70,10 @@ __all__ = [
     "error_by_range",
     "forest_budget",
     "forest_tree",
+    "game_scores",
     "graph",
     "importance",
+    "known_epsilon",
     "level_errors",
     "loss_sums",
     "marginal",
@@ -85,6 +89,7 @@ __all__ = [
     "redraws",
     "reported_numbers",
     "reported_shares",
+    "round_worlds",
     "running_average",
     "split_table",
     "steps",
@@ -96,5 +101,7 @@ __all__ = [
     "trust",
     "two_worlds",
     "votes",
+    "world_piles",
+    "world_ratios",
     "worst_columns",
 ]

@@ -29,7 +29,7 @@ from dpcore import charts
 
 
 def test_pages_are_found() -> None:
-    understood = {"compare", "mechanisms", "ledger"}
+    understood = {"compare", "mechanisms", "audit", "ledger"}
     assert {"home", "data", "naive_bayes", "networks", "taxonomy", "forests", "responses"} | understood <= set(PAGES)
 
 

@@ -26,7 +26,7 @@ PATIENCE = 30_000  # milliseconds; a busy computer is not a failure
 A_WHILE = 5_000  # milliseconds; a list that is not open by then was closed by a rerun, and is opened again
 SETTLED = 120  # seconds
 # Streamlit looks for its server below the deep link first, and is told that it is elsewhere.
-KNOWN_NOISE = re.compile(r"status of 40[34] .*/(naive_bayes|ledger|data|forests|responses|compare|home)/_stcore/")
+KNOWN_NOISE = re.compile(r"status of 40[34] .*/(naive_bayes|ledger|data|forests|responses|compare|audit|home)/_stcore/")
 
 
 class Visitor:

@@ -106,6 +106,7 @@ def test_deep_link_to_a_fresh_server(visitor, fresh_address, path):
             "Randomized responses",
             "Compare methods",
             "Mechanisms",
+            "Twin worlds",
             "Ledger",
         ]
     )

@@ -1,0 +1,180 @@
+"""Twin worlds of one's own: the table in use, and the same without one person or with that person's values changed.
+
+Real rows are read by many runs. Nothing of them is released, so that nothing is charged; everything is marked, and what
+it would cost to show it is said.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from dpcore import worlds
+from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import forms, panels, presets, runs, twins, verdicts
+from dpcore.dashboard.frame import escaped, mendable
+from dpcore.dashboard.verdicts import Done
+from dpcore.datasets import Dataset
+from dpcore.estimator import PrivateEstimator
+from dpcore.methods import METHODS
+from dpcore.relation import Relation
+from dpcore.worlds import Case
+
+__all__ = ["Asked", "own"]
+
+TRIALS = (20, 30, 50, 70, 100, 150, 200, 300, 500)
+CHANGES = {"add_remove": "Remove this person", "replace": "Give this person the values of another"}
+WAIT = 20.0  # seconds that nobody minds
+CELLS, USUAL = 200_000, 0.06  # a table of so many cells takes most methods so many seconds
+SLOW = {
+    **{("HMPrivBayes", mode): 0.55 for mode in ("paper", "corrected")},
+    **{("PrivSCBN", mode): 0.5 for mode in ("paper", "corrected")},
+    **{("DiffPRFs", "paper"): 1.1, ("DiffPRFs", "corrected"): 0.2, ("DiffP-C4.5", "paper"): 0.2},
+    **{("NoPrivacy", "paper"): 0.3, ("Plain forest", "paper"): 0.35, ("JTree", "corrected"): 0.17},
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be run: rows are counted from 1, as people do."""
+
+    method: str
+    mode: str
+    epsilon: float
+    relation: str
+    row: int
+    other: int
+    trials: int
+
+
+def own(page: str, data: Dataset) -> None:
+    """Choose a person, run both worlds, and see."""
+    st.markdown(
+        "**Could anybody tell from a release whether this person is in the table?** Your own table is one world, and "
+        "the same table without one person, or with that person’s values changed, is the other."
+    )
+    st.warning(f"Everything below: {REAL_DATA.removeprefix('⚠ ').lower()}.", icon=":material/visibility_lock:")
+    key = f"{page}.own"
+    with presets.of(page, data, "own"):
+        asked = settings(key, data)
+    with st.expander(f"The person’s values. {REAL_DATA}"), mendable():
+        values(data, asked)
+    price(asked)
+    st.button(
+        "Run on my own table", type="primary", icon=":material/play_arrow:", key=f"{key}.run", on_click=runs.request,
+        args=(key,), width="stretch",
+    )  # fmt: skip
+    if runs.requested(key):
+        with mendable(), runs.cancellable("Running both worlds", key) as progress:
+            start = time.perf_counter()
+            case = case_of(asked, data)
+            found = worlds.run(case, asked.trials, progress=progress)
+            kept = (asked, data.sha256, case, Done(found, time.perf_counter() - start))
+            st.session_state["dpcore.twins.own"] = kept
+    if "dpcore.twins.own" not in st.session_state:
+        st.info("Press the button. Nothing is read before.", icon=":material/arrow_upward:")
+        return
+    before, sha256, case, done = st.session_state["dpcore.twins.own"]
+    if (before, sha256) != (asked, data.sha256):
+        st.info("The settings or the data were changed since. Below: the last run.", icon=":material/update:")
+    told(before, case, done)
+    verdicts.shown(page, case, done, real=True)
+    verdicts.explained()
+
+
+def settings(key: str, data: Dataset) -> Asked:
+    """Method, epsilon, person, and what becomes of them."""
+    epsilon = forms.epsilon_picker(key)
+    left, right = st.columns(2, gap="large")
+    with left:
+        names = [name for name in METHODS if "target" not in METHODS[name]().get_params() or target(data)]
+        name = st.selectbox("Method", names, format_func=twins.grouped, key=f"{key}.method", persist_state="session")
+        kind = METHODS[name]
+        modes = [mode for mode in twins.MODES if mode in kind.modes]
+        mode = st.radio(
+            "Mode", modes, modes.index(modes[-1]), format_func=twins.MODES.__getitem__, key=f"{key}.mode.{len(modes)}",
+            horizontal=True, persist_state="session",
+        )  # fmt: skip
+        options = [option for option in CHANGES if Relation.parse(option) in kind.relations]
+        if (name, mode) == ("JTree", "paper"):  # it takes the number of rows as known
+            options = ["replace"]
+        relation = st.radio(
+            "What happens to the person", options, format_func=CHANGES.__getitem__,
+            key=f"{key}.relation.{'.'.join(options)}", persist_state="session",
+        )  # fmt: skip
+    with right:
+        rows = len(data.train)
+        row = place("Row of the person, from 1", f"{key}.row:{data.sha256}", 1, rows)
+        other = 1
+        if relation == "replace":
+            other = place("Row whose values are taken", f"{key}.other:{data.sha256}", min(2, rows), rows)
+        seconds = SLOW.get((name, mode), USUAL) * max(data.train.size / CELLS, 0.1)
+        usual = max((trials for trials in TRIALS if 2 * trials * seconds <= WAIT), default=TRIALS[0])
+        usual = min(usual, 100)
+        trials = st.select_slider(
+            "Runs in each world", TRIALS, value=usual, key=f"{key}.trials.{name}.{mode}", persist_state="session"
+        )
+        st.caption(f"About {math.ceil(2 * trials * seconds)} seconds on a usual computer.")
+    return Asked(name, mode, epsilon, relation, row, other, int(trials))
+
+
+def place(label: str, key: str, usual: int, rows: int) -> int:
+    """A row's number, from 1."""
+    return int(st.number_input(label, 1, rows, usual, key=key, persist_state="session"))
+
+
+def target(data: Dataset) -> str | None:
+    """The class column: the schema's, or the last one with categories."""
+    names = [column.name for column in data.schema if not column.numeric]
+    wished = data.schema.target
+    return wished if wished in names else names[-1] if names else None
+
+
+def case_of(asked: Asked, data: Dataset) -> Case:
+    """The case of one's own."""
+    kind: type[PrivateEstimator] = METHODS[asked.method]
+    estimator = kind(mode=asked.mode, relation=asked.relation).at_epsilon(asked.epsilon)
+    if "target" in estimator.get_params():
+        estimator.set_params(target=target(data))
+    other = {str(name): value for name, value in data.train.iloc[asked.other - 1].items()}
+    given = other if asked.relation == "replace" else None
+    return worlds.own_row(
+        estimator, data.schema, data.train, asked.row - 1, asked.relation, other=given, trials=asked.trials
+    )
+
+
+def values(data: Dataset, asked: Asked) -> None:
+    """The values of the person in both worlds, side by side; a table that has no download."""
+    names = list(data.schema.names)
+    mine = data.train[names].iloc[asked.row - 1]
+    changed = data.train[names].iloc[asked.other - 1] if asked.relation == "replace" else None
+    there = ["(not there)"] * len(names) if changed is None else [escaped(str(value)) for value in changed]
+    shown = {"World A": [escaped(str(value)) for value in mine], "World B": there}
+    st.table(pd.DataFrame(shown, index=pd.Index([escaped(name) for name in names], name="column")))
+
+
+def price(asked: Asked) -> None:
+    """Why nothing is charged, and what it would cost."""
+    total = panels.number(2 * asked.trials * asked.epsilon)
+    st.caption(
+        f"Both worlds together are {2 * asked.trials:,} runs on real rows. They are not charged, because nothing of "
+        f"them is released: like all comparisons they are for the eyes of whoever holds the data. **If you showed this "
+        f"to anybody, the price would be the sum of all runs: epsilon {total}** ({2 * asked.trials:,} times "
+        f"{asked.epsilon:g}, if one run keeps its claim), and they would learn whom you asked about."
+    )
+
+
+def told(asked: Asked, case: Case, done: Done) -> None:
+    """What was run."""
+    st.divider()
+    result = done.twins.result
+    total = 2 * result.trials * result.bound
+    cost = f"epsilon {panels.number(total)}" if math.isfinite(total) else "more than any epsilon"
+    st.markdown(
+        f"Row {asked.row:,}, {asked.method}, {asked.mode} mode. {case.story} Neighbors: "
+        f"{forms.RELATIONS[asked.relation].lower()}; pure epsilon, for one run; all these runs together: {cost}."
+    )
