@@ -22,7 +22,7 @@ from dpcore.counttree import ReleasedTree
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.estimator import Synthesizer
-from dpcore.ledger import Relation
+from dpcore.ledger import Ledger, Relation
 from dpcore.progress import Progress, no_progress
 from dpcore.queries import RangeQuery, exact_answers, query_names
 from dpcore.schema import Schema
@@ -241,10 +241,12 @@ def range_sweep(
     queries: Sequence[RangeQuery],
     repeats: int = 5,
     progress: Progress = no_progress,
+    *,
+    ledgers: Mapping[str, Ledger] | None = None,
 ) -> Iterator[tuple[float, pd.DataFrame]]:
     """Runs of methods, repeats outermost: the fraction done, and one run's errors on the training rows. Not private.
 
-    A method with a `random_state` s gets s + repeat.
+    A method with a `random_state` s gets s + repeat. `ledgers` are budgets to charge, by the methods' names.
 
     Yields
     ------
@@ -275,7 +277,7 @@ def range_sweep(
         known |= dict.fromkeys(("epsilon_claimed", "epsilon_bound", "seconds"), np.nan)
         start = perf_counter()
         try:
-            run.fit(data.train, schema=schema, progress=inner)
+            run.fit(data.train, schema=schema, ledger=(ledgers or {}).get(label), progress=inner)
             estimates = range_answers(run, queries, schema)
         except DPCoreError as error:
             frame = pd.DataFrame([{"release": label, **known, "error": str(error)}])

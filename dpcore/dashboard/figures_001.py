@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpcore import charts, evaluate, risk
 from dpcore.dashboard import panels
-from dpcore.dashboard.reproduce import MODES, Figure, swept
+from dpcore.dashboard.reproduce import MODES, Figure, ledger_of, swept
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.estimator import Synthesizer
@@ -132,8 +132,9 @@ def risks(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple
                     progress(done / total, f"{name}, {rows:,} rows")
                     run = shared(name, method, data, repeat)
                     try:
+                        how: Any = {"seed": repeat, "ledger": ledger_of(method, data, name, run["mode"])}
                         found = risk.risk_by_rows(
-                            method, padded, data.train, schema, target, known_columns, [rows], seed=repeat
+                            method, padded, data.train, schema, target, known_columns, [rows], **how
                         )
                     except DPCoreError as error:
                         found, run["error"] = pd.DataFrame({"rows": [rows]}), str(error)
@@ -207,7 +208,8 @@ def times(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple
             run = {"parents": parents, **shared(name, method, data, repeat)}
             start = perf_counter()
             try:
-                method.fit(data.train, schema=data.schema, progress=inner)
+                ledger = ledger_of(method, data, name, run["mode"])
+                method.fit(data.train, schema=data.schema, ledger=ledger, progress=inner)
                 method.sample()
             except DPCoreError as error:
                 run["error"] = str(error)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore import charts, evaluate, treeview
 from dpcore.dashboard import panels
-from dpcore.dashboard.reproduce import MODES, Figure, beside_real, lacks_accuracy, reference_lines
+from dpcore.dashboard.reproduce import MODES, Figure, beside_real, lacks_accuracy, ledger_of, reference_lines
 from dpcore.datasets import Dataset
 from dpcore.estimator import Synthesizer
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
@@ -40,8 +40,10 @@ def ranges(sets: list[Dataset], count: int, _: Progress) -> Iterator[tuple[float
     for i, data in enumerate(sets):
         public = TaxonomyRelease(with_class=False).fit(data.train.head(0), schema=data.schema).tree_
         queries = treeview.group_queries(public, QUERIES)
-        for part, frame in evaluate.range_sweep(methods, data, queries, count):
-            named = frame.assign(series=frame["release"], mode=MODES["corrected"], data=data.name)
+        told = MODES["corrected"]
+        ledgers = {name: ledger_of(method, data, name, told) for name, method in methods.items()}
+        for part, frame in evaluate.range_sweep(methods, data, queries, count, ledgers=ledgers):
+            named = frame.assign(series=frame["release"], mode=told, data=data.name)
             yield (i + part) / len(sets), named
 
 

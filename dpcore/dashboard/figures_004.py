@@ -13,7 +13,7 @@ from dpcore import charts, judging
 from dpcore.channels import RRPH, Warner
 from dpcore.classifying import PrivateClassifier
 from dpcore.dashboard import panels
-from dpcore.dashboard.reproduce import MODES, Figure, lacks_accuracy
+from dpcore.dashboard.reproduce import MODES, Figure, lacks_accuracy, ledger_of
 from dpcore.dashboard.responses import NOISES
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
@@ -82,18 +82,19 @@ def every(
             for series, mode, x, answer, method in asked:
                 shared: dict[str, Any] = {"series": series, "mode": mode, "data": data.name, "repeat": repeat, "x": x}
                 shared |= {"epsilon": method.epsilon, "relation": str(method.relation), "answer": answer}
-                shared["setting"] = f"one round of reports, {x:g}"
                 progress(done / total, f"{series} at {x:g}")
                 done += 1
-                yield done / total, pd.DataFrame([{**shared, **row} for row in measured(method, data, target, lines)])
+                found = measured(method, data, target, lines, series, mode)
+                yield done / total, pd.DataFrame([{**shared, **row} for row in found])
 
 
 def measured(
-    method: PrivateClassifier, data: Dataset, target: str, lines: dict[str, dict[str, float]]
+    method: PrivateClassifier, data: Dataset, target: str, lines: dict[str, dict[str, float]], series: str, mode: str
 ) -> list[dict[str, Any]]:
     """Both accuracies of one run, or why there are none."""
     try:
-        fitted = method.at_epsilon(method.epsilon).fit(data.train, schema=data.schema)
+        ledger = ledger_of(method, data, series, mode)
+        fitted = method.at_epsilon(method.epsilon).fit(data.train, schema=data.schema, ledger=ledger)
     except DPCoreError as error:
         return [{"error": str(error), "epsilon_claimed": inf, "epsilon_bound": inf}]
     found = judging.scores({"": fitted.predict_proba}, data.test, data.schema, target).iloc[0]

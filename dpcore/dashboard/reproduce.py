@@ -1,6 +1,6 @@
 """Figures of a paper made again: each with its own button, progress, cancel, repeats, and what the paper printed.
 
-What is finished is kept if somebody cancels, and every run is charged to the data set's account.
+What is finished is kept if somebody cancels, and every run is written down before it is drawn.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from dpcore.dashboard import runs, state
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
-from dpcore.estimator import Synthesizer
-from dpcore.ledger import Entry, exact
+from dpcore.estimator import PrivateEstimator, Synthesizer
+from dpcore.ledger import Entry, Ledger, exact
 from dpcore.progress import Progress
 
-__all__ = ["MODES", "Figure", "beside_real", "figures", "lacks_accuracy", "reference_lines", "swept"]
+__all__ = ["MODES", "Figure", "beside_real", "figures", "lacks_accuracy", "ledger_of", "reference_lines", "swept"]
 
 MODES = {"paper": "as printed", "corrected": "corrected"}
 PUBLISHED = ("adult", "big5")
@@ -35,7 +35,7 @@ class Figure:
 
     `work` yields the fraction done and the rows of one finished run, which hold `series`, `mode`, `data`, `relation`,
     `epsilon`, `repeat`, `epsilon_claimed` and `epsilon_bound`, and `error`: why a run failed, or "". One that did needs
-    no more columns. `setting` names a run in the ledger that is not told by its epsilon.
+    no more columns. It charges its fits to `ledger_of`, or is made by `swept`.
     """
 
     key: str
@@ -113,7 +113,6 @@ def figures(
                 progress(fraction, f"{len(memory):,} done; {text}")
 
             for fraction, frame in figure.work(chosen_sets, count, within):
-                book(figure, chosen_sets, frame)
                 memory.append(frame)
                 if fraction >= 1:
                     st.session_state[stopped] = False
@@ -146,23 +145,32 @@ def known(name: str) -> Dataset:
     return read[name]
 
 
-def book(figure: Figure, sets: list[Dataset], frame: pd.DataFrame) -> None:
-    """Charge one finished run to its data set's account before anybody sees it; one that failed shows nothing.
+def ledger_of(method: PrivateEstimator, data: Dataset, series: str, mode: str) -> Ledger:
+    """The account of one series of the figure that is being made, for its fits to charge."""
+    return part_of(data, method.relation, series, mode, state.account)
 
-    What `swept` gives was written down before it was drawn, and is only noted here.
-    """
+
+def part_of(
+    data: Dataset, relation: str, series: str, mode: str, begin: Callable[[Dataset, str, str], Ledger]
+) -> Ledger:
+    """One part of the data's account per figure, series and mode."""
+    title = st.session_state["dpcore.figure"]
+    parts = st.session_state.setdefault("dpcore.figure accounts", {})
+    key = (title, data.sha256, relation, series, mode)
+    if key not in parts:
+        parts[key] = begin(data, relation, f"{title}: {series}, {mode}")
+    part: Ledger = parts[key]
+    return part
+
+
+def noted(data: Dataset, frame: pd.DataFrame) -> None:
+    """List a run that another process made and wrote down; one that failed shows nobody anything."""
     run = frame.iloc[0]
     if run["error"]:
         return
-    data = next(each for each in sets if each.name == run["data"])
-    books = st.session_state.setdefault("dpcore.figure accounts", {})
-    key = (figure.key, data.sha256, run["relation"], run["series"], run["mode"])
-    if key not in books:
-        charge = state.note if run.get("written") else state.account
-        books[key] = charge(data, run["relation"], f"{figure.title}: {run['series']}, {run['mode']}")
-    books[key].charge(
+    part_of(data, run["relation"], run["series"], run["mode"], state.note).charge(
         Entry(
-            name=str(run.get("setting") or f"release at epsilon {run['epsilon']:g}"),
+            name=f"release at epsilon {run['epsilon']:g}",
             mechanism="release",
             epsilon_claimed=exact(float(run["epsilon_claimed"])),
             epsilon_bound=exact(float(run["epsilon_bound"])),
@@ -181,7 +189,9 @@ def swept(
     ledgers = state.open_runs(named, data, st.session_state["dpcore.figure"])
     for part, frame in experiment.stream(named, data, ledgers=ledgers, **asked):
         series, mode = frame["method"].iloc[0].split(" | ")
-        yield part, frame.drop(columns="method").assign(series=series, mode=mode, data=data.name, written=True)
+        made = frame.drop(columns="method").assign(series=series, mode=mode, data=data.name)
+        noted(data, made)
+        yield part, made
 
 
 def beside_real(

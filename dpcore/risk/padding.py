@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from dpcore.errors import ParameterError
 from dpcore.estimator import Synthesizer
+from dpcore.ledger import Ledger
 from dpcore.progress import Progress, no_progress
 from dpcore.risk.attacks import advantage, cap
 from dpcore.schema import Schema
@@ -61,6 +62,7 @@ def risk_by_rows(
     attack: str = "linear SVM",
     progress: Progress = no_progress,
     seed: int = 0,
+    ledger: Ledger | None = None,
 ) -> pd.DataFrame:
     """`cap` and `advantage` of releases of N rows, each learned from N rows of the frame. Reads real rows: not private.
 
@@ -87,6 +89,8 @@ def risk_by_rows(
         Called before every fit; raising inside it cancels.
     seed : int
         Of the orders, not of the method.
+    ledger : Ledger, optional
+        Somebody's budget for all fits.
 
     Returns
     -------
@@ -109,7 +113,7 @@ def risk_by_rows(
         copy = clone(method)
         if method.random_state is not None:
             copy.set_params(random_state=method.random_state + repeat)
-        copy.fit(frame.iloc[order[:n]].reset_index(drop=True), schema=schema)
+        copy.fit(frame.iloc[order[:n]].reset_index(drop=True), schema=schema, ledger=ledger)
         asked = targets, copy.sample(n), schema, sensitive, quasi_identifiers
         spent = copy.ledger_.epsilon_claimed, copy.ledger_.epsilon_bound
         found.append((n, repeat, "CAP", cap(*asked, tau=tau), *spent))

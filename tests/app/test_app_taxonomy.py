@@ -639,7 +639,8 @@ def runs_of(at: AppTest) -> pd.DataFrame:
 
 def entries(at: AppTest, key: str) -> list[Any]:
     accounts = at.session_state["dpcore.accounts"].values()
-    return [e for account in accounts for child in account.children if TITLES[key] in child.name for e in child.entries]
+    parts = [child for account in accounts for child in account.children if TITLES[key] in child.name]
+    return [release for part in parts for release in part.children or part.entries]
 
 
 @pytest.mark.parametrize("key", TITLES)
