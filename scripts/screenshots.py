@@ -28,12 +28,13 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 
 ROOT = Path(__file__).parents[1]
 SIZES, THEMES = ("1366x768", "1920x1080"), ("light", "dark")
-PAGES = ("home", "data", "naive_bayes", "networks", "taxonomy", "forests", "responses", "ledger")
+PAGES = ("home", "data", "naive_bayes", "networks", "taxonomy", "forests", "responses", "compare", "ledger")
 TABS = ("Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home")
 NETWORK_TABS = ("Price", "Network", "Clusters", "The paper's figures", "Take home")
 TREE_TABS = ("Price", "Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims", "Take home")
 FOREST_TABS = ("Price", "Trees", "Where the budget went", "Accuracy", "Draw again", "Predict", "Take home")
 REPORT_TABS = ("Price", "Reports", "Accuracy", "Draw again", "Take home", "The paper's figures")
+COMPARISON_TABS = ("accuracy", "2-way AVD", "Run time", "Medians")
 CORRECTED = "Corrected: guarantee proved"
 QUIET = (
     "--disable-gpu",
@@ -131,7 +132,8 @@ def shoot(page: Page, path: Path, *, full: bool) -> None:
     page.mouse.move(size["width"] - 1, size["height"] // 2)
     expect(page.get_by_role("tooltip")).to_have_count(0)
     if not full and page.get_by_role("tablist").count():  # a release: rather its charts than the title
-        page.get_by_test_id("stMetric").first.evaluate(
+        place = page.get_by_test_id("stMetric").or_(page.get_by_role("tablist"))
+        place.first.evaluate(
             "e => { e.style.scrollMarginTop = '4.2rem'; e.scrollIntoView({behavior: 'instant'}); }"
         )
     if full:
@@ -266,6 +268,17 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                         settle(page)
                 name = "paper" if mode.startswith("As") else variant.partition(":")[0]
                 save(f"responses-{slug(name)}-{slug(tab)}")
+    if "compare" in only:
+        go(page, "Compare methods")
+        save("compare-settings")
+        page.get_by_role("button", name="as printed", exact=True).click()
+        settle(page)
+        page.get_by_role("button", name="Run", exact=True).click()
+        settle(page)
+        for tab in COMPARISON_TABS:
+            page.get_by_role("tab", name=tab, exact=True).click()
+            settle(page)
+            save(f"compare-{slug(tab)}")
     if "ledger" in only:
         go(page, "Ledger")
         save("ledger")

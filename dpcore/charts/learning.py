@@ -273,7 +273,9 @@ def _curves(
     names, places, modes = in_order(data["series"]), sorted(data["x"].unique()), in_order(data["mode"])
     scale = alt.Scale(type="log" if log_x else "linear", padding=18, nice=False, zero=alt.Undefined if log_x else False)
     ticks = _ticks(places, log_x) if 0 < len(places) <= 10 else alt.Undefined
-    axis = alt.Axis(format=",.0f" if max(places, default=0) >= 1000 else "~g", labelOverlap="greedy", values=ticks)
+    large, small = max(places, default=0) >= 1000, min(places, default=0) < 1
+    digits = ",.3~r" if large and small else ",.0f" if large else "~g"
+    axis = alt.Axis(format=digits, labelOverlap="greedy", values=ticks)
     base = base.encode(alt.X("x:Q", title=f"{x_title} (log scale)" if log_x else x_title, scale=scale, axis=axis))
     first = 0 if claimed_first else 1  # the first color and shape are the claim's
     legend = alt.Legend(symbolOpacity=1, columns=5 if len(names) > 5 else alt.Undefined)

@@ -39,7 +39,7 @@ def results(page: str, made: Comparison) -> None:
     if len(made.frames) < made.planned:
         st.warning(
             f"Stopped before it was finished: {len(made.frames):,} of {made.planned:,} runs are here. **Go on** runs "
-            "the others."
+            "the others. What was begun when it was stopped stays charged."
         )
     price(frame, made.void)
     good = frame[frame["error"] == ""]

@@ -84,6 +84,14 @@ def test_relation_guarantee_and_data_are_named():
     assert "relation replace" in drawn().description
 
 
+def test_epsilons_far_apart_keep_their_digits():
+    frame = runs()
+    frame.loc[frame["mode"] == "as printed", "epsilon_bound"] = 18_904.0
+    axis = drawn(frame, x="proved").to_dict()
+    assert ",.3~r" in str(axis)
+    assert ",.0f" not in str(axis)
+
+
 def test_references_are_lines():
     lines = pd.DataFrame({"label": ["majority class"], "value": [0.5]})
     data = table(drawn(references=lines))

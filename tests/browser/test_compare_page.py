@@ -1,0 +1,88 @@
+"""Compare methods: two of them chosen, run, seen, stopped half-way without a loss, and taken away."""
+
+import io
+import json
+import re
+
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+
+from dpcore.experiment import COLUMNS, Config
+from scripts.screenshots import settle
+
+pytestmark = pytest.mark.browser
+
+CHART = '[data-testid="stVegaLiteChart"]'
+SECONDS = 240
+
+
+def toggle(visitor, *names: str) -> None:
+    for name in names:
+        visitor.page.get_by_role("button", name=name, exact=True).click()
+        settle(visitor.page)
+
+
+def repeats(visitor, count: int) -> None:
+    box = visitor.page.get_by_role("spinbutton", name="Repeats")
+    box.fill(str(count))
+    box.press("Enter")
+    settle(visitor.page)
+
+
+def spent(visitor) -> tuple[int, float]:
+    """Releases and epsilon that the side bar tells of."""
+    releases, epsilon = re.search(r"Spent on them: (\d+) releases, epsilon ([\d.]+)", visitor.data_in_use).groups()
+    return int(releases), float(epsilon)
+
+
+def test_two_methods_are_compared_and_taken_away(visitor):
+    visitor.open()
+    visitor.go("Compare methods")
+    page = visitor.page
+    toggle(visitor, "PrivBayes refined", "DiffPRFs", "DiffP-ID3", "0.1")
+    repeats(visitor, 2)
+    expect(page.get_by_text("8 runs; together epsilon 10 under add_remove.")).to_be_visible()
+    assert "Spent on them: nothing yet" in visitor.data_in_use
+    visitor.press("Run")
+    settle(page, SECONDS)
+    expect(page.get_by_text("These 8 runs together: epsilon claimed 10, proved 10 (add_remove)")).to_be_visible()
+    assert spent(visitor) == (8, 10.0)
+    for name in ("accuracy", "2-way AVD", "Run time"):
+        panel = visitor.tab(name)
+        expect(panel.locator(f"{CHART} canvas, {CHART} svg").first).to_be_visible()
+        expect(panel.get_by_text("The numbers behind this chart")).to_contain_text("do not publish")
+    assert page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
+    visitor.tab("Take away")
+    table = pd.read_csv(io.BytesIO(visitor.download("Runs (CSV)").path().read_bytes()))
+    assert list(table.columns) == COLUMNS
+    assert len(table) == 2 * 2 * 2 + 2 * 2
+    text = visitor.download("Exactly what ran (JSON)").path().read_text(encoding="utf-8")
+    config = Config.from_json(text)
+    assert list(config.methods) == ["NB-Synth | corrected", "DiffP-ID3 | corrected"]
+    assert json.loads(text)["data"]["name"] == "sample"
+    assert spent(visitor) == (8, 10.0)
+
+
+def test_cancel_keeps_what_is_finished_and_it_goes_on(visitor):
+    visitor.open()
+    visitor.go("Compare methods")
+    page = visitor.page
+    toggle(visitor, "PrivBayes refined", "DiffPRFs")
+    repeats(visitor, 20)
+    expect(page.get_by_text("60 runs; together epsilon 52 under add_remove.")).to_be_visible()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text(re.compile(r"\b([4-9]|\d\d) of 60 runs"))).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    settle(page, SECONDS)
+    told = page.get_by_text(re.compile("Stopped before it was finished: "))
+    expect(told).to_be_visible()
+    finished = int(re.search(r"([\d,]+) of 60", told.inner_text()).group(1))
+    assert 4 <= finished < 60
+    expect(page.locator(f"{CHART} canvas, {CHART} svg").first).to_be_visible()
+    assert spent(visitor)[0] >= finished
+    page.get_by_role("button", name="Go on", exact=True).click()
+    settle(page, SECONDS)
+    expect(page.get_by_text("These 60 runs together: epsilon claimed 52, proved 52")).to_be_visible()
+    releases, _ = spent(visitor)
+    assert 60 <= releases <= 60 + 8  # what workers had begun when they were stopped is charged, too
