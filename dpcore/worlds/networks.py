@@ -14,10 +14,10 @@ from dpcore.worlds.tables import bits, changed, clipped, difference_ratio, frame
 
 __all__ = ["CASES"]
 
-ONE, TWO, THREE, SIX = bits("a"), bits("ab"), bits("abc"), bits("abcdef")
+ONE, TWO, THREE, FOUR = bits("a"), bits("ab"), bits("abc"), bits("abcd")
 CLASSED = bits("ay", "y")
 N = 40
-ZEROS_SIX, ZEROS_THREE = (changed(frame_of(s, "0" * len(s), times=N), "1" * len(s)) for s in (SIX, THREE))
+ZEROS_FOUR, ZEROS_THREE = (changed(frame_of(s, "0" * len(s), times=N), "1" * len(s)) for s in (FOUR, THREE))
 ALONE = changed(frame_of(TWO, "00", times=N), "10")
 HALVES = frame_of(TWO, "11", "00", times=200)
 MOVED, GROWN = changed(HALVES, "11"), more(HALVES, "11")
@@ -116,15 +116,16 @@ HM = (
         method="HMPrivBayes",
         mode="paper",
         title="All pairs of columns, paid for as if each person were in one of them",
-        story="Forty rows of zeros, or one of them all ones. That row raises the similarity of all 15 pairs of six "
-        "columns at once. The paper pays as if pairs held different people: a third of what they cost.",
+        story="Forty rows of zeros, or one of them all ones. That row raises the similarity of all six pairs of four "
+        "columns at once. The paper pays as if pairs held different people: half of what they cost. What is attacked "
+        "is compared with the part of epsilon that the paper counts for all pairs.",
         relation="replace",
-        schema=SIX,
-        pair=ZEROS_SIX,
-        estimator=HMPrivBayes(mode="paper", epsilon=10.0, n_clusters=1, max_parents=1),
+        schema=FOUR,
+        pair=ZEROS_FOUR,
+        estimator=HMPrivBayes(mode="paper", epsilon=19.0, n_clusters=1, max_parents=1),
         looks_at="Released similarities, each cut off outside of what the two tables have, summed",
         statistic=similarities,
-        trials=1_500,
+        trials=6_000,
         expected="caught",
         step=" values of ",
     ),
@@ -174,12 +175,12 @@ HM = (
         method="HMPrivBayes",
         mode="corrected",
         title="All pairs of columns, each paid for",
-        story="Forty rows of zeros, or one of them all ones, which moves all 15 pairs. Each pair is paid for here, and "
-        "the noise is larger. What is attacked is compared with the part of epsilon that all pairs have together.",
+        story="Forty rows of zeros, or one of them all ones, which moves all six pairs. Each pair is paid for here, "
+        "and the noise is larger. What is attacked is compared with the part of epsilon that all pairs have together.",
         relation="replace",
-        schema=SIX,
-        pair=ZEROS_SIX,
-        estimator=HMPrivBayes(epsilon=10.0, n_clusters=1, max_parents=1, score="MI"),
+        schema=FOUR,
+        pair=ZEROS_FOUR,
+        estimator=HMPrivBayes(epsilon=19.0, n_clusters=1, max_parents=1, score="MI"),
         looks_at="Released similarities, each cut off outside of what the two tables have, summed",
         statistic=similarities,
         trials=1_000,
