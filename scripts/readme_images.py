@@ -1,0 +1,77 @@
+"""The pictures of the README, made from the bundled sample.
+
+    python -m scripts.readme_images [--out docs/images]
+
+Releases are drawn anew, so that pictures differ a little from time to time.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Locator, Page, sync_playwright
+
+from scripts.screenshots import ROOT, chromium, go, launch, released, serving, settle
+
+SIZE = {"width": 1366, "height": 768}
+
+
+def pictures(page: Page, address: str, out: Path) -> None:
+    """Walk through the pages as a visitor, and keep five views."""
+
+    def keep(name: str, at: Locator | None = None) -> None:
+        if at is not None:
+            at.evaluate("e => { e.style.scrollMarginTop = '5rem'; e.scrollIntoView({behavior: 'instant'}); }")
+        page.mouse.move(SIZE["width"] - 1, SIZE["height"] // 2)
+        settle(page)
+        page.screenshot(path=out / f"{name}.png")
+        print(out / f"{name}.png")
+
+    def run() -> None:
+        page.get_by_role("button", name="Run", exact=True).click()
+        settle(page)
+
+    page.goto(address)
+    page.get_by_role("button", name="Try it now").click()
+    page.get_by_role("tab", name="Columns").wait_for()
+    settle(page)
+    page.get_by_role("tab", name="Columns").click()
+    settle(page)
+    keep("columns", page.get_by_role("tablist").first)
+    released(page, "As the paper prints it", "Algorithm 2: random rows, labels by the exponential mechanism")
+    page.get_by_role("tab", name="Price").click()
+    settle(page)
+    keep("price", page.get_by_test_id("stMetric").first)
+    go(page, "Compare methods")
+    run()
+    keep("compare", page.get_by_role("tablist").first)
+    go(page, "Twin worlds")
+    run()
+    keep("twin-worlds", page.get_by_test_id("stSlider").first)
+    go(page, "Ledger")
+    keep("ledger")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
+    chosen = parser.parse_args(arguments)
+    if (program := chromium()) is None:
+        parser.error("There is no Chromium on PATH; install one.")
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    with (
+        TemporaryDirectory() as folder,
+        serving(Path(folder) / "server.log") as address,
+        sync_playwright() as playwright,
+    ):
+        browser = launch(playwright, program)
+        page = browser.new_context(viewport=SIZE, color_scheme="light").new_page()
+        pictures(page, address, chosen.out)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
