@@ -208,15 +208,7 @@ def next_run(parameters: Mapping[str, Any], rows: int, name: str = "", printed: 
 
 def run_button(key: str) -> None:
     """The button that makes a release; outside the settings' fragment, so that a press reruns the whole page."""
-    st.button(
-        "Run",
-        type="primary",
-        icon=":material/play_arrow:",
-        key=f"{key}.run",
-        on_click=runs.request,
-        args=(key,),
-        width="stretch",
-    )
+    runs.button("Run", key, f"{key}.run", type="primary", icon=":material/play_arrow:", width="stretch")
 
 
 def noise_picker(key: str, label: str = "Noise", names: Mapping[str, str] = NOISES) -> dict[str, Any]:

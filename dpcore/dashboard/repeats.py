@@ -44,20 +44,23 @@ def redraws(
         f"Anybody who saw them all would know more than from one: {price}, and the session's ledger is charged for it."
     )
     name = f"{page}.redraws"
-    st.button(f"Draw {REDRAWS} more", on_click=runs.request, args=(name,), key=f"{name}.go", icon=":material/casino:")
+    runs.button(f"Draw {REDRAWS} more", name, f"{name}.go", icon=":material/casino:")
     if runs.requested(name):
         with runs.cancellable(f"Drawing {REDRAWS} more", name) as progress:
-            shown.redraws, shown.looks = draw_again(shown, progress, look)
+            draw_again(shown, progress, look)
     if shown.redraws is not None:
+        if (drawn := int(shown.redraws["run"].max())) < REDRAWS:
+            st.info(f"Stopped after {drawn} of {REDRAWS}. They were charged, and these are they.")
         panels.chart(charts.mark_real(charts.redraws(shown.redraws)), data=shown.redraws)
     if shown.looks is not None and draw is not None:
         draw(shown.looks)
 
 
-def draw_again(
-    shown: AnyShown, progress: Progress, look: Callable[[Synthesizer], pd.DataFrame] | None = None
-) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """What the release and fresh ones are measured by, and what `look` sees in the fresh ones."""
+def draw_again(shown: AnyShown, progress: Progress, look: Callable[[Synthesizer], pd.DataFrame] | None = None) -> None:
+    """Keep what the release and fresh ones are measured by, and what `look` sees in the fresh ones.
+
+    Each was paid for: if somebody stops this, what is drawn is kept, unless as many are there from before.
+    """
     release, data = shown.release, shown.data
     method = METHODS[release.method](**release.parameters)
     ledger = state.account(data, method.relation, f"{REDRAWS} redraws of {release.method}")
@@ -65,6 +68,7 @@ def draw_again(
     measure = of_models(release, data) if models else of_rows(release, data)
     rows: list[dict[str, Any]] = []
     looks: list[pd.DataFrame] = []
+    most = 0 if shown.redraws is None else int(shown.redraws["run"].max())
 
     def note(run: int, made: Any) -> None:
         rows.extend({"metric": k, "value": v, "run": run, "chosen": run == 0} for k, v in measure(made).items())
@@ -83,8 +87,10 @@ def draw_again(
         note(run, fresh if models else fresh.sample(len(release.synthetic)))
         if look is not None:
             looks.append(look(fresh).assign(run=run))
+        if run >= most:
+            shown.redraws = pd.DataFrame(rows)
+            shown.looks = pd.concat(looks, ignore_index=True) if looks else None
     progress(1.0, "done")
-    return pd.DataFrame(rows), pd.concat(looks, ignore_index=True) if looks else None
 
 
 def of_rows(release: Release, data: Dataset) -> Callable[[pd.DataFrame], dict[str, float]]:

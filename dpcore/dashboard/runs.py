@@ -1,7 +1,8 @@
 """Running things from a page: on request only, with progress, a cancel button, and the spending on the books.
 
 A button's callback leaves a request; the page takes it exactly once. Streamlit stops a script at its next `st` call, so
-the progress callback is where a press of Cancel takes effect: whatever was charged until then stays charged.
+the progress callback is where a press of Cancel takes effect: whatever was charged until then stays charged. Any other
+press does the same, which is why the button that asked for a run rests while it is under way.
 """
 
 from __future__ import annotations
@@ -18,27 +19,56 @@ from dpcore import export, models
 from dpcore.classifying import PrivateClassifier
 from dpcore.dashboard import presets, state
 from dpcore.dashboard.frame import mendable
+from dpcore.dashboard.state import Kept
 from dpcore.datasets import Dataset
 from dpcore.estimator import PrivateEstimator, Synthesizer
 from dpcore.progress import Progress
 from dpcore.release import AnyRelease
 
-__all__ = ["cancellable", "learn", "request", "requested", "synthesize"]
+__all__ = ["button", "cancellable", "learn", "request", "requested", "synthesize"]
+
+ASKED, RESTING = "asked", "resting"
 
 
 def request(name: str) -> None:
     """Ask for a run; a button's callback."""
-    st.session_state[f"dpcore.request:{name}"] = True
+    st.session_state[f"dpcore.request:{name}"] = ASKED
 
 
 def requested(name: str) -> bool:
-    """Whether a run was asked for; true once per request."""
-    return bool(st.session_state.pop(f"dpcore.request:{name}", False))
+    """Whether a run was asked for; true once per request.
+
+    The page is drawn once more before, so that the browser shows the button at rest before anything is charged. A
+    second press that comes until then is the same request.
+    """
+    key = f"dpcore.request:{name}"
+    if st.session_state.get(key) == ASKED:
+        st.session_state[key] = RESTING
+        st.rerun()
+    return bool(st.session_state.pop(key, ""))
+
+
+def button(label: str, name: str, key: str, **look: Any) -> None:
+    """A button that asks for a run, and rests while that is under way in `cancellable(..., name)`.
+
+    A press during the run would stop it, and its charges would have bought nothing.
+    """
+    place, waking = st.empty(), f"dpcore.waking:{name}"
+
+    def awake() -> None:
+        place.button(label, key=key, on_click=request, args=(name,), **look)
+
+    st.session_state.pop(waking, None)  # of a run that was stopped
+    if f"dpcore.request:{name}" in st.session_state:
+        place.button(label, key=f"{key}.resting", disabled=True, **look)
+        st.session_state[waking] = awake
+    else:
+        awake()
 
 
 @contextmanager
 def cancellable(title: str, key: str) -> Iterator[Progress]:
-    """A progress bar and a cancel button around long work; both vanish when it ends."""
+    """A progress bar and a cancel button around long work; both vanish when it ends, and its own button is back."""
     place = st.empty()
     with place.container(border=True):
         bar = st.progress(0.0, text=title)
@@ -56,6 +86,8 @@ def cancellable(title: str, key: str) -> Iterator[Progress]:
         yield progress
     finally:
         place.empty()
+        if awake := st.session_state.pop(f"dpcore.waking:{key}", None):
+            awake()
 
 
 def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: int) -> None:
@@ -79,12 +111,15 @@ def learn(page: str, name: str, method: PrivateClassifier, data: Dataset) -> Non
 def release(
     page: str, name: str, method: PrivateEstimator, data: Dataset, title: str, finish: Callable[..., AnyRelease]
 ) -> None:
-    """Fit, with the spending on the books, and show what `finish` makes of the fitted method."""
+    """Fit, with the spending on the books, and show what `finish` makes of the fitted method.
+
+    What is paid for is not lost: from the end of the fit to the shelf, nothing touches what can stop a script.
+    """
     with mendable(), cancellable(title, page) as progress:
         start = time.perf_counter()
+        known, shelf = {"name": page, "settings": presets.settings_of(page)}, state.shelf()
         ledger = state.account(data, method.relation, f"{name}, {method.mode} mode")
         method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
         made = finish(data_name=data.name, data_sha256=data.sha256, reading=data.reading)
-        known = {"name": page, "settings": presets.settings_of(page)}
-        state.keep(page, replace(made, seconds=time.perf_counter() - start, page=known), data)
+        shelf[page] = Kept(replace(made, seconds=time.perf_counter() - start, page=known), data)
         st.rerun()  # the settings fold away, the release comes up

@@ -27,18 +27,19 @@ from dpcore.release import AnyRelease
 
 __all__ = [
     "AnyShown",
+    "Kept",
     "Shown",
     "ShownModel",
     "account",
     "accounts",
     "books",
     "dataset",
-    "keep",
     "keep_books",
     "note",
     "open_runs",
     "remember",
     "set_dataset",
+    "shelf",
     "shown",
 ]
 
@@ -82,15 +83,16 @@ def set_dataset(data: Dataset) -> None:
 
 def shown(page: str) -> AnyShown | None:
     """The release that a page shows, if any."""
-    found: AnyShown | None = st.session_state.get(f"dpcore.shown:{page}")
+    return shelf().get(page)
+
+
+def shelf() -> dict[str, AnyShown]:
+    """The releases that pages show.
+
+    Whoever makes one takes the shelf before: Streamlit may stop a script whenever it touches the session's state.
+    """
+    found: dict[str, AnyShown] = st.session_state.setdefault("dpcore.shown", {})
     return found
-
-
-def keep(page: str, release: AnyRelease, data: Dataset) -> AnyShown:
-    """Show a new release on a page."""
-    now_shown = Kept(release, data)
-    st.session_state[f"dpcore.shown:{page}"] = now_shown
-    return now_shown
 
 
 def remember(release: AnyShown, key: str, compute: Callable[[], Value]) -> Value:

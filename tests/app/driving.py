@@ -190,7 +190,7 @@ def metrics(at: AppTest) -> list[tuple[str, str]]:
 
 def shown(at: AppTest) -> Shown | None:
     """The release that the Naive Bayes page shows, with what was computed for its panels."""
-    return at.session_state.get(f"dpcore.shown:{PAGE}")
+    return at.session_state.get("dpcore.shown", {}).get(PAGE)
 
 
 def dataset(at: AppTest) -> Dataset:

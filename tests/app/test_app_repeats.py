@@ -29,8 +29,9 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import RerunData, RerunException, StopException, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
-from dpcore import datasets, experiment
+from dpcore import NaiveBayesSynthesizer, datasets, experiment
 from dpcore.dashboard import figures_000, panels, reproduce, runs
+from dpcore.errors import BudgetError
 
 RUNS = 32  # of the figure, with one repeat: two methods at 16 epsilons
 REDRAWS = f"{PAGE}.redraws"
@@ -140,6 +141,72 @@ def test_canceled_redraws_keep_the_last_result(
     assert first.redraws is frame
     (spent,) = books(at).values()
     assert spent[2] == pytest.approx(1 + 20 + 4)  # what was drawn until then was drawn
+
+
+def test_canceled_redraws_keep_what_was_drawn(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = tab(released(small), "Draw again")
+    with monkeypatch.context() as patch:
+        cancel(patch, ": 5 of 20", by_a_widget)
+        press(at, f"{REDRAWS}.go")
+    assert "Stopped after 4 of 20" in said(run(at))
+    assert set(shown(at).redraws["run"]) == set(range(5))
+    (spent,) = books(at).values()
+    assert spent[2] == pytest.approx(1 + 4)
+    press(at, f"{REDRAWS}.go")
+    assert "Stopped after" not in said(at)
+    assert set(shown(at).redraws["run"]) == set(range(21))
+
+
+def test_a_release_that_is_paid_for_is_kept_though_somebody_pressed_something(
+    small: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = released(small)
+    first = shown(at)
+    with monkeypatch.context() as patch:
+        press_while_rows_are_drawn(patch)
+        press(at, f"{PAGE}.run")
+    assert shown(run(at)) is not first
+    (spent,) = books(at).values()
+    assert spent[2] == 2
+
+
+def press_while_rows_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit raises at the first touch of the session's state after the rows were drawn."""
+    sample = NaiveBayesSynthesizer.sample
+
+    def pressed(self, *arguments: Any, **options: Any) -> Any:
+        rows = sample(self, *arguments, **options)
+        ctx = get_script_run_ctx()
+        ctx.script_requests.request_rerun(RerunData(page_script_hash=ctx.page_script_hash))
+        return rows
+
+    monkeypatch.setattr(NaiveBayesSynthesizer, "sample", pressed)
+
+
+def test_the_button_rests_before_anything_is_charged(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the browser was told of the button when a fit began, and after a run that failed."""
+    fit, button = NaiveBayesSynthesizer.fit, DeltaGenerator.button
+    drawn: list[tuple[str, bool]] = []
+    before: list[list[tuple[str, bool]]] = []
+
+    def draw(self, label: str, key: str, disabled: bool = False, **look: Any) -> bool:
+        drawn.append((label, disabled))
+        return button(self, label, key=key, disabled=disabled, **look)
+
+    def work(self, *arguments: Any, **options: Any) -> Any:
+        before.append([found for found in drawn if found[0] == "Run"])
+        if len(before) == 2:
+            raise BudgetError("Too much.", "Ask for less.")
+        return fit(self, *arguments, **options)
+
+    monkeypatch.setattr(DeltaGenerator, "button", draw)
+    monkeypatch.setattr(NaiveBayesSynthesizer, "fit", work)
+    for _ in range(2):
+        drawn.clear()
+        press(small, f"{PAGE}.run")
+        assert not small.button(f"{PAGE}.run").disabled
+    assert before == [[("Run", True)] * 2] * 2  # once for the browser, and once more for the run
+    assert any("Too much" in told for told in errors(small))
 
 
 @pytest.mark.parametrize("how", [by_a_widget, by_the_menu])

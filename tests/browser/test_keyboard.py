@@ -1,0 +1,123 @@
+"""Whole journeys with the keyboard alone: every key is pressed for the page, and what has the focus shows it."""
+
+import pytest
+from playwright.sync_api import expect
+
+from dpcore.dashboard.lessons import LESSONS
+from scripts.screenshots import settle
+
+pytestmark = pytest.mark.browser
+
+MOST_STOPS = 80
+# What has the focus, in the words that a screen reader would say.
+FOCUSED = """() => {
+    const e = document.activeElement;
+    const ids = e.getAttribute('aria-labelledby')?.split(' ');
+    const by = ids?.map(id => document.getElementById(id)?.innerText).join(' ');
+    const plain = text => (text || '').replace(/\\s+/g, ' ').trim();
+    const role = {A: 'link', BUTTON: 'button', SUMMARY: 'summary', INPUT: e.type}[e.tagName];
+    return [e.getAttribute('role') || role || e.tagName, plain(e.getAttribute('aria-label') || by || e.innerText)];
+}"""
+# How an element and what is drawn around it look: the ring may be its own, its parent's or its handle's. Streamlit's
+# menu gives its links another background instead.
+LOOK = """e => {
+    const near = [e, e.parentElement, e.parentElement.parentElement, ...e.parentElement.querySelectorAll('*')];
+    const rings = ['outlineStyle', 'outlineWidth', 'outlineColor', 'boxShadow', 'backgroundColor'];
+    return near.map(n => getComputedStyle(n)).map(s => rings.map(ring => s[ring]).join(' ')).join('\\n');
+}"""
+INSIDE = """e => {
+    const box = e.getBoundingClientRect();
+    return box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+}"""
+
+
+class Hands:
+    """A person without a mouse."""
+
+    def __init__(self, visitor) -> None:
+        self.visitor, self.page, self.keys = visitor, visitor.page, visitor.page.keyboard
+
+    @property
+    def focused(self) -> tuple[str, str]:
+        role, name = self.page.evaluate(FOCUSED)
+        return role, name
+
+    def reach(self, role: str, name: str = "") -> None:
+        """Tab on to the next of that role whose name ends so, and see that it is seen to have the focus."""
+        passed = []
+        for _ in range(MOST_STOPS):
+            self.keys.press("Tab")
+            passed.append(self.focused)
+            if passed[-1][0] == role and passed[-1][1].endswith(name):
+                break
+        else:
+            pytest.fail(f"Tab does not reach {role} {name}, but {passed}")
+        here = self.page.evaluate_handle("document.activeElement").as_element()
+        self.page.wait_for_function(INSIDE, arg=here)
+        lit = here.evaluate(LOOK)
+        self.keys.press("Shift+Tab")
+        assert self.focused != passed[-1]
+        self.page.wait_for_function(f"([e, lit]) => ({LOOK})(e) !== lit", arg=[here, lit])
+        self.keys.press("Tab")
+        assert self.focused == passed[-1]
+        self.page.wait_for_function(f"([e, lit]) => ({LOOK})(e) === lit", arg=[here, lit])
+
+    def press(self, key: str) -> None:
+        self.keys.press(key)
+        settle(self.page)
+
+    def to_tab(self, name: str) -> None:
+        """Along the tabs by the arrow keys, from the one that is open."""
+        self.reach("tab")
+        for _ in range(10):
+            if self.focused[1] == name:
+                break
+            self.press("ArrowRight")
+        assert self.focused == ("tab", name)
+        if self.page.get_by_role("tab", name=name, exact=True).get_attribute("aria-selected") != "true":
+            self.press("Enter")
+        expect(self.page.get_by_role("tabpanel", name=name)).to_be_visible()
+
+
+def test_from_home_to_take_home(visitor):
+    visitor.open()
+    hands, page = Hands(visitor), visitor.page
+    hands.reach("button", "Try it now")
+    hands.press("Enter")
+    expect(visitor.metric("Epsilon proved")).to_have_text("1")
+    hands.to_tab("Columns")
+    hands.to_tab("Accuracy")
+    hands.reach("link", "Naive Bayes")  # past the page's end, around to the menu
+    hands.reach("summary", "Settings")
+    hands.press("Enter")
+    hands.reach("range", "Privacy budget epsilon")
+    hands.press("ArrowRight")
+    expect(page.get_by_text("Next run: epsilon 1.5")).to_be_visible()
+    hands.press("ArrowLeft")
+    hands.press("ArrowLeft")
+    expect(page.get_by_text("Next run: epsilon 0.7")).to_be_visible()
+    hands.reach("button", "Run")
+    hands.press("Enter")
+    expect(visitor.metric("Epsilon proved")).to_have_text("0.7")
+    hands.to_tab("Take home")
+    hands.reach("button", "Download the release")
+    with page.expect_download() as started:
+        hands.keys.press("Space")
+    assert started.value.suggested_filename.endswith(".zip")
+    hands.reach("link", "Ledger")
+    hands.press("Enter")
+    expect(visitor.metric("Epsilon proved, in all")).to_have_text("1.7")
+
+
+def test_a_lesson(visitor):
+    visitor.open()
+    hands, page = Hands(visitor), visitor.page
+    hands.reach("button", "Start the lesson")
+    hands.press("Enter")
+    steps = len(next(iter(LESSONS.values())).steps)
+    for step in range(1, steps + 1):
+        expect(page.get_by_text(f"step {step} of {steps}")).to_be_visible()
+        hands.reach("button", "Next" if step < steps else "End the lesson")
+        hands.press("Enter")
+    expect(page.get_by_text(f"step {steps} of {steps}")).to_have_count(0)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
