@@ -119,7 +119,7 @@ class Books(BookFile):
     def accounts(self) -> list[Account]:
         """All accounts on which something was spent, or which have a cap; the oldest first."""
         columns = "sha256, relation, name, claimed, bound, looks, void, cap"
-        with self.transaction() as c:
+        with self.transaction(writes=False) as c:
             rows = c.execute(f"SELECT {columns} FROM accounts WHERE looks OR cap IS NOT NULL ORDER BY rowid").fetchall()
             return [
                 Account(sha, Relation.parse(rel), name, number(a), number(b), looks, void, number(cap) if cap else None)
@@ -134,7 +134,7 @@ class Books(BookFile):
     def runs(self, sha256: str, relation: Relation | str) -> list[Run]:
         """The runs of one account that spent something, in order."""
         columns = "sha256, relation, purpose, claimed, bound, looks, void, begun"
-        with self.transaction() as c:
+        with self.transaction(writes=False) as c:
             rows = c.execute(
                 f"SELECT {columns} FROM runs WHERE sha256=? AND relation=? AND looks ORDER BY id",
                 (sha256, str(Relation.parse(relation))),

@@ -114,15 +114,18 @@ class BookFile:
         return aside
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All that happens inside is written, and on the disk, when this ends; or nothing, if it raises."""
+    def transaction(self, *, writes: bool = True) -> Iterator[sqlite3.Connection]:
+        """All that happens inside is written, and on the disk, when this ends; or nothing, if it raises.
+
+        What only reads waits for nobody, and sees one moment of the file.
+        """
         if self._owner != os.getpid():
             _inherited.extend([self._connection] if self._connection is not None else [])
             self._forget()
         with self._lock:
             try:
                 c = self._current()
-                c.execute("BEGIN IMMEDIATE")
+                c.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
                 try:
                     yield c
                     c.execute("COMMIT")
