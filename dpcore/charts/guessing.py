@@ -8,19 +8,19 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import CLAIMED, INK, NEUTRAL, RELEASED, SERIES, Chart, present, tidy, tooltips
+from dpcore.charts.base import CLAIMED, INK, NEUTRAL, NO_TIP, RELEASED, SERIES, Chart, present, tidy, tooltips
 from dpcore.charts.responses import nearer
 
 __all__ = ["game_scores", "round_worlds"]
 
-SIDES = {"without": "without you", "with": "with you"}
+SIDES = {"without": "out of the table", "with": "in the table"}
 COLORS = [SERIES[3], SERIES[2]]
 WAYS = {"players": (RELEASED, "diamond"), "best strategy": (SERIES[4], "circle")}
 CLIP: Any = {"clip": True}
 
 
 def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -> Chart:
-    """The probabilities of what a round of the game can show, with and without you, and what it showed.
+    """The probabilities of what a round of the game can show in both worlds, and what it showed.
 
     `frame`: one row per number: `number`, `without`, `with`. `at`: the number that was shown.
     """
@@ -59,9 +59,9 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
     return nearer(
         present(
             alt.layer(*layers),
-            "What can be seen, without you and with you",
+            "What can be released, in both worlds",
             key=told,
-            seen=f"Probabilities of {number}, without you and with you. {told}",
+            seen=f"Probabilities of {number}, with the person in the table and out of it. {told}",
             height=330,
         ),
         4,
@@ -76,36 +76,42 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     """
     data = tidy(frame, ["who"], ["epsilon", "share", "low", "high", "rounds"]).assign(honest=frame["honest"].to_list())
     line = tidy(limit, [], ["epsilon", "share"]).dropna()
+    names = [*WAYS]
     data["release"] = np.where(data["honest"], "corrected", "as printed")
+    lane = 2 * (data["who"] == names[1]).astype(float) + (data["release"] == "as printed") - 1.5
+    data["at"] = data["epsilon"] * 1.09**lane  # marks of one epsilon stand beside each other
     across: Any = {"title": "epsilon that is claimed", "scale": alt.Scale(type="log", nice=False, padding=30)}
     across["axis"] = alt.Axis(values=line["epsilon"].to_list(), format="~g", grid=False)
     up: Any = {"title": "guessed right", "scale": alt.Scale(domain=[0, 1.02], nice=False)}
     up["axis"] = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1])
-    allowed = alt.Chart(line).mark_line(color=CLAIMED, strokeWidth=3)
+    allowed = alt.Chart(line).mark_line(color=CLAIMED, strokeWidth=3, interpolate="monotone")
     allowed = allowed.encode(
         alt.X("epsilon:Q", **across),
         alt.Y("share:Q", **up),
         tooltip=tooltips("epsilon|epsilon|~g", "share|at most|.1%"),
     )
     half = alt.Chart(pd.DataFrame({"share": [0.5]})).mark_rule(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
+    half = half.encode(alt.Y("share:Q", **up), tooltip=NO_TIP)
     tips = tooltips(
         "who|who", "release|release", "rounds|rounds|,.0f", "share|right|.1%", "low|from|.1%", "high|to|.1%"
     )
-    names = [*WAYS]
     color = alt.Scale(domain=names, range=[color for color, _ in WAYS.values()])
     shape = alt.Scale(domain=names, range=[shape for _, shape in WAYS.values()])
     legend = alt.Legend(symbolOpacity=1, symbolSize=200, labelFontSize=16)
-    base = alt.Chart(data).encode(alt.X("epsilon:Q", **across), tooltip=tips)
+    base = alt.Chart(data).encode(alt.X("at:Q", **across), tooltip=tips)
     colored = alt.Color("who:N", scale=color, title=None, legend=legend)
     whiskers = base.mark_rule(strokeWidth=3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"), colored)
-    filled = alt.condition("datum.honest", alt.value(1), alt.value(0.15))
-    dots = base.mark_point(filled=True, size=220, strokeWidth=3, opacity=1).encode(
-        alt.Y("share:Q", **up), colored, alt.Shape("who:N", scale=shape, title=None, legend=legend), fillOpacity=filled
-    )
+    dots = []
+    for release, solid in (("corrected", True), ("as printed", False)):
+        mark = base.transform_filter(f"datum.release == '{release}'")
+        mark = mark.mark_point(filled=solid, size=220, strokeWidth=4, opacity=1)
+        dots.append(
+            mark.encode(alt.Y("share:Q", **up), colored, alt.Shape("who:N", scale=shape, title=None, legend=legend))
+        )
     said = "; ".join(f"{who} {share:.0%}" for who, share in zip(data["who"], data["share"], strict=True))
     return nearer(
         present(
-            alt.layer(half, allowed, whiskers, dots),
+            alt.layer(half, allowed, whiskers, *dots),
             "Scores, and the most that epsilon allows",
             key="Orange: e^epsilon / (1 + e^epsilon). Dashed: a fair coin. Hollow marks: as printed.",
             seen=f"Shares of rounds guessed right, with intervals, against epsilon: {said}.",

@@ -75,7 +75,7 @@ def world_piles(
     bars = alt.Chart(long).mark_rect(opacity=0.8, **CLIP)
     bars = bars.encode(
         alt.X("from:Q", **across),
-        alt.Y("share:Q", title="runs", scale=scale, axis=axis),
+        alt.Y("share:Q", title="share of runs", scale=scale, axis=axis),
         color,
         x2="to",
         y2=alt.datum(least if logarithmic else 0),
@@ -94,7 +94,7 @@ def world_piles(
             "What the attacker saw, run by run",
             key=f"Broad: world A. Narrow: world B. {told}",
             seen=f"Two distributions of {runs:,} runs each, on top of each other. {told}",
-            height=400,
+            height=470,
         ),
         4,
     )
@@ -152,7 +152,7 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     whiskers = base.mark_rule(strokeWidth=3, **CLIP).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"), color=look)
     dots = base.mark_point(filled=True, size=80, opacity=1, **CLIP).encode(alt.Y("log_ratio:Q", **up), color=look)
     count = int(beyond.sum())
-    lie = "bar lies" if count == 1 else "bars lie"
+    lie = "bars lie" if count > 1 else "bar lies"
     told = f"{count or 'No'} {lie} wholly outside." if math.isfinite(claimed) else ""
     named = [f"Orange band: claimed, e^±{claimed:.3g}. {told}" if math.isfinite(claimed) else "Nothing is claimed."]
     named.append(f"Blue band: proved, e^±{proved:.3g}." if math.isfinite(proved) else "Nothing is proved.")
@@ -162,7 +162,7 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
             "How many times as frequent in world B as in world A",
             key=" ".join(named),
             seen=f"For every bin of the distributions, the ratio of its two frequencies with a 95 % interval. {told}",
-            height=300,
+            height=380,
         ),
         4,
     )

@@ -22,21 +22,12 @@ from dpcore.datasets import Dataset
 __all__ = ["Game", "Round", "Rules", "autoplay", "best_share", "chances", "deal", "game", "lots"]
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0)
-PEOPLE = {
-    "Ada": "yes",
-    "Ben": "no",
-    "Cem": "yes",
-    "Dana": "no",
-    "Eva": "yes",
-    "Finn": "no",
-    "Gina": "yes",
-    "Hugo": "no",
-}
+PEOPLE = {"Ada": "yes", "Ben": "no", "Cem": "yes", "Dana": "no", "Eva": "yes"}
 COUNT = sum(ill == "yes" for ill in PEOPLE.values())
-ASKED, AUTO, SHARE = 9, 100, 1e-4
+ASKED, AUTO, SHARE = 9, 100, 1e-2
 RELEASES = {
     "corrected": "Corrected: one answer, and it is paid for",
-    "paper": f"As papers print it: {ASKED} answers, paid for as one",
+    "paper": f"As some papers print it: {ASKED} answers, paid for as one",
 }
 PLAYERS, BEST = "players", "best strategy"
 
@@ -179,7 +170,7 @@ def game(page: str, data: Dataset) -> None:
     with right:
         ill = ["yes", *PEOPLE.values()]
         people = pd.DataFrame({"name": ["Kim", *PEOPLE], "ill": ill, "in the table": ["?", *["yes"] * len(PEOPLE)]})
-        st.dataframe(people, hide_index=True, height=38 * 4 + 2)
+        st.dataframe(people, hide_index=True, height="content")
         st.caption(
             f"{COUNT} ill people without Kim, {COUNT + 1} with Kim. Everybody knows this table but for the coin."
         )
@@ -235,7 +226,7 @@ def scores(page: str, rules: Rules) -> None:
     """How often guesses were right, beside what epsilon allows."""
     limit, best = charts.odds(rules.epsilon), best_share(rules)
     st.subheader("Scores")
-    held = f"If epsilon {rules.epsilon:g} is true, nobody is right in more than **{100 * limit:.1f} %** of all rounds"
+    held = f"If epsilon {rules.epsilon:g} is true, nobody is right in more than **{100 * limit:.1f} %** of many rounds"
     if rules.asked == 1:
         st.markdown(f"{held}, however clever. The best strategy reaches exactly that.")
     else:
@@ -252,7 +243,7 @@ def scores(page: str, rules: Rules) -> None:
     found = score_frame(state())
     if len(found):
         marks = pd.DataFrame({"epsilon": EPSILONS, "share": [charts.odds(epsilon) for epsilon in EPSILONS]})
-        told = found.assign(release=[RELEASES[mode].partition(":")[0] for mode in found["mode"]])
+        told = found.assign(release=found["mode"].map({"corrected": "corrected", "paper": "as printed"}))
         for name in ("share", "low", "high", "allowed"):
             told[name] = [f"{100 * value:.1f} %" for value in told[name]]
         st.dataframe(

@@ -30,6 +30,7 @@ TRIALS = (20, 30, 50, 70, 100, 150, 200, 300, 500)
 CHANGES = {"add_remove": "Remove this person", "replace": "Give this person the values of another"}
 WAIT = 20.0  # seconds that nobody minds
 CELLS, USUAL = 200_000, 0.06  # a table of so many cells takes most methods so many seconds
+UNCLAIMED = ("PPNB", "DTPD", "DTCRD")  # as printed; their papers know no epsilon
 SLOW = {
     **{("HMPrivBayes", mode): 0.55 for mode in ("paper", "corrected")},
     **{("PrivSCBN", mode): 0.5 for mode in ("paper", "corrected")},
@@ -82,7 +83,8 @@ def own(page: str, data: Dataset) -> None:
     if (before, sha256) != (asked, data.sha256):
         st.info("The settings or the data were changed since. Below: the last run.", icon=":material/update:")
     told(before, case, done)
-    verdicts.shown(page, case, done, real=True)
+    verdicts.headline(case, done)
+    verdicts.pictures(page, case, done, real=True)
     verdicts.explained()
 
 
@@ -91,7 +93,7 @@ def settings(key: str, data: Dataset) -> Asked:
     epsilon = forms.epsilon_picker(key)
     left, right = st.columns(2, gap="large")
     with left:
-        names = [name for name in METHODS if "target" not in METHODS[name]().get_params() or target(data)]
+        names = [name for name in METHODS if target(data) or "target" not in METHODS[name]().get_params()]
         name = st.selectbox("Method", names, format_func=twins.grouped, key=f"{key}.method", persist_state="session")
         kind = METHODS[name]
         modes = [mode for mode in twins.MODES if mode in kind.modes]
@@ -159,12 +161,16 @@ def values(data: Dataset, asked: Asked) -> None:
 
 def price(asked: Asked) -> None:
     """Why nothing is charged, and what it would cost."""
-    total = panels.number(2 * asked.trials * asked.epsilon)
+    if asked.mode == "paper" and (len(METHODS[asked.method].modes) == 1 or asked.method in UNCLAIMED):
+        would = "no epsilon would be left: this method claims none**"
+    else:
+        total = panels.number(2 * asked.trials * asked.epsilon)
+        would = f"the price would be the sum of all runs: epsilon {total}** ({2 * asked.trials:,} times "
+        would += f"{asked.epsilon:g}, if one run keeps its claim)"
     st.caption(
         f"Both worlds together are {2 * asked.trials:,} runs on real rows. They are not charged, because nothing of "
         f"them is released: like all comparisons they are for the eyes of whoever holds the data. **If you showed this "
-        f"to anybody, the price would be the sum of all runs: epsilon {total}** ({2 * asked.trials:,} times "
-        f"{asked.epsilon:g}, if one run keeps its claim), and they would learn whom you asked about."
+        f"to anybody, {would}, and they would learn whom you asked about."
     )
 
 

@@ -54,7 +54,6 @@ def attack(page: str, data: Dataset) -> None:
     )
     with presets.of(page, data, "attack"):
         case, trials = settings(page)
-    told(case)
     forms.run_button(page)
     if runs.requested(page):
         with mendable(), runs.cancellable("Running both worlds", page) as progress:
@@ -63,10 +62,14 @@ def attack(page: str, data: Dataset) -> None:
             kept()[case.key] = Done(twins, time.perf_counter() - start)
             while len(kept()) > MOST_KEPT:
                 kept().pop(next(iter(kept())))
-    if case.key in kept():
-        verdicts.shown(page, case, kept()[case.key])
+    done = kept().get(case.key)
+    if done is not None:
+        verdicts.headline(case, done)
     else:
         st.info("Press Run to attack. Nothing is drawn before.", icon=":material/arrow_upward:")
+    told(case)
+    if done is not None:
+        verdicts.pictures(page, case, done)
     verdicts.explained()
 
 

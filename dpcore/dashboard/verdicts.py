@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpcore import charts
+from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.piles import piled
 from dpcore.worlds import Case, Twins
 
-__all__ = ["Done", "at_least", "explained", "shown"]
+__all__ = ["Done", "at_least", "explained", "headline", "pictures"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +29,21 @@ def at_least(epsilon: float) -> str:
     return f"{math.floor(1000 * epsilon) / 1000:g}"
 
 
-def shown(page: str, case: Case, done: Done, *, real: bool = False) -> None:
-    """The verdict and what is behind it; `real` if it was made from a person's own rows."""
-    twins, result = done.twins, done.twins.result
-    verdict(case, twins)
+def headline(case: Case, done: Done) -> None:
+    """The verdict, and the epsilons that it compares."""
+    result = done.twins.result
+    verdict(case, done.twins)
     cells = st.columns(4)
     cells[0].metric("Epsilon claimed", panels.told(result.claimed), border=True)
     cells[1].metric("Epsilon proved", panels.told(result.bound), border=True)
     cells[2].metric("At least, by this attack", at_least(result.lower_bound), border=True)
     cells[3].metric("Runs in each world", f"{result.trials:,}", border=True)
     st.caption(f"Took {done.seconds:.1f} seconds. Another {result.trials:,} runs would give other numbers, a little.")
+
+
+def pictures(page: str, case: Case, done: Done, *, real: bool = False) -> None:
+    """What is behind a verdict; `real` if it was made from a person's own rows."""
+    twins, result = done.twins, done.twins.result
     mark = charts.mark_real if real else (lambda chart: chart)
     event = twins.event
     panels.chart(mark(charts.known_epsilon(lower=result.lower_bound, claimed=result.claimed, proved=result.bound)))
@@ -62,7 +68,7 @@ def shown(page: str, case: Case, done: Done, *, real: bool = False) -> None:
         "that of many bars some leave a band by luck: the verdict rests on the one event, which was chosen on other "
         "runs than those that count." + (f" {piles.lost:,} runs gave no number and are left out." if piles.lost else "")
     )
-    panels.table_behind(piles.frame, "The numbers behind these charts")
+    panels.table_behind(piles.frame, "The numbers behind these charts" + (f". {REAL_DATA}" if real else ""))
 
 
 def verdict(case: Case, twins: Twins) -> None:
@@ -74,7 +80,7 @@ def verdict(case: Case, twins: Twins) -> None:
     sure = f"with {100 * result.confidence:.0f} % confidence"
     with st.container(border=True):
         if twins.verdict == "caught":
-            st.markdown("## :red[:material/gavel: Caught]")
+            st.markdown("# :red[:material/gavel: Caught]")
             st.markdown(f"### With {sure[5:]}, {what} at least epsilon {least}, and {claimed} is claimed.")
             if result.lower_bound > result.bound:
                 st.markdown(
@@ -82,7 +88,7 @@ def verdict(case: Case, twins: Twins) -> None:
                     "100 false alarms (run it again), or the proof or the program is wrong."
                 )
         elif twins.verdict == "not caught":
-            st.markdown("## :blue[:material/help: Not caught, which proves nothing]")
+            st.markdown("# :blue[:material/help: Not caught, which proves nothing]")
             found = f"This attack shows at least epsilon {least}" if result.lower_bound else "This attack shows nothing"
             st.markdown(f"### {found}; {claimed} is claimed. Another attack might show more.")
             if result.bound > result.claimed:
@@ -96,7 +102,7 @@ def verdict(case: Case, twins: Twins) -> None:
                     f"together {panels.told(result.bound)}."
                 )
         else:
-            st.markdown("## :orange[:material/info: No claim to refute]")
+            st.markdown("# :orange[:material/info: No claim to refute]")
             st.markdown(f"### The source claims no epsilon; {sure}, at least {least} is leaked.")
 
 
