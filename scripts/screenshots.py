@@ -133,9 +133,7 @@ def shoot(page: Page, path: Path, *, full: bool) -> None:
     expect(page.get_by_role("tooltip")).to_have_count(0)
     if not full and page.get_by_role("tablist").count():  # a release: rather its charts than the title
         place = page.get_by_test_id("stMetric").or_(page.get_by_role("tablist"))
-        place.first.evaluate(
-            "e => { e.style.scrollMarginTop = '4.2rem'; e.scrollIntoView({behavior: 'instant'}); }"
-        )
+        place.first.evaluate("e => { e.style.scrollMarginTop = '4.2rem'; e.scrollIntoView({behavior: 'instant'}); }")
     if full:
         for _ in range(2):  # charts may change their height with the window's
             tall = page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollHeight")

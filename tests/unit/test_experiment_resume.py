@@ -173,7 +173,7 @@ def test_lines_that_are_torn_or_wrong_are_run_again(data, whole, tmp_path, spoil
     for _ in range(2):  # what is written after a torn line can be read, too
         frame = experiment.sweep(methods(), data, **asked(store=tmp_path))
         pd.testing.assert_frame_equal(without_times(frame), without_times(whole))
-    assert len(Store(tmp_path, Config(methods(), [1.0], measures=MEASURES, skip=True), data).read()) == 8
+        assert len(Store(tmp_path, Config(methods(), [1.0], measures=MEASURES, skip=True), data).read()) == 8
 
 
 def test_the_file_is_its_owners_and_holds_no_cell(data, tmp_path):
