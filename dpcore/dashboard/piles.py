@@ -12,7 +12,8 @@ from scipy.stats import beta
 __all__ = ["Piles", "interval", "piled"]
 
 Floats = NDArray[np.float64]
-BINS, MOST_STEPS = 40, 60
+FEWEST, BINS, MOST_STEPS = 8, 40, 60
+FULL = 16  # numbers that a bar should have, on average
 TAIL = 0.002  # share of the runs in each of the outermost bars, at most, if numbers have no steps
 
 
@@ -65,7 +66,7 @@ def edges_of(values: Floats, threshold: float, *, above: bool) -> tuple[Floats, 
     low, high = np.quantile(values, [TAIL, 1 - TAIL])
     if event:
         low, high = min(low, threshold), max(high, threshold)
-    step = max(high - low, 1e-9) / BINS
+    step = max(high - low, 1e-9) / min(max(len(values) // FULL, FEWEST), BINS)
     start = float(threshold if above else np.nextafter(threshold, np.inf)) if event else float(low)
     before, after = int(np.ceil((start - low) / step - 1e-9)), int(np.ceil((high - start) / step + 1e-9))
     return start + np.arange(-max(before, 1 if event else 0), max(after, 1) + 1) * step, start if event else np.inf

@@ -1,0 +1,91 @@
+"""Twin worlds before an audience: an attack that catches a printed method, and a round of the game by keyboard."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from scripts.screenshots import settle
+
+pytestmark = pytest.mark.browser
+
+CHART = '[data-testid="stVegaLiteChart"]'
+LONG = 90_000  # milliseconds; an attack on a busy computer
+
+
+def fits(visitor) -> bool:
+    return visitor.page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
+
+
+def enter(visitor, name: str) -> None:
+    """Press a button without a mouse, once Tab has come to it."""
+    button = visitor.page.get_by_role("button", name=name, exact=True)
+    for _ in range(60):
+        if button.evaluate("e => e === document.activeElement"):
+            break
+        visitor.page.keyboard.press("Tab")
+    else:
+        pytest.fail(f"Tab does not reach {name}.")
+    visitor.page.keyboard.press("Enter")
+    settle(visitor.page)
+
+
+@pytest.mark.parametrize("size", [(1366, 768), (1920, 1080)])
+def test_a_printed_method_is_caught(visitor, size):
+    page = visitor.page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    visitor.open("audit")
+    visitor.choose("Method", "Synthesize: DiffGen", exact=True)
+    slider = page.get_by_role("slider", name="Runs in each world")
+    slider.press("Home")
+    for _ in range(2):
+        slider.press("ArrowRight")
+    settle(page)
+    visitor.press("Run")
+    verdict = page.get_by_role("heading", name=re.compile("Caught"))
+    expect(verdict).to_be_visible(timeout=LONG)
+    expect(verdict).to_be_in_viewport()
+    assert verdict.evaluate("e => parseFloat(getComputedStyle(e).fontSize)") >= 32
+    assert visitor.metric("Epsilon claimed").inner_text() == "1"
+    assert visitor.metric("Epsilon proved").inner_text() == "none"
+    assert float(visitor.metric("At least, by this attack").inner_text()) > 1
+    expect(page.locator(f"{CHART} svg.marks").filter(visible=True)).to_have_count(3)
+    expect(page.locator("svg").get_by_text("What the attacker saw, run by run")).to_be_visible()
+    assert fits(visitor)
+    assert "nothing yet" in visitor.data_in_use
+
+
+def test_the_game_by_keyboard(visitor):
+    visitor.open("audit")
+    page = visitor.page
+    page.get_by_role("tab", name="Attack a method").press("ArrowRight")
+    page.get_by_role("tab", name="With a row of my own data").press("ArrowRight")
+    settle(page)
+    page.get_by_role("tab", name="The membership game").press("Enter")
+    settle(page)
+    expect(page.get_by_role("button", name="Kim is in")).to_be_disabled()
+    enter(visitor, "Start a round")
+    expect(page.get_by_role("heading", name="In or out?")).to_be_visible()
+    enter(visitor, "Kim is in")
+    expect(page.get_by_role("heading", name=re.compile("(Right|Wrong): Kim is (in|out)"))).to_be_visible()
+    enter(visitor, "Next round")
+    expect(page.get_by_role("heading", name="In or out?")).to_be_visible()
+    enter(visitor, "Kim is out")
+    enter(visitor, "Let the best strategy play 100 rounds")
+    expect(page.locator("svg").get_by_text("Scores, and the most that epsilon allows")).to_be_visible()
+    assert fits(visitor)
+    assert "nothing yet" in visitor.data_in_use
+
+
+def test_a_row_of_ones_own_is_marked(visitor):
+    visitor.open("audit")
+    panel = visitor.tab("With a row of my own data")
+    page = visitor.page
+    slider = page.get_by_role("slider", name="Runs in each world")
+    slider.press("Home")
+    settle(page)
+    visitor.press("Run on my own table")
+    expect(page.get_by_role("heading", name=re.compile("Not caught|Caught"))).to_be_visible(timeout=LONG)
+    marked = panel.locator("svg").get_by_text("Uses real data: do not publish")
+    expect(marked).to_have_count(3)
+    assert "nothing yet" in visitor.data_in_use
