@@ -28,6 +28,7 @@ def compared(
     local: tuple[str, ...] = (),
     references: pd.DataFrame | None = None,
     log_y: bool = False,
+    names: list[str] | None = None,
 ) -> Chart:
     """A mark per run, a line of medians and an interval per method; "as printed" is dashed and hollow.
 
@@ -35,6 +36,7 @@ def compared(
     `value`. All runs must have one relation, because epsilons of two mean different things: ValueError otherwise. Runs
     without a finite epsilon > 0 on the axis are left out. `local`: series in which people randomize their own answers;
     the key says that their epsilon is another promise. `references`: `label`, `value`. `data`: the data set's name.
+    `names`: all methods of the comparison, so that each keeps its color and shape from chart to chart.
     """
     relations = frame["relation"].unique()
     if len(relations) > 1:
@@ -53,6 +55,7 @@ def compared(
         log_y=log_y,
         center="median",
         interval="deciles",
+        among=None if names is None else [str(name) for name in texts(names)],
         title=title,
     )
     sentences = [*promises(shown, relations, local), f"Data: {texts([data])[0]}."]

@@ -18,10 +18,11 @@ from dpcore.charts.base import (
     in_order,
     largest,
     present,
+    t_quantile,
     tidy,
     tooltips,
 )
-from dpcore.charts.learning import reference_line, t_quantile
+from dpcore.charts.learning import reference_line
 
 __all__ = ["classifier_scores", "confusion", "costs", "importance"]
 

@@ -24,6 +24,7 @@ from dpcore.charts.base import (
     panels,
     present,
     short,
+    t_quantile,
     tidy,
     tooltips,
 )
@@ -115,6 +116,7 @@ def curves(
     interval: Literal["range", "t", "deciles"] = "range",
     same_y: bool = True,
     claimed_first: bool = False,
+    among: list[str] | None = None,
     columns: int = 3,
     width: int = 230,
     title: str = "",
@@ -129,7 +131,7 @@ def curves(
     `interval`: from the lowest to the highest run; or a 95% t-interval of the mean, or from the 10% to the 90% quantile
     of the runs, which fewer than `FEWEST_RUNS` do not have: of two, the first is 13 standard errors wide. Few series
     without modes have it as bands, others as bars. `same_y`: all panels share one y axis. `claimed_first`: the first
-    series is a paper's claim, and orange; otherwise none is.
+    series is a paper's claim, and orange; otherwise none is. `among`: all series of charts beside this one.
     """
     shown = ((frame[x] > 0) | (not log_x)) & ((frame[y] > 0) | (not log_y))
     data = _runs(frame[shown], x, y, panel, mode, interval)
@@ -149,6 +151,7 @@ def curves(
     axis = alt.Axis(format="~g", tickCount=5) if log_y else alt.Axis(tickCount=6)
     axis_title = f"{y_title} (log scale)" if log_y else y_title
     base = alt.Chart(data).encode(alt.Y("value:Q", title=axis_title, scale=scale, axis=axis))
+    data.attrs["names"] = among
     own, run_data = base.transform_filter("datum.side < 0"), data[data["side"] < 0]
     runs = _curves(own, run_data, x_title, axis_title, log_x, center, claimed_first)
     color = alt.condition("datum.claimed > 0", alt.value(CLAIMED), alt.value(NEUTRAL))
@@ -161,8 +164,7 @@ def curves(
     lines = lines.encode(tooltip=tooltips("label|reference", "value|value|.4~g"))
     layers = alt.layer(lines, *runs, *names) if (data["side"] >= 0).any() else alt.layer(*runs)
 
-    shape = "bands" if _banded(data) else "bars"
-    spread = f", {shape} {SPREADS[interval]}"
+    spread = f", {'bands' if _banded(data) else 'bars'} {SPREADS[interval]}"
     if interval != "range" and not run_data["low"].notna().any():
         spread = f"; {FEWEST_RUNS} runs have an interval"
     claims = " Orange line: stated by the paper." if (data["claimed"] > 0).any() else ""
@@ -232,12 +234,6 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
     return data.assign(low=low, high=high, aside=gap * (place - place.max() / 2))  # lines at one x stand side by side
 
 
-def t_quantile(freedom: int) -> float:
-    """Student's t that 97.5 % of the draws stay below, to 3 digits; NaN without a degree of freedom."""
-    few = [math.nan, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622]
-    return few[freedom] if freedom < len(few) else 1.95996 + 2.3723 / freedom + 2.8225 / freedom**2 + 2.56 / freedom**3
-
-
 def _ticks(places: list[float], log: bool) -> list[float]:
     """The last of these places, and each before it that leaves room for its number."""
     along = np.log(places) if log else np.asarray(places, dtype=float)
@@ -270,15 +266,19 @@ def _curves(
     base: alt.Chart, data: pd.DataFrame, x_title: str, y_title: str, log_x: bool, center: str, claimed_first: bool
 ) -> list[Any]:
     """Lines through the centers, intervals, and a mark per row."""
-    names, places, modes = in_order(data["series"]), sorted(data["x"].unique()), in_order(data["mode"])
+    names, places, modes = (
+        data.attrs.get("names") or in_order(data["series"]),
+        sorted(data["x"].unique()),
+        in_order(data["mode"]),
+    )
     scale = alt.Scale(type="log" if log_x else "linear", padding=18, nice=False, zero=alt.Undefined if log_x else False)
     ticks = _ticks(places, log_x) if 0 < len(places) <= 10 else alt.Undefined
-    large, small = max(places, default=0) >= 1000, min(places, default=0) < 1
-    digits = ",.3~r" if large and small else ",.0f" if large else "~g"
+    digits = "~g" if max(places, default=0) < 1000 else ",.3~r" if min(places) < 1 else ",.0f"
     axis = alt.Axis(format=digits, labelOverlap="greedy", values=ticks)
     base = base.encode(alt.X("x:Q", title=f"{x_title} (log scale)" if log_x else x_title, scale=scale, axis=axis))
     first = 0 if claimed_first else 1  # the first color and shape are the claim's
-    legend = alt.Legend(symbolOpacity=1, columns=5 if len(names) > 5 else alt.Undefined)
+    wide, here = 5 if len(names) > 5 else alt.Undefined, in_order(data["series"])
+    legend = alt.Legend(symbolOpacity=1, columns=wide, values=here)
     color, shape = color_and_shape("series", names, SERIES[first:], SHAPES[first:], legend=legend)
     value, low = alt.Y(f"{center}(value):Q", title=y_title), alt.Y("min(low):Q", title=y_title)
     end, move = alt.Y2("max(high):Q"), alt.ExprRef("datum.aside")

@@ -150,6 +150,7 @@ def draw(
         local=LOCAL,
         references=lines,
         log_y=log_y,
+        names=list(dict.fromkeys(label.partition(" | ")[0] for label in made.config.methods)),
     )
     columns = ["method", "epsilon", "repeat", "value", "epsilon_claimed", "epsilon_bound", "relation", "seconds"]
     panels.chart(charts.mark_real(picture), data=frame[columns].replace(np.inf, np.nan))

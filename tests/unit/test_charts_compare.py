@@ -92,6 +92,26 @@ def test_epsilons_far_apart_keep_their_digits():
     assert ",.0f" not in str(axis)
 
 
+def test_a_method_keeps_its_color_where_another_is_missing():
+    only = runs().query("series == 'PPNB'")
+
+    def scale(chart):
+        (found,) = {str(part["scale"]) for part in find(chart.to_dict(), "color") if part.get("field") == "series"}
+        return found
+
+    def find(node, key):
+        if isinstance(node, dict):
+            yield from ([node[key]] if isinstance(node.get(key), dict) else [])
+            node = list(node.values())
+        if isinstance(node, list):
+            for child in node:
+                yield from find(child, key)
+
+    names = ["NB-Synth", "PPNB"]
+    assert scale(drawn(only, names=names)) == scale(drawn(names=names)) != scale(drawn(only))
+    assert "'values': ['PPNB']" in str(drawn(only, names=names).to_dict())
+
+
 def test_references_are_lines():
     lines = pd.DataFrame({"label": ["majority class"], "value": [0.5]})
     data = table(drawn(references=lines))
