@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 
 ROOT = Path(__file__).parents[1]
 SIZES, THEMES = ("1366x768", "1920x1080"), ("light", "dark")
-PAGES = ("home", "data", "naive_bayes", "networks", "taxonomy", "forests", "responses", "compare", "ledger")
+PAGES = ("home", "data", "naive_bayes", "networks", "taxonomy", "forests", "responses", "compare", "audit", "ledger")
 TABS = ("Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home")
 NETWORK_TABS = ("Price", "Network", "Clusters", "The paper's figures", "Take home")
 TREE_TABS = ("Price", "Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims", "Take home")
@@ -277,6 +277,17 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
             page.get_by_role("tab", name=tab, exact=True).click()
             settle(page)
             save(f"compare-{slug(tab)}")
+    if "audit" in only:
+        go(page, "Twin worlds")
+        page.get_by_role("button", name="Run", exact=True).click()
+        settle(page)
+        save("audit-attack")
+        page.get_by_role("tab", name="The membership game").click()
+        settle(page)
+        for name in ("Start a round", "Kim is in", "Let the best strategy play 100 rounds"):
+            page.get_by_role("button", name=name, exact=True).click()
+            settle(page)
+        save("audit-game")
     if "ledger" in only:
         go(page, "Ledger")
         save("ledger")
