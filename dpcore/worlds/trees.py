@@ -129,8 +129,8 @@ def counts(method: str, estimator: Any, told: str, trials: int = 1_500) -> Case:
 PAID = "Every level is paid for in turn."
 STANDS = {
     "add_remove": "The paper pays for every level in turn, and its claim stands.",
-    "replace": "The paper pays for every level in turn. A replaced row can touch two nodes of a level, so less is proved "
-    "than is claimed; one level is not enough to show it.",
+    "replace": "The paper pays for every level in turn. A replaced row can touch two nodes of a level, so less is "
+    "proved than is claimed; one level is not enough to show it.",
 }
 
 
