@@ -3,7 +3,7 @@
 Start with `datasets.load("sample")`, a method of `METHODS`, and its `ledger_`.
 """
 
-from dpcore import audit, datasets, evaluate, experiment, export, risk, worlds
+from dpcore import audit, datasets, evaluate, experiment, export, risk
 from dpcore.channels import ERRPH, OLH, OUE, RRPH, TRR, Warner
 from dpcore.column import Column
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
@@ -85,5 +85,4 @@ __all__ = [
     "experiment",
     "export",
     "risk",
-    "worlds",
 ]
