@@ -221,9 +221,9 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
 def _across(data: pd.DataFrame, number: str) -> dict[str, Any]:
     """The axis of the attacker's number that stacked charts share."""
     low, high = (float(data["left"].min()), float(data["right"].max())) if len(data) else (0.0, 1.0)
-    title = textwrap.wrap(number, 60)
+    title = textwrap.wrap(number, 95)
     return {
         "title": title,
         "scale": alt.Scale(domain=[low, high], nice=False, zero=False),
-        "axis": alt.Axis(grid=False),
+        "axis": alt.Axis(grid=False, titleLimit=760),
     }

@@ -226,7 +226,8 @@ def scores(page: str, rules: Rules) -> None:
     """How often guesses were right, beside what epsilon allows."""
     limit, best = charts.odds(rules.epsilon), best_share(rules)
     st.subheader("Scores")
-    held = f"If epsilon {rules.epsilon:g} is true, nobody is right in more than **{100 * limit:.1f} %** of many rounds"
+    held = f"If epsilon {rules.epsilon:g} is true, nobody is right in more than **{100 * limit:.1f} %** of all rounds "
+    held += "in the long run"
     if rules.asked == 1:
         st.markdown(f"{held}, however clever. The best strategy reaches exactly that.")
     else:

@@ -77,7 +77,7 @@ def settings(page: str) -> tuple[Case, int]:
     """Which case, and how many runs; what a link asks for and does not go together gives way."""
     names = [name for name in METHODS if any(case.method == name for case in worlds.CASES)]
     case = chosen(page, names)
-    left, middle, right = st.columns([3, 2, 5], gap="medium")
+    left, middle, right = st.columns([4, 4, 5], gap="medium")
     moved: Any = {"persist_state": "session", "on_change": usual_trials, "args": (page, names)}
     name = left.selectbox("Method", names, names.index(case.method), format_func=grouped, key=f"{page}.method", **moved)
     modes = modes_of(name)
@@ -91,7 +91,8 @@ def settings(page: str) -> tuple[Case, int]:
         key=f"{page}.case", **moved,
     )  # fmt: skip
     case = cases[key]
-    trials = st.select_slider(
+    left, right = st.columns([5, 2], gap="large", vertical_alignment="bottom")
+    trials = left.select_slider(
         "Runs in each world",
         TRIALS,
         value=case.trials,
@@ -102,7 +103,7 @@ def settings(page: str) -> tuple[Case, int]:
     )
     done = kept().get(case.key)
     seconds = 2 * trials * (done.seconds / 2 / done.twins.result.trials if done else USUAL)
-    st.caption(f"About {seconds:.0f} seconds on a usual computer. Noise is fresh: no seed.")
+    right.caption(f"About {seconds:.0f} s on a usual computer. Noise is fresh: no seed.")
     return case, trials
 
 
@@ -141,8 +142,9 @@ def told(case: Case) -> None:
         for place, world, table in zip(st.columns(2, gap="large"), "AB", tables(case.pair), strict=True):
             place.markdown(f"**World {world}**: {int(table['rows'].sum()):,} rows")
             place.dataframe(table, hide_index=True, height="content")
+        promise = "none is claimed" if case.expected == "no claim" else "pure epsilon, for one run"
         st.caption(
-            f"Neighbors: {forms.RELATIONS[case.relation].lower()}. Guarantee: pure epsilon, for one run. Method: "
+            f"Neighbors: {forms.RELATIONS[case.relation].lower()}. Guarantee: {promise}. Method: "
             f"`{' '.join(str(case.estimator).split())}`. The attacker sees what one run releases, and makes one number "
             f"of it: {case.looks_at[0].lower()}{case.looks_at[1:]}."
         )

@@ -89,7 +89,11 @@ def verdict(case: Case, twins: Twins) -> None:
                 )
         elif twins.verdict == "not caught":
             st.markdown("# :blue[:material/help: Not caught, which proves nothing]")
-            found = f"This attack shows at least epsilon {least}" if result.lower_bound else "This attack shows nothing"
+            found = (
+                f"{sure.capitalize()} at least epsilon {least}, by this attack"
+                if result.lower_bound
+                else "This attack shows nothing"
+            )
             st.markdown(f"### {found}; {claimed} is claimed. Another attack might show more.")
             if result.bound > result.claimed:
                 st.markdown(
