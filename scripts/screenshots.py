@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -59,11 +60,27 @@ def launch(playwright: Playwright, program: str) -> Browser:
     return playwright.chromium.launch(executable_path=program, args=[*QUIET, *root])
 
 
+class Server(NamedTuple):
+    """A dashboard that runs, and where."""
+
+    address: str
+    port: int
+    process: subprocess.Popen[bytes]
+
+
 @contextmanager
 def serving(log: Path) -> Iterator[str]:
     """A dashboard on a free port of this computer; its address. Ends with the block."""
+    with started(log) as server:
+        yield server.address
+
+
+@contextmanager
+def started(log: Path, port: int = 0) -> Iterator[Server]:
+    """A dashboard on that port of this computer, or a free one. Ends with the block."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
         port = probe.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
     options = {"headless": "true", "port": str(port), "address": "127.0.0.1", "fileWatcherType": "none"}
@@ -76,7 +93,7 @@ def serving(log: Path) -> Iterator[str]:
         )
         try:
             wait_for(server, f"{address}/_stcore/health", log)
-            yield address
+            yield Server(address, port, server)
         finally:
             server.terminate()
             try:

@@ -21,6 +21,7 @@ from dpcore.dashboard import presets, state
 from dpcore.dashboard.frame import mendable
 from dpcore.dashboard.state import Kept
 from dpcore.datasets import Dataset
+from dpcore.errors import DPCoreError
 from dpcore.estimator import PrivateEstimator, Synthesizer
 from dpcore.progress import Progress
 from dpcore.release import AnyRelease
@@ -51,24 +52,24 @@ def requested(name: str) -> bool:
 def button(label: str, name: str, key: str, **look: Any) -> None:
     """A button that asks for a run, and rests while that is under way in `cancellable(..., name)`.
 
-    A press during the run would stop it, and its charges would have bought nothing.
+    A press during the run would stop it, and its charges would have bought nothing. Why the last run failed is told
+    here, because the page is drawn anew when it ends.
     """
-    place, waking = st.empty(), f"dpcore.waking:{name}"
-
-    def awake() -> None:
-        place.button(label, key=key, on_click=request, args=(name,), **look)
-
-    st.session_state.pop(waking, None)  # of a run that was stopped
-    if f"dpcore.request:{name}" in st.session_state:
-        place.button(label, key=f"{key}.resting", disabled=True, **look)
-        st.session_state[waking] = awake
-    else:
-        awake()
+    resting = f"dpcore.request:{name}" in st.session_state
+    st.button(label, key=key, on_click=request, args=(name,), disabled=resting, **look)
+    st.session_state[f"dpcore.resting:{name}"] = resting
+    with mendable():
+        if (refused := st.session_state.pop(f"dpcore.refused:{name}", None)) is not None:
+            raise refused
 
 
 @contextmanager
 def cancellable(title: str, key: str) -> Iterator[Progress]:
-    """A progress bar and a cancel button around long work; both vanish when it ends, and its own button is back."""
+    """A progress bar and a cancel button around long work; both vanish when it ends.
+
+    If a `button` rests meanwhile, the page is then drawn anew: nothing after this is reached.
+    """
+    resting = st.session_state.pop(f"dpcore.resting:{key}", False)
     place = st.empty()
     with place.container(border=True):
         bar = st.progress(0.0, text=title)
@@ -84,10 +85,14 @@ def cancellable(title: str, key: str) -> Iterator[Progress]:
 
     try:
         yield progress
+    except DPCoreError as error:
+        if not resting:
+            raise
+        st.session_state[f"dpcore.refused:{key}"] = error
     finally:
         place.empty()
-        if awake := st.session_state.pop(f"dpcore.waking:{key}", None):
-            awake()
+    if resting:
+        st.rerun()
 
 
 def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: int) -> None:

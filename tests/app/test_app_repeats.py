@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import streamlit as st
 from driving import (
     PAGE,
     books,
@@ -185,13 +186,13 @@ def press_while_rows_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_button_rests_before_anything_is_charged(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the browser was told of the button when a fit began, and after a run that failed."""
-    fit, button = NaiveBayesSynthesizer.fit, DeltaGenerator.button
+    fit, button = NaiveBayesSynthesizer.fit, st.button
     drawn: list[tuple[str, bool]] = []
     before: list[list[tuple[str, bool]]] = []
 
-    def draw(self, label: str, key: str, disabled: bool = False, **look: Any) -> bool:
+    def draw(label: str, disabled: bool = False, **look: Any) -> bool:
         drawn.append((label, disabled))
-        return button(self, label, key=key, disabled=disabled, **look)
+        return button(label, disabled=disabled, **look)
 
     def work(self, *arguments: Any, **options: Any) -> Any:
         before.append([found for found in drawn if found[0] == "Run"])
@@ -199,7 +200,7 @@ def test_the_button_rests_before_anything_is_charged(small: AppTest, monkeypatch
             raise BudgetError("Too much.", "Ask for less.")
         return fit(self, *arguments, **options)
 
-    monkeypatch.setattr(DeltaGenerator, "button", draw)
+    monkeypatch.setattr(st, "button", draw)
     monkeypatch.setattr(NaiveBayesSynthesizer, "fit", work)
     for _ in range(2):
         drawn.clear()

@@ -87,11 +87,10 @@ class Visitor:
         return [self.metric(label).inner_text() for label in ("Epsilon claimed", "Epsilon proved", "Run time")]
 
     def ledger(self) -> list[str]:
-        """What the ledger page says of the only data set that was used: runs, claimed, proved."""
+        """What the ledger page says of the only data set that was used: releases looked at, claimed, proved."""
         self.go("Ledger")
-        return [
-            self.metric(label).inner_text() for label in ("Runs", "Epsilon claimed, in all", "Epsilon proved, in all")
-        ]
+        labels = ("Releases looked at", "Epsilon claimed, in all", "Epsilon proved, in all")
+        return [self.metric(label).inner_text() for label in labels]
 
     def upload(self, name: str, content: bytes) -> None:
         """Hand over a file of one's own on the page Data & schema."""

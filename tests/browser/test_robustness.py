@@ -1,0 +1,198 @@
+"""What goes wrong in lecture halls: killed servers, two tabs, impatient fingers, and people who look elsewhere.
+
+The ledger is a file, as it is for a user, and it is read here from outside: what was drawn is charged, once.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from dpcore import datasets
+from dpcore.books import Account, Books
+from dpcore.texts import number
+from scripts.screenshots import Server, settle, started
+
+pytestmark = pytest.mark.browser
+
+SAMPLE = datasets.load("sample").sha256
+SOME = re.compile(r"Drawing 20 more: (?:[4-9]|1\d) of 20")  # three or more are drawn, and not all
+
+
+@pytest.fixture
+def ledger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    path = tmp_path / "ledger.sqlite"
+    monkeypatch.setenv("DPCORE_LEDGER", str(path))
+    return path
+
+
+@pytest.fixture
+def server(program: str, ledger: Path, tmp_path: Path) -> Iterator[Server]:
+    """A dashboard of the test's own, whose ledger is a file."""
+    log = tmp_path / "server.log"
+    with started(log) as found:
+        yield found
+    assert "Traceback" not in log.read_text(errors="replace")
+
+
+@pytest.fixture
+def person(visitor, server: Server):
+    """The visitor of that dashboard."""
+    visitor.address = server.address
+    return visitor
+
+
+def account(ledger: Path, sha256: str = SAMPLE) -> Account:
+    """What is written down of some data, which is what its runs sum to."""
+    books = Books(ledger)
+    found = books.account(sha256, "add_remove")
+    assert found is not None
+    runs = books.runs(sha256, "add_remove")
+    assert sum(run.looks for run in runs) == found.looks
+    assert sum(run.epsilon_bound for run in runs) == found.epsilon_bound
+    books.close()
+    return found
+
+
+def draw_more(person, page: Page) -> None:
+    """Start 20 redraws, and come back when some of them are drawn."""
+    person.tab("Draw again")
+    page.get_by_role("button", name="Draw 20 more").click()
+    expect(page.get_by_text(SOME)).to_be_visible()
+
+
+def charged(person, found: Account) -> None:
+    """The page Ledger shows what is written down."""
+    looks, claimed, proved = person.ledger()
+    assert looks == f"{found.looks:,}"
+    assert (claimed, proved) == (number(found.epsilon_claimed), number(found.epsilon_bound))
+
+
+def test_a_server_that_is_killed_forgets_no_charge(visitor, server, ledger, context, tmp_path):
+    page = context.new_page()  # of which nobody watches the console: it says that the server is gone
+    person = type(visitor)(page, server.address)
+    person.try_now()
+    draw_more(person, page)
+    seen = account(ledger)
+    server.process.kill()
+    server.process.wait()
+    left = account(ledger)
+    assert seen.looks >= 4
+    assert seen.looks <= left.looks < 21
+    assert seen.epsilon_bound <= left.epsilon_bound < 21
+    log = tmp_path / "again.log"
+    with started(log, server.port):
+        expect(page.get_by_text("Press Run to make a private copy.")).to_be_visible()  # the page finds it by itself
+        settle(page)
+        person.run()
+        found = account(ledger)
+        assert (found.looks, found.epsilon_bound) == (left.looks + 1, left.epsilon_bound + 1)
+        charged(person, found)
+        expect(page.get_by_test_id("stException")).to_have_count(0)
+        page.close()
+    assert "Traceback" not in log.read_text(errors="replace")
+
+
+def test_two_tabs_share_the_ledger_and_nothing_else(person, ledger, context):
+    other = type(person)(context.new_page(), person.address)
+    presses = {person: ("ArrowLeft", "0.5"), other: ("ArrowRight", "2")}
+    for each, (key, shown) in presses.items():
+        each.open("naive_bayes")
+        slider = each.page.get_by_role("slider", name="Privacy budget epsilon")
+        for _ in range(2):
+            slider.press(key)
+        expect(each.page.get_by_text(f"Next run: epsilon {shown} (")).to_be_visible()
+        settle(each.page)
+    for each in presses:
+        each.page.get_by_role("button", name="Run", exact=True).click()
+    for each, (_, shown) in presses.items():
+        expect(each.metric("Epsilon proved")).to_have_text(shown)
+        settle(each.page)
+        assert each.headline()[:2] == [shown, shown]
+    found = account(ledger)
+    assert (found.looks, found.epsilon_bound) == (2, 2.5)
+    for each, (_, shown) in presses.items():
+        charged(each, found)
+        each.go("Naive Bayes")
+        assert each.headline()[:2] == [shown, shown]
+    other.page.close()
+
+
+def test_run_pressed_twice_is_one_run(person, ledger):
+    """Presses that come before the first one's run began are that run; then the button rests until it is over."""
+    person.open("naive_bayes")
+    button = person.page.get_by_role("button", name="Run", exact=True)
+    button.dblclick()
+    expect(person.metric("Epsilon proved")).to_have_text("1")
+    settle(person.page)
+    assert account(ledger).looks == 1
+    button.evaluate("button => { button.click(); setTimeout(() => button.click(), 150); }")
+    expect(button).to_be_disabled()
+    expect(button).to_be_enabled()
+    settle(person.page)
+    found = account(ledger)
+    assert (found.looks, found.epsilon_bound) == (2, 2)
+    person.tab("Draw again")
+    more = person.page.get_by_role("button", name="Draw 20 more")
+    more.dblclick()
+    expect(person.page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(more).to_be_disabled()
+    expect(more).to_be_enabled(timeout=60_000)
+    settle(person.page)
+    found = account(ledger)
+    assert (found.looks, found.epsilon_bound) == (22, 22)
+    expect(person.page.get_by_test_id("stException")).to_have_count(0)
+    charged(person, found)
+
+
+def test_another_page_in_the_middle_of_a_run(person, ledger):
+    person.try_now()
+    page, before = person.page, person.headline()
+    draw_more(person, page)
+    person.go("Mechanisms")
+    found = account(ledger)
+    assert 4 <= found.looks < 21
+    person.go("Naive Bayes")
+    assert person.headline() == before
+    panel = person.tab("Draw again")
+    drawn = panel.get_by_text(re.compile(r"Stopped after \d+ of 20"))
+    expect(drawn).to_be_visible()
+    kept = int(re.search(r"after (\d+) of", drawn.inner_text()).group(1))
+    assert found.looks - 2 <= kept <= found.looks - 1  # the last one may have been charged and not measured
+    assert account(ledger) == found  # coming back draws nothing
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    person.run()
+    again = account(ledger)
+    assert (again.looks, again.epsilon_bound) == (found.looks + 1, found.epsilon_bound + 1)
+    charged(person, again)
+
+
+def test_other_data_in_the_middle_of_a_run(person, ledger):
+    person.try_now()
+    page, before = person.page, person.headline()
+    draw_more(person, page)
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"town": rng.choice(["Ulm", "Bonn"], 400), "ill": rng.choice(["yes", "no"], 400)})
+    person.upload("people.csv", frame.to_csv(index=False).encode())
+    page.get_by_text("I have checked every line").click()
+    person.press("Use these data")
+    expect(page.get_by_text("These data are in use now.")).to_be_visible()
+    old = account(ledger)
+    assert 4 <= old.looks < 21
+    person.go("Naive Bayes")
+    assert person.headline() == before
+    expect(page.get_by_text("corrected mode, made from sample.")).to_be_visible()
+    expect(page.get_by_text("Press Run to use people.csv, which was chosen since.")).to_be_visible()
+    assert [found.name for found in Books(ledger).accounts()] == ["sample"]
+    person.run()
+    expect(page.get_by_text("corrected mode, made from people.csv.")).to_be_visible()
+    assert account(ledger) == old
+    (new,) = [found for found in Books(ledger).accounts() if found.sha256 != SAMPLE]
+    assert (new.name, new.looks, new.epsilon_bound) == ("people.csv", 1, 1)
+    person.tab("Draw again")
+    expect(page.get_by_text("Stopped after")).to_have_count(0)  # those were of the other data
+    expect(page.get_by_test_id("stException")).to_have_count(0)
