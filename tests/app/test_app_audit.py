@@ -306,6 +306,8 @@ def test_a_round_is_dealt_guessed_once_and_revealed(monkeypatch: pytest.MonkeyPa
     assert "Wrong" in said(at)
     assert "Kim is in" in said(at)
     assert "the likelier one: in" in said(at)
+    press(at, f"{PAGE}.game.in")  # a second press that was on its way
+    assert playing(at).scores == {(Rules(1.0), guessing.PLAYERS): (0, 1)}
     assert at.button(f"{PAGE}.game.in").disabled
     press(at, f"{PAGE}.game.deal")
     press(at, f"{PAGE}.game.in")
