@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -19,7 +18,7 @@ from dpcore.dashboard.frame import escaped, mendable
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
 from dpcore.estimator import PrivateEstimator, Synthesizer
-from dpcore.ledger import Entry, Ledger, exact
+from dpcore.ledger import Ledger
 from dpcore.progress import Progress
 
 __all__ = ["MODES", "Figure", "beside_real", "figures", "lacks_accuracy", "ledger_of", "reference_lines", "swept"]
@@ -168,17 +167,8 @@ def noted(data: Dataset, frame: pd.DataFrame) -> None:
     run = frame.iloc[0]
     if run["error"]:
         return
-    part_of(data, run["relation"], run["series"], run["mode"], state.note).charge(
-        Entry(
-            name=f"release at epsilon {run['epsilon']:g}",
-            mechanism="release",
-            epsilon_claimed=exact(float(run["epsilon_claimed"])),
-            epsilon_bound=exact(float(run["epsilon_bound"])),
-            sensitivity=np.nan,
-            claimed_sensitivity=np.nan,
-            scale=np.nan,
-        )
-    )
+    part = part_of(data, run["relation"], run["series"], run["mode"], state.note)
+    part.charge(experiment.entry_of(frame))
 
 
 def swept(

@@ -19,7 +19,7 @@ from dpcore.dashboard.frame import mendable
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.experiment import Config
-from dpcore.ledger import Entry, Ledger, exact
+from dpcore.ledger import Ledger
 
 __all__ = ["Comparison", "earlier", "finished", "pace", "run", "shown"]
 
@@ -131,17 +131,7 @@ def note(notes: dict[str, Ledger], made: Comparison, frame: pd.DataFrame) -> Non
     if label not in notes:
         notes[label] = state.note(made.data, str(run["relation"]), f"{PURPOSE}: {label}")
         notes[label].voids += [made.void] if made.void else []
-    notes[label].charge(
-        Entry(
-            name=f"release at epsilon {run['epsilon']:g}",
-            mechanism="release",
-            epsilon_claimed=exact(float(run["epsilon_claimed"])),
-            epsilon_bound=exact(float(run["epsilon_bound"])),
-            sensitivity=np.nan,
-            claimed_sensitivity=np.nan,
-            scale=np.nan,
-        )
-    )
+    notes[label].charge(experiment.entry_of(frame))
 
 
 def pace(config: Config, data: Dataset) -> float | None:

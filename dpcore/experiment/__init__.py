@@ -6,7 +6,7 @@ has finished can be kept in a folder (`store`), from which a sweep that was stop
 """
 
 from dpcore.experiment.config import Config, rows_digest
-from dpcore.experiment.running import COLUMNS, Run, finished, plan, stream, sweep, tidy
+from dpcore.experiment.running import COLUMNS, Run, entry_of, finished, plan, stream, sweep, tidy
 from dpcore.experiment.store import Store
 from dpcore.measures import CLASSIFIER_MEASURES, MEASURES, Method, left_out, references
 
@@ -18,6 +18,7 @@ __all__ = [
     "Method",
     "Run",
     "Store",
+    "entry_of",
     "finished",
     "left_out",
     "plan",

@@ -23,11 +23,11 @@ from dpcore.errors import DPCoreError, ParameterError
 from dpcore.experiment.config import Config, digest, parameters_of
 from dpcore.experiment.store import Store, restored
 from dpcore.labels import Label
-from dpcore.ledger import Ledger
+from dpcore.ledger import Entry, Ledger, exact
 from dpcore.measures import MEASURES, Method, Pair, Yardstick, check_measures
 from dpcore.progress import Progress, no_progress
 
-__all__ = ["COLUMNS", "Run", "finished", "plan", "stream", "sweep", "tidy"]
+__all__ = ["COLUMNS", "Run", "entry_of", "finished", "plan", "stream", "sweep", "tidy"]
 
 COLUMNS = [
     "method",
@@ -227,6 +227,20 @@ def tidy(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Runs in a fixed order, whatever the order in which they finished."""
     order = ["method", "epsilon", "repeat", "metric", "model"]
     return pd.concat(frames, ignore_index=True)[COLUMNS].sort_values(order, ignore_index=True)
+
+
+def entry_of(frame: pd.DataFrame) -> Entry:
+    """One run's rows as an entry for a list of what was spent; its own ledger has stayed in its process."""
+    run = frame.iloc[0]
+    return Entry(
+        name=f"release at epsilon {run['epsilon']:g}",
+        mechanism="release",
+        epsilon_claimed=exact(float(run["epsilon_claimed"])),
+        epsilon_bound=exact(float(run["epsilon_bound"])),
+        sensitivity=np.nan,
+        claimed_sensitivity=np.nan,
+        scale=np.nan,
+    )
 
 
 _latest: dict[str, Yardstick] = {}  # of a worker: what every run of the sweep it works for is measured against
