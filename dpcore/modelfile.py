@@ -20,8 +20,8 @@ from dpcore.bayes import Bayes
 from dpcore.errors import DataError, SchemaError
 from dpcore.forest import Forest
 from dpcore.grouptree import GroupTree
-from dpcore.texts import finite_or_text
 from dpcore.schema import Schema
+from dpcore.texts import finite_or_text
 
 __all__ = ["Model"]
 

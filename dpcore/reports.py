@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from dpcore.channels import TRR, CategoryChannel, Channel, KeepOrDraw
 from dpcore.errors import ParameterError
-from dpcore.texts import finite_or_text
 from dpcore.postprocess import project_rows
 from dpcore.schema import Schema
+from dpcore.texts import finite_or_text
 
 __all__ = ["RECONSTRUCTIONS", "Family", "Questionnaire", "Reports", "families", "most_likely", "shares"]
 
