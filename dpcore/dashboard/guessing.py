@@ -1,4 +1,4 @@
-"""The membership game: is Kim in the table? A coin decides, a release is shown, and players guess. No real data.
+"""The membership game: is X in the table? A coin decides, a release is shown, and players guess. No real data.
 
 The release is a count with whole-number noise: of all releases with that epsilon none gives its world away more often,
 so that whoever plays well is right in e^epsilon / (1 + e^epsilon) of all rounds.
@@ -22,7 +22,7 @@ from dpcore.datasets import Dataset
 __all__ = ["Game", "Round", "Rules", "autoplay", "best_share", "chances", "deal", "game", "lots"]
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0)
-PEOPLE = {"Ada": "yes", "Ben": "no", "Cem": "yes", "Dana": "no", "Eva": "yes"}
+PEOPLE = {"A": "yes", "B": "no", "C": "yes", "D": "no", "E": "yes"}
 COUNT = sum(ill == "yes" for ill in PEOPLE.values())
 ASKED, AUTO, SHARE = 9, 100, 1e-2
 RELEASES = {
@@ -60,7 +60,7 @@ class Round:
 
     @property
     def number(self) -> int:
-        """What players look at: the answer, or how many of several lie above the count without Kim."""
+        """What players look at: the answer, or how many of several lie above the count without X."""
         return self.answers[0] if len(self.answers) == 1 else sum(answer > COUNT for answer in self.answers)
 
     @property
@@ -108,7 +108,7 @@ def best_share(rules: Rules) -> float:
 
 
 def chances(rules: Rules) -> pd.DataFrame:
-    """How probable every number is without Kim and with: columns number, without, with."""
+    """How probable every number is without X and with: columns number, without, with."""
     sure = charts.odds(rules.epsilon)
     if rules.asked > 1:
         number = np.arange(ASKED + 1)
@@ -153,7 +153,7 @@ def reset() -> None:
 def game(page: str, data: Dataset) -> None:
     """Rules, a round, and the scores."""
     st.markdown(
-        "**Is Kim in the table?** A hidden coin puts Kim in, or leaves Kim out. Then the number of ill people is "
+        "**Is X in the table?** A hidden coin puts X in, or leaves X out. Then the number of ill people is "
         "released with noise, and you guess. Everything is invented: nothing is charged."
     )
     left, right = st.columns([3, 2], gap="large")
@@ -169,11 +169,9 @@ def game(page: str, data: Dataset) -> None:
     rules = Rules(epsilon, mode)
     with right:
         ill = ["yes", *PEOPLE.values()]
-        people = pd.DataFrame({"name": ["Kim", *PEOPLE], "ill": ill, "in the table": ["?", *["yes"] * len(PEOPLE)]})
+        people = pd.DataFrame({"person": ["X", *PEOPLE], "ill": ill, "in the table": ["?", *["yes"] * len(PEOPLE)]})
         st.dataframe(people, hide_index=True, height="content")
-        st.caption(
-            f"{COUNT} ill people without Kim, {COUNT + 1} with Kim. Everybody knows this table but for the coin."
-        )
+        st.caption(f"{COUNT} ill people without X, {COUNT + 1} with X. Everybody knows this table but for the coin.")
     play(page, rules)
     st.divider()
     scores(page, rules)
@@ -189,7 +187,7 @@ def play(page: str, rules: Rules) -> None:
         key=f"{page}.game.deal", type="secondary" if opened else "primary", on_click=begin, args=(rules,),
         icon=":material/casino:", width="stretch",
     )  # fmt: skip
-    for place, name, inside in ((second, "Kim is in", True), (third, "Kim is out", False)):
+    for place, name, inside in ((second, "X is in", True), (third, "X is out", False)):
         place.button(
             name, key=f"{page}.game.{'in' if inside else 'out'}", type="primary" if opened else "secondary",
             disabled=not opened, on_click=vote, args=(inside,), width="stretch",
@@ -217,7 +215,7 @@ def result(one: Round, guess: bool | None) -> None:
         else:
             right = guess == one.inside
             icon = ":green[:material/check_circle: Right]" if right else ":red[:material/cancel: Wrong]"
-            st.markdown(f"## {icon}: Kim is {'in' if one.inside else 'out'}")
+            st.markdown(f"## {icon}: X is {'in' if one.inside else 'out'}")
             if guess != one.best:
                 st.caption(f"The other guess would have been the likelier one: {'in' if one.best else 'out'}.")
 

@@ -38,7 +38,7 @@ def believed():
 
 
 def table(yours=(False, True, False)):
-    rows = [(p, c, f"count {i}", yours[i]) for i, p in enumerate(("Ada", "You", "Cem")) for c in ("age", "ill")]
+    rows = [(p, c, f"count {i}", yours[i]) for i, p in enumerate(("A", "You", "C")) for c in ("age", "ill")]
     return pd.DataFrame(rows, columns=["person", "column", "part", "yours"])
 
 
