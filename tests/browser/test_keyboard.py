@@ -25,6 +25,7 @@ LOOK = """e => {
     const rings = ['outlineStyle', 'outlineWidth', 'outlineColor', 'boxShadow', 'backgroundColor'];
     return near.map(n => getComputedStyle(n)).map(s => rings.map(ring => s[ring]).join(' ')).join('\\n');
 }"""
+AT_REST = "document.getAnimations().every(moving => !(moving instanceof CSSTransition))"
 INSIDE = """e => {
     const box = e.getBoundingClientRect();
     return box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
@@ -54,13 +55,14 @@ class Hands:
             pytest.fail(f"Tab does not reach {role} {name}, but {passed}")
         here = self.page.evaluate_handle("document.activeElement").as_element()
         self.page.wait_for_function(INSIDE, arg=here)
-        lit = here.evaluate(LOOK)
         self.keys.press("Shift+Tab")
         assert self.focused != passed[-1]
-        self.page.wait_for_function(f"([e, lit]) => ({LOOK})(e) !== lit", arg=[here, lit])
+        self.page.wait_for_function(AT_REST)
+        dim = here.evaluate(LOOK)
         self.keys.press("Tab")
         assert self.focused == passed[-1]
-        self.page.wait_for_function(f"([e, lit]) => ({LOOK})(e) === lit", arg=[here, lit])
+        self.page.wait_for_function(AT_REST)
+        assert here.evaluate(LOOK) != dim, f"{role} {name} looks the same with and without the focus"
 
     def press(self, key: str) -> None:
         self.keys.press(key)
@@ -85,6 +87,7 @@ def test_from_home_to_take_home(visitor):
     hands.reach("button", "Try it now")
     hands.press("Enter")
     expect(visitor.metric("Epsilon proved")).to_have_text("1")
+    settle(page)
     hands.to_tab("Columns")
     hands.to_tab("Accuracy")
     hands.reach("link", "Naive Bayes")  # past the page's end, around to the menu
@@ -99,6 +102,7 @@ def test_from_home_to_take_home(visitor):
     hands.reach("button", "Run")
     hands.press("Enter")
     expect(visitor.metric("Epsilon proved")).to_have_text("0.7")
+    settle(page)
     hands.to_tab("Take home")
     hands.reach("button", "Download the release")
     with page.expect_download() as started:
