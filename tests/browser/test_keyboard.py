@@ -68,6 +68,11 @@ class Hands:
         self.keys.press(key)
         settle(self.page)
 
+    def wait_for(self, tab: str, last: str) -> None:
+        """Until what a tab ends with is drawn: the page may take the focus away while it is built."""
+        expect(self.page.get_by_role("tabpanel", name=tab).get_by_text(last)).to_be_visible()
+        settle(self.page)
+
     def to_tab(self, name: str) -> None:
         """Along the tabs by the arrow keys, from the one that is open."""
         self.reach("tab")
@@ -87,9 +92,10 @@ def test_from_home_to_take_home(visitor):
     hands.reach("button", "Try it now")
     hands.press("Enter")
     expect(visitor.metric("Epsilon proved")).to_have_text("1")
-    settle(page)
+    hands.wait_for("Price", "Every question that was asked of the rows")
     hands.to_tab("Columns")
     hands.to_tab("Accuracy")
+    hands.wait_for("Accuracy", "The numbers behind this chart")
     hands.reach("link", "Naive Bayes")  # past the page's end, around to the menu
     hands.reach("summary", "Settings")
     hands.press("Enter")
@@ -102,7 +108,7 @@ def test_from_home_to_take_home(visitor):
     hands.reach("button", "Run")
     hands.press("Enter")
     expect(visitor.metric("Epsilon proved")).to_have_text("0.7")
-    settle(page)
+    hands.wait_for("Accuracy", "The numbers behind this chart")
     hands.to_tab("Take home")
     hands.reach("button", "Download the release")
     with page.expect_download() as started:
