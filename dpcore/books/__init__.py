@@ -12,8 +12,9 @@ What is promised:
   commit. A charge whose answer was never drawn may stay on the books; the reverse cannot happen.
 - Several tabs, processes and computers' programs at once: read, check against the cap and write are one transaction.
 
-Epsilons are exact fractions, as text; "inf" where nothing can be proved. The file holds no row, but its sums of the
-data's content let somebody who knows all rows but one test guesses of that one: it is readable by its owner only.
+Epsilons are fractions, as text: totals rounded up to multiples of 2^-100; "inf" where nothing can be proved. The file
+holds no row, but its sums of the data's content let somebody who knows all rows but one test guesses of that one: it is
+readable by its owner only.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from math import inf
+from math import ceil, inf
 from pathlib import Path
+from secrets import token_hex
 
 from dpcore.books.file import BookFile, UnreadableError
 from dpcore.errors import BookError, BudgetError
@@ -32,6 +34,8 @@ from dpcore.ledger import Ledger
 from dpcore.relation import Epsilon, Relation, exact
 
 __all__ = ["Account", "BookedLedger", "Books", "Line", "OpenRun", "Run", "usual_path"]
+
+UNIT = 2**100
 
 
 @dataclass(frozen=True)
@@ -82,16 +86,17 @@ class Books(BookFile):
             c.execute("INSERT INTO accounts VALUES (?,?,?,?,?,?,?,NULL) ON CONFLICT DO NOTHING", opened)
             c.execute("UPDATE accounts SET name=? WHERE sha256=? AND relation=?", (name, sha256, str(relation)))
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            run = (sha256, str(relation), purpose, now, "0", "0", 0, "")
-            added = c.execute("INSERT INTO runs VALUES (NULL,?,?,?,?,?,?,?,?)", run)
-            return OpenRun(self, int(added.lastrowid or 0), relation, purpose)
+            token = token_hex(16)  # numbers would begin again in a new file
+            run = (token, sha256, str(relation), purpose, now, "0", "0", 0, "")
+            c.execute("INSERT INTO runs VALUES (NULL,?,?,?,?,?,?,?,?,?)", run)
+            return OpenRun(self, token, relation, purpose)
 
-    def add(self, run: int, claimed: Epsilon, bound: Epsilon, looks: int, void: str) -> None:
+    def add(self, run: str, claimed: Epsilon, bound: Epsilon, looks: int, void: str) -> None:
         """Write a charge down, on the disk when this returns; BudgetError, and nothing written, if a cap forbids it."""
         if not (claimed >= 0 and bound >= 0 and looks >= 0):
             raise ValueError("a charge gives nothing back")
         with self.transaction() as c:
-            found = c.execute("SELECT sha256, relation, claimed, bound, looks, void FROM runs WHERE id=?", (run,))
+            found = c.execute("SELECT sha256, relation, claimed, bound, looks, void FROM runs WHERE token=?", (run,))
             sha256, relation, *spent = found.fetchone() or [None, None]
             key = (sha256, relation)
             account = c.execute(
@@ -108,22 +113,29 @@ class Books(BookFile):
                     "Nothing was drawn. Ask for less, or raise the cap on the page Ledger.",
                 )
             for table, where, old in (
-                ("runs", "id=?", (spent, (run,))),
+                ("runs", "token=?", (spent, (run,))),
                 ("accounts", "sha256=? AND relation=?", (before, key)),
             ):
                 (was_claimed, was_bound, was_looks, was_void), place = old
                 told = was_void if void in was_void else f"{was_void} {void}".strip()
-                new = (text(number(was_claimed) + claimed), text(number(was_bound) + bound), was_looks + looks, told)
+                new = (
+                    text(number(was_claimed) + claimed),
+                    text(number(was_bound) + bound),
+                    whole(was_looks) + looks,
+                    told,
+                )
                 c.execute(f"UPDATE {table} SET claimed=?, bound=?, looks=?, void=? WHERE {where}", (*new, *place))
 
     def accounts(self) -> list[Account]:
         """All accounts on which something was spent, or which have a cap; the oldest first."""
         columns = "sha256, relation, name, claimed, bound, looks, void, cap"
         with self.transaction(writes=False) as c:
-            rows = c.execute(f"SELECT {columns} FROM accounts WHERE looks OR cap IS NOT NULL ORDER BY rowid").fetchall()
+            rows = c.execute(
+                f"SELECT {columns} FROM accounts WHERE looks != 0 OR cap IS NOT NULL ORDER BY rowid"
+            ).fetchall()
             return [
-                Account(sha, Relation.parse(rel), name, number(a), number(b), looks, void, number(cap) if cap else None)
-                for sha, rel, name, a, b, looks, void, cap in rows
+                Account(sha, known(rel), name, number(a), number(b), whole(n), void, number(cap) if cap else None)
+                for sha, rel, name, a, b, n, void, cap in rows
             ]
 
     def account(self, sha256: str, relation: Relation | str) -> Account | None:
@@ -136,12 +148,12 @@ class Books(BookFile):
         columns = "sha256, relation, purpose, claimed, bound, looks, void, begun"
         with self.transaction(writes=False) as c:
             rows = c.execute(
-                f"SELECT {columns} FROM runs WHERE sha256=? AND relation=? AND looks ORDER BY id",
+                f"SELECT {columns} FROM runs WHERE sha256=? AND relation=? AND looks != 0 ORDER BY id",
                 (sha256, str(Relation.parse(relation))),
             ).fetchall()
             return [
-                Run(sha, Relation.parse(rel), purpose, number(a), number(b), looks, void, datetime.fromisoformat(begun))
-                for sha, rel, purpose, a, b, looks, void, begun in rows
+                Run(sha, known(rel), purpose, number(a), number(b), whole(n), void, moment(begun))
+                for sha, rel, purpose, a, b, n, void, begun in rows
             ]
 
     def set_cap(self, sha256: str, name: str, relation: Relation | str, cap: float | None) -> None:
@@ -159,7 +171,7 @@ class OpenRun:
     """A run that may be charged, by one ledger or several, in this process or in others: it can be pickled."""
 
     books: Books
-    number: int
+    token: str
     relation: Relation
     purpose: str
 
@@ -178,20 +190,47 @@ class BookedLedger(Ledger):
     def _write_down(self, claimed: Epsilon, bound: Epsilon) -> None:
         looks = max(len(self._items), self._looks, 1)  # a fit is a part; a question outside fits is a look of its own
         added = (more(self._claimed, claimed), more(self._bound, bound), looks - self._looks)
-        self.run.books.add(self.run.number, *added, self.void)
+        self.run.books.add(self.run.token, *added, self.void)
         self._looks = looks
 
 
 def more(old: Epsilon, new: Epsilon) -> Epsilon:
-    """What came to a total that may have been infinite before."""
-    return Fraction(0) if new == old else new - old
+    """What comes to the books when a ledger's total grows; totals may be infinite."""
+    return Fraction(0) if new == old else rounded(new) - rounded(old)
 
 
-def number(written: str) -> Epsilon:
+def rounded(total: Epsilon) -> Epsilon:
+    """The next multiple of 2^-100 from above: sums of a thousand shares would need ever more digits otherwise."""
+    return total if isinstance(total, float) else Fraction(ceil(total * UNIT), UNIT)
+
+
+def number(written: object) -> Epsilon:
     """An epsilon from its text."""
-    if not isinstance(written, str) or not re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?|inf", written):
+    if not isinstance(written, str) or not re.fullmatch(r"[0-9]{1,400}(/[1-9][0-9]{0,99})?|inf", written):
         raise UnreadableError
     return inf if written == "inf" else Fraction(written)
+
+
+def whole(written: object) -> int:
+    """A count."""
+    if not isinstance(written, int) or written < 0:
+        raise UnreadableError
+    return written
+
+
+def known(relation: object) -> Relation:
+    """A relation from its name."""
+    if relation not in set(Relation):
+        raise UnreadableError
+    return Relation(str(relation))
+
+
+def moment(written: object) -> datetime:
+    """A time from its text."""
+    try:
+        return datetime.fromisoformat(str(written))
+    except ValueError:
+        raise UnreadableError from None
 
 
 def text(epsilon: Epsilon) -> str:

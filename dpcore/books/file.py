@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,12 @@ CREATE TABLE accounts (
     claimed TEXT NOT NULL, bound TEXT NOT NULL, looks INTEGER NOT NULL, void TEXT NOT NULL, cap TEXT,
     PRIMARY KEY (sha256, relation));
 CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL, relation TEXT NOT NULL, purpose TEXT NOT NULL, begun TEXT NOT NULL,
+    id INTEGER PRIMARY KEY, token TEXT NOT NULL UNIQUE, sha256 TEXT NOT NULL, relation TEXT NOT NULL,
+    purpose TEXT NOT NULL, begun TEXT NOT NULL,
     claimed TEXT NOT NULL, bound TEXT NOT NULL, looks INTEGER NOT NULL, void TEXT NOT NULL);
 CREATE INDEX runs_of_account ON runs (sha256, relation);
 """
+DAMAGED = "is damaged"
 CAUSES = {
     "SQLITE_BUSY": "is in use by another program, which does not let go of it",
     "SQLITE_LOCKED": "is in use by another program, which does not let go of it",
@@ -39,8 +41,8 @@ CAUSES = {
     "SQLITE_PERM": "may not be written to",
     "SQLITE_CANTOPEN": "cannot be opened",
     "SQLITE_FULL": "cannot grow: the disk is full",
-    "SQLITE_CORRUPT": "is damaged",
-    "SQLITE_NOTADB": "is damaged, or is no ledger",
+    "SQLITE_CORRUPT": DAMAGED,
+    "SQLITE_NOTADB": f"{DAMAGED}, or is no ledger",
     "DAMAGED": "is damaged, or is no ledger",
 }
 WAY_ON = (
@@ -74,7 +76,7 @@ class BookFile:
         self.kept = path is not None
         if path is None:
             folder = tempfile.mkdtemp(prefix="dpcore-")
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            weakref.finalize(self, remove, folder, os.getpid())
             path = Path(folder) / "ledger.sqlite"
         self.path = path
         self._forget()
@@ -100,18 +102,36 @@ class BookFile:
             self._connection = None
 
     def set_aside(self) -> Path:
-        """Rename the file, with what it holds, and begin a new one at its place; where the old one is now."""
+        """Put what the file holds into another one beside it, and begin anew; where the old content is now.
+
+        Killed at any moment, all of it is in one of the two files at least. Whoever has the file open goes on with the
+        new content. What cannot be read is renamed as it is.
+        """
+        aside = self.path.with_name(f"{self.path.name}.aside-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
+        try:
+            with self.transaction() as c, closing(sqlite3.connect(self.path)) as reader:
+                os.close(os.open(aside, os.O_CREAT | os.O_RDWR, 0o600))
+                with closing(sqlite3.connect(aside)) as copy:
+                    reader.backup(copy)
+                for table in ("runs", "accounts"):
+                    c.execute(f"DELETE FROM {table}")
+        except BookError as error:
+            if DAMAGED not in error.cause:
+                raise
+            self._rename(aside)
+        return aside
+
+    def _rename(self, aside: Path) -> None:
         with self._lock:
             self.close()
-            aside = self.path.with_name(f"{self.path.name}.aside-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
             try:
+                aside.unlink(missing_ok=True)  # a copy that came to nothing
                 for ending in ("", "-wal", "-shm"):
                     part = self.path.with_name(self.path.name + ending)
                     if part.exists():
                         part.rename(aside.with_name(aside.name + ending))
             except OSError as error:
                 raise BookError(f"The ledger {self.path} cannot be set aside: {error.strerror}.", WAY_ON) from error
-        return aside
 
     @contextmanager
     def transaction(self, *, writes: bool = True) -> Iterator[sqlite3.Connection]:
@@ -150,6 +170,12 @@ class BookFile:
             self._connection = opened(self.path, durable=self.kept)
             self._file = identity(self.path)
         return self._connection
+
+
+def remove(folder: str, owner: int) -> None:
+    """Remove a temporary folder; a fork leaves its parent's alone."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def identity(path: Path) -> tuple[int, int]:

@@ -38,7 +38,12 @@ def new_run(books, relation="add_remove", purpose="a run", sha=SHA):
     return books.begin(sha, "people.csv", relation, purpose).ledger()
 
 
-def test_sums_are_exact_by_data_and_relation(books):
+def close(found, true):
+    """Never too little, and too much by no more than a rounding of the last place."""
+    return 0 <= found - true < Fraction(1, 2**90)
+
+
+def test_sums_are_kept_by_data_and_relation(books):
     thirds = new_run(books)
     for _ in range(3):
         thirds.child("a fit").charge(entry(Fraction(1, 3), Fraction(2, 3)))
@@ -47,11 +52,12 @@ def test_sums_are_exact_by_data_and_relation(books):
     new_run(books, sha="b" * 64).child("a fit").charge(entry(Fraction(5)))
     new_run(books, purpose="never asked")
     account = books.account(SHA, "add_remove")
-    assert (account.claimed, account.bound, account.looks) == (Fraction(8, 7), Fraction(15, 7), 4)
-    assert [(run.name, run.bound, run.looks) for run in books.runs(SHA, "add_remove")] == [
-        ("a run", 2, 3),
-        ("a run", Fraction(1, 7), 1),
-    ]
+    assert close(account.claimed, Fraction(8, 7))
+    assert close(account.bound, Fraction(15, 7))
+    assert account.looks == 4
+    first, second = books.runs(SHA, "add_remove")
+    assert (first.name, first.bound, first.looks) == ("a run", 2, 3)  # what is whole in the end is exact
+    assert close(second.bound, Fraction(1, 7))
     assert books.account(SHA, "replace").bound == 1
     assert [line.sha256[0] + line.relation for line in books.accounts()] == ["aadd_remove", "areplace", "badd_remove"]
 
@@ -103,12 +109,12 @@ def test_a_cap_refuses_across_sessions(books):
     other = Books(books.path)  # another tab
     books.set_cap(SHA, "people.csv", "add_remove", 1.0)
     first, second = new_run(books), new_run(other)
-    first.child("a fit").charge(entry(Fraction(3, 5)))
+    first.child("a fit").charge(entry(Fraction(5, 8)))
     with pytest.raises(BudgetError, match=r"capped at 1\. Nothing was drawn"):
         second.child("a fit").charge(entry(Fraction(1, 2)))
     assert (second.epsilon_bound, second.entries) == (0, [])
-    assert books.account(SHA, "add_remove").bound == Fraction(3, 5)
-    second.child("a fit").charge(entry(Fraction(2, 5)))  # exactly up to the cap
+    assert close(books.account(SHA, "add_remove").bound, Fraction(5, 8))
+    second.child("a fit").charge(entry(Fraction(3, 8)))  # exactly up to the cap
     assert books.account(SHA, "add_remove").bound == 1
     new_run(books, "replace").child("a fit").charge(entry(Fraction(9)))  # another account
     books.set_cap(SHA, "people.csv", "add_remove", None)
@@ -172,7 +178,17 @@ def test_a_file_that_is_damaged_while_it_is_open(books):
     assert run.epsilon_bound == 1
 
 
-@pytest.mark.parametrize("change", ["UPDATE accounts SET bound='-1'", "UPDATE accounts SET bound='much'"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE accounts SET bound='-1'",
+        "UPDATE accounts SET bound='much'",
+        f"UPDATE accounts SET bound='{'9' * 5000}'",
+        "UPDATE accounts SET bound=x'00'",
+        "UPDATE accounts SET looks='several'",
+        "UPDATE accounts SET relation='none'",
+    ],
+)
 def test_numbers_that_nobody_wrote(books, change):
     new_run(books).charge(entry(Fraction(1)))
     with sqlite3.connect(books.path) as c:
@@ -180,8 +196,30 @@ def test_numbers_that_nobody_wrote(books, change):
     c.close()
     with pytest.raises(BookError, match="is damaged"):
         books.accounts()
+    if "relation" in change:  # that account is then another one
+        return
     with pytest.raises(BookError, match="is damaged"):
         new_run(books).charge(entry(Fraction(1)))
+
+
+def test_a_time_that_nobody_wrote(books):
+    new_run(books).charge(entry(Fraction(1)))
+    with sqlite3.connect(books.path) as c:
+        c.execute("UPDATE runs SET begun='yesterday'")
+    c.close()
+    with pytest.raises(BookError, match="is damaged"):
+        books.runs(SHA, "add_remove")
+
+
+def test_many_odd_shares_need_no_endless_digits(books):
+    run = new_run(books)
+    for prime in (101, 103, 107, 109, 113, 127, 131, 137, 139, 149) * 4:
+        run.child("a fit").charge(entry(Fraction(1, prime**7)))
+    with sqlite3.connect(books.path) as c:
+        ((written,),) = c.execute("SELECT bound FROM accounts").fetchall()
+    c.close()
+    assert len(written) < 80
+    assert close(books.account(SHA, "add_remove").bound, run._bound)
 
 
 def test_another_program_s_database_is_left_alone(books):
@@ -197,8 +235,11 @@ def test_a_run_whose_file_was_set_aside_or_removed_draws_nothing(books):
     run = new_run(books)
     run.charge(entry(Fraction(1)))
     aside = Books(books.path).set_aside()  # in another tab
+    other = Books(books.path).begin("b" * 64, "other.csv", "replace", "another run").ledger()
     with pytest.raises(BookError, match="no longer has this run"):
         run.charge(entry(Fraction(1)))
+    other.charge(entry(Fraction(2)))
+    assert [(line.sha256[0], line.bound) for line in books.accounts()] == [("b", 2)]
     assert Books(aside).account(SHA, "add_remove").bound == 1
     books.close()
     for part in books.path.parent.glob("ledger.sqlite*"):
@@ -254,6 +295,54 @@ def test_where_the_file_is(monkeypatch, tmp_path):
     assert usual_path() == tmp_path / "dpcore" / "ledger.sqlite"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks as on POSIX")
+def test_a_fork_leaves_its_parent_s_books_alone():
+    books = Books()
+    new_run(books).charge(entry(Fraction(1)))
+    child = os.fork()
+    if child == 0:
+        books.__init__()  # drops the parent's, as at a normal exit
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert books.account(SHA, "add_remove").bound == 1
+
+
+SETTER = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from dpcore.books import Books
+print("ready", flush=True)
+sys.stdin.readline()
+print(Books(Path(sys.argv[2])).set_aside(), flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills processes as on POSIX")
+def test_a_kill_while_a_ledger_is_set_aside_loses_nothing(tmp_path):
+    """Whatever the moment, the content is in one of the files; the old one is open in this process all the time."""
+    moments = random.Random(3)
+    for turn in range(6):
+        path = tmp_path / str(turn) / "ledger.sqlite"
+        books = Books(path)
+        new_run(books).charge(entry(Fraction(3)))
+        command = [sys.executable, "-c", SETTER, str(ROOT), str(path)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as setter:
+            assert setter.stdout.readline() == "ready\n"
+            setter.stdin.write("\n")
+            setter.stdin.flush()
+            time.sleep(moments.random() * 0.02)
+            setter.kill()
+        found = [books, *map(Books, path.parent.glob("*.aside-*[0-9]"))]
+        totals = []
+        for each in found:
+            try:
+                totals += [line.bound for line in each.accounts()]
+            except BookError:
+                continue  # a copy that was not finished
+        assert 3 in totals
+
+
 # Killed at any moment
 
 CHARGER = """
@@ -268,7 +357,7 @@ def charge_for_ever(path, told):
     books = Books(path)
     run = books.begin("a" * 64, "people.csv", "replace", f"process {os.getpid()}").ledger()
     fit = run.child("a fit")
-    cost = Fraction(1, 3)
+    cost = Fraction(1, 4)
     entry = Entry(name="q", mechanism="laplace", epsilon_claimed=cost, epsilon_bound=2 * cost, sensitivity=1.0,
                   claimed_sensitivity=1.0, scale=1.0)
     while True:
@@ -339,7 +428,7 @@ def test_two_hundred_kills_lose_no_charge(tmp_path):
     books = Books(path)
     account = books.account(SHA, "replace")
     runs = books.runs(SHA, "replace")
-    charges, words = account.claimed / Fraction(1, 3), sum(log.stat().st_size for log in logs)
+    charges, words = account.claimed / Fraction(1, 4), sum(log.stat().st_size for log in logs)
     assert charges.denominator == 1
     assert words <= charges <= words + len(logs)
     assert account.bound == 2 * account.claimed
