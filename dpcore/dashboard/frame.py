@@ -59,7 +59,11 @@ def navigation() -> StreamlitPage:
 def run() -> None:
     """What app.py does: the menu, then the chosen page."""
     chosen = navigation()
-    st.session_state["dpcore.page"] = chosen.url_path or "home"
+    now, before = chosen.url_path or "home", st.session_state.get("dpcore.page")
+    if before not in (None, now):  # who leaves a page does not want what was asked for there any more
+        for key in [key for key in st.session_state if str(key).startswith(f"dpcore.request:{before}")]:
+            del st.session_state[key]
+    st.session_state["dpcore.page"] = now
     token = _inside_app.set(True)
     try:
         chosen.run()

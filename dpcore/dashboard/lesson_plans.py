@@ -104,8 +104,8 @@ LESSONS: dict[str, Lesson] = {
             ),
             Step(
                 "audit",
-                "The corrected method on the same two tables: press **Run**. It is **not caught**. That alone proves "
-                "nothing: another attack might be cleverer. The proof is in the ledger: each question, its "
+                "The corrected method, attacked in the same way: press **Run**. It is **not caught**. That alone "
+                "proves nothing: another attack might be cleverer. The proof is in the ledger: each question, its "
                 "sensitivity, its noise.",
                 {"method": "NB-Synth", "mode": "corrected"},
             ),

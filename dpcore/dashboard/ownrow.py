@@ -164,9 +164,9 @@ def price(asked: Asked) -> None:
     if asked.mode == "paper" and (len(METHODS[asked.method].modes) == 1 or asked.method in UNCLAIMED):
         would = "no epsilon would be left: this method claims none**"
     else:
-        total = panels.number(2 * asked.trials * asked.epsilon)
-        would = f"the price would be the sum of all runs: epsilon {total}** ({2 * asked.trials:,} times "
-        would += f"{asked.epsilon:g}, if one run keeps its claim)"
+        times = runs_of(asked) * asked.trials
+        would = f"the price would be the sum of all runs: epsilon {panels.number(times * asked.epsilon)}** ({times:,} "
+        would += f"times {asked.epsilon:g}, if one run keeps its claim)"
     st.caption(
         f"Both worlds together are {2 * asked.trials:,} runs on real rows. They are not charged, because nothing of "
         f"them is released: like all comparisons they are for the eyes of whoever holds the data. **If you showed this "
@@ -174,11 +174,16 @@ def price(asked: Asked) -> None:
     )
 
 
+def runs_of(asked: Asked) -> int:
+    """What one run in each world costs, in runs: under replace, one person's values stand in two rows of world B."""
+    return 3 if asked.relation == "replace" else 2
+
+
 def told(asked: Asked, case: Case, done: Done) -> None:
     """What was run."""
     st.divider()
     result = done.twins.result
-    total = 2 * result.trials * result.bound
+    total = runs_of(asked) * result.trials * result.bound
     cost = f"epsilon {panels.number(total)}" if math.isfinite(total) else "more than any epsilon"
     st.markdown(
         f"Row {asked.row:,}, {asked.method}, {asked.mode} mode. {case.story} Neighbors: "

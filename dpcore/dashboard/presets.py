@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -26,6 +27,8 @@ __all__ = ["ask", "asked_by_file", "link", "of", "settings_of"]
 
 OF_DATA = ":data"  # in a name, for the checksum of the data in use
 MOST_BYTES, MOST_SETTINGS = 1_000_000, 100
+# What a zip or a JSON document that is damaged, or of another kind, makes the libraries raise.
+UNREADABLE = (ValueError, KeyError, TypeError, RuntimeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 Settings = Mapping[str, Any]
 
 
@@ -49,17 +52,17 @@ def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
         told = "The settings from that link or file do not fit this page, and were left out."
         st.warning(told, icon=":material/link_off:")
     keys = {name: key_of(page, name, data) for name in asked}
-    for name, key in keys.items():
-        st.session_state[key] = asked[name]
     before = drawn()
     try:
+        for name, key in keys.items():
+            st.session_state[key] = asked[name]
         yield
     except Exception:  # whatever a control makes of a value that is none of its own
         if not asked:
             raise
-        for key in keys.values():
-            st.session_state.pop(key, None)
         asked.clear()
+        for key in set(keys.values()) - before:  # those are drawn already, and not to be touched
+            st.session_state.pop(key, None)
         st.session_state["dpcore.presets.refused"] = True
         st.rerun()
     new = drawn() - before
@@ -145,17 +148,9 @@ def asked_by_file(raw: bytes) -> tuple[str, Settings, str]:
         page, settings = config["page"]["name"], config["page"]["settings"]
         data = config["data"]["name"]
         known = isinstance(page, str) and isinstance(data, str) and isinstance(settings, dict)
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        RecursionError,
-        zipfile.BadZipFile,
-        NotImplementedError,
-        RuntimeError,
-    ) as error:
-        if isinstance(error, DataError):
-            raise
+    except DataError:
+        raise
+    except UNREADABLE as error:
         raise DataError("This file holds no settings of a page.", remedy) from error
     if not known or len(settings) > MOST_SETTINGS or not all(plain(value) for value in settings.values()):
         raise DataError("This file holds no settings of a page.", remedy)

@@ -91,10 +91,9 @@ def figures(
     if not chosen_sets:
         return
     name = f"{page}.{figure.key}"
-    st.button(
+    runs.button(
         "Make this figure",
-        on_click=runs.request,
-        args=(name,),
+        name,
         key=f"{name}.go",
         icon=":material/play_arrow:",
         help="Every run is charged. Finished runs are kept if you cancel.",
@@ -107,6 +106,7 @@ def figures(
             memory.clear()
             st.session_state[stopped] = True  # until the last run is finished
             st.session_state["dpcore.figure"] = figure.title
+            st.session_state["dpcore.figure accounts"] = {}  # a line of their own in the books of today
 
             def within(fraction: float, text: str) -> None:
                 progress(fraction, f"{len(memory):,} done; {text}")

@@ -125,6 +125,11 @@ def keeping() -> None:
             )
             st.button("Keep it in a file", on_click=state.keep_books, args=(usual_path(),), key="ledger.keep")
             st.caption(f"The file would be {usual_path()}. What this session spent until then is not in it.")
+        st.caption(
+            f"Finished runs of comparisons are kept in the folder {books.path.parent / 'sweeps'}: aggregates that were "
+            "measured on real rows without noise, which are not private. Only your user can read them. Delete the "
+            "folder to forget them."
+        )
         if moved := st.session_state.get("dpcore.books.aside"):
             st.caption(f"Set aside: {moved}")
 

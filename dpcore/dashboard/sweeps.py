@@ -214,12 +214,24 @@ def lacks(plan: Plan) -> str:
     return f"That is more than {MOST_RUNS:,} runs: choose fewer." if plan.runs > MOST_RUNS else ""
 
 
+def as_offered(name: str, mode: str, first: Method, method: Method) -> bool:
+    """Whether the page can run this method as it is, beside a first one."""
+    kind, variants = CATALOG.get(name, ("", {}))
+    wanted = next((key for key, told in MODES.items() if told == mode), "")
+    sound = first.random_state is None or type(first.random_state) is int
+    if wanted not in variants or not sound or first.relation not in set(forms.RELATIONS):
+        return False
+    how: dict[str, Any] = {"mode": wanted, "relation": first.relation, "random_state": first.random_state}
+    same: Any = METHODS[kind](**how, **variants[wanted])
+    return bool(experiment.parameters_of(same) == experiment.parameters_of(method))
+
+
 def restore(page: str, config: Config) -> None:
     """Set the page's controls to a sweep that was written down; ParameterError if the page does not offer it."""
     split = [label.partition(" | ") for label in config.methods]
     first = next(iter(config.methods.values()))
     names, modes = [name for name, _, _ in split], [mode for _, _, mode in split]
-    known = set(names) <= set(CATALOG) and set(modes) <= set(MODES.values())
+    known = all(as_offered(name, mode, first, config.methods[f"{name} | {mode}"]) for name, _, mode in split)
     offered = set(config.epsilons) <= set(forms.EPSILONS) and set(config.measures) <= set(MEASURES)
     if not (known and offered and config.repeats <= MOST_REPEATS and len(config.models) == 1):
         raise ParameterError(

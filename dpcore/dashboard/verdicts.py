@@ -97,7 +97,7 @@ def verdict(case: Case, twins: Twins) -> None:
             st.markdown(f"### {found}; {claimed} is claimed. Another attack might show more.")
             if result.bound > result.claimed:
                 st.markdown(
-                    "Here the source’s own proof is wrong, all the same: what can be proved is "
+                    "All the same, the claim has no proof for these neighbors: what can be proved is "
                     + (f"epsilon {panels.told(result.bound)}." if math.isfinite(result.bound) else "no epsilon at all.")
                 )
             else:

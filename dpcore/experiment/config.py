@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -24,6 +23,7 @@ __all__ = ["Config", "digest", "parameters_of", "rows_digest", "yardstick_of"]
 
 FORMAT = "dpcore sweep 1"
 MOST_TEXT, MOST_METHODS, MOST_EPSILONS, MOST_REPEATS = 5_000_000, 100, 100, 10_000
+MOST_EPSILON = 1e9
 NAMES = {kind: name for name, kind in METHODS.items()}
 
 
@@ -92,7 +92,7 @@ class Config:
                 and 0 < len(methods) <= MOST_METHODS
                 and isinstance(epsilons, list)
                 and 0 < len(epsilons) <= MOST_EPSILONS
-                and all(type(number) in (int, float) and 0 < number < math.inf for number in epsilons)
+                and all(type(number) in (int, float) and 0 < number <= MOST_EPSILON for number in epsilons)
                 and all(type(number) is int and 1 <= number <= MOST_REPEATS for number in (repeats, rows or 1))
                 and isinstance(skip, bool)
             )
@@ -110,7 +110,7 @@ class Config:
             )
         except DPCoreError:
             raise
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as error:
             raise ParameterError("This description of a sweep cannot be read.", remedy) from error
 
 

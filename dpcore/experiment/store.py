@@ -26,7 +26,7 @@ from dpcore.measures import Pair
 
 __all__ = ["Store"]
 
-INFINITY = "infinity"
+INFINITY, MOST = "infinity", 1e300
 NUMBERS = ("seconds", "epsilon_claimed", "epsilon_bound")
 
 
@@ -111,7 +111,7 @@ def sound(record: Mapping[str, Any]) -> bool:
 
 def number(value: Any) -> bool:
     """Whether it is a finite number of 0 or more."""
-    return type(value) in (int, float) and 0 <= value < math.inf
+    return type(value) in (int, float) and 0 <= value < MOST
 
 
 def restored(record: Mapping[str, Any], shared: Mapping[str, Any], asked: Sequence[Pair]) -> pd.DataFrame | None:

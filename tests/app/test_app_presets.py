@@ -120,6 +120,16 @@ def test_a_link_is_input(asked: dict[str, str]) -> None:
     assert "alert(1)" not in words(at)
 
 
+def packed(how: int) -> bytes:
+    """A zip whose content is damaged."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", how) as archive:
+        archive.writestr("config.json", json.dumps({"page": list(range(500))}))
+    raw = bytearray(buffer.getvalue())
+    raw[60:160] = b"\xff" * 100
+    return bytes(raw)
+
+
 def config_of(at: AppTest) -> dict:
     return shown(at).release.config()
 
@@ -163,11 +173,29 @@ def test_a_file_restores_a_page(zipped: bool) -> None:
         b'{"page": "x", "data": {"name": "x"}}',
         b" " * 1_000_001,
         b"PK\x05\x06" + b"\0" * 18,
+        packed(zipfile.ZIP_DEFLATED),
+        packed(zipfile.ZIP_BZIP2),
     ],
 )
 def test_a_file_that_holds_no_settings(raw: bytes) -> None:
     with pytest.raises(DataError, match=r"Choose the zip"):
         presets.asked_by_file(raw)
+
+
+def test_a_link_that_no_page_can_take_is_told_once() -> None:
+    at = linked("audit", tab="x")
+    assert not at.exception
+    for page in ("home", "audit"):
+        at = opened(at, page)
+        assert not at.exception
+
+
+def test_what_was_asked_for_on_a_page_that_was_left_never_runs() -> None:
+    at = started(PAGE)
+    at.session_state["dpcore.request:naive_bayes"] = True  # pressed, and then the menu was quicker
+    opened(opened(at, "home"), PAGE)
+    assert shown(at) is None
+    assert not at.session_state.get("dpcore.accounts", {})
 
 
 @pytest.mark.parametrize("page", ["networks", "taxonomy", "forests", "responses"])
