@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import re
 import runpy
 import zipfile
 
