@@ -33,6 +33,11 @@ class Relation(StrEnum):
             return "Neighbors differ in the values of one row; the number of rows is public."
         return "Neighbors differ by the presence of one row; the number of rows is private."
 
+    @property
+    def short(self) -> str:
+        """The relation in a few words."""
+        return "change one row" if self is Relation.REPLACE else "add or remove one row"
+
     @classmethod
     def parse(cls, value: str) -> Self:
         """The relation of that name; ParameterError with the allowed names otherwise."""

@@ -12,7 +12,7 @@ frame.frame(
 accounts = spending.read_accounts()
 if accounts is not None:
     if not accounts:
-        st.info("Nothing was asked of any rows yet. Make a release first.", icon=":material/receipt_long:")
+        st.info("This ledger has nothing on it yet. Make a release first.", icon=":material/receipt_long:")
         if st.button("Go to Naive Bayes", key="ledger.next"):
             frame.open_page("naive_bayes")
     with frame.mendable():

@@ -107,10 +107,11 @@ class Books(BookFile):
             *before, cap, name = account
             total = number(before[1]) + bound
             if cap is not None and total > number(cap):
+                needs = f"a total of epsilon {float(total):.4g}" if total < inf else "more than any epsilon"
+                way = "Ask for less, or raise the cap" if total < inf else "No cap allows that: remove it"
                 raise BudgetError(
-                    f"This question needs a total of epsilon {float(total):.4g} for {name!r}, whose budget is capped "
-                    f"at {float(number(cap)):.4g}.",
-                    "Nothing was drawn. Ask for less, or raise the cap on the page Ledger.",
+                    f"This question needs {needs} for {name!r}, whose budget is capped at {float(number(cap)):.4g}.",
+                    f"Nothing was drawn. {way} on the page Ledger.",
                 )
             for table, where, old in (
                 ("runs", "token=?", (spent, (run,))),

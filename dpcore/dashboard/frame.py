@@ -39,7 +39,7 @@ SECTIONS = {
     ],
 }
 # In the dark theme the primary color is bright, as it has letters of its own; on buttons, letters have to be dark.
-DARK_LETTERS = "<style>[data-testid='stBaseButton-primary'] p {color: #0e1117}</style>"
+DARK_LETTERS = "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117}</style>"
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
 
 
@@ -110,15 +110,14 @@ def spent() -> str:
         lines = [line for line in state.books().accounts() if line.sha256 == data.sha256 and line.looks]
     except BookError:
         return ":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]"
-    told = [
-        f"{line.looks:,} release{'s' * (line.looks > 1)}, epsilon {price(line)} ({line.relation})" for line in lines
-    ]
+    told = [f"{line.looks:,} release{'s' * (line.looks > 1)}, {price(line)} ({line.relation.short})" for line in lines]
     return f"Spent on them: {'; '.join(told) or 'nothing yet'}"
 
 
 def price(line: Line) -> str:
-    """The epsilon that can be proved of a line of the books."""
-    return "none" if line.void or math.isinf(line.epsilon_bound) else number(line.epsilon_bound)
+    """What can be proved of a line of the books."""
+    lost = bool(line.void) or math.isinf(line.epsilon_bound)
+    return "no guarantee is left" if lost else f"epsilon {number(line.epsilon_bound)}"
 
 
 def known(name: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import streamlit as st
 
@@ -27,7 +29,7 @@ def read_accounts() -> list[Account] | None:
         )
         with st.container(horizontal=True):
             st.button("Set the file aside and begin a new one", on_click=set_aside, key="ledger.aside", type="primary")
-            st.button("Keep this session only", on_click=state.keep_books, args=(None,), key="ledger.session")
+            st.button("Keep this session only", on_click=leave_file, key="ledger.session")
         return None
     return sorted(found, key=lambda line: line.sha256 != state.dataset().sha256)
 
@@ -40,9 +42,12 @@ def account_panel(account: Account) -> None:
     cells[0].metric("Releases looked at", f"{account.looks:,}", border=True)
     cells[1].metric("Epsilon claimed, in all", panels.told(account.epsilon_claimed), border=True)
     cells[2].metric("Epsilon proved, in all", panels.proved(account), border=True)
-    cells[3].metric("Cap", "none" if account.cap is None else panels.number(float(account.cap)), border=True)
+    cells[3].metric("Cap", "not set" if account.cap is None else panels.number(float(account.cap)), border=True)
     times = "once" if account.looks == 1 else f"{account.looks:,} times"
-    st.markdown(f"**You have looked {times}: total epsilon {panels.proved(account)}.** {meaning(account)}")
+    total = f"total epsilon {panels.proved(account)}"
+    if math.isinf(account.epsilon_bound) and not account.void:
+        total = "no total can be proved"  # "none" could be read as nothing
+    st.markdown(f"**You have looked {times}: {total}.** {meaning(account)}")
     st.caption(f"{account.relation.sentence} Rows with SHA-256 {account.sha256[:12]}…")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         cap = st.number_input(
@@ -115,29 +120,40 @@ def keeping() -> None:
                 "It holds names of data sets, checksums of them, times and epsilons; no row. Only your user can read "
                 "it. Keep it to yourself: with a checksum, somebody who knows all rows but one could test guesses."
             )
+            sure = st.checkbox(
+                "I want another ledger: totals begin at 0 there, though what was spent stays spent", key="ledger.sure"
+            )
             with st.container(horizontal=True):
-                st.button("Keep this session only", on_click=state.keep_books, args=(None,), key="ledger.session")
-                st.button("Set it aside and begin a new one", on_click=set_aside, key="ledger.aside")
+                st.button("Keep this session only", on_click=leave_file, key="ledger.session", disabled=not sure)
+                st.button("Set it aside and begin a new one", on_click=set_aside, key="ledger.aside", disabled=not sure)
+            st.caption("Setting it aside does so for every open tab of yours; nothing is deleted.")
         else:
             st.markdown(
                 "This ledger lives **for this session only**. Tomorrow it has forgotten what was spent, and the totals "
                 "are then too small."
             )
-            st.button("Keep it in a file", on_click=state.keep_books, args=(usual_path(),), key="ledger.keep")
-            st.caption(f"The file would be {usual_path()}. What this session spent until then is not in it.")
+            path = st.session_state.get("dpcore.books.left", usual_path())
+            st.button("Keep it in a file", on_click=state.keep_books, args=(path,), key="ledger.keep")
+            st.caption(f"The file is {path}. What this session spent until then is not in it.")
         st.caption(
             f"Finished runs of comparisons are kept in the folder {books.path.parent / 'sweeps'}: aggregates that were "
             "measured on real rows without noise, which are not private. Only your user can read them. Delete the "
             "folder to forget them."
         )
         if moved := st.session_state.get("dpcore.books.aside"):
-            st.caption(f"Set aside: {moved}")
+            st.caption(f"The earlier ledger is in {moved}.")
 
 
 def set_cap(account: Account, cap: float | None) -> None:
     """A button's callback."""
     with mendable():
         state.books().set_cap(account.sha256, account.name, account.relation, cap)
+
+
+def leave_file() -> None:
+    """A button's callback: a ledger for this session, with a way back to the file."""
+    st.session_state["dpcore.books.left"] = state.books().path
+    state.keep_books(None)
 
 
 def set_aside() -> None:

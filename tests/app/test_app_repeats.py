@@ -237,7 +237,7 @@ def test_canceled_first_release_leaves_an_empty_page(small: AppTest, monkeypatch
     assert shown(small) is None
     assert "Press Run" in said(small)
     assert [spent[0] for spent in books(small).values()] == [0]
-    assert "Nothing was asked" in said(opened(small, "ledger"))
+    assert "nothing on it yet" in said(opened(small, "ledger"))
 
 
 def test_cancel_stops_work_and_takes_the_bar_away() -> None:

@@ -61,7 +61,7 @@ def test_first_visit(visitor):
     settle(page)
     check_zip(visitor.download("Download the release").path(), "synthetic.parquet", pd.read_parquet)
     assert visitor.headline()[:2] == ["1", "1"]
-    assert visitor.ledger()[0] == "4"  # the release, the redraws, and two methods' figures
+    assert visitor.ledger()[0] == "85"  # the release, 20 redraws, and two repeats of a figure's 32 releases
 
 
 def check_zip(path, table, read):

@@ -80,7 +80,7 @@ def test_a_sweep_can_be_stopped(visitor):
     expect(marks.first).to_be_visible()
     assert 10 <= marks.count() < 1000
     runs, claimed, _ = visitor.ledger()
-    assert runs in ("2", "3")  # the release, and one or both methods' figures
+    assert 10 < int(runs) < 641  # the release, and what the figure drew until then
     assert 1 < float(claimed) < 481  # charged for what was drawn, and not for all 640
     visitor.go("Naive Bayes")
     visitor.run()  # the page still works

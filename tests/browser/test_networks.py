@@ -176,5 +176,5 @@ def test_a_figure_of_the_paper(visitor, adult):
     assert visitor.headline() == before
     visitor.go("Ledger")
     cells = page.get_by_test_id("stDataFrame").filter(visible=True).locator("canvas td")
-    expect(cells.filter(has_text="Fig. 6: run time: PrivBayes, as printed")).to_have_count(1)
+    expect(cells.filter(has_text="Fig. 6: run time: PrivBayes, as printed")).to_have_count(2)  # presses
     expect(page.get_by_test_id("stMetric").filter(has_text="Epsilon proved, in all")).to_have_count(2)
