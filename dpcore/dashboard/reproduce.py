@@ -153,7 +153,7 @@ def part_of(
     data: Dataset, relation: str, series: str, mode: str, begin: Callable[[Dataset, str, str], Ledger]
 ) -> Ledger:
     """One part of the data's account per figure, series and mode."""
-    title = st.session_state["dpcore.figure"]
+    title = st.session_state.get("dpcore.figure", "A figure")
     parts = st.session_state.setdefault("dpcore.figure accounts", {})
     key = (title, data.sha256, relation, series, mode)
     if key not in parts:

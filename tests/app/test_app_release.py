@@ -433,5 +433,5 @@ def test_other_data_have_accounts_of_their_own() -> None:
 
 def test_empty_ledger_leads_to_a_release() -> None:
     at = started("ledger")
-    assert "Nothing was asked" in said(at)
+    assert "nothing on it yet" in said(at)
     assert press(at, "ledger.next").title[0].value == "Naive Bayes"
