@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore.datasets import Dataset
@@ -27,6 +28,8 @@ __all__ = ["ask", "asked_by_file", "link", "of", "settings_of"]
 
 OF_DATA = ":data"  # in a name, for the checksum of the data in use
 MOST_BYTES, MOST_SETTINGS = 1_000_000, 100
+# What Streamlit's controls, and the pages' look-ups after them, make of a value that is none of their own.
+UNFIT = (StreamlitAPIException, TypeError, ValueError, LookupError, ArithmeticError)
 # What a zip or a JSON document that is damaged, or of another kind, makes the libraries raise.
 UNREADABLE = (ValueError, KeyError, TypeError, RuntimeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 Settings = Mapping[str, Any]
@@ -57,7 +60,7 @@ def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
         for name, key in keys.items():
             st.session_state[key] = asked[name]
         yield
-    except Exception:  # whatever a control makes of a value that is none of its own
+    except UNFIT:
         if not asked:
             raise
         asked.clear()
