@@ -74,12 +74,21 @@ class Hands:
         settle(self.page)
 
     def to_tab(self, name: str) -> None:
-        """Along the tabs by the arrow keys, from the one that is open."""
+        """Along the tabs by the arrow keys, from the one that is open.
+
+        Streamlit redraws the tabs one by one after their bar. One that is drawn a moment later than the bar is disabled
+        meanwhile and so loses the focus; the browser still knows where it was: back and on again is the same tab.
+        """
         self.reach("tab")
         for _ in range(10):
             if self.focused[1] == name:
                 break
+            before = self.page.get_by_role("tab", selected=True).inner_text()
             self.press("ArrowRight")
+            if self.focused[0] == "BODY":
+                self.press("Shift+Tab")
+                self.reach("tab")
+            assert self.focused[1] != before, f"The arrow does not lead on from {before}"
         assert self.focused == ("tab", name)
         if self.page.get_by_role("tab", name=name, exact=True).get_attribute("aria-selected") != "true":
             self.press("Enter")
