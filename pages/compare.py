@@ -44,14 +44,18 @@ def settings() -> None:
             sweeps.said(plan, sweep_runs.finished(plan.config, data), sweep_runs.pace(plan.config, data))
 
 
+def offer(label: str) -> None:
+    """The button for the last comparison, whatever the settings say now. It rests during a run, as the other does."""
+    look = {"disabled": runs.resting(PAGE), "icon": ":material/play_arrow:"}
+    st.button(label, key=f"{PAGE}.again", on_click=runs.request, args=(PAGE, "the last one"), **look)
+
+
 settings()
 forms.run_button(PAGE)
 shown, last = sweep_runs.shown(data), None
 if shown is not None and len(shown.frames) < shown.planned:
     last = shown.config
-    st.button(
-        "Go on", on_click=runs.request, args=(f"{PAGE}.again",), key=f"{PAGE}.again", icon=":material/play_arrow:"
-    )
+    offer("Go on")
 elif shown is None and (found := sweep_runs.earlier(data)) is not None:
     last, count = found
     planned = len(last.methods) * len(last.epsilons) * last.repeats
@@ -59,12 +63,12 @@ elif shown is None and (found := sweep_runs.earlier(data)) is not None:
     state_of_it = "is kept" if done else f"was not finished ({count:,} of {planned:,} runs)"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/history: An earlier comparison of these data {state_of_it}.")
-        go_on = "Show it" if done else "Go on"
-        st.button(go_on, on_click=runs.request, args=(f"{PAGE}.again",), key=f"{PAGE}.again")
+        offer("Show it" if done else "Go on")
 chosen = st.session_state[f"{PAGE}.chosen"]
-if runs.requested(f"{PAGE}.again") and last is not None:
+asked = runs.requested(PAGE)
+if asked == "the last one" and last is not None:
     sweep_runs.run(PAGE, last, data)
-elif runs.requested(PAGE) and not sweeps.lacks(chosen):
+elif asked == "run" and not sweeps.lacks(chosen):
     sweep_runs.run(PAGE, chosen.config, data)
 if shown is None:
     st.info("Press Run to compare. Nothing is asked of the rows before.", icon=":material/arrow_upward:")

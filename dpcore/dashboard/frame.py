@@ -61,14 +61,20 @@ def run() -> None:
     chosen = navigation()
     now, before = chosen.url_path or "home", st.session_state.get("dpcore.page")
     if before not in (None, now):  # who leaves a page does not want what was asked for there any more
-        for key in [key for key in st.session_state if str(key).startswith(f"dpcore.request:{before}")]:
-            del st.session_state[key]
+        forget(before)
     st.session_state["dpcore.page"] = now
     token = _inside_app.set(True)
     try:
         chosen.run()
     finally:
         _inside_app.reset(token)
+    forget(now)  # what was asked for in a tab that was left
+
+
+def forget(left: str) -> None:
+    """Drop the runs that were asked for on a page and have not begun: they must not begin when somebody comes back."""
+    for key in [key for key in st.session_state if str(key).startswith(f"dpcore.request:{left}")]:
+        del st.session_state[key]
 
 
 def frame(title: str, lead: str) -> None:

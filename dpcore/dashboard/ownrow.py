@@ -65,10 +65,8 @@ def own(page: str, data: Dataset) -> None:
     with st.expander(f"The person’s values. {REAL_DATA}"), mendable():
         values(data, asked)
     price(asked)
-    st.button(
-        "Run on my own table", type="primary", icon=":material/play_arrow:", key=f"{key}.run", on_click=runs.request,
-        args=(key,), width="stretch",
-    )  # fmt: skip
+    look = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
+    runs.button("Run on my own table", key, f"{key}.run", **look)
     if runs.requested(key):
         with mendable(), runs.cancellable("Running both worlds", key) as progress:
             start = time.perf_counter()

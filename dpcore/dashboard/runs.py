@@ -2,7 +2,8 @@
 
 A button's callback leaves a request; the page takes it exactly once. Streamlit stops a script at its next `st` call, so
 the progress callback is where a press of Cancel takes effect: whatever was charged until then stays charged. Any other
-press does the same, which is why the button that asked for a run rests while it is under way.
+press does the same, which is why the button that asked for a run rests while it is under way, and why a release that is
+partly paid for is finished before other presses are heard.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import RerunException
 
 from dpcore import export, models
 from dpcore.classifying import PrivateClassifier
@@ -23,30 +25,36 @@ from dpcore.dashboard.state import Kept
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.estimator import PrivateEstimator, Synthesizer
+from dpcore.ledger import Ledger
 from dpcore.progress import Progress
 from dpcore.release import AnyRelease
 
-__all__ = ["button", "cancellable", "learn", "request", "requested", "synthesize"]
-
-ASKED, RESTING = "asked", "resting"
+__all__ = ["button", "cancellable", "learn", "request", "requested", "resting", "synthesize"]
 
 
-def request(name: str) -> None:
-    """Ask for a run; a button's callback."""
-    st.session_state[f"dpcore.request:{name}"] = ASKED
+def request(name: str, what: str = "run") -> None:
+    """Ask for a run; a button's callback. `what` tells buttons apart that ask in each other's place."""
+    st.session_state[f"dpcore.request:{name}"] = (what, False)
 
 
-def requested(name: str) -> bool:
-    """Whether a run was asked for; true once per request.
+def requested(name: str) -> str:
+    """What was asked for, once per request; empty if nothing was.
 
     The page is drawn once more before, so that the browser shows the button at rest before anything is charged. A
     second press that comes until then is the same request.
     """
     key = f"dpcore.request:{name}"
-    if st.session_state.get(key) == ASKED:
-        st.session_state[key] = RESTING
+    what, rests = st.session_state.get(key, ("", True))
+    if not rests:
+        st.session_state[key] = (what, True)
         st.rerun()
-    return bool(st.session_state.pop(key, ""))
+    st.session_state.pop(key, None)
+    return str(what)
+
+
+def resting(name: str) -> bool:
+    """Whether a run was asked for and is not over: no time for a press that asks for it."""
+    return f"dpcore.request:{name}" in st.session_state
 
 
 def button(label: str, name: str, key: str, **look: Any) -> None:
@@ -55,9 +63,8 @@ def button(label: str, name: str, key: str, **look: Any) -> None:
     A press during the run would stop it, and its charges would have bought nothing. Why the last run failed is told
     here, because the page is drawn anew when it ends.
     """
-    resting = f"dpcore.request:{name}" in st.session_state
-    st.button(label, key=key, on_click=request, args=(name,), disabled=resting, **look)
-    st.session_state[f"dpcore.resting:{name}"] = resting
+    st.button(label, key=key, on_click=request, args=(name,), disabled=resting(name), **look)
+    st.session_state[f"dpcore.resting:{name}"] = resting(name)
     with mendable():
         if (refused := st.session_state.pop(f"dpcore.refused:{name}", None)) is not None:
             raise refused
@@ -69,7 +76,7 @@ def cancellable(title: str, key: str) -> Iterator[Progress]:
 
     If a `button` rests meanwhile, the page is then drawn anew: nothing after this is reached.
     """
-    resting = st.session_state.pop(f"dpcore.resting:{key}", False)
+    rested = st.session_state.pop(f"dpcore.resting:{key}", False)
     place = st.empty()
     with place.container(border=True):
         bar = st.progress(0.0, text=title)
@@ -86,13 +93,41 @@ def cancellable(title: str, key: str) -> Iterator[Progress]:
     try:
         yield progress
     except DPCoreError as error:
-        if not resting:
+        if not rested:
             raise
         st.session_state[f"dpcore.refused:{key}"] = error
     finally:
         place.empty()
-    if resting:
+    if rested:
         st.rerun()
+
+
+@contextmanager
+def unhurried(progress: Progress, ledger: Ledger, key: str) -> Iterator[Progress]:
+    """Once the ledger was charged, what is pressed comes after the block: a click on a tab must not waste a budget.
+
+    Cancel, and leaving Streamlit, come at once. Streamlit hands over by an exception what was pressed, and only once.
+    """
+    waiting: list[RerunException] = []
+
+    def calm(fraction: float, text: str) -> None:
+        try:
+            progress(fraction, f"{text} (it is paid for; what you pressed comes next)" if waiting else text)
+        except RerunException as press:
+            if not ledger.entries or cancels(press, key):
+                raise
+            waiting[:] = [press]
+
+    yield calm
+    if waiting:
+        raise waiting[0]
+
+
+def cancels(press: RerunException, key: str) -> bool:
+    """Whether it was the cancel button of `cancellable(..., key)` that was pressed."""
+    states = press.rerun_data.widget_states
+    pressed = [found.id for found in states.widgets if found.trigger_value] if states else []
+    return any(found.endswith(f"-cancel:{key}") for found in pressed)  # an identity ends with the key
 
 
 def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: int) -> None:
@@ -124,7 +159,8 @@ def release(
         start = time.perf_counter()
         known, shelf = {"name": page, "settings": presets.settings_of(page)}, state.shelf()
         ledger = state.account(data, method.relation, f"{name}, {method.mode} mode")
-        method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
-        made = finish(data_name=data.name, data_sha256=data.sha256, reading=data.reading)
-        shelf[page] = Kept(replace(made, seconds=time.perf_counter() - start, page=known), data)
+        with unhurried(progress, ledger, page) as calm:
+            method.fit(data.train, schema=data.schema, ledger=ledger, progress=calm)
+            made = finish(data_name=data.name, data_sha256=data.sha256, reading=data.reading)
+            shelf[page] = Kept(replace(made, seconds=time.perf_counter() - start, page=known), data)
         st.rerun()  # the settings fold away, the release comes up

@@ -255,6 +255,15 @@ def test_an_own_row_is_marked_and_not_charged() -> None:
     assert "epsilon 80" in said(at)
 
 
+def test_the_own_run_rests_until_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = change(at_tab(OWN), own__trials=20)
+    button, drawn = st.button, []
+    monkeypatch.setattr(st, "button", lambda label, **look: drawn.append((label, look)) or button(label, **look))
+    press(at, f"{PAGE}.own.run")
+    assert [look["disabled"] for label, look in drawn if label == "Run on my own table"] == [True, True, False]
+    assert not mendable(at)
+
+
 def test_own_values_are_in_the_table_of_values_only() -> None:
     at = using("people.csv", csv(people()))
     run(at.switch_page(f"pages/{PAGE}.py"))

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import streamlit as st
 from driving import books, charts, errors, mendable, press, run, said, started, tabs, widget
 from streamlit.testing.v1 import AppTest
 
@@ -181,6 +182,26 @@ def test_what_was_finished_before_a_stop_is_kept_and_it_goes_on(monkeypatch):
     assert "Go on" not in [button.label for button in at.button]
     account = at.session_state["dpcore.books"].account(load("sample").sha256, "add_remove")
     assert account.looks == 8  # none was run twice
+
+
+def test_both_buttons_rest_during_a_run(monkeypatch):
+    """What the browser was told of them when the rest of the comparison began."""
+    at = stopped_after(3, monkeypatch)
+    button, seen, original, before = st.button, [], sweep_runs.run, []
+
+    def draw(label, disabled=False, **look):
+        seen.append((label, disabled))
+        return button(label, disabled=disabled, **look)
+
+    def work(*asked):
+        before.extend(found for found in seen if found[0] in ("Run", "Go on"))
+        original(*asked)
+
+    monkeypatch.setattr(st, "button", draw)
+    monkeypatch.setattr(sweep_runs, "run", work)
+    press(at, f"{PAGE}.again")
+    assert set(before) == {("Run", True), ("Go on", True)}
+    assert not at.button(f"{PAGE}.run").disabled
 
 
 def test_another_session_offers_to_go_on(monkeypatch):

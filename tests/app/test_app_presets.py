@@ -10,6 +10,7 @@ from driving import (
     PAGE,
     ROOT,
     TIMEOUT,
+    books,
     change,
     dataset,
     errors,
@@ -19,6 +20,7 @@ from driving import (
     run,
     shown,
     started,
+    tab,
     widget,
     words,
 )
@@ -192,10 +194,20 @@ def test_a_link_that_no_page_can_take_is_told_once() -> None:
 
 def test_what_was_asked_for_on_a_page_that_was_left_never_runs() -> None:
     at = started(PAGE)
-    at.session_state["dpcore.request:naive_bayes"] = True  # pressed, and then the menu was quicker
+    at.session_state["dpcore.request:naive_bayes"] = ("run", False)  # pressed, and then the menu was quicker
     opened(opened(at, "home"), PAGE)
     assert shown(at) is None
     assert not at.session_state.get("dpcore.accounts", {})
+
+
+def test_what_was_asked_for_in_a_tab_that_was_left_never_runs() -> None:
+    at = released(started(PAGE))
+    spent = books(at)
+    at.session_state["dpcore.request:naive_bayes.redraws"] = ("run", True)  # pressed, and then another tab was quicker
+    tab(at, "Columns")
+    tab(at, "Draw again")
+    assert shown(at).redraws is None
+    assert books(at) == spent
 
 
 @pytest.mark.parametrize("page", ["networks", "taxonomy", "forests", "responses"])

@@ -2,6 +2,8 @@
 
 import functools
 from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +29,7 @@ from driving import (
     widget,
 )
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.scriptrunner import RerunData, RerunException, StopException, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
@@ -59,6 +62,13 @@ def by_a_widget() -> BaseException:
 
 def by_the_menu() -> BaseException:
     return StopException()
+
+
+def by_cancel() -> BaseException:
+    """What Streamlit raises when the cancel button of the page's run was pressed."""
+    state = WidgetState(id=f"$$ID-0123-cancel:{PAGE}", trigger_value=True)
+    data = RerunData(widget_states=WidgetStates(widgets=[state]))
+    return RerunException(replace(data, page_script_hash=get_script_run_ctx().page_script_hash))
 
 
 def cancel(monkeypatch: pytest.MonkeyPatch, text: str, how: Callable[[], BaseException]) -> list[str]:
@@ -210,7 +220,7 @@ def test_the_button_rests_before_anything_is_charged(small: AppTest, monkeypatch
     assert any("Too much" in told for told in errors(small))
 
 
-@pytest.mark.parametrize("how", [by_a_widget, by_the_menu])
+@pytest.mark.parametrize("how", [by_cancel, by_the_menu])
 def test_canceled_release_keeps_the_earlier_one(
     small: AppTest, monkeypatch: pytest.MonkeyPatch, how: Callable[[], BaseException]
 ) -> None:
@@ -227,6 +237,62 @@ def test_canceled_release_keeps_the_earlier_one(
         (spent,) = books(at).values()
         assert spent[2] == cost  # the door had been asked, or had not
     released(at)
+
+
+def test_other_presses_stop_a_release_that_cost_nothing_yet(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = released(small)
+    first = shown(at)
+    with monkeypatch.context() as patch:
+        cancel(patch, "Asking the door", by_a_widget)
+        press(at, f"{PAGE}.run")
+    nothing_runs(run(at))
+    assert shown(at) is first
+    (spent,) = books(at).values()
+    assert spent[2] == 1
+
+
+def test_other_presses_come_after_a_release_that_is_paid_for(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its fit goes on, tells that it heard, and Streamlit gets the last press back."""
+    at = released(small)
+    first = shown(at)
+    raised: list[RerunException] = []
+    fit = NaiveBayesSynthesizer.fit
+
+    def by_each() -> BaseException:
+        raised.append(by_a_widget())
+        return raised[-1]
+
+    def slow(self, *arguments: Any, progress: Any, **options: Any) -> Any:
+        fitted = fit(self, *arguments, progress=progress, **options)
+        for step in range(2):
+            progress(0.9, f"Step {step}")
+        progress(1.0, "Over")
+        return fitted
+
+    with monkeypatch.context() as patch:
+        patch.setattr(NaiveBayesSynthesizer, "fit", slow)
+        seen = cancel(patch, "Step", by_each)
+        heard: list[BaseException] = []
+        unhurried = runs.unhurried
+
+        @contextmanager
+        def overheard(*arguments: Any) -> Any:
+            try:
+                with unhurried(*arguments) as calm:
+                    yield calm
+            except RerunException as press:
+                heard.append(press)
+                raise
+
+        patch.setattr(runs, "unhurried", overheard)
+        press(at, f"{PAGE}.run")
+        assert any("Over (it is paid for; what you pressed comes next)" in line for line in seen)
+    assert len(raised) == 2
+    assert heard == raised[1:]
+    nothing_runs(at)
+    assert shown(at) is not first
+    (spent,) = books(at).values()
+    assert spent[2] == 2
 
 
 def test_canceled_first_release_leaves_an_empty_page(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
