@@ -21,6 +21,7 @@ from dpcore.errors import DataError, ParameterError
 from dpcore.experiment import Config, Store
 from dpcore.labels import Label
 from dpcore.methods import METHODS, PPNB, DiffPRFs, HMPrivBayes, JTree, NaiveBayesSynthesizer
+from dpcore.private.table import PrivateTable
 
 MEASURES = ["accuracy", "1-way AVD"]
 
@@ -145,6 +146,26 @@ def test_other_rows_and_parameters_are_other_runs(data, tmp_path, monkeypatch, s
     assert len(list(tmp_path.glob("*.jsonl"))) == 2
 
 
+@pytest.mark.parametrize(("name", "value"), [("relation", "replace"), ("mode", "paper"), ("noise", "geometric")])
+def test_what_a_run_promises_is_part_of_what_it_is_known_by(data, tmp_path, name, value):
+    """A finished run is shown without a new charge: never as one under another guarantee."""
+    how, forest = asked(store=tmp_path), DiffPRFs(n_trees=2, max_depth=2, noise="laplace")
+    experiment.sweep({"forest": forest}, data, **how)
+    assert len(experiment.finished(Config({"forest": forest}, [0.5, 2.0], 2, MEASURES, skip=True), data, tmp_path)) == 4
+    other = Config({"forest": forest.set_params(**{name: value})}, [0.5, 2.0], 2, MEASURES, skip=True)
+    assert experiment.finished(other, data, tmp_path) == {}
+
+
+@pytest.mark.parametrize("change", [{"source": "inferred"}, {"max_rows": 5_000}])
+def test_runs_under_another_schema_are_in_another_file(data, tmp_path, change):
+    """What was drawn under a declared schema is no run of an inferred one, whose guarantee is void."""
+    config = Config(methods(), [0.5], 1, MEASURES, skip=True)
+    experiment.sweep(data=data, n_jobs=1, store=tmp_path, **config.asked)
+    assert len(experiment.finished(config, data, tmp_path)) == 2
+    other = dataclasses.replace(data, schema=dataclasses.replace(data.schema, **change))
+    assert experiment.finished(config, other, tmp_path) == {}
+
+
 def test_unseeded_runs_are_kept_as_draws_and_twins_are_two(data, tmp_path):
     twins = {name: NaiveBayesSynthesizer(x_source="model") for name in ("a", "b")}
     once, again = (experiment.sweep(twins, data, **asked(store=tmp_path)) for _ in range(2))
@@ -219,6 +240,29 @@ def test_a_cap_stops_runs_one_by_one_and_raising_it_lets_them_go_on(data, tmp_pa
     books.set_cap("0" * 64, "small", "add_remove", 2.0)
     assert (experiment.sweep(only, data, **how)["error"] == "").all()
     assert books.account("0" * 64, "add_remove").epsilon_bound == pytest.approx(1.6)
+
+
+def test_runs_of_a_sweep_are_written_down_before_they_are_drawn(data, tmp_path, monkeypatch):
+    """And one that a cap refuses draws nothing."""
+    told = []
+    add, answer = Books.add, PrivateTable._answer
+
+    def written(self, run, claimed, bound, looks, void):
+        add(self, run, claimed, bound, looks, void)
+        told.append(bound)
+
+    def drawn(self, question, draw):
+        told.append("drawn")
+        return answer(self, question, draw)
+
+    monkeypatch.setattr(Books, "add", written)
+    monkeypatch.setattr(PrivateTable, "_answer", drawn)
+    books = Books(tmp_path / "ledger.sqlite")
+    books.set_cap("0" * 64, "small", "add_remove", 1.0)
+    ledgers = {"C1": books.begin("0" * 64, "small", "add_remove", "sweep").ledger}
+    frame = experiment.sweep({"C1": methods()["C1"]}, data, **asked(epsilons=[0.4], repeats=4, ledgers=ledgers))
+    assert [found if found == "drawn" else float(found) for found in told] == [pytest.approx(0.4), "drawn"] * 2
+    assert (frame.drop_duplicates("repeat")["error"] == "").sum() == 2
 
 
 KILLED = """
