@@ -12,6 +12,12 @@ from dpcore.errors import DataError
 from dpcore.schema import Schema
 
 
+def pytest_configure() -> None:
+    """Workers take a core each: threads of linear algebra and of trees would only wait for each other."""
+    for library in ("OMP", "OPENBLAS"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
 @pytest.fixture(scope="session")
 def small_schema() -> Schema:
     """A class, a category with "missing", an ordered column, an integer and a continuous one."""

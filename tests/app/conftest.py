@@ -8,6 +8,7 @@ from typing import ClassVar
 import pytest
 import vl_convert
 from altair.utils import schemapi
+from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import app_test
@@ -51,6 +52,15 @@ def quick_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts in two thirds of the time: checked when complete and not piece by piece, and the settings' icons kept."""
     monkeypatch.setattr(schemapi, "DEBUG_MODE", False)
     monkeypatch.setattr(charts, "odds_icons", ICONS)
+
+
+SCANNED = functools.cache(manifest_scanner.scan_component_manifests)
+
+
+@pytest.fixture(autouse=True)
+def quick_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installed packages are searched for components once, as a server does, and not by every session of a test."""
+    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", SCANNED)
 
 
 @pytest.fixture(autouse=True)
