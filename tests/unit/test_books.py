@@ -1,5 +1,6 @@
 """The books: exact sums, caps, files that are damaged, and processes that are killed at any moment."""
 
+import dataclasses
 import math
 import os
 import pickle
@@ -10,14 +11,19 @@ import subprocess
 import sys
 import time
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from dpcore import NaiveBayesSynthesizer, datasets
+from dpcore import NaiveBayesSynthesizer, datasets, export
 from dpcore.books import Books, usual_path
+from dpcore.dashboard import repeats, state
 from dpcore.errors import BookError, BudgetError
 from dpcore.ledger import Entry, Ledger
+from dpcore.methods import METHODS
+from dpcore.private.table import PrivateTable
+from dpcore.progress import no_progress
 
 ROOT = Path(__file__).parents[2]
 SHA = "a" * 64
@@ -92,17 +98,97 @@ def test_a_fit_is_written_before_it_is_drawn_with_its_void(books):
     assert "seed" in books.runs(SHA, "add_remove")[0].void
 
 
-def test_nothing_is_charged_or_drawn_if_it_cannot_be_written(books, monkeypatch):
+@pytest.fixture
+def told(monkeypatch):
+    """What happens from now on, in order: "written" to the books, and "drawn" by the door."""
+    found = []
+    add, answer = Books.add, PrivateTable._answer
+
+    def written(self, *charge):
+        add(self, *charge)
+        found.append("written")
+
+    def drawn(self, question, draw):
+        found.append("drawn")
+        return answer(self, question, draw)
+
+    monkeypatch.setattr(Books, "add", written)
+    monkeypatch.setattr(PrivateTable, "_answer", drawn)
+    return found
+
+
+EVERY = [(name, mode) for name, kind in METHODS.items() for mode in kind.modes]
+
+
+@pytest.mark.parametrize(("name", "mode"), EVERY)
+def test_every_answer_is_written_down_before_it_is_drawn(books, told, name, mode):
+    data, kind = datasets.load("sample"), METHODS[name]
+    method = kind(mode=mode)
+    relation = method.check(data.schema)
+    method.fit(data.train, schema=data.schema, ledger=new_run(books, relation))
+    assert told[:2] == ["written", "drawn"]
+    if name not in ("NoPrivacy", "Plain forest"):  # they say once that they are given everything
+        assert all(before == "written" for before, what in pairwise(told) if what == "drawn")
+
+
+def test_nothing_is_charged_or_drawn_if_it_cannot_be_written(books, told, monkeypatch):
     data = datasets.load("sample")
     run = new_run(books)
     monkeypatch.setattr(Books, "add", lambda *_: (_ for _ in ()).throw(BookError("no", "no")))
-    drawn = []
-    monkeypatch.setattr("dpcore.noise.seeded.NumpyNoise.reals", lambda *_: drawn.append(1), raising=False)
     with pytest.raises(BookError):
         NaiveBayesSynthesizer().fit(data.train, schema=data.schema, ledger=run)
-    assert not drawn
+    assert told == []
     assert run.epsilon_bound == 0
     assert run.entries == []
+
+
+@pytest.fixture
+def on_a_page(books, monkeypatch):
+    """A release on a page, of data that are not the session's, whose redraws are charged to `books`."""
+
+    def account(data, relation, purpose):
+        return books.begin(data.sha256, data.name, relation, purpose).ledger()
+
+    monkeypatch.setattr(state, "account", account)
+    data = dataclasses.replace(datasets.load("sample"), name="people.csv", sha256=SHA)
+    method = NaiveBayesSynthesizer(x_source="model").fit(data.train, schema=data.schema)
+    release = export.release_of(method, "NB-Synth", method.sample(50), data_name=data.name, data_sha256=SHA)
+    return state.Kept(release, data)
+
+
+class StopError(Exception):
+    pass
+
+
+def test_a_redraw_is_written_down_before_it_is_drawn(books, on_a_page):
+    """Stopped in the middle of the fifth: it is charged, on the release's data, and not shown."""
+
+    def progress(fraction, text):
+        if text == "5 of 20: Done":
+            raise StopError
+
+    with pytest.raises(StopError):
+        repeats.draw_again(on_a_page, progress)
+    (found,) = books.accounts()
+    assert (found.sha256, found.looks, found.bound) == (SHA, 5, 5)
+    assert set(on_a_page.redraws["run"]) == set(range(5))
+
+
+def test_a_redraw_that_a_cap_refuses_is_not_drawn(books, on_a_page, told):
+    books.set_cap(SHA, "people.csv", "add_remove", 3.0)
+    with pytest.raises(BudgetError):
+        repeats.draw_again(on_a_page, no_progress)
+    assert told == ["written", "drawn"] * 3
+    assert books.account(SHA, "add_remove").looks == 3
+    assert set(on_a_page.redraws["run"]) == set(range(4))
+
+
+def test_a_file_is_synced_at_every_charge_and_one_of_a_session_need_not_be(books):
+    """A kill loses nothing without that; a computer that loses its power would."""
+    for each, level in ((books, 2), (Books(), 0)):  # FULL, OFF
+        with each.transaction() as c:
+            assert c.execute("PRAGMA synchronous").fetchone() == (level,)
+        each.close()
 
 
 def test_a_cap_refuses_across_sessions(books):
