@@ -120,6 +120,10 @@ def test_two_tabs_share_the_ledger_and_nothing_else(person, ledger, context):
         charged(each, found)
         each.go("Naive Bayes")
         assert each.headline()[:2] == [shown, shown]
+    other.run()  # both have looked at the ledger by now
+    found = account(ledger)
+    assert (found.looks, found.epsilon_bound) == (3, 4.5)
+    charged(person, found)
     other.page.close()
 
 
@@ -131,6 +135,7 @@ def test_run_pressed_twice_is_one_run(person, ledger):
     expect(person.metric("Epsilon proved")).to_have_text("1")
     settle(person.page)
     assert account(ledger).looks == 1
+    expect(button).to_be_enabled()
     # A run is over in a moment here; that the button rests meanwhile is seen at the longer one below.
     button.evaluate("button => { button.click(); setTimeout(() => button.click(), 20); }")
     end = time.monotonic() + 30

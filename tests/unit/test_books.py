@@ -160,6 +160,20 @@ class StopError(Exception):
     pass
 
 
+def test_pages_charge_the_data_and_the_relation_that_were_asked_for(books, monkeypatch):
+    """Runs of their own, and those of comparisons in other processes."""
+    monkeypatch.setattr(state, "books", lambda: books)
+    monkeypatch.setattr(state, "accounts", dict)
+    keys = [(sha, relation) for sha in (SHA, "b" * 64) for relation in ("add_remove", "replace")]
+    for sha, relation in keys:
+        data = dataclasses.replace(datasets.load("sample"), sha256=sha)
+        state.account(data, relation, "a run").charge(entry(Fraction(1)))
+        ledgers = state.open_runs({"C1": NaiveBayesSynthesizer(relation=relation)}, data, "a comparison")
+        ledgers["C1"]().charge(entry(Fraction(2)))
+        assert [run.bound for run in books.runs(sha, relation)] == [1, 2]
+    assert [(line.sha256, line.relation, line.bound) for line in books.accounts()] == [(*key, 3) for key in keys]
+
+
 def test_a_redraw_is_written_down_before_it_is_drawn(books, on_a_page):
     """Stopped in the middle of the fifth: it is charged, on the release's data, and not shown."""
 
@@ -205,6 +219,14 @@ def test_a_cap_refuses_across_sessions(books):
     new_run(books, "replace").child("a fit").charge(entry(Fraction(9)))  # another account
     books.set_cap(SHA, "people.csv", "add_remove", None)
     first.child("a fit").charge(entry(Fraction(1), math.inf))
+
+
+def test_what_another_session_spends_is_seen_by_one_that_looked_before(books):
+    other = Books(books.path)
+    for spent in range(1, 4):
+        new_run(other).charge(entry(Fraction(1)))
+        assert [line.bound for line in books.accounts()] == [spent]
+        assert len(books.runs(SHA, "add_remove")) == spent
 
 
 def test_a_cap_refuses_what_cannot_be_proved(books):
