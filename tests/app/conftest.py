@@ -1,8 +1,9 @@
 """The dashboard in AppTest, run as a server that has been up for a while runs it."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import ClassVar
 
 import pytest
@@ -37,11 +38,16 @@ def server(monkeypatch: pytest.MonkeyPatch) -> type[PagesManager]:
 
 
 @pytest.fixture(autouse=True)
-def ledger_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Where sessions of a test write down what they spend; two sessions of one test share it."""
-    path = tmp_path / "state" / "ledger.sqlite"
-    monkeypatch.setenv("DPCORE_LEDGER", str(path))
-    return path
+def ledger_file(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where sessions of a test write down what they spend; two sessions of one test share it.
+
+    In memory if there is a folder for that: every charge waits for the disk, which tests/unit/test_books.py looks at.
+    """
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if memory.is_dir() else None, ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "state" / "ledger.sqlite"
+        monkeypatch.setenv("DPCORE_LEDGER", str(path))
+        yield path
 
 
 ICONS = functools.cache(charts.odds_icons)
