@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
+import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,13 +16,13 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from dpcore.classifiers import MODELS
-from dpcore.classifying import PrivateClassifier
 from dpcore.datasets import Dataset
-from dpcore.errors import DPCoreError, ParameterError
+from dpcore.errors import ParameterError
 from dpcore.experiment.config import Config, digest, parameters_of
 from dpcore.experiment.store import Store, restored
+from dpcore.experiment.workers import NewLedger, Run, one_run
 from dpcore.labels import Label
-from dpcore.ledger import Entry, Ledger, exact
+from dpcore.ledger import Entry, exact
 from dpcore.measures import MEASURES, Method, Pair, Yardstick, check_measures
 from dpcore.progress import Progress, no_progress
 
@@ -42,22 +41,6 @@ COLUMNS = [
     "seconds",
     "error",
 ]
-NewLedger = Callable[[], Ledger]
-
-
-@dataclass(frozen=True)
-class Run:
-    """One cell of a sweep: a named method at one epsilon, once."""
-
-    label: str
-    method: Method
-    repeat: int
-
-    @property
-    def shared(self) -> dict[str, Any]:
-        """What all of its rows in the frame have in common from the start."""
-        known = {"method": self.label, "epsilon": self.method.epsilon, "repeat": self.repeat}
-        return {**known, "relation": str(self.method.relation)}
 
 
 def plan(methods: Mapping[str, Method], epsilons: Sequence[float], repeats: int) -> list[Run]:
@@ -142,7 +125,7 @@ def stream(
         yield done / len(runs), frame
     token, books = uuid4().hex, ledgers or {}
     jobs = (
-        delayed(one_run)(place, run, token, yardstick, asked[run.label], rows, books.get(run.label))
+        delayed(one_run)(os.getpid(), place, run, token, yardstick, asked[run.label], rows, books.get(run.label))
         for place, run in enumerate(runs)
         if place not in earlier
     )
@@ -241,49 +224,3 @@ def entry_of(frame: pd.DataFrame) -> Entry:
         claimed_sensitivity=np.nan,
         scale=np.nan,
     )
-
-
-_latest: dict[str, Yardstick] = {}  # of a worker: what every run of the sweep it works for is measured against
-
-
-def known_here(token: str, sent: Yardstick) -> Yardstick:
-    """The yardstick of a sweep; what was worked out for an earlier run of it is there already."""
-    found = _latest.get(token)
-    if found is None:
-        _latest.clear()
-        found = _latest[token] = sent
-    return found
-
-
-def one_run(
-    place: int,
-    run: Run,
-    token: str,
-    sent: Yardstick,
-    asked: Sequence[Pair],
-    rows: int | None,
-    new_ledger: NewLedger | None = None,
-) -> tuple[int, pd.DataFrame]:
-    """Fit, sample and measure once; the run's place in the plan and its rows of the sweep's frame."""
-    yardstick = known_here(token, sent)
-    data = yardstick.data
-    start = time.perf_counter()
-    pairs = pd.DataFrame(asked, columns=["metric", "model"])
-    try:
-        ledger = None if new_ledger is None else new_ledger()
-        fitted = run.method.fit(data.train, schema=data.schema, ledger=ledger)
-        synthetic = pd.DataFrame() if isinstance(fitted, PrivateClassifier) else fitted.sample(rows)
-    except DPCoreError as error:
-        lost = dict.fromkeys(("value", "epsilon_claimed", "epsilon_bound", "seconds"), np.nan)
-        return place, pairs.assign(**run.shared, **lost, error=str(error))
-    known: dict[str, Any] = {
-        "seconds": time.perf_counter() - start,
-        "epsilon_claimed": fitted.ledger_.epsilon_claimed,
-        "epsilon_bound": fitted.ledger_.epsilon_bound,
-        "error": "",
-    }
-    if isinstance(fitted, PrivateClassifier):
-        values = yardstick.of_classifier(fitted, asked)
-    else:
-        values = yardstick.of_rows(fitted, synthetic, asked)
-    return place, pairs.assign(value=values, **run.shared, **known)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import numpy as np
@@ -280,6 +281,23 @@ KILLED = """
 """
 
 
+def children(pid: int) -> list[int]:
+    """The processes that a process has started, where the system tells; the two workers are among them."""
+    told = Path(f"/proc/{pid}/task/{pid}/children")
+    if not told.exists():
+        return []
+    found = [int(child) for task in told.parents[1].iterdir() for child in (task / "children").read_text().split()]
+    assert len(found) >= 2
+    return found
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def test_a_sweep_that_was_killed_goes_on(tmp_path, monkeypatch):
     from dpcore import datasets
 
@@ -289,12 +307,17 @@ def test_a_sweep_that_was_killed_goes_on(tmp_path, monkeypatch):
     )
     try:
         assert [child.stdout.readline().strip() for _ in range(3)] == ["run 1", "run 2", "run 3"]
+        workers = children(child.pid)
     finally:
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         child.stdin.close()
         child.stdout.close()
     assert child.returncode == -signal.SIGKILL
+    end = time.monotonic() + 30
+    while any(map(running, workers)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert [pid for pid in workers if running(pid)] == []  # they have the real rows in their memory
     data = datasets.load("sample")
     asked = {"epsilons": [0.5, 2.0], "repeats": 4, "n_jobs": 1}
     names = {"C1": NaiveBayesSynthesizer(x_source="model", random_state=3)}
