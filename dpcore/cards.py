@@ -16,6 +16,7 @@ from dpcore.methods import METHODS
 from dpcore.release import AnyRelease, plain
 from dpcore.reports import Reports
 from dpcore.responding import LocalClassifier
+from dpcore.texts import number
 
 __all__ = ["Card", "card", "contents", "html", "markdown", "privacy", "source"]
 
@@ -73,7 +74,7 @@ def card(release: AnyRelease) -> Card:
         ("Released", f"{what}: {many}. Made from {plain(release.data_name)!r}."),
         ("Guarantee", guarantee(release, proved)),
         ("Unit of protection", "one row. Somebody with several rows is protected several times less."),
-        ("Neighboring relation", f"{ledger.relation}. {ledger.relation.sentence}"),
+        ("Neighboring relation", f"{ledger.relation.short}. {ledger.relation.sentence}"),
         (f"Epsilon claimed by the method's source{as_read}", said(ledger.epsilon_claimed)),
         ("Epsilon that can be proved", bound(release)),
         ("In odds", in_odds(proved, who)),
@@ -113,7 +114,7 @@ def bound(release: AnyRelease) -> str:
 
 def said(epsilon: float) -> str:
     """An epsilon in a sentence."""
-    return f"{epsilon:g}" if math.isfinite(epsilon) else "none"
+    return number(epsilon) if math.isfinite(epsilon) else "none"
 
 
 def in_odds(proved: float, who: str) -> str:

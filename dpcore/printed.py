@@ -26,6 +26,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.counttree import ReleasedTree
 from dpcore.forest import Forest
 from dpcore.release import AnyRelease, plain
+from dpcore.texts import number
 
 __all__ = ["Picture", "Report", "report", "svg"]
 
@@ -39,6 +40,7 @@ MOST_BARS = 4  # side by side
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 LEDGER = {"scope": "where", "name": "question", "mechanism": "mechanism", "scale": "noise scale"}
 LEDGER |= {"epsilon_claimed": "claimed, each", "epsilon_bound": "proved, each"}
+EPSILONS = {"epsilon", "epsilon_claimed", "epsilon_bound", LEDGER["epsilon_claimed"], LEDGER["epsilon_bound"]}
 LETTERS = 110  # of a subtitle's line
 POINTING = re.compile(r" ?Point at [^.]*\.")  # which nobody can, on paper
 NAMED = re.compile(r'\bid="([^"]+)"')
@@ -103,7 +105,7 @@ def price(release: AnyRelease) -> str:
     """Claimed and proved epsilon, where it went, and the ledger."""
     ledger, frame = release.ledger, release.ledger.to_frame()
     proved = math.inf if ledger.void else ledger.epsilon_bound
-    told = f"Under {ledger.relation}: {ledger.relation.sentence}"
+    told = f"{ledger.relation.short.capitalize()}: {ledger.relation.sentence}"
     if ledger.void:
         told += " The shares below are those of the noise that was drawn. They are no bound: the guarantee is void."
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in dict.fromkeys(frame["reason"]) if reason)
@@ -248,15 +250,23 @@ def svg(chart: Any, place: int) -> str:
 
 
 def table(frame: pd.DataFrame) -> str:
-    """A frame as an HTML table, numbers to the right."""
+    """A frame as an HTML table, numbers to the right, and epsilons as they are everywhere."""
     numeric = [bool(pd.api.types.is_numeric_dtype(frame[name])) for name in frame]
     place = ["class='number'" if is_number else "" for is_number in numeric]
     heads = "".join(f"<th {where}>{escape(plain(str(name)))}</th>" for name, where in zip(frame, place, strict=True))
     lines = []
     for row in frame.itertuples(index=False):
-        cells = "".join(f"<td {where}>{escape(written(value))}</td>" for value, where in zip(row, place, strict=True))
+        cells = "".join(
+            f"<td {where}>{escape(priced(value) if name in EPSILONS else written(value))}</td>"
+            for name, value, where in zip(frame, row, place, strict=True)
+        )
         lines.append(f"<tr>{cells}</tr>")
     return f"<div class='wide'><table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+
+
+def priced(epsilon: float) -> str:
+    """An epsilon's text; nothing where there is none."""
+    return "" if math.isnan(epsilon) else number(epsilon)
 
 
 def written(value: Any) -> str:
@@ -264,8 +274,8 @@ def written(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if isinstance(value, float | np.floating):
-        number = float(value)
-        if not math.isfinite(number):
-            return "" if math.isnan(number) else "∞"
-        return f"{number:,.0f}" if abs(number) >= 1e5 else f"{number:.4g}"
+        real = float(value)
+        if not math.isfinite(real):
+            return "" if math.isnan(real) else "∞"
+        return f"{real:,.0f}" if abs(real) >= 1e5 else f"{real:.4g}"
     return str(value)

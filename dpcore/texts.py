@@ -11,6 +11,7 @@ import numpy as np
 
 __all__ = ["as_text", "canonical", "finite_or_text", "number", "told_apart"]
 
+MILLION = 1e6
 FEWEST_DIGITS, MOST_DIGITS = 4, 17  # with 17 digits no two floats have the same text
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,15}))\.0+")
 
@@ -43,12 +44,16 @@ def told_apart(numbers: Sequence[float]) -> list[str]:
 
 
 def number(epsilon: float) -> str:
-    """An epsilon for people: three digits, never rounded down, thousands separated, the sign for infinity."""
+    """An epsilon for people, wherever it is shown: never rounded down, and infinity as its sign.
+
+    Three digits; below a million at least all whole ones, thousands separated.
+    """
     if math.isinf(epsilon) or epsilon == 0:
         return "∞" if epsilon else "0"
-    unit = 10.0 ** min(math.floor(math.log10(epsilon)) - 2, 0)
+    power = math.floor(math.log10(epsilon)) - 2
+    unit = 10.0 ** (power if epsilon >= MILLION else min(power, 0))
     shown = math.ceil(epsilon / unit - 1e-6) * unit
-    return f"{shown:,.0f}" if shown >= 1000 else f"{shown:.3g}"
+    return f"{shown:,.0f}" if 1000 <= shown < MILLION else f"{shown:.3g}"
 
 
 def finite_or_text(value: Any) -> Any:

@@ -32,11 +32,11 @@ def compared(
 ) -> Chart:
     """A mark per run, a line of medians and an interval per method; "as printed" is dashed and hollow.
 
-    `frame`: one row per run: `series` (the method, up to 10), `mode`, `epsilon_claimed`, `epsilon_bound`, `relation`,
-    `value`. All runs must have one relation, because epsilons of two mean different things: ValueError otherwise. Runs
-    without a finite epsilon > 0 on the axis are left out. `local`: series in which people randomize their own answers;
-    the key says that their epsilon is another promise. `references`: `label`, `value`. `data`: the data set's name.
-    `names`: all methods of the comparison, so that each keeps its color and shape from chart to chart.
+    `frame`: one row per run: `series` (the method, up to 10), `mode`, `epsilon_claimed`, `epsilon_bound`, `relation`
+    (in words), `value`. All runs must have one relation, because epsilons of two mean different things: ValueError
+    otherwise. Runs without a finite epsilon > 0 on the axis are left out. `local`: series in which people randomize
+    their own answers; the key says that their epsilon is another promise. `references`: `label`, `value`. `data`: the
+    data set's name. `names`: all methods of the comparison, so that each keeps its color and shape from chart to chart.
     """
     relations = frame["relation"].unique()
     if len(relations) > 1:
@@ -65,7 +65,7 @@ def compared(
 def promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> list[str]:
     """What the epsilons on the axis promise, in sentences."""
     at_hand = [name for name in dict.fromkeys(shown["series"]) if name in local]
-    relation = f"relation {relations[0]}" if len(relations) else "no run"
+    relation = f"neighbors: {relations[0]}" if len(relations) else "no run"
     if at_hand and len(at_hand) == shown["series"].nunique():
         return [f"{PURE}, {LOCAL}; {relation}."]
     said = [f"{PURE}; {relation}."]

@@ -23,6 +23,7 @@ from dpcore.dashboard.takehome import take_home
 from dpcore.estimator import Synthesizer
 from dpcore.ledger import Ledger
 from dpcore.methods import METHODS
+from dpcore.relation import Relation
 from dpcore.texts import number
 
 __all__ = [
@@ -122,7 +123,7 @@ def factor(entries: pd.DataFrame) -> str:
         return ""
     if math.isinf(bound):
         return f"Claimed: epsilon {number(claimed)}. Provable: none."
-    times = f", **{bound / claimed:,.3g} times** as much" if claimed else ""
+    times = f", **{number(bound / claimed)} times** as much" if claimed else ""
     return f"Claimed: epsilon {number(claimed)}. Really spent: epsilon {number(bound)}{times}."
 
 
@@ -251,6 +252,8 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
 
 def table_behind(frame: pd.DataFrame, title: str) -> None:
     """A table in an expander, for people who want to read values."""
+    if "relation" in frame:
+        frame = frame.assign(relation=[Relation(name).short for name in frame["relation"]])
     with st.expander(title):
         st.dataframe(frame, hide_index=True)
 

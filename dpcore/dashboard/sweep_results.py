@@ -16,6 +16,7 @@ from dpcore.dashboard.frame import escaped
 from dpcore.dashboard.sweep_runs import Comparison
 from dpcore.dashboard.sweeps import LOCAL, total
 from dpcore.measures import FLOOR, MAJORITY, RANGE_ERROR, REAL
+from dpcore.relation import Relation
 from dpcore.spreadsheet import spreadsheet_safe
 
 __all__ = ["medians", "price", "results", "told_apart"]
@@ -59,8 +60,9 @@ def price(frame: pd.DataFrame, void: str) -> None:
     runs = frame[frame["error"] == ""].drop_duplicates(["method", "epsilon", "repeat"])
     for relation, part in runs.groupby("relation"):
         claimed, bound = (total_or_none(part[name]) for name in ("epsilon_claimed", "epsilon_bound"))
+        words = Relation(str(relation)).short
         st.markdown(
-            f"These **{len(part):,} runs together**: epsilon claimed {claimed}, proved {bound} ({relation}), "
+            f"These **{len(part):,} runs together**: epsilon claimed {claimed}, proved {bound} ({words}), "
             "because they are all of the same rows. Looking at all of them, or publishing the best, costs that much."
         )
     if void:
@@ -142,7 +144,7 @@ def draw(
     if len(without) == len(frame):
         return
     picture = charts.compared(
-        frame,
+        frame.assign(relation=[Relation(name).short for name in frame["relation"]]),
         title=title,
         y_title=y_title,
         data=made.data.name,

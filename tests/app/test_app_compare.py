@@ -80,14 +80,14 @@ def test_runs_are_charged_drawn_and_marked():
     assert len(made.frames) == made.planned == 8
     key = (made.data.sha256, "add_remove")
     assert books(at)[key] == (8, 10.0, 10.0)
-    assert "These 8 runs together: epsilon claimed 10, proved 10 (add_remove)" in said(at).replace("**", "")
+    assert "These 8 runs together: epsilon claimed 10, proved 10 (add or remove one row)" in said(at).replace("**", "")
     assert tabs(at) == ["accuracy", "2-way AVD", "Run time", "Medians", "Take away"]
     ((spec, tables),) = charts(at)
     title = spec["title"]
     assert title["text"][0] == "Accuracy"
     assert REAL in " ".join(title["text"])
     told = " ".join(title["subtitle"])
-    assert "Pure epsilon, per release; relation add_remove." in told
+    assert "Pure epsilon, per release; neighbors: add or remove one row." in told
     assert f"Data: {made.data.name}." in told
     (table,) = tables
     assert sorted(set(table["series"]) - {""}) == ["DiffP-ID3", "NB-Synth"]

@@ -11,6 +11,7 @@ from dpcore import cards, export, models
 from dpcore.column import Column
 from dpcore.methods import METHODS
 from dpcore.schema import Schema
+from dpcore.texts import number
 
 HOSTILE = "<script>alert(1)</script>"
 SCHEMA = Schema(
@@ -50,7 +51,8 @@ def test_a_release_that_keeps_its_promise(relation):
     told = facts(made)
     assert told["Guarantee"] == "pure differential privacy (no delta), at the epsilon that can be proved."
     assert told["Unit of protection"].startswith("one row.")
-    assert told["Neighboring relation"] == f"{relation}. {made.ledger.relation.sentence}"
+    assert told["Neighboring relation"] == f"{made.ledger.relation.short}. {made.ledger.relation.sentence}"
+    assert relation not in told["Neighboring relation"].split()
     assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1"
     assert "at most 73.1 % sure" in told["In odds"]
     assert told["Trusted party"].startswith("Whoever runs the method")
@@ -101,7 +103,7 @@ def test_a_paper_that_claims_too_little_is_told_beside_what_it_costs():
     made = rows(mode="paper", x_source="uniform", rows=50)
     told = facts(made)
     assert told["Epsilon claimed by the method's source"] == "1"
-    assert float(told["Epsilon that can be proved"]) == pytest.approx(made.ledger.epsilon_bound, rel=1e-4)
+    assert told["Epsilon that can be proved"] == number(made.ledger.epsilon_bound)
     assert math.isfinite(made.ledger.epsilon_bound)
     assert told["Publication"] == "do not publish."
     assert "as its source prints it" in told["Method"]

@@ -22,7 +22,7 @@ def runs(**other):
         for epsilon in (0.1, 1.0)
         for value in (0.2, 0.3, 0.7)
     ]
-    return pd.DataFrame(rows).assign(relation="replace", **other)
+    return pd.DataFrame(rows).assign(relation="change one row", **other)
 
 
 def bound(mode, epsilon):
@@ -69,19 +69,19 @@ def test_what_has_no_epsilon_is_not_on_that_axis():
 
 
 def test_two_relations_are_refused():
-    both = pd.concat([runs(), runs().assign(relation="add_remove")])
+    both = pd.concat([runs(), runs().assign(relation="add or remove one row")])
     with pytest.raises(ValueError, match="two relations"):
         drawn(both)
 
 
 def test_relation_guarantee_and_data_are_named():
-    assert "Pure epsilon, per release; relation replace. Data: people." in told(drawn())
+    assert "Pure epsilon, per release; neighbors: change one row. Data: people." in told(drawn())
     mixed = told(drawn(local=("PPNB", "DTPD")))
     assert "Two guarantees on one axis: epsilon of PPNB is of one person's reports" in mixed
     alone = told(drawn(runs().query("series == 'PPNB'"), local=("PPNB",)))
     assert "Two guarantees" not in alone
     assert "nobody is trusted" in alone
-    assert "relation replace" in drawn().description
+    assert "neighbors: change one row" in drawn().description
 
 
 def test_epsilons_far_apart_keep_their_digits():

@@ -153,6 +153,19 @@ def test_it_says_what_the_card_says():
     assert "none (it would be 1 but for what voids it)" in html
 
 
+def test_the_relation_is_told_in_words(page):
+    made, html = page
+    told = "".join(Page(html).texts)
+    assert f"{made.ledger.relation.short.capitalize()}: {made.ledger.relation.sentence}" in told
+    assert "add_remove" not in told
+
+
+def test_epsilons_in_tables_are_as_everywhere():
+    frame = pd.DataFrame({"proved, each": [9_452.38, np.inf, np.nan], "noise scale": [2.0, 0.33333, np.nan]})
+    cells = [text for text in Page(printed.table(frame)).texts if text.strip()]
+    assert cells == ["proved, each", "noise scale", "9,453", "2", "∞", "0.3333"]
+
+
 def test_comparisons_with_real_rows_come_last_and_under_their_name():
     made = release("NB-Synth", x_source="model")
     frame = pd.DataFrame({"attributes": ["age", HOSTILE], "avd": [0.25, 0.125], "floor": [0.01, 0.02]})
