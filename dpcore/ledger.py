@@ -31,7 +31,7 @@ import pandas as pd
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.relation import Epsilon, Relation, exact, shares_of
 from dpcore.resampling import bootstrap_loss, poisson_inside
-from dpcore.texts import finite_or_text
+from dpcore.texts import finite_or_text, number
 
 __all__ = ["Entry", "Epsilon", "Ledger", "Relation", "exact", "shares_of"]
 
@@ -145,8 +145,8 @@ class Ledger:
         while node is not None:
             if node.cap is not None and bound > node.cap:
                 raise BudgetError(
-                    f"This question needs a total of epsilon {float(bound):.4g}, but {node.name!r} is capped at "
-                    f"{float(node.cap):.4g}.",
+                    f"This question needs a total of epsilon {number(float(bound))}, but {node.name!r} is capped at "
+                    f"{float(node.cap):g}.",
                     "Nothing was drawn. Ask for less, or raise the cap.",
                 )
             updates.append((node, claimed, bound))

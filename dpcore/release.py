@@ -118,7 +118,7 @@ class AnyRelease(ABC):
         if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
             claimed, bound = self.ledger.epsilon_claimed, self.ledger.epsilon_bound
             where = " where a person's values change" if self.ledger.relation == "replace" else ""
-            told = f"epsilon {claimed:g}, which does not hold{where}: what can be proved is {number(bound)}."
+            told = f"epsilon {number(claimed)}, which does not hold{where}: what can be proved is {number(bound)}."
             return (
                 f"{self.reconstructed} As read, it claims {told}" if self.reconstructed else f"The paper claims {told}"
             )

@@ -28,6 +28,7 @@ from math import ceil, inf
 from pathlib import Path
 from secrets import token_hex
 
+from dpcore import texts
 from dpcore.books.file import BookFile, UnreadableError
 from dpcore.errors import BookError, BudgetError
 from dpcore.ledger import Ledger
@@ -107,10 +108,10 @@ class Books(BookFile):
             *before, cap, name = account
             total = number(before[1]) + bound
             if cap is not None and total > number(cap):
-                needs = f"a total of epsilon {float(total):.4g}" if total < inf else "more than any epsilon"
+                needs = f"a total of epsilon {texts.number(float(total))}" if total < inf else "more than any epsilon"
                 way = "Ask for less, or raise the cap" if total < inf else "No cap allows that: remove it"
                 raise BudgetError(
-                    f"This question needs {needs} for {name!r}, whose budget is capped at {float(number(cap)):.4g}.",
+                    f"This question needs {needs} for {name!r}, whose budget is capped at {float(number(cap)):g}.",
                     f"Nothing was drawn. {way} on the page Ledger.",
                 )
             for table, where, old in (

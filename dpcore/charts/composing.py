@@ -23,6 +23,7 @@ from dpcore.charts.base import (
     tooltips,
 )
 from dpcore.charts.responses import nearer
+from dpcore.texts import number
 
 __all__ = ["average_errors", "loss_sums", "possible_numbers", "running_average", "split_table", "telltale"]
 
@@ -121,7 +122,7 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
     bars = base.mark_rect(color=RELEASED).encode(
         alt.X("left:Q", **across), alt.Y("probability:Q", axis=alt.Axis(tickCount=4)), x2="right", y2=alt.datum(0)
     )
-    told = f"epsilon {worst:.3g}, the sum"
+    told = f"epsilon {number(worst)}, the sum"
     marks = pd.DataFrame({"at": [worst, likely], "text": [told, label]})
     rules = alt.Chart(marks).encode(alt.X("at:Q", **across), tooltip=tooltips("text|bound"))
     dash = alt.StrokeDash("text:N", scale=alt.Scale(domain=[told, label], range=[[1, 0], [5, 4]]), legend=None)

@@ -24,6 +24,7 @@ from dpcore.charts.base import (
     tooltips,
 )
 from dpcore.charts.responses import nearer
+from dpcore.texts import number
 
 __all__ = ["averaging", "descriptions", "tails"]
 
@@ -147,7 +148,7 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
         alt.Y("value:Q", title="logarithm of the ratio", scale=alt.Scale(zero=True)),
     )
     looks = dict(zip(in_order(data["series"]), [(CLAIMED, [1, 0], 4.0), (RELEASED, [7, 5], 4.0)], strict=False))
-    line = alt.Chart(pd.DataFrame({"value": [bound], "label": [f"bound: epsilon {bound:.3g}"]}))
+    line = alt.Chart(pd.DataFrame({"value": [bound], "label": [f"bound: epsilon {number(bound)}"]}))
     line = line.encode(alt.Y("value:Q"), tooltip=tooltips("label|reference"))
     name = line.mark_text(align="right", dy=-9, fontSize=14, fontWeight="bold", color=INK)
     rule = line.mark_rule(color=NEUTRAL, strokeDash=[2, 3], strokeWidth=2)
@@ -156,8 +157,8 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
         alt.layer(rule, *_lines(base, looks, ["x|beyond ±|.3~g"]), name),
         "Far reports give the number away",
         key="How much likelier a report beyond ± this is for the far number than for the near one. Epsilon bounds it.",
-        seen=f"The log ratio of the probabilities of far reports: unbounded as printed, below epsilon {bound:.3g} with "
-        "Laplace noise.",
+        seen=f"The log ratio of the probabilities of far reports: unbounded as printed, below epsilon {number(bound)} "
+        "with Laplace noise.",
         height=400,
     )
 

@@ -23,6 +23,7 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
+from dpcore.texts import number
 
 __all__ = ["forest_budget", "forest_tree"]
 
@@ -68,7 +69,7 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Ch
     names = in_order(data.sort_values("code")["label"])
     shown = [*[f"{name}|{title}" for name, title in (("path", "branch"), ("asks", "divided by"))]]
     shown += ["noisy|noisy number of records|,.1f", "counts|consistent number|,.1f", "label|most probable class"]
-    shown += ["share|its probability|.1%", "spent|epsilon so far|.3~g", "folded|nodes below, not drawn|,"]
+    shown += ["share|its probability|.1%", "spent|epsilon so far", "folded|nodes below, not drawn|,"]
     fields = ["left", "right", "top", "bottom", "fill", "label", "path", "asks", "noisy", "counts", "share", "spent"]
     boxes = marks(data[[*fields, "folded"]], "left", "top").mark_rect(cornerRadius=7)
     boxes = boxes.encode(x2="right", y2="bottom", fill=alt.Fill("fill:N", scale=None), tooltip=tooltips(*shown))
@@ -117,9 +118,10 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
     )
     exact = data["spent"].isna() & data["noisy"].notna()  # a node was counted, and nothing was paid
     about = np.where(exact, "", "≈ ")
-    number = data["noisy"].fillna(data["counts"])
-    count = [f"{sign}{round(n):,}".replace("-", "−") if n == n else "" for sign, n in zip(about, number, strict=True)]
-    data["foot"] = [f"{a} · ε {b:.2g}" if b == b else a for a, b in zip(count, data["spent"], strict=True)]
+    many = data["noisy"].fillna(data["counts"])
+    count = [f"{sign}{round(n):,}".replace("-", "−") if n == n else "" for sign, n in zip(about, many, strict=True)]
+    data["spent"] = ["" if math.isnan(epsilon) else number(epsilon) for epsilon in data["spent"]]
+    data["foot"] = [f"{a} · ε {b}" if b else a for a, b in zip(count, data["spent"], strict=True)]
     drawn = set(data["parent"])
     end = [folded > 0 and place not in drawn for folded, place in zip(data["folded"], data["place"], strict=True)]
     data["more"] = [f"+{folded:.0f}" if last else "" for folded, last in zip(data["folded"], end, strict=True)]
@@ -235,9 +237,5 @@ def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:
     total = amount.groupby(data["row"]).transform("sum")
     finite = np.isfinite(stop)
     start = stop.shift().where(data["row"] == data["row"].shift(), 0.0)
-    data = data.drop(columns="level").assign(amount=[_epsilon(v) for v in value], total=[_epsilon(v) for v in total])
+    data = data.drop(columns="level").assign(amount=[number(v) for v in value], total=[number(v) for v in total])
     return data.assign(start=start.where(np.isfinite(start)), stop=stop.where(finite))
-
-
-def _epsilon(value: float) -> str:
-    return f"{value:.3g}" if np.isfinite(value) else "∞"

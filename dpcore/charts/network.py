@@ -1,8 +1,7 @@
 """A synthesizer's network: families as nodes and arrows, or cliques and the edges between them.
 
 Parents stand above their children, clusters side by side. A line that skips rows keeps clear of the names on its way,
-and the lines of one parent share theirs. Places are computed here; Vega turns the arrow heads, so that they are right
-at any width of the page.
+and the lines of one parent share theirs. Places are computed here; Vega turns the arrow heads, as any width needs them.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
+from dpcore.texts import number
 
 __all__ = ["graph", "network"]
 
 Links = list[tuple[int, int]]
 Point = tuple[float, float]
-SWEEPS = 24
 KINDS = {"measured": "circle", "derived": "diamond"}
-LETTER = 0.58  # a letter's width, as a share of its height
+SWEEPS, LETTER = 24, 0.58  # the latter a letter's width, as a share of its height
 
 
 def network(families: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
@@ -112,6 +111,7 @@ def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]]) -> pd.
         near=[", ".join(own) or "(none)" for own in near],
         cells=data["cells"].where(data["cells"] >= 1),
         epsilon=spent,
+        paid=spent.map(number),
         share=spent / largest([spent.sum()], 1e-300),
         kind=np.where(spent > 0, *KINDS),
         label=[short(text) for text in data["name"]],
@@ -119,7 +119,7 @@ def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]]) -> pd.
 
 
 def _tips(data: pd.DataFrame) -> list[str]:
-    lines = ["cluster|cluster", "cells|cells of its table|,", "epsilon|epsilon|.3~g", "share|share of epsilon|.1%"]
+    lines = ["cluster|cluster", "cells|cells of its table|,", "paid|epsilon", "share|share of epsilon|.1%"]
     return [*lines, "kind|table", *(["score|noisy score|.4~g"] if "score" in data else [])]
 
 

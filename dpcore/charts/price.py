@@ -25,6 +25,7 @@ from dpcore.charts.base import (
     texts,
     tooltips,
 )
+from dpcore.texts import number
 
 __all__ = ["claimed_vs_bound", "epsilon_split", "odds", "odds_icons"]
 
@@ -120,11 +121,8 @@ def odds(epsilon: float) -> float:
 
 def _to_the_edge(data: pd.DataFrame, columns: Sequence[str], edge: float) -> pd.DataFrame:
     """Epsilons as lengths, the infinite ones up to the edge, and as texts in columns that end in `_text`."""
-
-    def text(value: float) -> str:
-        if not value < math.inf:
-            return "∞ (no guarantee)"
-        return f"{value:,.0f}" if 100 <= value < 1e6 else f"{value:.3g}"
-
-    texts = {f"{name}_text": [text(value) for value in data[name]] for name in columns}
+    texts = {
+        f"{name}_text": [number(value) if value < math.inf else "∞ (no guarantee)" for value in data[name]]
+        for name in columns
+    }
     return data.assign(**{name: data[name].fillna(math.inf).clip(0, edge) for name in columns}, **texts)

@@ -25,6 +25,7 @@ from dpcore.charts.base import (
     tooltips,
 )
 from dpcore.charts.responses import nearer
+from dpcore.texts import number as epsilon_text
 
 __all__ = ["known_epsilon", "world_piles", "world_ratios"]
 
@@ -154,8 +155,10 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     count = int(beyond.sum())
     lie = "bars lie" if count > 1 else "bar lies"
     told = f"{count or 'No'} {lie} wholly outside." if math.isfinite(claimed) else ""
-    named = [f"Orange band: claimed, e^±{claimed:.3g}. {told}" if math.isfinite(claimed) else "Nothing is claimed."]
-    named.append(f"Blue band: proved, e^±{proved:.3g}." if math.isfinite(proved) else "Nothing is proved.")
+    named = [
+        f"Orange band: claimed, e^±{epsilon_text(claimed)}. {told}" if math.isfinite(claimed) else "Nothing is claimed."
+    ]
+    named.append(f"Blue band: proved, e^±{epsilon_text(proved)}." if math.isfinite(proved) else "Nothing is proved.")
     return nearer(
         present(
             alt.layer(*layers, whiskers, dots),
@@ -175,7 +178,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     edge = 1.3 * max(usual, shown if math.isfinite(shown) else 0.0)
     end = min(max(shown, lower), edge)
     least = f"at least {math.floor(1000 * lower) / 1000:g}" if lower else "at least 0: the attack found nothing"
-    most = f"proved: at most {proved:.4g}" if math.isfinite(proved) else "no epsilon is proved"
+    most = f"proved: at most {epsilon_text(proved)}" if math.isfinite(proved) else "no epsilon is proved"
     across: Any = {"title": "epsilon", "scale": alt.Scale(domain=[0, edge], nice=False)}
     across["axis"] = alt.Axis(tickCount=6, grid=False)
     rows = ["is claimed", "really costs"]
@@ -197,7 +200,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     layers.append(first.encode(alt.X("from:Q", **across), text="least:N", tooltip=NO_TIP))
     layers.append(last.encode(alt.X("to:Q", **across), text="most:N", tooltip=NO_TIP))
     finite = math.isfinite(claimed)
-    told = f"{claimed:.4g}" if finite else "no epsilon"
+    told = epsilon_text(claimed) if finite else "no epsilon"
     claim = alt.Chart(pd.DataFrame([{"row": rows[0], "at": claimed if finite else edge, "text": told}]))
     placed = claim.encode(alt.X("at:Q", **across), tooltip=tooltips("text|claimed"))
     if finite:

@@ -56,7 +56,7 @@ ONLY = {
     "postprocess": set(),
     "consistency": {"errors"},
     "junction": {"errors", "postprocess"},
-    "charts": {"charts"},
+    "charts": {"charts", "texts"},
     "delimited": {"errors", "column"},
     "published": {"taxonomy", "column", "schema"},
     "simulated": {"errors", "column", "schema"},

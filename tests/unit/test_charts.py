@@ -33,10 +33,12 @@ HOSTILE = [
     math.nan,
 ]
 HOSTILE_NAME = "a.b['0']:Q<img src=https://x.test/y>" + "z" * 60
+TEXTS = "dpcore.texts"  # of ours, because an epsilon is written in one way everywhere
 FIELDS = """
     value real released floor_low floor_high attributes avd floor x y shade source model trained_on accuracy label name
     epsilon_claimed epsilon_bound epsilon_claimed_text epsilon_bound_text who epsilon epsilon_text low metric run which
     lane series kind panel mode low high aside at node edge rank x2 y2 cells share near cluster score group other
+    paid
 """.split()  # noqa: SIM905
 TIPS = {
     *(
@@ -324,6 +326,11 @@ def test_accuracy_shows_its_references_only_if_there_are_any() -> None:
     assert not any("label" in row for row in rows_of(charts.accuracy(accuracy_frame(["tree"]), majority=NAN)))
 
 
+def test_a_chart_never_shows_less_than_what_a_run_cost() -> None:
+    rows = rows_of(charts.claimed_vs_bound(claimed=1.0, bound=9_452.38))
+    assert [row["epsilon_text"] for row in rows] == ["1", "9,453"]
+
+
 def test_epsilon_is_summed_by_name_sorted_and_folded() -> None:
     frame = pd.DataFrame(
         {"name": ["a", "b", "a", "raw"], "epsilon_claimed": [0.1, 0.5, 0.1, 0], "epsilon_bound": [0.2, 0.5, 0.2, INF]}
@@ -406,7 +413,7 @@ def test_charts_import_altair_pandas_numpy_and_nothing_else_of_others() -> None:
         names |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
         names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     others = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names}
-    assert {name for name in others if not name.startswith("dpcore.charts")} == {"altair", "numpy", "pandas"}
+    assert {name for name in others if not name.startswith("dpcore.charts")} == {"altair", "numpy", "pandas", TEXTS}
 
 
 def test_every_public_name_is_a_builder() -> None:

@@ -236,7 +236,7 @@ def test_the_event_is_drawn_with_its_counts():
 @pytest.mark.parametrize(
     ("lower", "claimed", "proved", "ends", "words"),
     [
-        (2.2349, 1.0, 924.2, (2.2349, 2.90537), ("at least 2.234", "proved: at most 924.2")),
+        (2.2349, 1.0, 924.2, (2.2349, 2.90537), ("at least 2.234", "proved: at most 925")),
         (0.0, 1.0, 1.0, (0.0, 1.0), ("at least 0: the attack found nothing", "proved: at most 1")),
         (4.1, INF, INF, (4.1, 5.33), ("at least 4.1", "no epsilon is proved")),
         (0.4, 1.0, 4.0, (0.4, 4.0), ("at least 0.4", "proved: at most 4")),
