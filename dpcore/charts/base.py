@@ -27,7 +27,7 @@ SHAPES = ["circle", "diamond", "triangle-up", "square", "triangle-down", "cross"
 _CROSSED = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z"
 SHAPES += [_STAR, _SAW, _CROSSED]
 REAL_DATA = "⚠ Uses real data: do not publish"
-NO_TIP = alt.value(None)
+NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is slow to find one for a text or a dict
 SPREADS = {  # what an interval of runs shows
     "range": "the lowest and highest run",
     "t": "95% t-intervals of the mean",

@@ -157,7 +157,7 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     shown = alt.Opacity("yours:N", sort=None, scale=alt.Scale(domain=[True, False], range=[0.75, 0.15]), legend=None)
     colors = alt.Scale(domain=parts, range=[SERIES[(2 * place + 1) % len(SERIES)] for place in range(len(parts))])
     cells = base.mark_rect(strokeWidth=1).encode(alt.Color("part:N", scale=colors, legend=None), shown)
-    words = base.mark_text(fontSize=14, color=INK).encode(text="part:N")
+    words = base.mark_text(fontSize=14, color=INK).encode(text=alt.Text("part:N"))
     return nearer(
         present(
             alt.layer(cells, words),
@@ -203,7 +203,7 @@ def telltale(frame: pd.DataFrame) -> Chart:
     )
     bars = base.mark_bar(color=CLAIMED, width={"band": 0.6})
     words = base.mark_text(dy=-10, fontSize=15, fontWeight="bold", color=INK)
-    words = words.encode(text="text:N", tooltip=NO_TIP)
+    words = words.encode(text=alt.Text("text:N"), tooltip=NO_TIP)
     said = ", ".join(f"{count}: {share:.2%}" for count, share in zip(data["count"], data["share"], strict=True))
     return nearer(
         present(

@@ -77,7 +77,7 @@ def descriptions(
     word = meet.mark_text(color=INK, align="left", dx=8, dy=16, fontSize=14, fontWeight="bold")
     lines = _lines(own, looks, ["x|at|.3~g"], columns=1)
     chart = present(
-        alt.layer(rule, *lines, dot, word.encode(text="label:N", tooltip=NO_TIP)),
+        alt.layer(rule, *lines, dot, word.encode(text=alt.Text("label:N"), tooltip=NO_TIP)),
         name,
         seen=f"{name}, against {title}: curves for {' and '.join(looks)}, from 0 to {most:.0f}.",
         height=370 + 30 * len(looks),  # with the legend, which has a line for each
@@ -117,13 +117,13 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
     for name, move in ((FRESH, -15), (KEPT, 16)):  # above and below, so that neither is on the other
         words = base.transform_filter(alt.FieldOneOfPredicate("series", [name]))
         words = words.mark_text(align="right", dx=-4, dy=move, fontSize=15, fontWeight="bold", color=INK)
-        layers.append(words.encode(text="label:N", tooltip=NO_TIP))
+        layers.append(words.encode(text=alt.Text("label:N"), tooltip=NO_TIP))
     if alone is not None:
         line = alt.Chart(pd.DataFrame({"value": [alone], "label": [f"guess without any report {100 * alone:.1f} %"]}))
         line = line.encode(alt.Y("value:Q"), tooltip=tooltips("label|reference"))
         name = line.mark_text(align="left", dy=13, fontSize=14, color=INK, baseline="middle")
         layers += [line.mark_rule(color=NEUTRAL, strokeDash=[2, 3], strokeWidth=2)]
-        layers += [name.encode(x=alt.value(14), text="label:N", tooltip=NO_TIP)]
+        layers += [name.encode(x=alt.value(14), text=alt.Text("label:N"), tooltip=NO_TIP)]
     ends = [f"{100 * r:.0f} % after {n:,.0f}" for r, n in known.tail(1)[["right", "reports"]].to_numpy()]
     return present(
         alt.layer(*layers),
@@ -152,7 +152,7 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
     line = line.encode(alt.Y("value:Q"), tooltip=tooltips("label|reference"))
     name = line.mark_text(align="right", dy=-9, fontSize=14, fontWeight="bold", color=INK)
     rule = line.mark_rule(color=NEUTRAL, strokeDash=[2, 3], strokeWidth=2)
-    name = name.encode(x=alt.value("width"), text="label:N", tooltip=NO_TIP)
+    name = name.encode(x=alt.value("width"), text=alt.Text("label:N"), tooltip=NO_TIP)
     return present(
         alt.layer(rule, *_lines(base, looks, ["x|beyond ±|.3~g"]), name),
         "Far reports give the number away",

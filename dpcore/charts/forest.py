@@ -65,14 +65,16 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Ch
         )
 
     rules = marks(_lines(data), "left", "y").mark_rule(color=NEUTRAL, opacity=0.7, strokeWidth=1.4)
-    rules = rules.encode(x2="right", y2="y2")
+    rules = rules.encode(x2=alt.X2("right"), y2=alt.Y2("y2"))
     names = in_order(data.sort_values("code")["label"])
     shown = [*[f"{name}|{title}" for name, title in (("path", "branch"), ("asks", "divided by"))]]
     shown += ["noisy|noisy number of records|,.1f", "counts|consistent number|,.1f", "label|most probable class"]
     shown += ["share|its probability|.1%", "spent|epsilon so far", "folded|nodes below, not drawn|,"]
     fields = ["left", "right", "top", "bottom", "fill", "label", "path", "asks", "noisy", "counts", "share", "spent"]
     boxes = marks(data[[*fields, "folded"]], "left", "top").mark_rect(cornerRadius=7)
-    boxes = boxes.encode(x2="right", y2="bottom", fill=alt.Fill("fill:N", scale=None), tooltip=tooltips(*shown))
+    boxes = boxes.encode(
+        x2=alt.X2("right"), y2=alt.Y2("bottom"), fill=alt.Fill("fill:N", scale=None), tooltip=tooltips(*shown)
+    )
     key = marks(data[["left", "y", "label"]], "left", "y").mark_point(filled=True, shape="square", opacity=0)
     legend = alt.Legend(symbolOpacity=1, symbolSize=160)
     codes = dict(zip(data["label"], data["code"], strict=True))
@@ -81,15 +83,15 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Ch
     look: Any = {"align": "left", "baseline": "middle", "fontSize": LETTERS}
     inks = alt.Color("ink:N", scale=None)
     words = marks(data[["inset", "y", "head", "foot", "ink"]], "inset", "y").encode(inks)
-    heads = words.mark_text(**look, dy=-8, fontWeight="bold").encode(text="head:N")
-    feet = words.mark_text(**look, dy=8).encode(text="foot:N")
+    heads = words.mark_text(**look, dy=-8, fontWeight="bold").encode(text=alt.Text("head:N"))
+    feet = words.mark_text(**look, dy=8).encode(text=alt.Text("foot:N"))
     plain = data[["bus", "right", "y", "branch", "more"]]
     branches = marks(plain, "bus", "y").mark_text(**look | {"baseline": "bottom"}, dx=5, dy=-3, color=NEUTRAL)
-    rest = marks(plain, "right", "y").mark_text(**look, dx=6, color=NEUTRAL).encode(text="more:N")
+    rest = marks(plain, "right", "y").mark_text(**look, dx=6, color=NEUTRAL).encode(text=alt.Text("more:N"))
     gone = int(data["folded"].where(data["parent"] < 0, 0).sum())
     note = f" {gone:,} more nodes are not drawn (+)." if gone else ""
-    paid = "; epsilon spent (ε) down to here" if data["spent"].notna().any() else ""
-    layers = alt.layer(rules, boxes, key, heads, feet, branches.encode(text="branch:N"), rest)
+    paid = "; epsilon spent (ε) down to here" if data["spent"].any() else ""
+    layers = alt.layer(rules, boxes, key, heads, feet, branches.encode(text=alt.Text("branch:N")), rest)
     return present(
         layers.resolve_scale(color="independent"),
         title or "A released tree",
@@ -209,11 +211,11 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "", width: int = 620) -> 
     colors = alt.Scale(domain=names, range=[PURPOSES[name] for name in names])
     base = alt.Chart(data).encode(alt.Y("row:N", **vertical), alt.X("start:Q", **across))
     tips = tooltips("row|level", "purpose|for", "amount|epsilon", "total|the level’s sum")
-    bars = base.mark_bar().encode(alt.Color("purpose:N", title=None, scale=colors), x2="stop", tooltip=tips)
+    bars = base.mark_bar().encode(alt.Color("purpose:N", title=None, scale=colors), x2=alt.X2("stop"), tooltip=tips)
     far = alt.X("max(stop):Q", **across)  # in the same data as the bars, so that panels can share it
     words = alt.Chart(data).mark_text(align="left", dx=6, fontSize=14, color=NEUTRAL)
-    words = words.encode(far, alt.Y("row:N", **vertical), text="total:N", tooltip=NO_TIP)
-    sums = {WHICH[name]: _epsilon(frame[name].fillna(math.inf).sum()) for name in WHICH}
+    words = words.encode(far, alt.Y("row:N", **vertical), text=alt.Text("total:N"), tooltip=NO_TIP)
+    sums = {WHICH[name]: number(frame[name].fillna(math.inf).sum()) for name in WHICH}
     said = f"epsilon {sums['claimed']}" if same else ", ".join(f"{name} {amount}" for name, amount in sums.items())
     names = in_order(data["which"])
     picture = panels(alt.layer(bars, words), "which", names, columns=1, width=width, height=34 * len(order))

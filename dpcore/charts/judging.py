@@ -65,13 +65,13 @@ def classifier_scores(frame: pd.DataFrame, *, title: str = "") -> Chart:
     dots = base.mark_point(filled=True, size=120, opacity=0.85).encode(
         alt.X("score:Q", **axis), colors, kinds, tooltip=tips if repeated else tips[:3]
     )
-    bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", **axis), colors, x2="high", tooltip=NO_TIP)
+    bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", **axis), colors, x2=alt.X2("high"), tooltip=NO_TIP)
     words = base.transform_aggregate(
         mean="mean(score)", right="max(score)", high="max(high)", groupby=["model", "measure"]
     )
     words = words.transform_calculate(right="max(datum.right, datum.high || 0)", text="format(datum.mean, '.1%')")
     words = words.mark_text(align="left", dx=11, fontSize=13, color=NEUTRAL)
-    words = words.encode(alt.X("right:Q", **axis), text="text:N", tooltip=NO_TIP)
+    words = words.encode(alt.X("right:Q", **axis), text=alt.Text("text:N"), tooltip=NO_TIP)
     each = "One mark per run; bar: 95% t-interval of the mean, which is written beside it. " if repeated else ""
     return present(
         alt.layer(*([bars] if repeated else []), dots, words),
@@ -135,14 +135,14 @@ def costs(frame: pd.DataFrame, *, majority: float | None = None, title: str = ""
     base = alt.Chart(moves).encode(alt.Y("row:N", **vertical))
     tips = tooltips("row|step", "text|changes accuracy by", "start|from|.2%", "stop|to|.2%")
     spans = base.mark_bar(color=RELEASED, opacity=0.55, height={"band": 0.55})
-    spans = spans.encode(alt.X("start:Q", **axis), x2="stop", tooltip=tips)
+    spans = spans.encode(alt.X("start:Q", **axis), x2=alt.X2("stop"), tooltip=tips)
     look: Any = {"align": "left", "dx": 12, "fontSize": 15, "fontWeight": "bold", "color": NEUTRAL}
-    said = base.mark_text(**look).encode(alt.X("end:Q", **axis), text="text:N", tooltip=NO_TIP)
+    said = base.mark_text(**look).encode(alt.X("end:Q", **axis), text=alt.Text("text:N"), tooltip=NO_TIP)
     marks = alt.Chart(steps).encode(alt.Y("row:N", **vertical), alt.X("accuracy:Q", **axis))
     own = alt.condition(f"datum.row === '{NOISY}'", alt.value(RELEASED), alt.value(REAL))
     dots = marks.mark_point(filled=True, shape="diamond", size=210, opacity=1)
     dots = dots.encode(color=own, tooltip=tooltips("row|trees", "accuracy|accuracy|.2%"))
-    values = marks.mark_text(**look).encode(text="text:N", tooltip=NO_TIP)
+    values = marks.mark_text(**look).encode(text=alt.Text("text:N"), tooltip=NO_TIP)
     return present(
         alt.layer(spans, said, dots, values, *reference_line("majority class", majority, "left")),
         title or "What privacy costs in accuracy, and by what",

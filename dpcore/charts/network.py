@@ -154,12 +154,13 @@ def _drawn(data: pd.DataFrame, links: Links, tips: Any, *, arrows: bool, width: 
     bends = pd.DataFrame(points, columns=["edge", "node", "rank", "x", "y"])
     lines = marks(bends).mark_line(interpolate="cardinal")
     thickness = alt.condition(pointed, alt.value(3), alt.value(1.5 if named else 1))
-    layers: list[Any] = [lines.encode(**look, strokeWidth=thickness, detail="edge:N", order="rank:Q")]
+    layers: list[Any] = [lines.encode(**look, strokeWidth=thickness, detail=alt.Detail("edge:N"), order="rank:Q")]
     if len(clusters) > 1:
         areas = pd.DataFrame(boxes, columns=["x", "y", "x2", "y2"]).assign(label=headings)
-        frames = marks(areas).mark_rect(color=NEUTRAL, opacity=0.1, cornerRadius=8).encode(x2="x2:Q", y2="y2:Q")
+        frames = marks(areas).mark_rect(color=NEUTRAL, opacity=0.1, cornerRadius=8)
+        frames = frames.encode(alt.X2("x2:Q"), alt.Y2("y2:Q"))
         heading = marks(areas).mark_text(align="left", dx=8, dy=15, fontSize=13, fontWeight="bold", color=NEUTRAL)
-        layers = [frames, *layers, heading.encode(text="label:N")]
+        layers = [frames, *layers, heading.encode(text=alt.Text("label:N"))]
     if arrows:
         layers.append(_heads(marks, paths, radius, (width, height), 70 if named else 40).encode(**look))
 
@@ -168,7 +169,7 @@ def _drawn(data: pd.DataFrame, links: Links, tips: Any, *, arrows: bool, width: 
     if named:
         aside: Any = {"align": "left", "dx": alt.ExprRef("datum.radius + 4"), "fontWeight": 600, "color": NEUTRAL}
         text = marks(data[["x", "y", "label", "radius"]]).mark_text(**aside, fontSize=letters)
-        layers.append(text.encode(text="label:N"))
+        layers.append(text.encode(text=alt.Text("label:N")))
     return present(alt.layer(*layers), height=height + 150, **words)  # what fits its container counts title and legend
 
 

@@ -51,7 +51,9 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     )
     bound = base.mark_bar(color=RELEASED, height={"band": 0.6})
     claimed = diamonds(base.transform_filter("datum.claims"), CLAIMED).encode(x="epsilon_claimed:Q")
-    amount = base.mark_text(align="left", dx=12, fontSize=14, color=NEUTRAL).encode(text="epsilon_bound_text:N")
+    amount = base.mark_text(align="left", dx=12, fontSize=14, color=NEUTRAL).encode(
+        text=alt.Text("epsilon_bound_text:N")
+    )
     return present(
         bound + claimed + amount,
         "Where did epsilon go?",
@@ -84,10 +86,10 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
         tooltip=tooltips("who|epsilon", "epsilon_text|value"),
     )
     color = alt.Color("who:N", scale=alt.Scale(domain=who, range=[CLAIMED, RELEASED]), legend=None)
-    bars = base.mark_bar(height={"band": 0.6}).encode(color, x2="low")
+    bars = base.mark_bar(height={"band": 0.6}).encode(color, x2=alt.X2("low"))
     amount = base.mark_text(align="left", dx=8, fontSize=16, fontWeight="bold", color=NEUTRAL)
     return present(
-        bars + amount.encode(text="epsilon_text:N"),
+        bars + amount.encode(text=alt.Text("epsilon_text:N")),
         "Epsilon: claimed and proved",
         seen=f"Claimed is epsilon {data['epsilon_text'][0]}; the provable bound is {data['epsilon_text'][1]}.",
         height=alt.Step(52),

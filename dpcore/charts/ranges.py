@@ -71,7 +71,7 @@ def error_by_range(
     kinds = in_order(data["kind"])
     dashes = alt.Scale(domain=["method", "baseline"], range=[[1, 0], [6, 4]])
     dash = alt.StrokeDash("kind:N", scale=dashes, legend=None)
-    lines = base.mark_line(strokeWidth=2.5, xOffset=move).encode(value, dash, detail="aside:Q", tooltip=NO_TIP)
+    lines = base.mark_line(strokeWidth=2.5, xOffset=move).encode(value, dash, alt.Detail("aside:Q"), tooltip=NO_TIP)
     low = alt.Y("low:Q", title=y_title, scale=scale, axis=axis)
     bars = base.transform_filter("datum.low !== null && datum.high !== null")
     bars = bars.mark_rule(strokeWidth=1.5, opacity=0.7, xOffset=move).encode(low, alt.Y2("high:Q"), tooltip=NO_TIP)
@@ -131,7 +131,7 @@ def range_answers(frame: pd.DataFrame, *, title: str = "") -> Chart:
         at = alt.Chart(rule).encode(alt.X("true:Q", title="rows", scale=scale, axis=axis))
         layers.insert(0, at.mark_rule(color=REAL, strokeWidth=3).encode(tooltip=tooltips("text|reference")))
         label = at.mark_text(color=NEUTRAL, fontSize=13, baseline="bottom", align="center")
-        layers.append(label.encode(y=alt.value(-4), text="text:N", tooltip=NO_TIP))
+        layers.append(label.encode(y=alt.value(-4), text=alt.Text("text:N"), tooltip=NO_TIP))
     return present(
         alt.layer(*layers),
         title or "How many rows match",

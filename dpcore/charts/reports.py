@@ -68,7 +68,7 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     ]
     if (data["reconstructed"] < 0).any() or (data["low"] < 0).any():
         zero = pd.DataFrame({"zero": [0.0]})
-        layers.insert(0, alt.Chart(zero).mark_rule(color=NEUTRAL).encode(share("zero:Q"), tooltip=alt.value(None)))
+        layers.insert(0, alt.Chart(zero).mark_rule(color=NEUTRAL).encode(share("zero:Q"), alt.TooltipValue(None)))
     ticks = "Bar: true. Orange line: reported. " if data["reported"].notna().any() else "Bar: true. "
     return present(
         alt.layer(*layers),

@@ -76,14 +76,14 @@ def trust() -> Chart:
         alt.X("left:Q", **across), color, alt.Stroke("holds:N", scale=colors, legend=None), x2="right"
     )
     center = base.encode(alt.X("middle:Q", **across))
-    heads = center.mark_text(fontSize=16, fontWeight="bold", dy=-9, color=INK).encode(text="head:N")
-    feet = center.mark_text(fontSize=14, dy=10, color=INK).encode(text="foot:N")
+    heads = center.mark_text(fontSize=16, fontWeight="bold", dy=-9, color=INK).encode(text=alt.Text("head:N"))
+    feet = center.mark_text(fontSize=14, dy=10, color=INK).encode(text=alt.Text("foot:N"))
     walk = alt.Chart(ways).encode(vertical, tooltip=NO_TIP)
-    lines = walk.mark_rule(strokeWidth=3).encode(color, alt.X("left:Q", **across), x2="right")
+    lines = walk.mark_rule(strokeWidth=3).encode(color, alt.X("left:Q", **across), x2=alt.X2("right"))
     tips = walk.mark_point(shape="triangle-right", filled=True, size=170, opacity=1)
     tips = tips.encode(color, alt.X("right:Q", **across))
     said = walk.mark_text(fontSize=14, fontWeight="bold", dy=-14, color=INK)
-    said = said.encode(alt.X("middle:Q", **across), text="text:N")
+    said = said.encode(alt.X("middle:Q", **across), text=alt.Text("text:N"))
     chart = present(
         alt.layer(frames, heads, feet, lines, tips, said),
         "Who sees the truth?",
@@ -173,9 +173,9 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     zones = pd.DataFrame({"from": [left, 1.0], "to": [0.0, right], "text": "impossible: noise"})
     zones = zones.assign(middle=(zones["from"] + zones["to"]) / 2)
     area = alt.Chart(zones).encode(tooltip=NO_TIP)
-    shade = area.mark_rect(color=NEUTRAL, opacity=0.22).encode(alt.X("from:Q", **across), x2="to")
+    shade = area.mark_rect(color=NEUTRAL, opacity=0.22).encode(alt.X("from:Q", **across), x2=alt.X2("to"))
     label = area.mark_text(fontSize=14, fontWeight="bold", color=INK, baseline="top")
-    label = label.encode(alt.X("middle:Q", **across), y=alt.value(6), text="text:N")
+    label = label.encode(alt.X("middle:Q", **across), y=alt.value(6), text=alt.Text("text:N"))
     edges = (
         area.mark_rule(color=NEUTRAL, strokeWidth=1.5)
         .encode(alt.X("edge:Q", **across))
@@ -186,12 +186,12 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
         alt.X("truth:Q", **across), tooltip=tooltips("text|only the game knows")
     )
     name = rule.mark_text(color=INK, fontSize=15, fontWeight="bold", baseline="bottom")
-    truths = [rule.mark_rule(color=REAL, strokeWidth=4), name.encode(y=alt.value(-4), text="text:N")]
+    truths = [rule.mark_rule(color=REAL, strokeWidth=4), name.encode(y=alt.value(-4), text=alt.Text("text:N"))]
 
     tips = tooltips("which|crowd", "estimate|estimate|.1%", "kept|clipped to 0…100 %|.1%")
     base = alt.Chart(data).encode(alt.Y("lane:Q", **vertical), tooltip=tips)
     here = base.transform_filter("datum.which == 'this crowd'")
-    bar = here.mark_rule(strokeWidth=4, color=RELEASED).encode(alt.X("low:Q", **across), x2="high")
+    bar = here.mark_rule(strokeWidth=4, color=RELEASED).encode(alt.X("low:Q", **across), x2=alt.X2("high"))
     mark = diamonds(here, RELEASED).encode(alt.X("shown:Q", **across))
     first, toward = data.head(1), "left" if (data["estimate"].head(1) < truth).all() else "right"
     room = first["low"] - left if toward == "left" else right - first["high"]
@@ -199,7 +199,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     roomy = bool((room > 0.2 * (right - left)).all())
     field, look = sides[toward] if roomy else ("shown", {"dy": 22})
     said = here.mark_text(fontSize=15, fontWeight="bold", color=INK, **look)
-    said = said.encode(alt.X(f"{field}:Q", **across), text="text:N", tooltip=NO_TIP)
+    said = said.encode(alt.X(f"{field}:Q", **across), text=alt.Text("text:N"), tooltip=NO_TIP)
     moved = here.transform_filter("datum.estimate != datum.kept").mark_point(
         shape="diamond", size=190, strokeWidth=2.5, color=RELEASED, filled=False, opacity=1
     )

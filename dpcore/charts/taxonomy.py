@@ -46,8 +46,8 @@ def taxonomy(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart
 
     lines: Any = {"color": NEUTRAL, "opacity": 0.6, "strokeWidth": 1.3}
     inner, ends = drawn[~drawn["end"]], drawn[drawn["end"]]
-    across = marks(drawn[["y"]].assign(x=drawn["start"], x2=drawn["x"])).mark_rule(**lines).encode(x2="x2:Q")
-    along = marks(inner[["x"]].assign(y=inner["high"], y2=inner["low"])).mark_rule(**lines).encode(y2="y2:Q")
+    across = marks(drawn[["y"]].assign(x=drawn["start"], x2=drawn["x"])).mark_rule(**lines).encode(x2=alt.X2("x2:Q"))
+    along = marks(inner[["x"]].assign(y=inner["high"], y2=inner["low"])).mark_rule(**lines).encode(y2=alt.Y2("y2:Q"))
     dots = marks(drawn[["x", "y", "name", "path", "leaves", "size"]]).mark_point(filled=True, opacity=1, color=NEUTRAL)
     tips = tooltips("name|node", "path|path from the root", "leaves|values,")
     points = dots.encode(alt.Size("size:Q", scale=None, legend=None), tooltip=tips)
@@ -56,7 +56,7 @@ def taxonomy(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart
         **look, dx=5, dy=-4, baseline="bottom", fontWeight=600
     )
     values = marks(ends[["x", "y", "label"]]).mark_text(**look, dx=9, baseline="middle")
-    layers = [across, along, points, names.encode(text="label:N"), values.encode(text="label:N")]
+    layers = [across, along, points, names.encode(text=alt.Text("label:N")), values.encode(text=alt.Text("label:N"))]
     steps = "1 level" if deepest == 1 else f"{deepest:,} levels"
     return present(
         alt.layer(*layers),

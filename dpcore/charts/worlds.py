@@ -116,7 +116,11 @@ def _event(data: pd.DataFrame, across: Any, edge: float, hits: tuple[int, int], 
         align="left" if left else "right", dx=8 if left else -8, baseline="top", fontSize=16, fontWeight="bold",
         color=INK, lineBreak="\n",
     )  # fmt: skip
-    return [shade, rule, label.encode(alt.X("from:Q", **across), y=alt.value(6), text="text:N", tooltip=NO_TIP)]
+    return [
+        shade,
+        rule,
+        label.encode(alt.X("from:Q", **across), y=alt.value(6), text=alt.Text("text:N"), tooltip=NO_TIP),
+    ]
 
 
 def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: float) -> Chart:
@@ -188,7 +192,9 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     place = base.encode(alt.Y("row:N", **up))
     bar = place.mark_bar(color=RELEASED, opacity=0.75, height=22)
     layers: list[Any] = [
-        bar.encode(alt.X("from:Q", **across), x2="to", tooltip=tooltips("least|by this attack", "most|by proof"))
+        bar.encode(
+            alt.X("from:Q", **across), x2=alt.X2("to"), tooltip=tooltips("least|by this attack", "most|by proof")
+        )
     ]
     words: Any = {"fontSize": 16, "color": INK, "fontWeight": "bold"}
     if not math.isfinite(shown):
@@ -197,8 +203,8 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     late = lower > 0.6 * edge
     first = place.mark_text(align="right" if late else "left", dy=-24, **words)
     last = place.mark_text(align="right" if end > 0.4 * edge else "left", dy=26, **words)
-    layers.append(first.encode(alt.X("from:Q", **across), text="least:N", tooltip=NO_TIP))
-    layers.append(last.encode(alt.X("to:Q", **across), text="most:N", tooltip=NO_TIP))
+    layers.append(first.encode(alt.X("from:Q", **across), text=alt.Text("least:N"), tooltip=NO_TIP))
+    layers.append(last.encode(alt.X("to:Q", **across), text=alt.Text("most:N"), tooltip=NO_TIP))
     finite = math.isfinite(claimed)
     told = epsilon_text(claimed) if finite else "no epsilon"
     claim = alt.Chart(pd.DataFrame([{"row": rows[0], "at": claimed if finite else edge, "text": told}]))
@@ -208,7 +214,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
         layers.append(diamonds(placed.encode(alt.Y("row:N", **up)), CLAIMED))
     left = finite and claimed < 0.6 * edge
     text = placed.mark_text(align="left" if left else "right", dx=14 if left else -14, **words)
-    layers.append(text.encode(alt.Y("row:N", **up), text="text:N", tooltip=NO_TIP))
+    layers.append(text.encode(alt.Y("row:N", **up), text=alt.Text("text:N"), tooltip=NO_TIP))
     return nearer(
         present(
             alt.layer(*layers),
