@@ -14,6 +14,7 @@ from dpcore.charts.base import (
     REAL,
     RELEASED,
     Chart,
+    as_listed,
     distinct,
     in_order,
     largest,
@@ -22,7 +23,7 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
-from dpcore.charts.learning import reference_line
+from dpcore.charts.references import upright
 
 __all__ = ["classifier_scores", "confusion", "costs", "importance"]
 
@@ -144,7 +145,7 @@ def costs(frame: pd.DataFrame, *, majority: float | None = None, title: str = ""
     dots = dots.encode(color=own, tooltip=tooltips("row|trees", "accuracy|accuracy|.2%"))
     values = marks.mark_text(**look).encode(text=alt.Text("text:N"), tooltip=NO_TIP)
     return present(
-        alt.layer(spans, said, dots, values, *reference_line("majority class", majority, "left")),
+        alt.layer(spans, said, dots, values, *upright("majority class", majority, "left")),
         title or "What privacy costs in accuracy, and by what",
         key="From above: the best trees, then trees that were chosen by chance, then their noisy counts.",
         seen="Accuracy of exact trees, of the released trees with exact counts, and of the release, with differences.",
@@ -163,7 +164,7 @@ def importance(frame: pd.DataFrame, *, top: int = MOST_BARS, title: str = "") ->
     scale = alt.Scale(domain=[0, 1.12 * largest(data["share"], 0.01)], nice=False)
     base = alt.Chart(data).encode(
         alt.X("share:Q", title="share of what divisions gain", scale=scale, axis=alt.Axis(format="~%", tickCount=6)),
-        alt.Y("column:N", sort=None, title=None),
+        alt.Y("column:N", sort=None, title=None, scale=as_listed(data["column"])),
         tooltip=tooltips("column|column", "share|share|.1%"),
     )
     bars = base.mark_bar(color=RELEASED, height={"band": 0.65})

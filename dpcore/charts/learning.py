@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import (
-    CLAIMED,
     NEUTRAL,
     NO_TIP,
     REAL,
@@ -28,6 +27,7 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
+from dpcore.charts.references import level_rows, levels, upright
 
 __all__ = ["accuracy", "curves", "redraws", "sweep", "sweep_variance"]
 
@@ -62,7 +62,7 @@ def accuracy(frame: pd.DataFrame, *, majority: float) -> Chart:
     means = base.mark_tick(thickness=2, color=NEUTRAL, height={"band": 0.9}).encode(mean, tooltip=NO_TIP)
     repeated = bool(data.duplicated(["model", "trained_on"]).any())
     return present(
-        alt.layer(runs, *([means] if repeated else []), *reference_line("majority class", majority, "right")),
+        alt.layer(runs, *([means] if repeated else []), *upright("majority class", majority, "right")),
         "Accuracy on real test data",
         key="One mark per run. Upright line: mean." if repeated else "",
         seen="Accuracy of each model trained on the release and on the real data, with reference lines.",
@@ -138,31 +138,20 @@ def curves(
     if log_y and len(data):
         data["low"] = data["low"].clip(lower=data["value"].min())
     data["at"] = [f"{x_title} {place:,.4g}" for place in data["x"]]
-    data = data.assign(label="", side=-1, claimed=0.0)
+    data = data.assign(label="", rule=0, claimed=0.0, names="", lift=0)
     if references is not None:
-        drawn = references.assign(panel=references[panel] if panel else "")
-        drawn = drawn.assign(claimed=drawn.get("claimed", False))
-        rules = tidy(drawn, ["panel", "label"], ["value", "claimed"]).dropna().sort_values("value")
-        rules = rules[rules["panel"].isin(data["panel"]) & ((rules["value"] > 0) | (not log_y))]
-        side = rules.groupby("panel").cumcount() % 2  # neighbors write their names at opposite ends
-        data = pd.concat([data, rules.assign(series="", mode="", side=side)], ignore_index=True)
+        rules = level_rows(references, panel, data, log=log_y)
+        data = pd.concat([data, rules.assign(series="", mode="")], ignore_index=True)
 
     scale = alt.Scale(type="log", nice=False, padding=10) if log_y else alt.Scale(zero=False)
     axis = alt.Axis(format="~g", tickCount=5) if log_y else alt.Axis(tickCount=6)
     axis_title = f"{y_title} (log scale)" if log_y else y_title
     base = alt.Chart(data).encode(alt.Y("value:Q", title=axis_title, scale=scale, axis=axis))
     data.attrs["names"] = among
-    own, run_data = base.transform_filter("datum.side < 0"), data[data["side"] < 0]
+    own, run_data = base.transform_filter("datum.rule < 1"), data[data["rule"] < 1]
     runs = _curves(own, run_data, x_title, axis_title, log_x, center, claimed_first)
-    color = alt.condition("datum.claimed > 0", alt.value(CLAIMED), alt.value(NEUTRAL))
-    base = base.encode(color=color)
-    lines = base.transform_filter("datum.side >= 0").mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
-    text: Any = {"baseline": "bottom", "dy": -3, "fontSize": 13}
-    left = base.transform_filter("datum.side == 0").mark_text(align="left", **text).encode(x=alt.value(4))
-    right = base.transform_filter("datum.side == 1").mark_text(align="right", **text).encode(x=alt.value("width"))
-    names = [layer.encode(text="label:N", tooltip=NO_TIP) for layer in (left, right)]
-    lines = lines.encode(tooltip=tooltips("label|reference", "value|value|.4~g"))
-    layers = alt.layer(lines, *runs, *names) if (data["side"] >= 0).any() else alt.layer(*runs)
+    lines, names = levels(base)
+    layers = alt.layer(lines, *runs, names) if data["rule"].any() else alt.layer(*runs)
 
     spread = f", {'bands' if _banded(data) else 'bars'} {SPREADS[interval]}"
     if interval != "range" and not run_data["low"].notna().any():
@@ -248,18 +237,6 @@ def _banded(data: pd.DataFrame) -> bool:
     """Whether intervals are bands; many would hide each other."""
     runs = data[data["series"] != ""]
     return runs["series"].nunique() <= 4 and runs["mode"].nunique() <= 1
-
-
-def reference_line(text: str, value: float | None, align: Any) -> list[Any]:
-    """An upright rule with its name and value above it."""
-    if value is None or not math.isfinite(value):
-        return []
-    base = alt.Chart(pd.DataFrame({"accuracy": [value], "label": [f"{text} {value:.1%}"]})).encode(
-        alt.X("accuracy:Q", title="accuracy"), tooltip=tooltips("label|reference")
-    )
-    label = base.mark_text(color=NEUTRAL, align=align, dx=-4 if align == "right" else 4, fontSize=13, baseline="bottom")
-    rule = base.mark_rule(color=NEUTRAL, strokeDash=[6, 4], strokeWidth=2)
-    return [rule, label.encode(y=alt.value(-4), text="label:N")]
 
 
 def _curves(

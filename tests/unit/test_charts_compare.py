@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from dpcore import charts
+from dpcore.charts.references import LINE
 
 
 def runs(**other):
@@ -116,6 +117,16 @@ def test_references_are_lines():
     lines = pd.DataFrame({"label": ["majority class"], "value": [0.5]})
     data = table(drawn(references=lines))
     assert data.loc[data["label"] != "", ["label", "value"]].values.tolist() == [["majority class", 0.5]]
+
+
+def test_no_line_runs_through_a_name():
+    """Lines that are close are named together, the highest first; others have their own names."""
+    lines = pd.DataFrame({"label": ["b", "low", "a", "c"], "value": [0.68, 0.25, 0.69, 0.66]})
+    data = table(drawn(references=lines)).query("rule > 0").set_index("label")
+    assert data["names"].to_dict() == {"a": "a\nb\nc", "b": "", "c": "", "low": "low"}
+    assert data.loc["a", "lift"] == data.loc["low", "lift"] - 2 * LINE
+    wide = table(drawn(references=lines, log_y=True)).query("rule > 0").set_index("label")
+    assert wide.loc["low", "names"] == "low"
 
 
 def test_names_from_users_are_data_only():

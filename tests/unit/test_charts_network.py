@@ -285,7 +285,7 @@ def test_panels_may_have_their_own_axes_and_their_own_references() -> None:
     spec = chart.to_dict()
     assert spec["resolve"]["scale"]["y"] == "independent"
     assert spec["columns"] == 3
-    assert list(chart.data.loc[chart.data["side"] >= 0, "claimed"]) == [1, 0]
+    assert list(chart.data.loc[chart.data["rule"] > 0, "claimed"]) == [1, 0]
     assert CLAIMED in str(drawn(chart)[0]["encoding"]["color"])
     assert "stated by the paper" in " ".join(spec["title"]["subtitle"])
     assert curves(runs()).to_dict()["width"] == "container"
