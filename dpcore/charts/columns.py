@@ -16,6 +16,7 @@ from dpcore.charts.base import (
     REAL,
     RELEASED,
     Chart,
+    as_listed,
     diamonds,
     distinct,
     in_order,
@@ -47,7 +48,7 @@ def marginal(frame: pd.DataFrame, *, column: str, released_name: str = "released
 
     floor_tips = ["floor_low|noise floor from|.2%", "floor_high|to|.2%"]
     base = alt.Chart(data).encode(
-        along("value:N", sort=None, title=None, axis=alt.Axis(labelAngle=0)),
+        along("value:N", sort=None, title=None, axis=alt.Axis(labelAngle=0), scale=as_listed(data["value"])),
         tooltip=tooltips("value|value", "real|real|.2%", "released|released|.2%", *floor_tips),
     )
     axis = alt.Axis(format="~%", tickCount=6)
@@ -74,7 +75,7 @@ def worst_columns(frame: pd.DataFrame, *, top: int = 20) -> Chart:
     data = distinct(data.head(top), "attributes")
 
     base = alt.Chart(data).encode(
-        alt.Y("attributes:N", sort=None, title=None),
+        alt.Y("attributes:N", sort=None, title=None, scale=as_listed(data["attributes"])),
         tooltip=tooltips("attributes|columns", "avd|AVD|.3f", "floor|noise floor|.3f"),
     )
     distance = alt.X("avd:Q", title="average variation distance (0 = the same)", axis=alt.Axis(tickCount=8))

@@ -17,6 +17,7 @@ from dpcore.charts.base import (
     REAL,
     RELEASED,
     Chart,
+    as_listed,
     color_and_shape,
     diamonds,
     fold,
@@ -46,7 +47,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     data["claims"] = data["epsilon_claimed"] < math.inf
     base = alt.Chart(_to_the_edge(data, columns, edge)).encode(
         alt.X("epsilon_bound:Q", title="epsilon", scale=alt.Scale(domain=[0, edge], nice=False)),
-        alt.Y("name:N", sort=None, title=None),
+        alt.Y("name:N", sort=None, title=None, scale=as_listed(data["name"])),
         tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", "epsilon_bound_text|provable bound"),
     )
     bound = base.mark_bar(color=RELEASED, height={"band": 0.6})

@@ -38,7 +38,7 @@ FIELDS = """
     value real released floor_low floor_high attributes avd floor x y shade source model trained_on accuracy label name
     epsilon_claimed epsilon_bound epsilon_claimed_text epsilon_bound_text who epsilon epsilon_text low metric run which
     lane series kind panel mode low high aside at node edge rank x2 y2 cells share near cluster score group other
-    paid
+    paid names
 """.split()  # noqa: SIM905
 TIPS = {
     *(
@@ -289,6 +289,8 @@ def test_a_long_marginal_keeps_the_largest_and_tells_the_rest() -> None:
 def test_worst_columns_come_first() -> None:
     frame = pd.DataFrame({"attributes": list("abc"), "avd": [0.1, 0.3, 0.2], "floor": 0.05})
     assert [row["attributes"] for row in rows_of(charts.worst_columns(frame, top=2))] == ["b", "c"]
+    domain = spec_of(charts.worst_columns(frame))["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert domain == ["b", "c", "a"]  # stated, because a chart that is drawn already would keep its order
     assert "(worst 2 of 3)" in spec_of(charts.worst_columns(frame, top=2))["title"]["text"][0]
 
 
@@ -372,8 +374,8 @@ def test_a_sweep_keeps_runs_and_references_of_its_models_apart() -> None:
     frame = sweep_frame(["paper", "corrected"])
     frame.loc[len(frame)] = [INF, "paper", "paper", 0.9]
     rows = rows_of(charts.sweep(frame, y="accuracy", y_title="accuracy", references=references_frame(["paper"])))
-    assert len([row for row in rows if row["side"] < 0]) == len(frame) - 1
-    assert [(row["label"], row["side"]) for row in rows if row["side"] >= 0] == [("majority", 0), ("<i>top</i>", 1)]
+    assert len([row for row in rows if not row["rule"]]) == len(frame) - 1
+    assert [row["label"] for row in rows if row["rule"]] == ["<i>top</i>", "majority"]
 
 
 def test_variance_is_across_runs() -> None:
