@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 from dpcore import datasets
 from dpcore.column import Column
@@ -16,6 +17,8 @@ def pytest_configure() -> None:
     """Workers take a core each: threads of linear algebra and of trees would only wait for each other."""
     for library in ("OMP", "OPENBLAS"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    settings.register_profile("patient", deadline=None)  # a busy computer is not a failure
+    settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")
