@@ -1,8 +1,8 @@
 """The guided tour: short lessons that lead through the pages, with the settings of each step preloaded.
 
 A lesson (`lesson_plans`) is a list of steps. A step opens a page, puts its controls where the lesson needs them, and
-says on top of the page what to do and what to see. Nothing runs by itself: whoever teaches presses Run, and the ledger
-counts it.
+says at the foot of the window, wherever the page is scrolled to, what to do and what to see. Nothing runs by itself:
+whoever teaches presses Run, and the ledger counts it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,12 @@ from dpcore.dashboard import presets, state
 from dpcore.dashboard.lesson_plans import LESSONS
 
 __all__ = ["LESSONS", "bar", "begin"]
+
+# The foot leaves the page as much room as it can, and what gets the focus is not scrolled to below it.
+FOOT = (
+    "<style>[data-testid='stBottomBlockContainer'] {padding-block: 0.5rem 0.75rem} "
+    "[data-testid='stMain'] {scroll-padding-bottom: 14rem}</style>"
+)
 
 
 def begin(name: str) -> None:
@@ -49,10 +55,13 @@ def bar(page: str) -> None:
     name, number = st.session_state["dpcore.lesson"]
     lesson = LESSONS[name]
     step, last = lesson.steps[number], len(lesson.steps) - 1
-    with st.container(border=True, key="lesson"):
-        st.markdown(f":blue[:material/school: **{lesson.title}** · step {number + 1} of {last + 1}]")
+    st.html(FOOT)
+    with st.bottom, st.container(border=True, key="lesson", gap="xsmall"):
         st.markdown(step.text if page == step.page else "This step of the lesson is on another page.")
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(
+                f":blue[:material/school: **{lesson.title}** · step {number + 1} of {last + 1}]", width="content"
+            )
             if page != step.page:
                 way("Go there", "again", (name, number), type="primary", icon=":material/arrow_forward:")
             elif number:
