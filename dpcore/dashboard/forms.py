@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
 import streamlit as st
 
 from dpcore import charts
-from dpcore.dashboard import runs
+from dpcore.dashboard import runs, state
 from dpcore.datasets import Dataset
 
 __all__ = [
     "EPSILONS",
+    "drawer",
     "epsilon_picker",
     "method_picker",
     "network_picker",
@@ -61,6 +63,16 @@ def odds_sentence(epsilon: float, seen: str = "the release") -> str:
 def icons(epsilon: float) -> Any:
     """The odds of one of `EPSILONS` as icons."""
     return charts.odds_icons(charts.odds(epsilon))
+
+
+def drawer(page: str) -> AbstractContextManager[Any]:
+    """Where a page's settings are: open until there is a release, and folded away by each.
+
+    A drawer that was opened by hand would stay open, but one with another key is another one. That key is not
+    the page's: it is no setting, and stands in no link or file.
+    """
+    shown = state.shown(page)
+    return st.expander("Settings", expanded=shown is None, key=f"drawer.{page}.{id(shown)}")
 
 
 def epsilon_picker(

@@ -136,6 +136,19 @@ def test_keyboard_alone(visitor):
     assert visitor.ledger() == ["1", "1", "1"]
 
 
+def test_settings_that_were_opened_are_folded_away_by_a_release(visitor):
+    visitor.try_now()
+    drawer = visitor.page.locator("details").filter(has=visitor.page.locator("summary", has_text="Settings"))
+    for _ in range(2):
+        expect(drawer).not_to_have_attribute("open", "")
+        drawer.locator("summary").click()
+        expect(visitor.page.get_by_role("slider", name="Privacy budget epsilon")).to_be_visible()
+        settle(visitor.page)
+        visitor.run()
+        settle(visitor.page)
+    expect(visitor.page.get_by_role("slider", name="Privacy budget epsilon")).to_be_hidden()
+
+
 def test_a_lesson_stays_in_reach(visitor):
     """Its words and the way on are in the window after a run, and wherever the page is scrolled to."""
     visitor.open()
