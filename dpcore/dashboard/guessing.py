@@ -172,15 +172,20 @@ def game(page: str, data: Dataset) -> None:
         people = pd.DataFrame({"person": ["X", *PEOPLE], "ill": ill, "in the table": ["?", *["yes"] * len(PEOPLE)]})
         st.dataframe(people, hide_index=True, height="content")
         st.caption(f"{COUNT} ill people without X, {COUNT + 1} with X. Everybody knows this table but for the coin.")
-    play(page, rules)
+    with left:  # beside the table, so that the number, the guess and the result are on one screen
+        play(page, rules)
+    playing = state().round
+    shown = playing.rules if playing else rules
+    at = float(playing.number) if playing else None
+    panels.chart(charts.round_worlds(chances(shown), at=at, number=shown.number))
     st.divider()
     scores(page, rules)
 
 
 def play(page: str, rules: Rules) -> None:
-    """The round on the table."""
+    """The round on the table, but for its picture."""
     playing = state()
-    first, second, third = st.columns(3, gap="medium")
+    first, second, third = st.columns(3, gap="small")
     opened = playing.round is not None and playing.guess is None
     first.button(
         "Next round" if playing.round else "Start a round",
@@ -192,18 +197,15 @@ def play(page: str, rules: Rules) -> None:
             name, key=f"{page}.game.{'in' if inside else 'out'}", type="primary" if opened else "secondary",
             disabled=not opened, on_click=vote, args=(inside,), width="stretch",
         )  # fmt: skip
-    shown = playing.round.rules if playing.round else rules
     if playing.round is not None:
         result(playing.round, playing.guess)
-        if shown != rules:
+        if playing.round.rules != rules:
             st.caption("The settings were changed since: the next round has them.")
-    at = float(playing.round.number) if playing.round else None
-    panels.chart(charts.round_worlds(chances(shown), at=at, number=shown.number))
 
 
 def result(one: Round, guess: bool | None) -> None:
     """What was released, and after the guess the truth."""
-    with st.container(border=True):
+    with st.container(border=True, gap="xsmall"):
         if len(one.answers) == 1:
             st.markdown(f"### Released: {one.number} ill people")
         else:

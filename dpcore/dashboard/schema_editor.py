@@ -111,7 +111,7 @@ def bins_of(name: str, text: object) -> int | tuple[float, ...]:
 def editor(base: pd.DataFrame, key: str) -> pd.DataFrame:
     """The editable table."""
     config = st.column_config
-    return st.data_editor(
+    table = st.data_editor(
         base,
         key=key,
         hide_index=True,
@@ -139,3 +139,8 @@ def editor(base: pd.DataFrame, key: str) -> pd.DataFrame:
             ),
         },
     )
+    st.caption(
+        "A double click, or Enter, shows all of a cell's categories, and lets you change them. "
+        "To the right: missing cells, and values outside."
+    )
+    return table

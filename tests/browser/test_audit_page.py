@@ -67,7 +67,11 @@ def test_the_game_by_keyboard(visitor):
     enter(visitor, "Start a round")
     expect(page.get_by_role("heading", name="In or out?")).to_be_visible()
     enter(visitor, "X is in")
-    expect(page.get_by_role("heading", name=re.compile("(Right|Wrong): X is (in|out)"))).to_be_visible()
+    page.mouse.move(800, 300)
+    page.mouse.wheel(0, -5_000)
+    expect(page.get_by_role("heading", name="Twin worlds")).to_be_in_viewport()
+    for seen in ("Released", "(Right|Wrong): X is (in|out)"):  # without scrolling, as the buttons are
+        expect(page.get_by_role("heading", name=re.compile(seen))).to_be_in_viewport(ratio=1)
     enter(visitor, "Next round")
     expect(page.get_by_role("heading", name="In or out?")).to_be_visible()
     enter(visitor, "X is out")
