@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
 from dpcore.experiment.config import Config, digest, parameters_of
 from dpcore.experiment.store import Store, restored
-from dpcore.experiment.workers import NewLedger, Run, one_run
+from dpcore.experiment.workers import NewLedger, Run, end_with_parent, one_run
 from dpcore.labels import Label
 from dpcore.ledger import Entry, exact
 from dpcore.measures import MEASURES, Method, Pair, Yardstick, check_measures
@@ -125,11 +124,12 @@ def stream(
         yield done / len(runs), frame
     token, books = uuid4().hex, ledgers or {}
     jobs = (
-        delayed(one_run)(os.getpid(), place, run, token, yardstick, asked[run.label], rows, books.get(run.label))
+        delayed(one_run)(place, run, token, yardstick, asked[run.label], rows, books.get(run.label))
         for place, run in enumerate(runs)
         if place not in earlier
     )
-    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered", max_nbytes=None)(jobs)  # no row on a disk
+    how: dict[str, Any] = {"max_nbytes": None, "initializer": end_with_parent}  # no row on a disk, none in an orphan
+    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered", **how)(jobs)
     try:
         for place, frame in found:
             if kept is not None:

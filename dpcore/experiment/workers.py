@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import threading
 import time
@@ -17,7 +18,7 @@ from dpcore.errors import DPCoreError
 from dpcore.ledger import Ledger
 from dpcore.measures import Method, Pair, Yardstick
 
-__all__ = ["NewLedger", "Run", "one_run"]
+__all__ = ["NewLedger", "Run", "end_with_parent", "one_run"]
 
 NewLedger = Callable[[], Ledger]
 LOOK = 2.0  # seconds
@@ -50,23 +51,28 @@ def known_here(token: str, sent: Yardstick) -> Yardstick:
     return found
 
 
-def end_with(parent: int) -> None:
-    """Let this worker end when the process that it works for does.
+def end_with_parent() -> None:
+    """What a worker does first: see to it that it ends when the process ends that it works for.
 
-    A worker whose parent was killed may wait for its next order for ever, with the real rows in its memory.
+    A worker whose parent was killed would finish its run, and wait for its next order for ever, with the real rows in
+    its memory.
     """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(LOOK)
+        try:
+            parent.join()
+        except ValueError:  # a child of the parent's own that was not told what to wait for: loky's, but on Windows
+            while os.getppid() == parent.pid:
+                time.sleep(LOOK)
         os._exit(1)  # nobody is left to hear of it
 
-    if os.getppid() == parent and "dpcore.watch" not in {thread.name for thread in threading.enumerate()}:
-        threading.Thread(target=watch, name="dpcore.watch", daemon=True).start()
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def one_run(
-    parent: int,
     place: int,
     run: Run,
     token: str,
@@ -76,7 +82,6 @@ def one_run(
     new_ledger: NewLedger | None = None,
 ) -> tuple[int, pd.DataFrame]:
     """Fit, sample and measure once; the run's place in the plan and its rows of the sweep's frame."""
-    end_with(parent)
     yardstick = known_here(token, sent)
     data = yardstick.data
     start = time.perf_counter()
