@@ -16,6 +16,7 @@ from dpcore import charts, mechanisms
 from dpcore.dashboard import forms, panels
 from dpcore.dashboard.mechanisms import assumed, epsilon_slider, look, redrawn
 from dpcore.relation import Relation
+from dpcore.texts import number
 
 __all__ = ["asking", "floats", "groups"]
 
@@ -40,7 +41,7 @@ def asking(page: str) -> None:
         seed = redrawn(key, "Ask other lots")
         errors = mechanisms.average_deviations(epsilon, MOST_ANSWERS)
         here = errors[errors["answers"] == answers].iloc[0]
-        st.metric("Epsilon in all", f"{answers * epsilon:.3g}", border=True)
+        st.metric("Epsilon in all", number(answers * epsilon), border=True)
         st.metric("Error of the average", f"{here['each']:.3g}", border=True)
         st.metric("… if epsilon is shared", f"{here['shared']:.3g}", border=True)
         st.metric("… of one answer", f"{here['once']:.3g}", border=True)
@@ -49,7 +50,7 @@ def asking(page: str) -> None:
         look(
             f"noise averages out. After {answers} answers the average is off by {here['each']:.3g}, typically, where "
             f"one answer is off by {here['once']:.3g}. **That is why every answer is charged:** epsilon "
-            f"{answers} × {epsilon:g} = {answers * epsilon:.3g}."
+            f"{answers} × {epsilon:g} = {number(answers * epsilon)}."
         )
         panels.chart(charts.running_average(found, truth=TRUTH))
         panels.chart(charts.average_errors(errors, at=answers))
@@ -76,17 +77,17 @@ def added(epsilon: float, answers: int) -> None:
     st.subheader("How privacy losses add up")
     likely = mechanisms.loss_epsilon(epsilon, answers, SMALL_DELTA)
     worst = answers * epsilon
-    label = f"epsilon {likely:.3g} with delta {SMALL_DELTA:g}"
+    label = f"epsilon {number(likely)} with delta {SMALL_DELTA:g}"
     look(
         f"with whole-number noise each answer moves the log odds by +{epsilon:g} or −{epsilon:g}. All {answers} in one "
-        f"direction, {worst:.3g}, is what pure epsilon books; most sums are far from it."
+        f"direction, {number(worst)}, is what pure epsilon books; most sums are far from it."
     )
     found = mechanisms.losses(epsilon, answers)
     panels.chart(charts.loss_sums(found, worst=worst, likely=likely, label=label))
     assumed(
         f"geometric noise, the same count each time, you are in the data (without you: the mirror image). For these "
-        f"answers together: pure epsilon {worst:.3g}, and also ({likely:.3g}, {SMALL_DELTA:g}), both exact. The ledger "
-        "of the other pages books pure epsilons and their sum."
+        f"answers together: pure epsilon {number(worst)}, and also ({number(likely)}, {SMALL_DELTA:g}), both exact. "
+        "The ledger of the other pages books pure epsilons and their sum."
     )
     panels.table_behind(found, "The sums and their probabilities")
 
@@ -133,7 +134,7 @@ def groups(page: str) -> None:
         st.markdown(moved)
         st.markdown(
             f"Everybody has cells in all {parts} groups of columns, so that their costs add up: {parts} × {epsilon:g} "
-            f"= {columns:.3g}. Paper 001 books its clusters of columns as if they were groups of people; "
+            f"= {number(columns)}. Paper 001 books its clusters of columns as if they were groups of people; "
             "its claim is too small for that reason (page Bayesian networks)."
         )
         assumed(

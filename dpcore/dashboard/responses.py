@@ -13,6 +13,7 @@ from dpcore.dashboard import forms
 from dpcore.dashboard.forests import WRONG
 from dpcore.methods import METHODS
 from dpcore.schema import Schema
+from dpcore.texts import number
 
 __all__ = [
     "CHOICES",
@@ -94,7 +95,7 @@ def amount(key: str, mode: str, name: str) -> dict[str, Any]:
         return {"epsilon": forms.epsilon_picker(key, USUAL, EPSILONS, ABOUT, SEEN)}
     if "p0" in known:
         p0 = float(picked_p(key, "p0", "p0: how probably an answer is the truth on purpose", 0.5))
-        several = ", ".join(f"{k} values: **{float(ERRPH(k, p0=p0).epsilon):.2f}**" for k in (2, 4, 16))
+        several = ", ".join(f"{k} values: **{number(float(ERRPH(k, p0=p0).epsilon))}**" for k in (2, 4, 16))
         st.caption(f"Local epsilon of one answer with {several}. A person's answers add up.")
         noise = st.selectbox("Numbers become a x + b", list(NOISES), key=f"{key}.transform", persist_state="session")
         return {"p0": p0, **NOISES[noise]}
