@@ -252,8 +252,9 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
 
 def table_behind(frame: pd.DataFrame, title: str) -> None:
     """A table in an expander, for people who want to read values."""
-    if "relation" in frame:
-        frame = frame.assign(relation=[Relation(name).short for name in frame["relation"]])
+    words = {str(relation): relation.short for relation in Relation}
+    if "relation" in frame and frame["relation"].isin(words).all():  # and not a column of somebody's own
+        frame = frame.assign(relation=frame["relation"].map(words))
     with st.expander(title):
         st.dataframe(frame, hide_index=True)
 

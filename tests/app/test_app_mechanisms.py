@@ -7,6 +7,7 @@ from driving import books, charts, elements, mendable, metrics, press, run, said
 from streamlit.testing.v1 import AppTest
 
 from dpcore import mechanisms
+from dpcore.texts import number
 
 PAGE = "mechanisms"
 TITLES = {
@@ -244,7 +245,7 @@ def test_what_many_answers_cost_and_give() -> None:
     assert shown["… if epsilon is shared"] == "12.6"
     assert shown["… of one answer"] == "2.83"
     change(at, asking__k=100, asking__epsilon=0.1)
-    assert f"({mechanisms.loss_epsilon(0.1, 100, 1e-6):.3g}, 1e-06)" in said(at)
+    assert f"({number(mechanisms.loss_epsilon(0.1, 100, 1e-6))}, 1e-06)" in said(at)
     change(at, asking__k=1)
     shown = dict(metrics(at))
     assert shown["Error of the average"] == shown["… if epsilon is shared"] == shown["… of one answer"] == "14.1"
