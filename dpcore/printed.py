@@ -11,7 +11,7 @@ import importlib.resources
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -40,7 +40,7 @@ MOST_BARS = 4  # side by side
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 LEDGER = {"scope": "where", "name": "question", "mechanism": "mechanism", "scale": "noise scale"}
 LEDGER |= {"epsilon_claimed": "claimed, each", "epsilon_bound": "proved, each"}
-EPSILONS = {"epsilon", "epsilon_claimed", "epsilon_bound", LEDGER["epsilon_claimed"], LEDGER["epsilon_bound"]}
+EPSILONS = {"epsilon", "spent", "epsilon_claimed", "epsilon_bound", "claimed, each", "proved, each"}
 LETTERS = 110  # of a subtitle's line
 POINTING = re.compile(r" ?Point at [^.]*\.")  # which nobody can, on paper
 NAMED = re.compile(r'\bid="([^"]+)"')
@@ -186,7 +186,8 @@ def tables_of(bayes: Bayes) -> str:
         else:
             frame = pd.DataFrame(bayes.normals[name], columns=["mean", "variance"])
             frame.insert(0, bayes.target, classes)
-            found.append(f"<figure><figcaption>{escape(name)}: normal by class</figcaption>{table(frame)}</figure>")
+            shown = table(frame, epsilons=())  # a column has the name of the class, which may be any
+            found.append(f"<figure><figcaption>{escape(name)}: normal by class</figcaption>{shown}</figure>")
     return f"<h3>The tables that predict</h3><div class='columns one'>{''.join(found)}</div>"
 
 
@@ -249,15 +250,15 @@ def svg(chart: Any, place: int) -> str:
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(chart.description)}" ', 1)
 
 
-def table(frame: pd.DataFrame) -> str:
-    """A frame as an HTML table, numbers to the right, and epsilons as they are everywhere."""
+def table(frame: pd.DataFrame, epsilons: Collection[str] = EPSILONS) -> str:
+    """A frame as an HTML table, numbers to the right, and the columns of epsilons as these are everywhere."""
     numeric = [bool(pd.api.types.is_numeric_dtype(frame[name])) for name in frame]
     place = ["class='number'" if is_number else "" for is_number in numeric]
     heads = "".join(f"<th {where}>{escape(plain(str(name)))}</th>" for name, where in zip(frame, place, strict=True))
     lines = []
     for row in frame.itertuples(index=False):
         cells = "".join(
-            f"<td {where}>{escape(priced(value) if name in EPSILONS else written(value))}</td>"
+            f"<td {where}>{escape(priced(value) if name in epsilons else written(value))}</td>"
             for name, value, where in zip(frame, row, place, strict=True)
         )
         lines.append(f"<tr>{cells}</tr>")

@@ -44,7 +44,7 @@ def told_apart(numbers: Sequence[float]) -> list[str]:
 
 
 def number(epsilon: float) -> str:
-    """An epsilon for people, wherever it is shown: never rounded down, and infinity as its sign.
+    """An epsilon >= 0 for people, wherever it is shown: never rounded down, and infinity as its sign.
 
     Three digits; below a million at least all whole ones, thousands separated.
     """

@@ -31,7 +31,7 @@ def load() -> None:
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with st.expander("Settings", expanded=sweep_runs.shown(data) is None):
+    with forms.drawer(PAGE, sweep_runs.shown(data)):
         plan = sweeps.ask(PAGE, data)
         st.file_uploader("Or the settings of an earlier comparison (JSON)", "json", key=f"{PAGE}.file", on_change=load)
         if refused := st.session_state.pop(f"{PAGE}.refused", ""):

@@ -42,7 +42,7 @@ data = state.dataset()
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with presets.of(PAGE, data), forms.drawer(PAGE):
+    with presets.of(PAGE, data), forms.drawer(PAGE, state.shown(PAGE)):
         epsilon = forms.epsilon_picker(PAGE)
         left, right = st.columns(2, gap="medium")
         with left:

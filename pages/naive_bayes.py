@@ -27,7 +27,7 @@ data = state.dataset()
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
     with presets.of(PAGE, data):
-        with forms.drawer(PAGE):
+        with forms.drawer(PAGE, state.shown(PAGE)):
             epsilon = forms.epsilon_picker(PAGE)
             left, middle, right = st.columns(3, gap="medium")
         with left:

@@ -37,7 +37,7 @@ data = state.dataset()
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with presets.of(PAGE, data), forms.drawer(PAGE):
+    with presets.of(PAGE, data), forms.drawer(PAGE, state.shown(PAGE)):
         left, right = st.columns(2, gap="large")
         with left:
             chosen = forms.method_picker(PAGE, *responses.CHOICES)

@@ -28,6 +28,7 @@ from dpcore.charts.base import (
     tooltips,
 )
 from dpcore.charts.references import level_rows, levels, upright
+from dpcore.texts import number
 
 __all__ = ["accuracy", "curves", "redraws", "sweep", "sweep_variance"]
 
@@ -137,10 +138,11 @@ def curves(
     data = _runs(frame[shown], x, y, panel, mode, interval)
     if log_y and len(data):
         data["low"] = data["low"].clip(lower=data["value"].min())
-    data["at"] = [f"{x_title} {place:,.4g}" for place in data["x"]]
+    told = number if x_title.startswith("epsilon") else "{:,.4g}".format
+    data["at"] = [f"{x_title} {told(place)}" for place in data["x"]]
     data = data.assign(label="", rule=0, claimed=0.0, names="", lift=0)
     if references is not None:
-        rules = level_rows(references, panel, data, log=log_y)
+        rules = level_rows(references, panel, data, log=log_y, shared=same_y)
         data = pd.concat([data, rules.assign(series="", mode="")], ignore_index=True)
 
     scale = alt.Scale(type="log", nice=False, padding=10) if log_y else alt.Scale(zero=False)
@@ -187,7 +189,7 @@ def sweep_variance(frame: pd.DataFrame, *, y: str = "value", width: int = 270) -
     keys = ["panel", "series", "mode", "x", "aside"]
     groups = _runs(frame, "epsilon", y, "model", None, "range").groupby(keys, sort=False)["value"]
     data = groups.var().dropna().reset_index().assign(low=math.nan, high=math.nan)
-    data["at"] = [f"epsilon {place:,.4g}" for place in data["x"]]
+    data["at"] = [f"epsilon {number(place)}" for place in data["x"]]
     title = "variance across runs"
     base = alt.Chart(data).encode(alt.Y("value:Q", title=title, axis=alt.Axis(format="~g")))
     layers = alt.layer(*_curves(base, data, "epsilon", title, _positive(frame), "mean", claimed_first=True))

@@ -11,10 +11,10 @@ import pandas as pd
 
 from dpcore.charts.base import CLAIMED, NEUTRAL, NO_TIP, tidy, tooltips
 
-__all__ = ["level_rows", "levels", "upright"]
+__all__ = ["level_rows", "levels", "piled", "upright"]
 
-CLOSE = 0.08  # of what a chart shows: two lines between which there is no room for a name
-LINE = 15  # pixels
+LINE, GAP = 15, 3  # pixels: of a name, and below it
+HEIGHT, TINY = 270, 1e-12  # pixels of a panel, less what its axis is rounded to; what a flat one is told as
 
 
 def upright(text: str, value: float | None, align: Any) -> list[Any]:
@@ -29,12 +29,14 @@ def upright(text: str, value: float | None, align: Any) -> list[Any]:
     return [rule, label.encode(y=alt.value(-4), text="label:N")]
 
 
-def level_rows(references: pd.DataFrame, panel: str | None, data: pd.DataFrame, *, log: bool) -> pd.DataFrame:
+def level_rows(
+    references: pd.DataFrame, panel: str | None, data: pd.DataFrame, *, log: bool, shared: bool
+) -> pd.DataFrame:
     """Rows for `levels`: `panel`, `label`, `value`, `claimed`, `rule` (1), `names` and `lift`.
 
     `references`: the column that `panel` names, `label`, `value`, and maybe `claimed`. `data`: the panels' rows:
-    `panel`, `value`. Lines with no room for a name between them are named together, above the highest of them and in
-    their order. `lift`: pixels from the line to the first name.
+    `panel`, `value`. `shared`: all panels have one axis. Lines with no room for a name between them are named together,
+    above the highest of them and in their order. `lift`: pixels from the line to the first name.
     """
     drawn = references.assign(panel=references[panel] if panel else "", claimed=references.get("claimed", False))
     rows = tidy(drawn, ["panel", "label"], ["value", "claimed"]).dropna().sort_values("value", ascending=False)
@@ -42,13 +44,23 @@ def level_rows(references: pd.DataFrame, panel: str | None, data: pd.DataFrame, 
     every = pd.concat([rows[["panel", "value"]], data[["panel", "value"]]])
     along, shown = (np.log(rows["value"]), np.log(every["value"])) if log else (rows["value"], every["value"])
     ends = shown.groupby(every["panel"])
-    close = CLOSE * rows["panel"].map(ends.max() - ends.min())
-    down = -along.groupby(rows["panel"]).diff()
-    rows = rows.assign(pile=(down.isna() | (down > close)).groupby(rows["panel"]).cumsum())
+    span = float(shown.max() - shown.min()) if shared else rows["panel"].map(ends.max() - ends.min())
+    down = -HEIGHT * along / np.maximum(span, TINY)
+    rows = rows.assign(pile=down.groupby(rows["panel"]).transform(piled))
     piles = rows.groupby(["panel", "pile"])
     many, first = piles["label"].transform("size"), piles.cumcount() == 0
     names = piles["label"].transform("\n".join).where(first, "")
-    return rows.assign(rule=1, names=names, lift=-3 - LINE * (many - 1)).drop(columns="pile")
+    return rows.assign(rule=1, names=names, lift=-GAP - LINE * (many - 1)).drop(columns="pile")
+
+
+def piled(down: pd.Series) -> list[int]:
+    """The pile of each line, by how far down it is in pixels, ascending: names are clear of the lines above them."""
+    piles: list[list[float]] = []
+    for place in down:
+        piles.append([place])
+        while len(piles) > 1 and piles[-1][0] - GAP - LINE * len(piles[-1]) < piles[-2][-1]:
+            piles[-2:] = [piles[-2] + piles[-1]]
+    return [number for number, pile in enumerate(piles) for _ in pile]
 
 
 def levels(base: alt.Chart) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore import charts
-from dpcore.dashboard import runs, state
+from dpcore.dashboard import runs
 from dpcore.datasets import Dataset
 
 __all__ = [
@@ -65,13 +65,12 @@ def icons(epsilon: float) -> Any:
     return charts.odds_icons(charts.odds(epsilon))
 
 
-def drawer(page: str) -> AbstractContextManager[Any]:
-    """Where a page's settings are: open until there is a release, and folded away by each.
+def drawer(page: str, shown: object) -> AbstractContextManager[Any]:
+    """Where a page's settings are: open until the page shows something, and folded away by each new result.
 
     A drawer that was opened by hand would stay open, but one with another key is another one. That key is not
     the page's: it is no setting, and stands in no link or file.
     """
-    shown = state.shown(page)
     return st.expander("Settings", expanded=shown is None, key=f"drawer.{page}.{id(shown)}")
 
 

@@ -123,7 +123,8 @@ def factor(entries: pd.DataFrame) -> str:
         return ""
     if math.isinf(bound):
         return f"Claimed: epsilon {number(claimed)}. Provable: none."
-    times = f", **{number(bound / claimed)} times** as much" if claimed else ""
+    ratio = bound / claimed if claimed else 0.0
+    times = f", **{ratio:{',.0f' if ratio >= 100 else '.3g'}} times** as much" if claimed else ""
     return f"Claimed: epsilon {number(claimed)}. Really spent: epsilon {number(bound)}{times}."
 
 

@@ -106,7 +106,8 @@ def cancellable(title: str, key: str) -> Iterator[Progress]:
 def unhurried(progress: Progress, ledger: Ledger, key: str) -> Iterator[Progress]:
     """Once the ledger was charged, what is pressed comes after the block: a click on a tab must not waste a budget.
 
-    Cancel, and leaving Streamlit, come at once. Streamlit hands over by an exception what was pressed, and only once.
+    Cancel, and leaving Streamlit, do not wait. Streamlit hands over by an exception what was pressed, and only once; of
+    several presses the last one counts. An error in the block is told where `button` is, when that is drawn again.
     """
     waiting: list[RerunException] = []
 
@@ -118,7 +119,12 @@ def unhurried(progress: Progress, ledger: Ledger, key: str) -> Iterator[Progress
                 raise
             waiting[:] = [press]
 
-    yield calm
+    try:
+        yield calm
+    except DPCoreError as error:
+        if not waiting:
+            raise
+        st.session_state[f"dpcore.refused:{key}"] = error
     if waiting:
         raise waiting[0]
 

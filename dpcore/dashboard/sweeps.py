@@ -19,6 +19,7 @@ from dpcore.experiment import Config, Method
 from dpcore.ledger import exact
 from dpcore.measures import RANGE_ERROR
 from dpcore.methods import METHODS
+from dpcore.relation import Relation
 from dpcore.texts import number
 
 __all__ = ["LOCAL", "MODES", "Plan", "ask", "lacks", "plan_of", "restore", "said", "total"]
@@ -172,7 +173,7 @@ def said(plan: Plan, finished: Collection[int], pace: float | None) -> None:
     `pace`: seconds per run, if known.
     """
     config = plan.config
-    relation = next(iter(config.methods.values())).relation
+    relation = Relation.parse(next(iter(config.methods.values())).relation).short
     for label, reason in plan.left_out.items():
         st.caption(f":material/block: **{escaped(label)}** is left out: {escaped(reason)}")
     lacking: dict[str, list[str]] = {}
@@ -190,7 +191,7 @@ def said(plan: Plan, finished: Collection[int], pace: float | None) -> None:
     if finished:
         parts.append(f"{len(finished):,} of them are finished already, and are shown without drawing them again")
     if proved:
-        parts.append(f"{'the others ' if finished else ''}together epsilon {number(total(proved))} under {relation}")
+        parts.append(f"{'the others ' if finished else ''}together epsilon {number(total(proved))} ({relation})")
     if len(proved) < len(rest):
         parts.append("what those as printed cost is known when they have run, and may be without bound")
     st.markdown(f"{'; '.join(parts)}." + (f" About {max(pace * len(rest), 1):,.0f} seconds." if pace and rest else ""))

@@ -49,12 +49,12 @@ def comparison(at: AppTest) -> sweep_runs.Comparison:
 
 def test_the_cost_is_said_before_anything_runs():
     at = at_page()
-    assert "27 runs; together epsilon 23.4 under add_remove." in said(at).replace("**", "")
+    assert "27 runs; together epsilon 23.4 (add or remove one row)." in said(at).replace("**", "")
     assert "Releases a classifier and no rows, so there is no 2-way AVD of it: DiffPRFs." in said(at)
     assert books(at) == {}
     change(at, modes=["corrected", "paper"])
     told = said(at).replace("**", "")
-    assert "45 runs; together epsilon 23.4 under add_remove; what those as printed cost is known when" in told
+    assert "45 runs; together epsilon 23.4 (add or remove one row); what those as printed cost is known when" in told
     assert "PrivBayes refined | as printed is left out: no paper printed it" in told
     assert books(at) == {}
 
@@ -102,7 +102,7 @@ def test_runs_are_charged_drawn_and_marked():
     assert at.session_state["dpcore.books"].account(*key) == account
     change(at, repeats=3)
     assert "12 runs; 8 of them are finished already, and are shown without drawing them again; the others together "
-    assert "epsilon 5 under add_remove" in said(at)
+    assert "epsilon 5 (add or remove one row)" in said(at)
 
 
 def test_numbers_are_those_of_the_library():

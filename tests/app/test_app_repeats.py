@@ -295,6 +295,35 @@ def test_other_presses_come_after_a_release_that_is_paid_for(small: AppTest, mon
     assert spent[2] == 2
 
 
+def test_a_press_is_heard_though_the_run_failed_since(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = released(small)
+    first, fit, unhurried = shown(at), NaiveBayesSynthesizer.fit, runs.unhurried
+    heard: list[BaseException] = []
+
+    def refused(self, *arguments: Any, progress: Any, **options: Any) -> Any:
+        fit(self, *arguments, progress=progress, **options)
+        progress(0.9, "Step")
+        raise BudgetError("Too much.", "Ask for less.")
+
+    @contextmanager
+    def overheard(*arguments: Any) -> Any:
+        try:
+            with unhurried(*arguments) as calm:
+                yield calm
+        except RerunException as press:
+            heard.append(press)
+            raise
+
+    with monkeypatch.context() as patch:
+        patch.setattr(NaiveBayesSynthesizer, "fit", refused)
+        patch.setattr(runs, "unhurried", overheard)
+        cancel(patch, "Step", by_a_widget)
+        press(at, f"{PAGE}.run")
+    assert len(heard) == 1
+    assert any("Too much" in told for told in errors(at))
+    assert shown(at) is first
+
+
 def test_canceled_first_release_leaves_an_empty_page(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         cancel(patch, "Asking the door", by_a_widget)

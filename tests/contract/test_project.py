@@ -313,3 +313,4 @@ def test_streamlit_knows_every_option_of_our_config() -> None:
     done = subprocess.run(show, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
     assert "not a valid config option" not in done.stdout + done.stderr
     assert 'address = "127.0.0.1"' in done.stdout
+    assert "\nfastReruns = false" in done.stdout  # on which `runs.unhurried` relies

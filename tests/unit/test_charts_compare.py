@@ -1,12 +1,13 @@
 """The chart of methods beside each other: what is drawn, what is left out, and what it says of its epsilons."""
 
 import math
+from itertools import chain, pairwise
 
 import pandas as pd
 import pytest
 
 from dpcore import charts
-from dpcore.charts.references import LINE
+from dpcore.charts.references import GAP, LINE, piled
 
 
 def runs(**other):
@@ -127,6 +128,30 @@ def test_no_line_runs_through_a_name():
     assert data.loc["a", "lift"] == data.loc["low", "lift"] - 2 * LINE
     wide = table(drawn(references=lines, log_y=True)).query("rule > 0").set_index("label")
     assert wide.loc["low", "names"] == "low"
+
+
+@pytest.mark.parametrize(
+    ("places", "count"),
+    [([0, 1, 2], 1), ([0, 60, 120, 125, 130], 3), ([0, 40, 80, 85, 90], 1), ([10, 60, 70, 75, 200], 3), ([], 0)],
+)
+def test_piles_of_names_are_clear_of_the_lines_above_them(places, count):
+    piles = {}
+    for place, pile in zip(places, piled(places), strict=True):
+        piles.setdefault(pile, []).append(place)
+    found = list(piles.values())
+    assert list(chain(*found)) == places
+    for above, pile in pairwise(found):
+        assert pile[0] - GAP - LINE * len(pile) >= above[-1]
+    assert len(found) == count
+
+
+def test_panels_with_one_axis_have_one_idea_of_close():
+    frame = pd.concat([runs(panel="a", value=value) for value in (0.8, 0.84)] + [runs(panel="b", value=0.2)])
+    lines = pd.DataFrame({"panel": "a", "label": ["x", "y"], "value": [0.83, 0.82]})
+    look = {"x": "epsilon_bound", "y": "value", "x_title": "epsilon", "y_title": "accuracy", "panel": "panel"}
+    for same, names in ((True, ["x\ny", ""]), (False, ["x", "y"])):
+        chart = charts.curves(frame, **look, references=lines, same_y=same)
+        assert chart.data.query("rule > 0")["names"].to_list() == names
 
 
 def test_names_from_users_are_data_only():

@@ -18,6 +18,7 @@ from dpcore.errors import ParameterError
 from dpcore.export import bundle, plain, release_of, show_code, spreadsheet_safe
 from dpcore.ledger import Entry, Ledger
 from dpcore.methods import NaiveBayesSynthesizer
+from dpcore.relation import Relation
 from dpcore.schema import Schema
 from dpcore.texts import number
 
@@ -178,7 +179,7 @@ def readme(made, table="csv"):
 )
 def test_readme_states_relation_epsilons_noise_and_rows(relation, sentence):
     text = readme(release(relation=relation))
-    assert "Neighboring relation: " in text
+    assert f"Neighboring relation: {Relation(relation).short}. " in text
     assert sentence in text
     assert "Epsilon claimed by the method's source: 2\n" in text
     assert "Epsilon that can be proved: 2\n" in text

@@ -229,3 +229,15 @@ def test_the_renderer_is_loaded_only_when_needed():
     assert (
         subprocess.run([sys.executable, "-c", code], cwd=printed.__file__[: -len("dpcore/printed.py")]).returncode == 0
     )
+
+
+@pytest.mark.parametrize("name", ["epsilon", "spent", "proved, each"])
+def test_a_class_may_have_the_name_of_an_epsilon(name, monkeypatch):
+    monkeypatch.setattr(printed, "svg", lambda *_: "")
+    age, ill = SCHEMA["age"], Column(name=name, kind="categorical", categories=("no", "</svg>yes"))
+    schema = Schema(columns=(age, ill), target=name)
+    method = METHODS["PPNB"](numbers="moments", random_state=1)
+    frame = people()[["age", "ill"]].rename(columns={"ill": name})
+    made = models.release_of(method.fit(frame, schema=schema), "PPNB", data_name="p.csv", data_sha256="")
+    html = report_of(made).html
+    assert f">{name}</th>" in html
