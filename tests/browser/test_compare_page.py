@@ -42,11 +42,11 @@ def test_two_methods_are_compared_and_taken_away(visitor):
     page = visitor.page
     toggle(visitor, "PrivBayes refined", "DiffPRFs", "DiffP-ID3", "0.1")
     repeats(visitor, 2)
-    expect(page.get_by_text("8 runs; together epsilon 10 under add_remove.")).to_be_visible()
+    expect(page.get_by_text("8 runs; together epsilon 10 (add or remove one row).")).to_be_visible()
     assert "Spent on them: nothing yet" in visitor.data_in_use
     visitor.press("Run")
     settle(page, SECONDS)
-    expect(page.get_by_text("These 8 runs together: epsilon claimed 10, proved 10 (add_remove)")).to_be_visible()
+    expect(page.get_by_text("These 8 runs together: epsilon claimed 10, proved 10 (add or remove one row)")).to_be_visible()
     assert spent(visitor) == (8, 10.0)
     for name in ("accuracy", "2-way AVD", "Run time"):
         panel = visitor.tab(name)
@@ -70,7 +70,7 @@ def test_cancel_keeps_what_is_finished_and_it_goes_on(visitor):
     page = visitor.page
     toggle(visitor, "PrivBayes refined", "DiffPRFs")
     repeats(visitor, 20)
-    expect(page.get_by_text("60 runs; together epsilon 52 under add_remove.")).to_be_visible()
+    expect(page.get_by_text("60 runs; together epsilon 52 (add or remove one row).")).to_be_visible()
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_text(re.compile(r"\b([4-9]|\d\d) of 60 runs"))).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
