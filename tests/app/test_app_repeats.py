@@ -239,6 +239,23 @@ def test_canceled_release_keeps_the_earlier_one(
     released(at)
 
 
+def overhear(monkeypatch: pytest.MonkeyPatch) -> list[RerunException]:
+    """The presses that Streamlit gets back after a release."""
+    unhurried, heard = runs.unhurried, []
+
+    @contextmanager
+    def overheard(*arguments: Any) -> Any:
+        try:
+            with unhurried(*arguments) as calm:
+                yield calm
+        except RerunException as press:
+            heard.append(press)
+            raise
+
+    monkeypatch.setattr(runs, "unhurried", overheard)
+    return heard
+
+
 def test_other_presses_stop_a_release_that_cost_nothing_yet(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     at = released(small)
     first = shown(at)
@@ -272,19 +289,7 @@ def test_other_presses_come_after_a_release_that_is_paid_for(small: AppTest, mon
     with monkeypatch.context() as patch:
         patch.setattr(NaiveBayesSynthesizer, "fit", slow)
         seen = cancel(patch, "Step", by_each)
-        heard: list[BaseException] = []
-        unhurried = runs.unhurried
-
-        @contextmanager
-        def overheard(*arguments: Any) -> Any:
-            try:
-                with unhurried(*arguments) as calm:
-                    yield calm
-            except RerunException as press:
-                heard.append(press)
-                raise
-
-        patch.setattr(runs, "unhurried", overheard)
+        heard = overhear(patch)
         press(at, f"{PAGE}.run")
         assert any("Over (it is paid for; what you pressed comes next)" in line for line in seen)
     assert len(raised) == 2
@@ -297,26 +302,16 @@ def test_other_presses_come_after_a_release_that_is_paid_for(small: AppTest, mon
 
 def test_a_press_is_heard_though_the_run_failed_since(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     at = released(small)
-    first, fit, unhurried = shown(at), NaiveBayesSynthesizer.fit, runs.unhurried
-    heard: list[BaseException] = []
+    first, fit = shown(at), NaiveBayesSynthesizer.fit
 
     def refused(self, *arguments: Any, progress: Any, **options: Any) -> Any:
         fit(self, *arguments, progress=progress, **options)
         progress(0.9, "Step")
         raise BudgetError("Too much.", "Ask for less.")
 
-    @contextmanager
-    def overheard(*arguments: Any) -> Any:
-        try:
-            with unhurried(*arguments) as calm:
-                yield calm
-        except RerunException as press:
-            heard.append(press)
-            raise
-
     with monkeypatch.context() as patch:
         patch.setattr(NaiveBayesSynthesizer, "fit", refused)
-        patch.setattr(runs, "unhurried", overheard)
+        heard = overhear(patch)
         cancel(patch, "Step", by_a_widget)
         press(at, f"{PAGE}.run")
     assert len(heard) == 1
