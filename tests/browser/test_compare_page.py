@@ -46,7 +46,8 @@ def test_two_methods_are_compared_and_taken_away(visitor):
     assert "Spent on them: nothing yet" in visitor.data_in_use
     visitor.press("Run")
     settle(page, SECONDS)
-    expect(page.get_by_text("These 8 runs together: epsilon claimed 10, proved 10 (add or remove one row)")).to_be_visible()
+    cost = "These 8 runs together: epsilon claimed 10, proved 10 (add or remove one row)"
+    expect(page.get_by_text(cost)).to_be_visible()
     assert spent(visitor) == (8, 10.0)
     for name in ("accuracy", "2-way AVD", "Run time"):
         panel = visitor.tab(name)
