@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
+from scripts.screenshots import settle
+
 pytestmark = pytest.mark.browser
 
 LONG = 90_000  # milliseconds; figures on a busy computer
@@ -52,6 +54,7 @@ def number(visitor, label: str, value: int) -> None:
     box.fill(str(value))
     box.press("Enter")
     expect(box).to_have_value(str(value))
+    settle(visitor.page)
 
 
 def nodes(panel):
@@ -162,6 +165,7 @@ def test_a_figure_of_the_paper(visitor, adult):
     panel = visitor.tab("The paper's figures")
     page.get_by_role("radio", name="Fig. 6: run time").click()
     expect(panel.get_by_text("The paper prints run times")).to_be_visible()
+    settle(page)  # another figure's button stood in the same place until now
     number(visitor, "Repeats", 1)
     visitor.press("Make this figure")
     expect(panel.get_by_text("Run time: all bits in one network, or in clusters")).to_be_visible(timeout=LONG)
