@@ -63,7 +63,7 @@ ONLY = {
     "reading": {"delimited", "errors", "taxonomy", "column", "infer", "schema"},
     "datasets": {"errors", "taxonomy", "column", "schema", "published", "reading", "simulated", "splitting"},
 }
-MAX_LINES = {"dpcore": 300, "pages": 90, "app": 40}
+MAX_LINES = {"dpcore": 400, "pages": 90, "app": 40}
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
 
 
