@@ -8,6 +8,7 @@ computed from real rows, unless somebody hands over `pictures` that were: these 
 from __future__ import annotations
 
 import importlib.resources
+import json
 import math
 import re
 import textwrap
@@ -237,7 +238,9 @@ def svg(chart: Any, place: int) -> str:
     """A chart as an SVG element on white, as wide as the page; its names are its own in a page of several."""
     import vl_convert
 
-    spec = chart.to_dict()
+    spec = charts.specification(chart)
+    for name, rows in spec["datasets"].items():
+        spec["datasets"][name] = json.loads(rows.to_json(orient="records", double_precision=15))
     if spec.get("width") == "container":
         spec |= {"width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
     said = POINTING.sub("", " ".join(spec["title"].get("subtitle", [])))

@@ -9,10 +9,10 @@ Three rules hold for every chart.
 - Only finite numbers reach a chart: an infinite epsilon is drawn to the edge and named, others are left out.
 
 A chart is as wide as its container, but one with panels cannot be: its `width` is the pixels of one panel.
-`chart.description` is the alternative text.
+`chart.description` is the alternative text. `specification` converts a chart, and nothing else does.
 """
 
-from dpcore.charts.base import mark_real
+from dpcore.charts.base import mark_real, specification
 from dpcore.charts.columns import affinity, marginal, pair_heatmap, pair_tables, worst_columns
 from dpcore.charts.compare import compared
 from dpcore.charts.composing import (
@@ -91,6 +91,7 @@ __all__ = [
     "reported_shares",
     "round_worlds",
     "running_average",
+    "specification",
     "split_table",
     "steps",
     "sweep",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-__all__ = ["mark_real"]
+__all__ = ["mark_real", "specification"]
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
@@ -160,3 +161,34 @@ def mark_real(chart: Chart) -> Chart:
     title = title.copy()
     title.text = [*title.text, REAL_DATA]
     return chart.properties(title=title, description=f"{chart.description} {REAL_DATA}.")
+
+
+def specification(chart: Chart) -> dict[str, Any]:
+    """A chart as Vega-Lite: the one conversion, for screens and for reports.
+
+    What Altair converts tables with, and the theme it adds, are set for all threads at once: while one session's chart
+    is converted with them, another's writes into its tables. Here neither is asked: tables are named before, and an
+    inner chart gets no theme. The schema is not checked; that takes as long again, and tests do it.
+
+    Returns
+    -------
+    dict
+        With the chart's tables as DataFrames under "datasets", by names that follow from what is in them.
+    """
+    tables: dict[str, pd.DataFrame] = {}
+    inner = {"top_level": False, "datasets": tables}
+    converted: dict[str, Any] = named(chart, tables).to_dict(validate=False, context=inner)
+    return {"$schema": alt.SCHEMA_URL, **converted, "datasets": tables}
+
+
+def named(chart: Any, tables: dict[str, pd.DataFrame]) -> Any:
+    """The same chart with names in place of its tables, which are put into `tables`."""
+    copy = chart.copy(deep=False)
+    if isinstance(copy.data, pd.DataFrame):
+        name = "data-" + hashlib.sha256(copy.data.to_json(orient="split").encode()).hexdigest()[:32]
+        tables[name], copy.data = copy.data, alt.NamedData(name)
+    if isinstance(copy, alt.LayerChart):
+        copy.layer = [named(part, tables) for part in copy.layer]
+    elif isinstance(copy, alt.FacetChart):
+        copy.spec = named(copy.spec, tables)
+    return copy

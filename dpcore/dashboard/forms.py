@@ -98,7 +98,7 @@ def epsilon_picker(
             st.caption("more accurate ▶", width="content")
         st.markdown(odds_sentence(epsilon, seen))
         st.caption(about)
-    right.altair_chart(icons(epsilon), width="content", key=f"{key}.icons")
+    right.vega_lite_chart(charts.specification(icons(epsilon)), width="content", key=f"{key}.icons")
     return epsilon
 
 

@@ -278,7 +278,7 @@ def beliefs(page: str) -> None:
         chances = {"At least": low, "Before": prior, "At most": high}
         for place, (name, chance) in zip(st.columns(3), chances.items(), strict=True):
             icons = charts.odds_icons(chance, title=f"{name} {100 * chance:.3g} %")
-            place.altair_chart(icons, width="content", key=f"{key}.icons.{name}")
+            place.vega_lite_chart(charts.specification(icons), width="content", key=f"{key}.icons.{name}")
         grid = np.linspace(0, 1, 101)
         ends = {"low": mechanisms.posterior(grid, -epsilon), "high": mechanisms.posterior(grid, epsilon)}
         found = pd.DataFrame({"prior": grid, **ends})

@@ -246,7 +246,7 @@ def distances(shown: Shown, degree: int) -> pd.DataFrame:
 
 def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     """A chart with its alternative text, and the table of real shares behind it, marked as the chart is."""
-    st.altair_chart(picture)  # its description is the alternative text
+    st.vega_lite_chart(charts.specification(picture))  # its description is the alternative text
     if data is not None:
         table_behind(data, f"The numbers behind this chart. {REAL_DATA}")
 

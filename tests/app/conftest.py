@@ -55,7 +55,7 @@ ICONS = functools.cache(charts.odds_icons)
 
 @pytest.fixture(autouse=True)
 def quick_charts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charts in two thirds of the time: checked when complete and not piece by piece, and the settings' icons kept."""
+    """Charts in less time: not checked, which the unit tests do, and the settings' icons kept."""
     monkeypatch.setattr(schemapi, "DEBUG_MODE", False)
     monkeypatch.setattr(charts, "odds_icons", ICONS)
 

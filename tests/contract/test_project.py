@@ -64,6 +64,8 @@ ONLY = {
     "datasets": {"errors", "taxonomy", "column", "schema", "published", "reading", "simulated", "splitting"},
 }
 MAX_LINES = {"dpcore": 400, "pages": 90, "app": 40}
+DRAWS = {"altair_chart", "area_chart", "bar_chart", "line_chart", "scatter_chart", "data_transformers"}
+CONVERTS = {"save", "show", "to_dict", "to_html", "to_json", "to_url"}
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
 
 
@@ -159,6 +161,20 @@ def forbidden_calls(source: str, module: str) -> list[str]:
     return [f"{module}, {complaint}" for complaint in complaints]
 
 
+def conversions(source: str, module: str) -> list[str]:
+    """Charts that are drawn or converted elsewhere than in `charts.specification`: with what is set for all threads."""
+    complaints = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Attribute):
+            continue
+        receiver = node.value.id if isinstance(node.value, ast.Name) else ""
+        elsewhere = layer(module) == "charts" and module != "dpcore.charts.base"
+        of_chart = elsewhere or receiver in ("chart", "icons", "picture")
+        if node.attr in DRAWS or (node.attr in CONVERTS and of_chart):
+            complaints.append(f"{module}, line {node.lineno}: {node.attr}")
+    return complaints
+
+
 def too_long(source: str, module: str) -> list[str]:
     limit = MAX_LINES[module.split(".")[0]]
     lines = len(source.splitlines())
@@ -173,6 +189,7 @@ def test_source(path: Path) -> None:
         *streamlit_imports(source, module),
         *eager_imports(source, module),
         *forbidden_calls(source, module),
+        *conversions(source, module),
         *too_long(source, module),
     ]
     assert not complaints, "\n".join(complaints)
@@ -226,7 +243,10 @@ def test_all_names_exist(module: str) -> None:
         (forbidden_calls, "dpcore.export", "import numpy as np\nnp.load('x', allow_pickle=True)"),
         (forbidden_calls, "dpcore.export", "import joblib\njoblib.dump(1, 'x')"),
         (forbidden_calls, "dpcore.reading", "import pandas as pd\npd.read_pickle('x')"),
-        (too_long, "dpcore.ledger", "\n" * 301),
+        (conversions, "dpcore.dashboard.panels", "import streamlit as st\nst.altair_chart(1)"),
+        (conversions, "dpcore.printed", "chart.to_dict()"),
+        (conversions, "dpcore.charts.price", "odds(1.0).to_json()"),
+        (too_long, "dpcore.ledger", "\n" * 401),
         (too_long, "pages.a", "\n" * 91),
         (too_long, "app", "\n" * 41),
     ],
