@@ -139,7 +139,7 @@ class ReleasedTree:
         kept = project_rows(leaf_counts[None, :], np.array([max(leaf_counts.sum(), 0.0)]))[0]
         counts = self.tree.whole_numbers(kept)[-1]
         cells = np.flatnonzero(counts)
-        places = np.unravel_index(cells, self.leaves.shape)
+        places = self.leaves.blocks(cells)
         named = {
             name: np.array(axis.names, dtype=object)[blocks]
             for name, axis, blocks in zip(self.schema.names, self.leaves.axes, places, strict=True)

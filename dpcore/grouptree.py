@@ -5,6 +5,7 @@ All of this is post-processing: the tree is learned from noisy counts that were 
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -195,7 +196,7 @@ def learned(leaves: Partition, counts: Floats, target: str, *, deviation: float)
     """
     schema, at = leaves.schema, leaves.schema.index(target)
     cells = np.flatnonzero(counts > 0)
-    places = np.unravel_index(cells, leaves.shape)
+    places = leaves.blocks(cells)
     weights, total = counts[cells], float(counts[cells].sum())
     axes = {name: axis for j, (name, axis) in enumerate(zip(schema.names, leaves.axes, strict=True)) if j != at}
     features = [(name, told) for name, axis in axes.items() for told in told_by(schema, name, axis)]
@@ -206,7 +207,9 @@ def learned(leaves: Partition, counts: Floats, target: str, *, deviation: float)
     enough = min(DEVIATIONS * deviation / total, 0.5)
     # scikit-learn breaks ties between equally good questions by lot; the seed is public and always the same.
     model = DecisionTreeClassifier(criterion="entropy", min_weight_fraction_leaf=enough, random_state=0)
-    tree = model.fit(told_rows, places[at], sample_weight=weights).tree_
+    with warnings.catch_warnings():  # which groups are left may hold as many classes as groups
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        tree = model.fit(told_rows, places[at], sample_weight=weights).tree_
     classes = np.zeros((tree.node_count, schema[target].size))
     classes[:, model.classes_] = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None]
     nodes = []

@@ -97,25 +97,33 @@ class Partition:
 
     def parents(self, coarser: Partition) -> Places:
         """For every cell the one of a coarser partition that holds it, shape (size,)."""
-        place = np.zeros((), dtype=np.intp)
-        for fine, coarse in zip(self.axes, coarser.axes, strict=True):
+        place = np.zeros(1, dtype=np.intp)
+        for fine, coarse in zip(self.axes, coarser.axes, strict=True):  # flat at once: an array has 64 axes
             above = np.empty(len(fine.names), dtype=np.intp)
             above[fine.blocks] = coarse.blocks
-            place = np.add.outer(place * len(coarse.names), above)
-        return place.ravel()
+            place = np.add.outer(place * len(coarse.names), above).ravel()
+        return place
 
     def weights(self, sets: dict[str, NDArray[np.bool_]]) -> NDArray[np.float64]:
         """Which share of every cell a product of sets of codes covers, if values are uniform within; shape (size,)."""
-        shares = np.ones(())
+        shares = np.ones(1)
         for name, axis in zip(self.schema.names, self.axes, strict=True):
             own = axis.shares(sets[name]) if name in sets else np.ones(len(axis.names))
-            shares = np.multiply.outer(shares, own)
-        return shares.ravel()
+            shares = np.multiply.outer(shares, own).ravel()
+        return shares
+
+    def blocks(self, cells: Places) -> list[Places]:
+        """Per column the block of each of some cells, shape (n,)."""
+        found: list[Places] = []
+        for size in reversed(self.shape):
+            cells, block = np.divmod(cells, size)
+            found.append(block)
+        return found[::-1]
 
     def draw(self, cells: Places, rng: np.random.Generator) -> Codes:
         """One row of codes out of each cell, uniformly; shape (n,) to (n, d)."""
         codes = np.empty((len(cells), len(self.axes)), dtype=code_dtype(max(self.schema.sizes)), order="F")
-        for j, blocks in enumerate(np.unravel_index(cells, self.shape)):
+        for j, blocks in enumerate(self.blocks(cells)):
             codes[:, j] = self.axes[j].draw(blocks, rng)
         return codes
 

@@ -10,9 +10,27 @@ from numpy.typing import NDArray
 from dpcore.ledger import Relation
 from dpcore.scores import MutualInformation
 
-__all__ = ["amplified", "noisy_edges", "sampling_rate"]
+__all__ = ["amplified", "noisy_edges", "noisy_margins", "sampling_rate"]
 
 RATES = np.arange(1, 1_001) / 1_000
+
+
+def noisy_margins(
+    information: NDArray[np.float64],
+    thresholds: NDArray[np.float64],
+    scale: float,
+    rng: np.random.Generator,
+    draws: int = 1,
+) -> NDArray[np.float64]:
+    """How far pairs lie above the printed rule: I + Lap(scale) - threshold - rho, one rho ~ Lap(scale) per draw.
+
+    `information` and `thresholds` are in nats, shape (pairs,); the result has shape (draws, pairs), because an audit
+    needs many draws. At an infinite scale, which epsilon 0 buys, the noise alone decides.
+    """
+    margin, unit = (information - thresholds, scale) if np.isfinite(scale) else (np.zeros(len(thresholds)), 1.0)
+    rho = rng.laplace(0.0, unit, (draws, 1))
+    found: NDArray[np.float64] = margin + rng.laplace(0.0, unit, (draws, len(margin))) - rho
+    return found
 
 
 def noisy_edges(
@@ -22,14 +40,8 @@ def noisy_edges(
     rng: np.random.Generator,
     draws: int = 1,
 ) -> NDArray[np.bool_]:
-    """The printed rule: I + Lap(scale) >= threshold + rho, one rho ~ Lap(scale) for all pairs of a draw.
-
-    `information` and `thresholds` are in nats, shape (pairs,); the result has shape (draws, pairs), because an audit
-    needs many draws. At an infinite scale, which epsilon 0 buys, the noise alone decides.
-    """
-    margin, unit = (information - thresholds, scale) if np.isfinite(scale) else (np.zeros(len(thresholds)), 1.0)
-    rho = rng.laplace(0.0, unit, (draws, 1))
-    found: NDArray[np.bool_] = margin + rng.laplace(0.0, unit, (draws, len(margin))) >= rho
+    """Which pairs are edges by the printed rule: those whose noisy margin is 0 or more."""
+    found: NDArray[np.bool_] = noisy_margins(information, thresholds, scale, rng, draws) >= 0
     return found
 
 

@@ -79,7 +79,7 @@ def _rows(tree: ReleasedTree, level: int, places: Places) -> pd.DataFrame:
     before = tree.partitions[level - 1] if level else partition
     new = set(_changed(before, partition))
     divided = [j for j, size in enumerate(partition.shape) if size > 1]
-    blocks = np.unravel_index(places, partition.shape)
+    blocks = partition.blocks(places)
     labels, names = [], []
     for i in range(len(places)):
         parts = {j: partition.axes[j].names[blocks[j][i]] for j in divided}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 
-from dpcore.hierarchy import Hierarchy
+from dpcore.hierarchy import ANY, Hierarchy
 from dpcore.partition import Partition, numbered
 from dpcore.private import PrivateTable
 from dpcore.schema import Schema
@@ -43,8 +43,10 @@ class Walk:
     def __init__(self, schema: Schema, target: str | None, fanout: int, max_leaves: int, most: int | None) -> None:
         self.schema, self.target = schema, target
         self.trees = {column.name: Hierarchy.of(column, fanout) for column in schema}
-        if target is not None:  # one level, whatever its taxonomy
-            self.trees[target] = Hierarchy.of(replace(schema[target], taxonomy=None))
+        if target is not None:  # one level, whatever its taxonomy, and if there is but one class
+            alone = schema[target].size == 1
+            flat = Hierarchy.of(replace(schema[target], taxonomy=None))
+            self.trees[target] = Hierarchy([(ANY, schema[target].labels[0])]) if alone else flat
         self._room = max_leaves // (schema[target].size if target else 1)
         self._most = most
         self._level = dict.fromkeys(schema.names, 0)

@@ -8,7 +8,8 @@ Steps, as printed (mode="paper")
      eps_alpha = ln(e^eps1 - 1 + beta) - ln beta; a sample of beta n rows without replacement.           unprotected
   2  A pair is an edge if I + Lap(b) >= phi^2 (min(|X|, |Y|) - 1) / 2 + rho, with I in nats, b = 2 Delta_I / eps_alpha,
      and rho ~ Lap(b) drawn once for all pairs.
-  3  Steps 2 to 5 below, with epsilon2 and no bound on the size of a table.                                    counts
+  3  Steps 2 to 5 below, with epsilon2 and no bound on the size of a table but the computer's: if all tables together
+     would have more than `MOST_CELLS` cells, the edges that were found by the smallest margins are left out.  counts
 
 Steps, corrected (mode="corrected")
   0  Under add_remove, without `max_cells`: the noisy number of rows, for the bound on table sizes.            counts
@@ -36,7 +37,8 @@ What the paper claims, and where it is wrong
   number of answers that one person changes is not limited, and sharing rho does not pay for the noise that each answer
   needs. With 20 rows, two blocks of 3 equal bits, and one row that moves from one block to the other, "no pair of the
   first block, all pairs of the second" has a loss of 2.36 at a claimed 1; with blocks of 10 pairs 8.36. Steps 3 to 5
-  are sound. Without a bound on table sizes, noisy edges at a small epsilon join most columns in one clique.
+  are sound. Without a bound on table sizes, noisy edges at a small epsilon join most columns in one clique. Which edges
+  the computer has room for follows from noisy margins and public sizes alone, so leaving some out costs nothing more.
 
 Reference  R. Chen, Q. Xiao, Y. Zhang, J. Xu: "Differentially Private High-Dimensional Data Publication via
 Sampling-Based Inference", KDD 2015. PriView: W. Qardaji, W. Yang, N. Li, SIGMOD 2014. The flaw of such comparisons:
@@ -46,6 +48,7 @@ M. Lyu, D. Su, N. Li: "Understanding the Sparse Vector Technique for Differentia
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -64,7 +67,7 @@ from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import TableScore
 from dpcore.scores.information import MutualInformation, R
-from dpcore.threshold import noisy_edges, sampling_rate
+from dpcore.threshold import noisy_margins, sampling_rate
 
 __all__ = ["JTree"]
 
@@ -74,7 +77,7 @@ Clique = tuple[int, ...]
 SCORES: dict[str, type[TableScore]] = {"R": R, "MI": MutualInformation}
 USEFULNESS = 4
 COUNT_SHARE = Fraction(1, 100)
-MOST_CELLS = 2**22  # of all tables together; 30 MB, and far beyond what any table of people fills
+MOST_CELLS = 2**20  # of all tables together: some seconds, and far beyond what any table of people fills
 
 
 class JTree(Synthesizer):
@@ -161,6 +164,8 @@ class JTree(Synthesizer):
         for name, value in (("structure_share", self.structure_share), ("threshold", self.threshold)):
             if not isinstance(value, int | float) or not 0 < value < 1:
                 raise ParameterError(f"The {name!r} parameter is not between 0 and 1.", f"Try {name}=0.2.")
+        if sum(schema.sizes) > MOST_CELLS:
+            raise ParameterError(f"The columns alone have more than {MOST_CELLS:,} codes.", "Use fewer, or fewer bins.")
         most = MOST_CELLS // len(schema)  # so that in corrected mode all tables together stay below MOST_CELLS
         for name, whole, least in (("edges", self.edges, 0), ("max_cells", self.max_cells, 1)):
             if whole is not None and not (isinstance(whole, int | np.integer) and least <= whole <= most):
@@ -175,17 +180,13 @@ class JTree(Synthesizer):
         structure = Fraction(self.structure_share) * Fraction(self.epsilon)
         if self.mode == "paper":
             self.max_cells_ = MOST_CELLS
-            edges = self._printed_edges(table, structure)
-            cliques = junction.triangulate(edges, sizes)
+            edges, cliques = with_room(self._printed_edges(table, structure), sizes)
             left = Fraction(self.epsilon) - structure
         else:
             edges, cliques, left = self._chosen_edges(table, structure, progress)
         clusters = junction.merge_scopes(cliques, sizes, self.max_cells_)
-        if sum(junction.cells_of(cluster, sizes) for cluster in clusters) > MOST_CELLS:
-            raise ParameterError(
-                f"The tables over the edges that were found would have more than {MOST_CELLS:,} cells.",
-                "Use corrected mode, which bounds them; or a larger epsilon or threshold, fewer columns or fewer bins.",
-            )
+        if cells(clusters, sizes) > MOST_CELLS:  # in paper mode, where nothing bounds the sum
+            clusters = cliques
 
         def named(positions: Clique) -> tuple[str, ...]:
             return tuple(schema.names[j] for j in positions)
@@ -238,7 +239,10 @@ class JTree(Synthesizer):
         return int(min(max(useful, 1.0), MOST_CELLS // columns))
 
     def _printed_edges(self, table: PrivateTable, structure: Fraction) -> list[Edge]:
-        """Steps 1 and 2 as printed: edges from a comparison of noisy values whose privacy nobody has proved."""
+        """Steps 1 and 2 as printed: edges from a comparison of noisy values whose privacy nobody has proved.
+
+        Those that pass by the largest margin come first.
+        """
         codes = table.unprotected(
             "The paper asks of every pair of columns whether they depend on each other, and counts all these answers "
             "as one. One person can turn many of them at once, so no epsilon is proved for them.",
@@ -254,8 +258,8 @@ class JTree(Synthesizer):
         tables = joint_counts(sample, sizes, pairs)
         information = np.array([score.of(counts, Relation.REPLACE) for counts in tables]) * math.log(2)
         thresholds = self.threshold**2 * (np.array([min(counts.shape) for counts in tables]) - 1) / 2
-        found = noisy_edges(information, thresholds, scale, rng)[0]
-        return [pair for pair, edge in zip(pairs, found, strict=True) if edge]
+        margins = noisy_margins(information, thresholds, scale, rng)[0]
+        return [pairs[i] for i in np.argsort(-margins, kind="stable") if margins[i] >= 0]
 
     def structure(self) -> dict[str, Any]:
         """See `Synthesizer.structure`: the cliques as `families`, and the junction tree's `edges`."""
@@ -280,3 +284,24 @@ class JTree(Synthesizer):
         size = n or self._rows_of(float(self.tables_[0].sum()))
         rows = junction.sample_rows(cliques, self.parents_, self.tables_, size, rng)
         return rows.astype(code_dtype(max(sizes)), order="F")
+
+
+def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], list[Clique]]:
+    """As many edges from the front as tables of `MOST_CELLS` cells have room for, and their cliques.
+
+    Ever twice as many are tried, and what lies between is halved: large cliques take long.
+    """
+    fitting, least, most, tried = junction.triangulate([], sizes), 0, len(edges) + 1, 1
+    while most - least > 1:
+        cliques = junction.triangulate(edges[:tried], sizes)
+        if cells(cliques, sizes) <= MOST_CELLS:
+            fitting, least = cliques, tried
+        else:
+            most = tried
+        tried = min(2 * least, len(edges)) if most > len(edges) else (least + most) // 2
+    return sorted(edges[:least]), fitting
+
+
+def cells(scopes: Sequence[Clique], sizes: Sequence[int]) -> int:
+    """The cells of several tables together."""
+    return sum(junction.cells_of(scope, sizes) for scope in scopes)

@@ -12,7 +12,7 @@ from dpcore.column import Column
 from dpcore.errors import ParameterError
 from dpcore.evaluate import marginal_avd_codes
 from dpcore.ledger import Ledger
-from dpcore.methods.jtree import COUNT_SHARE, MOST_CELLS, JTree
+from dpcore.methods.jtree import COUNT_SHARE, MOST_CELLS, JTree, with_room
 from dpcore.schema import Schema
 from dpcore.scores.information import MutualInformation
 from dpcore.threshold import amplified, noisy_edges, sampling_rate
@@ -129,12 +129,26 @@ def test_paper_mode_claims_epsilon_and_proves_nothing():
     assert sum(entry.epsilon_bound for entry in tables) == Fraction(3, 2)
 
 
-def test_paper_mode_refuses_tables_that_fill_the_memory():
+def test_paper_mode_leaves_out_the_weakest_edges_that_the_computer_has_no_room_for():
     schema = Schema(columns=tuple(column(name, 30) for name in "abcdef"))
     frame = pd.DataFrame(np.repeat(np.arange(30)[:, None], 6, axis=1), columns=list("abcdef")).astype(str)
-    with pytest.raises(ParameterError, match=f"{MOST_CELLS:,}") as caught:
-        JTree(epsilon=1e6, mode="paper", random_state=0).fit(frame, schema=schema)
-    assert "corrected mode" in caught.value.remedy
+    method = JTree(epsilon=1e6, mode="paper", random_state=0).fit(frame, schema=schema)  # all 15 pairs are edges
+    assert sum(table.size for table in method.tables_) <= MOST_CELLS
+    assert 5 <= len(method.edges_) < 15
+    assert len(method.sample(40)) == 40
+
+
+def test_edges_with_room_are_the_first_ones():
+    sizes = [1_000] * 4
+    assert with_room([], sizes) == ([], [(0,), (1,), (2,), (3,)])
+    assert with_room([(2, 3)], sizes) == ([(2, 3)], [(0,), (1,), (2, 3)])
+    assert with_room([(2, 3), (0, 1)], sizes)[0] == [(2, 3)]  # two tables of a million cells are too many
+    small = [2] * 30
+    pairs = list(combinations(range(30), 2))
+    kept, cliques = with_room(pairs[::-1], small)
+    assert sum(2 ** len(clique) for clique in cliques) <= MOST_CELLS
+    assert set(kept) == set(pairs[::-1][: len(kept)])
+    assert with_room(pairs[:60], small)[0] == pairs[:60]
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -1,0 +1,119 @@
+"""Every method on schemas that nobody tries: a fit works, or it is refused before anything is charged."""
+
+import numpy as np
+import pytest
+
+import dpcore.methods.jtree
+from dpcore.column import Column
+from dpcore.errors import DataError, ParameterError, SchemaError
+from dpcore.estimator import Synthesizer
+from dpcore.ledger import Ledger
+from dpcore.methods import METHODS
+from dpcore.schema import Schema
+
+NAMES = (
+    "a.b[0]:Q",
+    "line\u2028separator",
+    "two\r\nlines",
+    "quo\"te's",
+    "{brace}\\back\\",
+    "👍🏽",
+    "x" * 5_000,
+    "=1+1",
+    "</script>",
+)
+INTERNAL = ("y (level 1)", "x (level 1)", "side", "(rows)", "class", "count", "index", "x (bit 1)", "x=a", "(missing)")
+
+
+def category(name, *values, **more):
+    return Column(name=name, kind="categorical", categories=values, **more)
+
+
+def number(name, high=9, **more):
+    return Column(name=name, kind="integer", lower=0, upper=high, **more)
+
+
+def wide(columns):
+    return (category("y", "a", "b"), *(category(f"c{i}", "u", "v") for i in range(columns - 1)))
+
+
+YES_NO = category("y", "a", "b")
+SCHEMAS = {
+    "one column": (YES_NO,),
+    "one column of one value": (category("y", "a"),),
+    "columns of one value": (YES_NO, category("k", "only"), number("i", 0), number("j", 0, missing=True)),
+    "a class of one value": (category("y", "a"), category("k", "u", "v"), number("i")),
+    "66 columns": wide(66),  # arrays have 64 axes at most
+    "wide columns": (YES_NO, category("k", *map(str, range(1_000))), number("i", 999, bins=20)),
+    "a class of 1,000": (category("y", *map(str, range(1_000))), category("k", "u", "v"), number("i")),
+    "all cells missing": (
+        category("y", "a", "b", missing=True),
+        category("k", "u", missing=True),
+        Column(name="f", kind="continuous", lower=0.0, upper=1.0, missing=True),
+    ),
+    "bounds far apart": (
+        YES_NO,
+        Column(name="f", kind="continuous", lower=-1e308, upper=0.5e308),
+        Column(name="g", kind="continuous", lower=0.0, upper=5e-324, bins=1),
+    ),
+    "names": (YES_NO, *(category(name, "u", "v") for name in NAMES)),
+    "values": (category("y", *NAMES), category("k", *NAMES)),
+    "internal names": (YES_NO, category("x", "a", "b", "c"), *(category(name, "a", "b") for name in INTERNAL)),
+    "internal values": (category("y", "(missing)", "(any)", missing=True), category("k", "(missing)", "elsewhere")),
+}
+
+
+def schema_of(columns):
+    return Schema(columns=columns, target="y", max_rows=40)
+
+
+def rows_of(schema, rows=12):
+    """Rows of a schema; every column that may be missing is missing altogether."""
+    rng = np.random.default_rng(0)
+    drawn = [np.full(rows, c.size - 1) if c.missing else rng.integers(0, c.size, rows) for c in schema]
+    return schema.decode(np.column_stack(drawn).astype(np.uint16), rng)
+
+
+def tried(name, mode, relation, epsilon, schema):
+    """Whether a method takes a schema; if not, nothing may have been charged, and the error says what to do."""
+    frame, ledger = rows_of(schema), Ledger(relation)
+    method, refusal = METHODS[name](mode=mode, relation=str(relation), epsilon=epsilon), None
+    try:
+        method.fit(frame, schema=schema, ledger=ledger)
+    except (ParameterError, SchemaError, DataError) as error:
+        refusal = error
+    if refusal is not None:
+        assert refusal.cause
+        assert refusal.remedy
+        assert not ledger.entries, f"{name}, {mode}, {relation}: {refusal}"
+        return False
+    if isinstance(method, Synthesizer):
+        made = method.sample(7)
+        assert tuple(made.columns) == schema.names
+        assert len(schema.encode(made)) == 7  # inside the schema
+        method.structure()
+    else:
+        chances = method.predict_proba(frame)
+        assert chances.shape == (len(frame), len(method.classes_))
+        assert len(method.predict(frame)) == len(frame)
+    return True
+
+
+@pytest.mark.parametrize("case", SCHEMAS)
+@pytest.mark.parametrize("name", METHODS)
+def test_a_fit_works_or_is_refused_before_anything_is_charged(name, case, monkeypatch):
+    monkeypatch.setattr(dpcore.methods.jtree, "MOST_CELLS", 2**15)  # only takes less time
+    schema, worked = schema_of(SCHEMAS[case]), []
+    for mode in METHODS[name].modes:
+        for relation in METHODS[name].relations:
+            worked += [tried(name, mode, relation, epsilon, schema) for epsilon in (0.5, 0.0)[: 1 + (len(schema) < 9)]]
+    assert any(worked) or case == "bounds far apart"  # a method that refused everything would pass as well
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [100, 300])
+@pytest.mark.parametrize("name", METHODS)
+def test_hundreds_of_columns(name, columns):
+    for mode in METHODS[name].modes:
+        for relation in METHODS[name].relations:
+            tried(name, mode, relation, 1.0, schema_of(wide(columns)))
