@@ -101,17 +101,17 @@ class PrivateEstimator(BaseEstimator, ABC):
             raise ParameterError(
                 f"The ledger counts under {ledger.relation}, the method under {relation}.", "Use one relation per run."
             )
-        cap = self.epsilon if self.mode == "corrected" else None
-        run = Ledger(relation, epsilon=cap, name=self.title) if ledger is None else ledger.child(self.title, cap)
+        plan = self.epsilon if self.mode == "corrected" else None
+        run = Ledger(relation, plan=plan, name=self.title) if ledger is None else ledger.child(self.title, plan=plan)
         table = PrivateTable(
             codes, schema, run, source, unprotected_allowed=self.mode == "paper", numbers=self._numbers(frame, schema)
         )
         for learned in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, learned)  # a fit that fails leaves no mixture of two releases behind
         if schema.source == "inferred":
-            run.voids.append("The schema was inferred from the private rows: the guarantee is void.")
+            run.void_because("The schema was inferred from the private rows: the guarantee is void.")
         if self.random_state is not None:
-            run.voids.append("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
+            run.void_because("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
         self.noise_label_ = source.label
         self._fit(table, progress)
         self.schema_ = schema

@@ -162,7 +162,7 @@ def budget(ledger: Ledger) -> pd.DataFrame:
         whether that account is one of several trees, or one sample of rows, so that the whole run costs another sum.
     """
     at, names = ledger, list[str]()
-    while len(at.children) == 1 and not own_entries(at):
+    while len(at.children) == 1 and not at.own_entries:
         (at,) = at.children
         names += [at.name] if at.name else []
     claimed, bound = dearest(at, "epsilon_claimed", NO_LEVEL), dearest(at, "epsilon_bound", NO_LEVEL)
@@ -184,12 +184,12 @@ def dearest(ledger: Ledger, field: str, level: int) -> Spent:
         for key, epsilon in more.items():
             spent[key] = spent.get(key, exact(0)) + epsilon
 
-    for entry in own_entries(ledger):
+    for entry in ledger.own_entries:
         level, purpose = asked(entry, level)
         add({(NO_LEVEL if entry.name == REST else level, purpose): getattr(entry, field)})
     ways = [dearest(child, field, level) for child in ledger.children]
     # Parts of a group hold disjoint records: a record is in one of them. Other children add up.
-    for way in [max(ways, key=rank)] if ways and is_parallel(ledger) else ways:
+    for way in [max(ways, key=rank)] if ways and ledger.in_parallel else ways:
         add(way)
     return spent
 
@@ -197,17 +197,6 @@ def dearest(ledger: Ledger, field: str, level: int) -> Spent:
 def rank(way: Spent) -> tuple[Epsilon, int]:
     """By what a way costs, then by how far it goes down."""
     return sum(way.values(), start=exact(0)), max((level for level, _ in way), default=NO_LEVEL)
-
-
-def is_parallel(ledger: Ledger) -> bool:
-    """Whether an account's parts hold disjoint records."""
-    return ledger.in_parallel
-
-
-def own_entries(ledger: Ledger) -> list[Entry]:
-    """The questions that an account was charged itself, in order."""
-    others = {id(entry) for child in ledger.children for entry in child.entries}
-    return [entry for entry in ledger.entries if id(entry) not in others]
 
 
 def asked(entry: Entry, level: int) -> tuple[int, str]:

@@ -1,8 +1,10 @@
 """What a run cost: every question asked of private rows, with the epsilon claimed and the epsilon proved.
 
-The ledger records events apart from how they compose (the idea is dp_accounting's). Two numbers stand in every entry:
-`epsilon_claimed`, what the method's source says the question costs, and `epsilon_bound`, what can be proved of the
-noise that was really drawn. In corrected mode they are equal. Sums are exact (rational arithmetic).
+The ledger records events apart from how they compose (the idea is dp_accounting's). Three totals stand in it:
+`epsilon_claimed`, what the method's source says that the questions cost; `epsilon_of_noise`, what the noise that was
+really drawn costs, if nothing else gives it away; and `epsilon_bound`, what can be proved. The last two are one number
+unless the ledger is void: a known seed or an inferred schema gives the rows away whatever the noise, and then nothing
+can be proved. In corrected mode claim and noise are equal. Sums are exact (rational arithmetic).
 
 Composition lives here alone:
 
@@ -15,27 +17,27 @@ parallel     Questions about disjoint *records* cost the largest of the parts (M
 repeated     The same questions t times over: t times their cost.
 sampled      Questions about a secret random sample cost less than they would on all rows, and questions about a
              bootstrap sample more (`resampling`).
+
+`tally` has the sums, the caps and the lock: any thread of one process may charge; copies and other processes may not.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import pandas as pd
 
-from dpcore.errors import BudgetError, ParameterError
+from dpcore.errors import ParameterError
 from dpcore.relation import Epsilon, Relation, exact, shares_of
 from dpcore.resampling import bootstrap_loss, poisson_inside
-from dpcore.texts import finite_or_text, number
+from dpcore.tally import Prices, Tally, Totals, whole
+from dpcore.texts import finite_or_text
 
-__all__ = ["Entry", "Epsilon", "Ledger", "Relation", "exact", "shares_of"]
-
-Price = Callable[[Epsilon], Epsilon]
+__all__ = ["Entry", "Epsilon", "Ledger", "Relation", "Totals", "exact", "shares_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,49 +74,50 @@ class Entry:
     draws: int = 1
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        try:
+            for name in ("epsilon_claimed", "epsilon_bound"):
+                object.__setattr__(self, name, exact(getattr(self, name)))
+            object.__setattr__(self, "draws", whole(self.draws, "number of draws", least=0))
+        except ParameterError:
+            raise ParameterError(
+                "A question would cost less than nothing, or no number.", "A ledger gives nothing back."
+            ) from None
 
-class Ledger:
-    """An account of questions under one neighboring relation.
+
+class Ledger(Tally):
+    """An account of questions under one neighboring relation. Any thread of its process may charge it.
 
     Parameters
     ----------
     relation : Relation or str
     epsilon : float, optional
-        A cap on `epsilon_bound`. A question that would exceed it raises BudgetError and is not recorded.
+        Somebody's cap on `epsilon_bound`. A question that would exceed it raises BudgetError and is not recorded.
+    plan : float, optional
+        What a method means to draw: a cap on `epsilon_of_noise`.
     name : str
         For people.
+
+    Attributes
+    ----------
+    status : {"open", "finished", "stopped"}
+        Whether it can be charged; if not, it is the record of a run that came to its end, or did not.
     """
 
-    def __init__(self, relation: Relation | str, *, epsilon: Epsilon | None = None, name: str = "run") -> None:
+    def __init__(
+        self,
+        relation: Relation | str,
+        *,
+        epsilon: Epsilon | None = None,
+        plan: Epsilon | None = None,
+        name: str = "run",
+    ) -> None:
+        super().__init__(name, epsilon, plan)
         self.relation = Relation.parse(relation)
-        self.cap = None if epsilon is None else exact(epsilon)
-        self.name = name
-        self.voids: list[str] = []
-        self._parent: Ledger | None = None
-        self._rule: Literal["sequential", "parallel"] = "sequential"
-        self._prices: dict[str, Price] = {}  # what the ledger above counts for this one's claim and bound, if not that
-        self._of_parts: dict[str, Price] = {}  # the prices of this group's parts
-        self._items: list[Entry | Ledger] = []
-        self._claimed: Epsilon = Fraction(0)
-        self._bound: Epsilon = Fraction(0)
 
     def __repr__(self) -> str:
-        return f"Ledger({self.name!r}, claimed={self.epsilon_claimed:g}, bound={self.epsilon_bound:g})"
-
-    @property
-    def epsilon_claimed(self) -> float:
-        """What the methods' sources say was spent."""
-        return float(self._claimed)
-
-    @property
-    def epsilon_bound(self) -> float:
-        """What can be proved that was spent; may be infinite."""
-        return float(self._bound)
-
-    @property
-    def void(self) -> str:
-        """Why the epsilons guarantee nothing (a known seed, an inferred schema), here or in a child; else empty."""
-        return " ".join(dict.fromkeys([*self.voids, *(child.void for child in self.children if child.void)]))
+        status = "" if self.status == "open" else f", {self.status}"
+        return f"Ledger({self.name!r}, claimed={self.epsilon_claimed:g}, bound={self.epsilon_bound:g}{status})"
 
     @property
     def entries(self) -> list[Entry]:
@@ -122,9 +125,19 @@ class Ledger:
         return [entry for _, _, entry in self._walk()]
 
     @property
+    def own_entries(self) -> list[Entry]:
+        """The questions that were charged to this ledger itself, in order."""
+        return [item for item in self._items if isinstance(item, Entry)]
+
+    @property
     def children(self) -> list[Ledger]:
         """The ledgers directly under this one, in order."""
         return [item for item in self._items if isinstance(item, Ledger)]
+
+    @property
+    def in_parallel(self) -> bool:
+        """Whether the accounts directly under this one hold disjoint records, of which the dearest counts."""
+        return self._rule == "parallel"
 
     def charge(self, *entries: Entry) -> None:
         """Record questions *before* their answers are drawn: all of them, or none.
@@ -133,48 +146,20 @@ class Ledger:
         ------
         BudgetError
             If this ledger or one above it would exceed its cap. Nothing is recorded then.
+        ParameterError
+            If what is charged here could not be counted: this is a group, or closed, or another process's.
         """
-        if self._rule == "parallel":
-            raise ParameterError("A parallel group has no rows of its own.", "Charge one of its parts.")
-        if not all(entry.epsilon_claimed >= 0 and entry.epsilon_bound >= 0 for entry in entries):
-            raise ParameterError("A question would cost less than nothing.", "A ledger gives nothing back.")
-        updates = []
-        node: Ledger | None = self
-        claimed = self._claimed + sum(entry.epsilon_claimed for entry in entries)
-        bound = self._bound + sum(entry.epsilon_bound for entry in entries)
-        while node is not None:
-            if node.cap is not None and bound > node.cap:
-                raise BudgetError(
-                    f"This question needs a total of epsilon {number(float(bound))}, but {node.name!r} is capped at "
-                    f"{float(node.cap):g}.",
-                    "Nothing was drawn. Ask for less, or raise the cap.",
-                )
-            updates.append((node, claimed, bound))
-            if node._parent is not None:
-                claimed, bound = (
-                    node._parent._total_with(node, "_claimed", claimed),
-                    node._parent._total_with(node, "_bound", bound),
-                )
-            node = node._parent
-        for changed, new_claimed, new_bound in updates:
-            changed._write_down(new_claimed, new_bound)
-        for changed, new_claimed, new_bound in updates:
-            changed._claimed, changed._bound = new_claimed, new_bound
-        self._items += entries
+        self._refuse_group()
+        if not all(isinstance(entry, Entry) for entry in entries):
+            raise ParameterError("Only questions are charged.", "Pass Entry objects.")
+        if entries:
+            claimed, bound = (sum(paid, start=exact(0)) for paid in zip(*map(costs, entries), strict=True))
+            self._charge(entries, Totals(claimed, bound, bound))
 
-    def _write_down(self, claimed: Epsilon, bound: Epsilon) -> None:
-        """Keep the totals that a charge is about to make; raising here charges nothing (`books`)."""
-
-    def _total_with(self, part: Ledger, field: str, new: Epsilon) -> Epsilon:
-        total: Epsilon = getattr(self, field)
-        price = part._prices.get(field, exact)
-        if math.isinf(paid := price(new)):
-            return math.inf
-        return max(total, paid) if self._rule == "parallel" else total + (paid - price(getattr(part, field)))
-
-    def child(self, name: str, epsilon: Epsilon | None = None) -> Ledger:
-        """A sequential part of this ledger, optionally with a cap of its own."""
-        return self.adopt(Ledger(self.relation, epsilon=epsilon, name=name))
+    def child(self, name: str, epsilon: Epsilon | None = None, *, plan: Epsilon | None = None) -> Ledger:
+        """A sequential part of this ledger, optionally with a cap or plan of its own."""
+        self._refuse_group()
+        return self._new(Ledger(self.relation, epsilon=epsilon, plan=plan, name=name))
 
     def parallel(self, name: str, *, by: Literal["value", "label"], plainly_claimed: bool = False) -> Ledger:
         """A group whose parts (`part`) hold disjoint records.
@@ -188,62 +173,88 @@ class Ledger:
         plainly_claimed : bool
             Whether the source claims the largest part's cost under replace as well.
         """
-        group = self.adopt(Ledger(self.relation, name=name))
+        self._refuse_group()
+        if by not in ("value", "label"):
+            raise ParameterError("The parts of a group are not formed like that.", "Choose by='value' or by='label'.")
+        twofold = by == "value" and self.relation is Relation.REPLACE
+        group = Ledger(Relation.ADD_REMOVE if twofold else self.relation, name=name)
         group._rule = "parallel"
-        if by == "value" and self.relation is Relation.REPLACE:
-            group.relation = Relation.ADD_REMOVE
-            group._of_parts = {"_bound": twice} if plainly_claimed else {"_bound": twice, "_claimed": twice}
-        return group
+        if twofold:
+            group._of_parts = Prices(claimed=exact if plainly_claimed else twice, bound=twice)
+        return self._new(group)
 
     def part(self, name: str) -> Ledger:
         """One part of a parallel group."""
-        if self._rule != "parallel":
+        if not self.in_parallel:
             raise ParameterError("Only a parallel group has parts.", "Call parallel(…) first.")
-        part = self.adopt(Ledger(self.relation, name=name))
-        part._prices = self._of_parts
-        return part
+        return self._new(Ledger(self.relation, name=name), self._of_parts)
 
     def share_of(self, epsilon: Epsilon) -> Epsilon:
         """What this part of a parallel group may spend, for the group to cost `epsilon`."""
         if self._parent is None or self._parent._rule != "parallel":
             raise ParameterError("This is no part of a parallel group.", "Ask one of its parts.")
-        return exact(epsilon) / self._prices["_bound"](Fraction(1)) if "_bound" in self._prices else exact(epsilon)
+        return exact(epsilon) / self._prices.bound(Fraction(1))
 
     def repeated(self, name: str, times: int) -> Ledger:
-        """An account of what is done `times` times over, with the same questions each time."""
-        many = self.adopt(Ledger(self.relation, name=name))
-        many._prices = dict.fromkeys(("_claimed", "_bound"), lambda paid: times * paid)
-        return many
+        """An account of what is done `times` times over, once or more, with the same questions each time."""
+        self._refuse_group()
+        many = whole(times, "number of times", least=1)
+        return self._new(Ledger(self.relation, name=name), Prices(lambda paid: many * paid, lambda paid: many * paid))
 
     def sampled(self, name: str, rate: float, epsilon: Epsilon) -> Ledger:
-        """An account of questions about a secret Poisson sample, whose cap costs this ledger `epsilon`.
+        """An account of questions about a secret Poisson sample, whose plan costs this ledger `epsilon`.
 
-        Below the cap it is counted in proportion. That is no less than the true cost, which is convex in what is spent
+        Below the plan it is counted in proportion. That is no less than the true cost, which is convex in what is spent
         inside and 0 at 0. Under replace the row that leaves and the row that comes cost one addition or removal each.
         """
-        half = exact(epsilon) / self.relation.histogram_l1
-        inside = poisson_inside(half, rate)
-        sample = self.adopt(Ledger(Relation.ADD_REMOVE, epsilon=inside, name=name))
-        if inside:
-            sample._prices = dict.fromkeys(("_claimed", "_bound"), lambda paid: exact(epsilon) * paid / inside)
-        return sample
+        self._refuse_group()
+        cost = exact(epsilon)
+        if math.isinf(cost) or not 0 < rate <= 1:
+            raise ParameterError("No such sample has a price.", "Use a rate in (0, 1] and a finite epsilon.")
+        inside = poisson_inside(cost / self.relation.histogram_l1, rate)
+
+        def price(paid: Epsilon) -> Epsilon:
+            return cost * paid / inside if inside else exact(paid)
+
+        return self._new(Ledger(Relation.ADD_REMOVE, plan=inside, name=name), Prices(price, price))
 
     def bootstrapped(self, name: str, rows: int) -> Ledger:
         """An account of questions about a bootstrap sample, for sources that claim what they would cost on the rows."""
-        sample = self.adopt(Ledger(self.relation, name=name))
-        sample._prices = {"_bound": lambda paid: bootstrap_loss(paid, self.relation, rows)}
-        return sample
+        self._refuse_group()
+        size = whole(rows, "number of rows", least=0)
+        prices = Prices(bound=lambda paid: bootstrap_loss(paid, self.relation, size))
+        return self._new(Ledger(self.relation, name=name), prices)
 
     def adopt(self, ledger: Ledger) -> Ledger:
-        """Make another ledger a part of this one."""
-        ledger._parent = self
-        self._items.append(ledger)
+        """Make another ledger a part of this one. What it has spent counts from now on, here and above.
+
+        Raises
+        ------
+        BudgetError
+            If that exceeds a cap. Nothing is changed then.
+        ParameterError
+            If it is counted in a ledger already, this one's among them, or has another relation.
+        """
+        self._refuse_group()
+        if ledger.relation is not self.relation:
+            raise ParameterError(
+                f"{ledger.name!r} counts under {ledger.relation}, {self.name!r} under {self.relation}.",
+                "Epsilons of different relations do not add up: keep two ledgers.",
+            )
+        self._join(ledger)
         return ledger
 
-    @property
-    def in_parallel(self) -> bool:
-        """Whether the accounts directly under this one hold disjoint records, of which the dearest counts."""
-        return self._rule == "parallel"
+    def _new(self, ledger: Ledger, prices: Prices | None = None) -> Ledger:
+        ledger._prices = prices or ledger._prices
+        self._join(ledger)
+        return ledger
+
+    def _refuse_group(self) -> None:
+        if self.in_parallel:
+            raise ParameterError(
+                "A parallel group has no rows of its own: it counts the dearest of its parts.",
+                "Use one of its parts: part(…) makes one.",
+            )
 
     def _walk(self, scope: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Relation, Entry]]:
         rows = []
@@ -296,3 +307,8 @@ class Ledger:
 def twice(paid: Epsilon) -> Epsilon:
     """The price of a part that a replaced record may leave, or enter."""
     return 2 * paid
+
+
+def costs(entry: Entry) -> tuple[Epsilon, Epsilon]:
+    """What a question is claimed to cost, and what its noise costs."""
+    return entry.epsilon_claimed, entry.epsilon_bound

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from fractions import Fraction
+from numbers import Rational, Real
 from typing import Self
 
 from dpcore.errors import ParameterError
@@ -48,12 +49,17 @@ class Relation(StrEnum):
 
 
 def exact(epsilon: Epsilon) -> Epsilon:
-    """The same number as an exact fraction; infinity stays a float."""
-    if isinstance(epsilon, Fraction):
-        return epsilon
-    if math.isnan(epsilon) or epsilon < 0:
+    """The same number as an exact fraction; infinity stays a float. ParameterError if it is no number of 0 or more."""
+    if not is_number(epsilon) or not epsilon >= 0:
         raise ParameterError("An epsilon is negative or not a number.", "Use an epsilon of 0 or more.")
-    return math.inf if math.isinf(epsilon) else Fraction(epsilon)
+    if isinstance(epsilon, Rational):
+        return Fraction(int(epsilon.numerator), int(epsilon.denominator))
+    return math.inf if math.isinf(epsilon) else Fraction(float(epsilon))
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def shares_of(epsilon: Epsilon, weights: list[float] | int) -> list[Epsilon]:

@@ -31,7 +31,7 @@ from secrets import token_hex
 from dpcore import texts
 from dpcore.books.file import BookFile, UnreadableError
 from dpcore.errors import BookError, BudgetError
-from dpcore.ledger import Ledger
+from dpcore.ledger import Ledger, Totals
 from dpcore.relation import Epsilon, Relation, exact
 
 __all__ = ["Account", "BookedLedger", "Books", "Line", "OpenRun", "Run", "usual_path"]
@@ -189,10 +189,11 @@ class BookedLedger(Ledger):
         super().__init__(run.relation, name=run.purpose)
         self.run, self._looks = run, 0
 
-    def _write_down(self, claimed: Epsilon, bound: Epsilon) -> None:
+    def _write_down(self, new: Totals, void: str) -> None:
         looks = max(len(self._items), self._looks, 1)  # a fit is a part; a question outside fits is a look of its own
-        added = (more(self._claimed, claimed), more(self._bound, bound), looks - self._looks)
-        self.run.books.add(self.run.token, *added, self.void)
+        old = self.totals
+        added = (more(old.claimed, new.claimed), more(old.bound, new.bound), looks - self._looks)
+        self.run.books.add(self.run.token, *added, void)
         self._looks = looks
 
 

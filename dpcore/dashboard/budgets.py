@@ -66,7 +66,7 @@ def accounts(ledger: Ledger) -> pd.DataFrame:
     while True:
         if name:
             rows.append((name, panels.number(at.epsilon_claimed), panels.number(at.epsilon_bound)))
-        if len(at.children) != 1 or forestview.own_entries(at):
+        if len(at.children) != 1 or at.own_entries:
             break
         (at,) = at.children
         name = at.name

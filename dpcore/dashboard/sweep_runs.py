@@ -130,7 +130,8 @@ def note(notes: dict[str, Ledger], made: Comparison, frame: pd.DataFrame) -> Non
     label = str(run["method"])
     if label not in notes:
         notes[label] = state.note(made.data, str(run["relation"]), f"{PURPOSE}: {label}")
-        notes[label].voids += [made.void] if made.void else []
+        if made.void:
+            notes[label].void_because(made.void)
     notes[label].charge(experiment.entry_of(frame))
 
 

@@ -259,7 +259,7 @@ def account(
     many = ledger.repeated(f"{trees} trees, each", trees) if trees > 1 else ledger.child("one tree")
     if resample == "poisson":
         sampled = many.sampled(f"a random {100 * rate:.3g} % of the rows", rate, epsilon / trees)
-        return sampled, sampled.cap or exact(0.0)
+        return sampled, sampled.plan or exact(0.0)
     return (many.bootstrapped("a bootstrap sample", rows) if resample == "bootstrap" else many), epsilon / trees
 
 

@@ -24,7 +24,7 @@ LAYERS = [
     ("clusters", "deconvolution", "errors", "postprocess", "progress", "spreadsheet", "texts"),
     ("consistency", "junction", "relation"),
     ("channels", "resampling", "taxonomy", "splitting"),
-    ("column",),
+    ("column", "tally"),
     ("hierarchy", "infer", "shrinking"),
     ("schema",),
     ("attributes", "binary", "bits", "ledger", "noise", "partition", "queries"),

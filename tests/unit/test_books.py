@@ -327,7 +327,7 @@ def test_many_odd_shares_need_no_endless_digits(books):
         ((written,),) = c.execute("SELECT bound FROM accounts").fetchall()
     c.close()
     assert len(written) < 80
-    assert close(books.account(SHA, "add_remove").bound, run._bound)
+    assert close(books.account(SHA, "add_remove").bound, run.totals.bound)
 
 
 def test_another_program_s_database_is_left_alone(books):

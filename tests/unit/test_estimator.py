@@ -89,7 +89,7 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
     np.testing.assert_array_equal(codes, small_schema.encode(small_frame))
     assert schema is method.schema_ is small_schema
     assert ledger is method.ledger_
-    assert (ledger.cap, ledger.name, ledger.relation) == (0.75, "Margins", "replace")
+    assert (ledger.plan, ledger.name, ledger.relation) == (0.75, "Margins", "replace")
     assert isinstance(noise, NumpyNoise)
     assert not allowed
     assert method.seen_ == (Watched, no_progress)
@@ -97,7 +97,7 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
     assert method.ledger_.epsilon_bound == 0.75
     paper = Margins(mode="paper").fit(small_frame, schema=small_schema)
     assert opened[-1][-1]  # only paper mode may ask for raw rows
-    assert paper.ledger_.cap is None
+    assert paper.ledger_.plan is None
 
 
 def test_fit_keeps_no_row(small_frame, small_schema):
@@ -186,7 +186,7 @@ def test_somebody_elses_ledger_is_charged(small_frame, small_schema):
     first = Margins(epsilon=1.25).fit(small_frame, schema=small_schema, ledger=mine)
     assert mine.epsilon_bound == 1.25
     assert mine.children == [first.ledger_]
-    assert first.ledger_.cap == 1.25
+    assert first.ledger_.plan == 1.25
     second = Margins(epsilon=1.0)
     with pytest.raises(BudgetError, match="'mine'"):
         second.fit(small_frame, schema=small_schema, ledger=mine)

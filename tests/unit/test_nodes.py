@@ -113,7 +113,7 @@ def test_counts_of_nodes_have_sensitivity_1_inside_and_move_in_two_nodes_under_r
         assert entry.epsilon_bound == entry.epsilon_claimed == paid
         assert (entry.sensitivity, entry.claimed_sensitivity, entry.draws, entry.mechanism) == (1, 1, 1, "fake")
         assert entry.scale == 1 / paid
-    assert table.ledger._bound == table.ledger._claimed == moved * Fraction(3, 8)
+    assert table.ledger.totals.bound == table.ledger.totals.claimed == moved * Fraction(3, 8)
     assert nodes.count_variance(Fraction(1, 4)) == 2 * 4.0**2
     assert nodes.count_variance(0) == math.inf
 
@@ -128,7 +128,7 @@ def test_tables_share_epsilon_evenly_between_columns_and_their_two_tables():
     assert [entry.name for entry in entries] == ["t: letter", "t: letter × class", "t: binned", "t: binned × class"]
     assert [entry.epsilon_bound for entry in entries] == [Fraction(1, 8)] * 4
     assert [scale for _, scale in table._noise.scales] == [8.0] * 4
-    assert table.ledger._bound == Fraction(1, 2)
+    assert table.ledger.totals.bound == Fraction(1, 2)
 
 
 @pytest.mark.parametrize(("relation", "moved"), [(ADD, 1), (REPLACE, 2)])
@@ -142,7 +142,7 @@ def test_one_by_one_every_single_count_costs_the_same(relation, moved):
     assert [entry.epsilon_bound / entry.draws for entry in entries] == per_count
     np.testing.assert_allclose([entry.scale for entry in entries], [float(1 / each) for each in per_count])
     np.testing.assert_allclose([scale for _, scale in table._noise.scales], [float(1 / each) for each in per_count])
-    assert table.ledger._bound == moved * Fraction(1, 2)
+    assert table.ledger.totals.bound == moved * Fraction(1, 2)
 
 
 # Choices
@@ -305,11 +305,11 @@ def test_purity_is_had_in_paper_mode_only_and_has_no_bound():
 def test_what_is_left_unasked_is_claimed_and_bounded_as_if_it_were():
     table, nodes, _ = roots()
     nodes.leave_unasked("lower levels", Fraction(1, 3), Fraction(1, 4))
-    assert (table.ledger._claimed, table.ledger._bound) == (Fraction(1, 3), Fraction(1, 4))
+    assert (table.ledger.totals.claimed, table.ledger.totals.bound) == (Fraction(1, 3), Fraction(1, 4))
     assert (last(table).draws, last(table).mechanism, last(table).name) == (0, "none", "lower levels")
     table, nodes, _ = roots(REPLACE, plainly_claimed=True)
     nodes.leave_unasked("lower levels", Fraction(1, 3), Fraction(1, 4))
-    assert (table.ledger._claimed, table.ledger._bound) == (Fraction(1, 3), Fraction(1, 2))
+    assert (table.ledger.totals.claimed, table.ledger.totals.bound) == (Fraction(1, 3), Fraction(1, 2))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -345,7 +345,7 @@ def test_nodes_apart_cost_the_dearer_lot_and_division_nothing():
     np.testing.assert_array_equal(one.counts("n", epsilon=Fraction(1, 10)), [2])
     np.testing.assert_array_equal(two.counts("n", epsilon=Fraction(3, 10)), [4])
     one.counts("n", epsilon=Fraction(1, 10))
-    assert table.ledger._bound == Fraction(5, 10)
+    assert table.ledger.totals.bound == Fraction(5, 10)
     assert table.ledger.to_frame()["scope"].iloc[-1] == "one tree / leaves"
 
 
@@ -376,7 +376,7 @@ def test_what_a_tree_may_spend_costs_exactly_epsilon(trees, resample, relation):
     table, nodes, budget = roots(relation, trees=trees, epsilon=epsilon, resample=resample, rate=0.3, cap=epsilon)
     assert nodes.size == trees
     nodes.counts("n", epsilon=budget)
-    assert table.ledger._bound == table.ledger._claimed == epsilon
+    assert table.ledger.totals.bound == table.ledger.totals.claimed == epsilon
     with pytest.raises(BudgetError):
         nodes.counts("n", epsilon=Fraction(1, 10**15))
 
@@ -388,9 +388,9 @@ def test_bootstrap_samples_are_bounded_by_what_several_copies_cost(relation, pla
     moved = Relation.parse(relation).histogram_l1
     assert budget == Fraction(1, 4) / (1 if plainly else moved)
     nodes.counts("n", epsilon=budget)
-    assert table.ledger._claimed == 1
+    assert table.ledger.totals.claimed == 1
     inside = moved * Fraction(1, 4) if plainly else Fraction(1, 4)
-    assert table.ledger._bound == 4 * bootstrap_loss(inside, Relation.parse(relation), len(CODES))
+    assert table.ledger.totals.bound == 4 * bootstrap_loss(inside, Relation.parse(relation), len(CODES))
 
 
 def test_which_rows_a_tree_holds():
@@ -451,7 +451,7 @@ def test_every_way_to_a_leaf_costs_the_whole_budget(name, relation, small_frame,
     epsilon = 7.3
     model = fitted(method, small_frame, small_schema, relation=relation, epsilon=epsilon, max_depth=3, **how)
     forest, (budget,) = model.forest_, budgets
-    assert model.ledger_._bound == model.ledger_._claimed == Fraction(epsilon)
+    assert model.ledger_.totals.bound == model.ledger_.totals.claimed == Fraction(epsilon)
     np.testing.assert_allclose(forest.spent[forest.leaf], float(budget), rtol=1e-12)
     inner = np.flatnonzero(~forest.leaf)
     assert len(inner)
@@ -474,11 +474,11 @@ def test_paper_mode_claims_the_whole_budget(method, relation, small_frame, small
         model = fitted(
             method, small_frame, small_schema, mode="paper", relation=relation, epsilon=epsilon, max_depth=3, **how
         )
-        assert model.ledger_._claimed == Fraction(epsilon)
+        assert model.ledger_.totals.claimed == Fraction(epsilon)
         if method is DiffPRFs:
             assert model.ledger_.epsilon_bound == math.inf
         elif method in (SuLQID3, PINQID3):
-            assert model.ledger_._bound == (1 if relation == ADD else 2) * Fraction(epsilon)
+            assert model.ledger_.totals.bound == (1 if relation == ADD else 2) * Fraction(epsilon)
 
 
 PRINTED = {
@@ -533,8 +533,8 @@ def test_paper_modes_bound_is_that_of_the_mechanism(name, unit, relation, small_
             model = method(mode="paper", relation=relation, epsilon=epsilon, max_depth=LEVELS, random_state=seed, **how)
             model.fit(frame.iloc[:rows], schema=small_schema)
             reached.add(int(model.forest_.level.max()))
-            bounds.append(model.ledger_._bound)
-            assert model.ledger_._claimed == Fraction(epsilon)
+            bounds.append(model.ledger_.totals.bound)
+            assert model.ledger_.totals.claimed == Fraction(epsilon)
             unasked = entries_of(model, "levels that no tree reached")
             assert len(unasked) == (model.forest_.level.max() < LEVELS)
     assert reached >= {0, LEVELS}

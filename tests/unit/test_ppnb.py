@@ -144,7 +144,7 @@ def test_accuracy_rises_with_p0():
 def bounds(**parameters):
     ledger = Ledger("replace")
     method = PPNB(**parameters).fit(some_rows(30), schema=SCHEMA, ledger=ledger)
-    assert ledger._bound == Fraction(parameters.get("epsilon", 1.0))
+    assert ledger.totals.bound == Fraction(parameters.get("epsilon", 1.0))
     return method, {entry.name.removeprefix("report of "): entry.epsilon_bound for entry in ledger.entries}
 
 

@@ -170,15 +170,15 @@ def test_repeated_accounts_count_as_often():
     tree = ledger.repeated("trees", 25)
     tree.charge(entry(Fraction(1, 50)))
     tree.charge(entry(Fraction(1, 100), claimed=Fraction(1, 200)))
-    assert (ledger._bound, ledger._claimed) == (Fraction(3, 4), Fraction(5, 8))
+    assert (ledger.totals.bound, ledger.totals.claimed) == (Fraction(3, 4), Fraction(5, 8))
     with pytest.raises(BudgetError, match="Nothing was drawn"):
         tree.charge(entry(Fraction(1, 99)))
     tree.charge(entry(Fraction(1, 100)))
-    assert ledger._bound == 1
+    assert ledger.totals.bound == 1
     assert len(ledger.entries) == 3
     nested = Ledger("replace")
     nested.repeated("a", 2).repeated("b", 3).charge(entry(1))
-    assert nested._bound == 6
+    assert nested.totals.bound == 6
 
 
 def test_infinite_costs_pass_through_every_kind():
@@ -204,10 +204,10 @@ def test_a_sampled_accounts_cap_costs_exactly_what_was_asked(relation, moved):
     ledger = Ledger(relation, epsilon=whole)
     sample = ledger.sampled("a sample", 0.2, whole)
     assert sample.relation is ADD  # a row that is replaced leaves and comes
-    assert sample.cap == poisson_inside(whole / moved, 0.2)
+    assert sample.plan == poisson_inside(whole / moved, 0.2)
     for part in (Fraction(1, 3), Fraction(1, 6), Fraction(1, 2)):
-        sample.charge(entry(sample.cap * part))
-    assert ledger._bound == ledger._claimed == whole
+        sample.charge(entry(sample.plan * part))
+    assert ledger.totals.bound == ledger.totals.claimed == whole
     with pytest.raises(BudgetError, match="a sample"):
         sample.charge(entry(Fraction(1, 10**12)))
 
@@ -219,8 +219,8 @@ def test_below_the_cap_the_charge_is_no_less_than_the_truth(relation, rate, epsi
     for part in (0.001, 0.1, 0.5, 0.9, 1.0):
         ledger = Ledger(relation)
         sample = ledger.sampled("a sample", rate, epsilon)
-        sample.charge(entry(sample.cap * Fraction(part)))
-        truth = relation.histogram_l1 * math.log1p(rate * math.expm1(part * float(sample.cap)))
+        sample.charge(entry(sample.plan * Fraction(part)))
+        truth = relation.histogram_l1 * math.log1p(rate * math.expm1(part * float(sample.plan)))
         assert ledger.epsilon_bound >= truth * (1 - 1e-12)
         assert ledger.epsilon_bound == pytest.approx(part * epsilon)
 
@@ -228,7 +228,7 @@ def test_below_the_cap_the_charge_is_no_less_than_the_truth(relation, rate, epsi
 def test_a_sample_that_may_spend_nothing():
     ledger = Ledger("add_remove", epsilon=1)
     sample = ledger.sampled("a sample", 0.2, 0)
-    assert sample.cap == 0
+    assert sample.plan == 0
     sample.charge(entry(0))
     with pytest.raises(BudgetError):
         sample.charge(entry(Fraction(1, 10**9)))
@@ -240,9 +240,9 @@ def test_a_bootstrapped_account_claims_what_it_paid_and_is_bounded_by_its_price(
     sample = ledger.bootstrapped("a sample", 50)
     for _ in range(4):
         sample.charge(entry(Fraction(1, 8)))
-    assert ledger._claimed == Fraction(1, 2)
-    assert ledger._bound == bootstrap_loss(Fraction(1, 2), relation, 50)  # of the sum, not the sum of prices
-    assert sample._bound == Fraction(1, 2)
+    assert ledger.totals.claimed == Fraction(1, 2)
+    assert ledger.totals.bound == bootstrap_loss(Fraction(1, 2), relation, 50)  # of the sum, not the sum of prices
+    assert sample.totals.bound == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -259,8 +259,8 @@ def test_trees_on_bootstrap_samples_with_leaves_in_parallel(relation):
     dear.charge(entry(Fraction(3, 100)))
     cheap.charge(entry(Fraction(1, 100)))
     inside = Fraction(4, 100)
-    assert ledger._claimed == 25 * inside
-    assert ledger._bound == 25 * bootstrap_loss(inside * relation.histogram_l1, relation, 50)
+    assert ledger.totals.claimed == 25 * inside
+    assert ledger.totals.bound == 25 * bootstrap_loss(inside * relation.histogram_l1, relation, 50)
 
 
 @pytest.mark.parametrize(("relation", "moved"), [(ADD, 1), (REPLACE, 2)])
@@ -270,9 +270,9 @@ def test_disjoint_trees_by_lot_count_once_and_nodes_by_value_twice_under_replace
     first = trees.part("").parallel("", by="value").part("")
     assert first.share_of(1) == Fraction(1, moved)
     first.charge(entry(Fraction(1, moved)))
-    assert ledger._bound == 1
+    assert ledger.totals.bound == 1
     trees.part("another").parallel("", by="value").part("").charge(entry(Fraction(1, moved)))
-    assert ledger._bound == 1
+    assert ledger.totals.bound == 1
     with pytest.raises(BudgetError):
         first.charge(entry(Fraction(1, 10**9)))
 
@@ -282,20 +282,20 @@ def test_nodes_of_poisson_samples_are_not_charged_twice(relation):
     ledger = Ledger(relation, epsilon=1)
     sample = ledger.repeated("trees", 4).sampled("a sample", 0.3, Fraction(1, 4))
     nodes = sample.parallel("", by="value").part("")
-    assert nodes.share_of(sample.cap) == sample.cap
-    nodes.charge(entry(sample.cap))
-    assert ledger._bound == 1
+    assert nodes.share_of(sample.plan) == sample.plan
+    nodes.charge(entry(sample.plan))
+    assert ledger.totals.bound == 1
 
 
 def test_a_cap_above_several_kinds_stops_a_charge_that_leaves_no_trace():
     ledger = Ledger("replace", epsilon=0.5)
     account = ledger.repeated("trees", 5).bootstrapped("a sample", 50).parallel("", by="value").part("")
     account.charge(entry(Fraction(1, 50)))
-    before = ledger._bound
+    before = ledger.totals.bound
     with pytest.raises(BudgetError):
         account.charge(entry(Fraction(1, 10)))
-    assert ledger._bound == before
-    assert account._bound == Fraction(1, 50)
+    assert ledger.totals.bound == before
+    assert account.totals.bound == Fraction(1, 50)
     assert len(ledger.entries) == 1
 
 

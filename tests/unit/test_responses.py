@@ -68,7 +68,7 @@ def test_reports_of_one_person_add_up_exactly():
     table.randomize(Questionnaire(questions))
     bounds = [entry.epsilon_bound for entry in table.ledger.entries]
     assert bounds == [third, Fraction(0.1), third, third]
-    assert table.ledger._bound == 1 + Fraction(0.1)
+    assert table.ledger.totals.bound == 1 + Fraction(0.1)
     assert [entry.epsilon_claimed for entry in table.ledger.entries] == bounds
     names = [entry.name for entry in table.ledger.entries]
     assert names == [f"report of {name}" for name in "abcn"]
@@ -87,9 +87,9 @@ def test_the_dearest_of_the_optional_ones_are_paid():
         N: TRR(lower=-5, upper=15, epsilon=2),
     }
     for asked, price in ((1, Fraction(2)), (2, Fraction(5, 2)), (3, Fraction(5, 2) + Fraction(1, 7))):
-        before = table.ledger._bound
+        before = table.ledger.totals.bound
         table.randomize(Questionnaire(channels, [B, C, N], asked))
-        assert table.ledger._bound - before == Fraction(1, 4) + price
+        assert table.ledger.totals.bound - before == Fraction(1, 4) + price
         assert table.ledger.entries[-1].name == f"report of {asked} of 3 answers, by lot"
 
 

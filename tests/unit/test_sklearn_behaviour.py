@@ -189,7 +189,7 @@ def test_every_fold_of_a_cross_validation_is_charged(apart, small_frame, small_s
     )
     assert scores.shape == (5,)
     assert scores.mean() > 0.6
-    assert ledger._bound == ledger._claimed == 5 * Fraction(6.25)
+    assert ledger.totals.bound == ledger.totals.claimed == 5 * Fraction(6.25)
     assert [child.name for child in ledger.children] == ["DiffPRFs"] * 5
     with pytest.raises(BudgetError):
         clone(FOREST).fit(small_frame, schema=small_schema, ledger=ledger)
@@ -230,7 +230,7 @@ def test_a_search_over_epsilon_and_depth_pays_for_all_it_tries(small_frame, smal
     )
     search.fit(small_frame, small_frame["ill"], schema=small_schema, ledger=ledger)
     tried = 3 * 2 * (Fraction(0.5) + 20)
-    assert ledger._bound == tried + Fraction(search.best_params_["epsilon"])
+    assert ledger.totals.bound == tried + Fraction(search.best_params_["epsilon"])
     assert search.best_params_["epsilon"] == 20
     assert search.best_estimator_.ledger_.epsilon_bound == 20
     assert search.predict(small_frame).shape == (600,)
