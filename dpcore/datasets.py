@@ -8,16 +8,18 @@ fetched from the network unless the caller asks.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import importlib.resources
 import os
 import tempfile
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from http.client import HTTPException
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from secrets import token_hex
+from typing import Any, Self
 
 import pandas as pd
 
@@ -28,7 +30,19 @@ from dpcore.schema import Schema
 from dpcore.simulated import bank_cards, bank_cards_schema
 from dpcore.splitting import secret_seed, split
 
-__all__ = ["BANK_CARDS", "DATASETS", "Dataset", "adult_schema", "big5_schema", "load", "read", "secret_seed", "split"]
+__all__ = [
+    "BANK_CARDS",
+    "DATASETS",
+    "Content",
+    "Dataset",
+    "adult_schema",
+    "big5_schema",
+    "load",
+    "new_token",
+    "read",
+    "secret_seed",
+    "split",
+]
 
 BANK_CARDS = {"bank cards": False, "bank cards, dependent": True}  # whether columns hang together within a class
 DATASETS = ("sample", "adult", "big5", *BANK_CARDS)
@@ -51,6 +65,37 @@ BIG5_PAGE = "https://openpsychometrics.org/_rawdata/"
 PUBLISHED_SPLIT = (0.3, 0)
 
 
+class Content:
+    """What tells rows from other rows, for whoever has a secret to key it with, and for nobody else.
+
+    A plain checksum of private rows is a question about them that no noise answered: whoever knows all rows but one
+    can test every guess of that one against it. So the sum stays in here, and what leaves is its HMAC.
+    """
+
+    __slots__ = ("_sum",)
+
+    def __init__(self, *parts: bytes) -> None:
+        self._sum = hashlib.sha256(b"".join(parts)).digest()
+
+    def __repr__(self) -> str:
+        return "Content()"
+
+    @classmethod
+    def of_rows(cls, *tables: pd.DataFrame) -> Self:
+        """Of tables, in order, whatever they were read from."""
+        hashes = (pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes() for table in tables)
+        return cls(*(len(part).to_bytes(8, "big") + part for part in hashes))
+
+    def keyed(self, secret: bytes) -> str:
+        """The same for the same content and secret; tells nothing to whoever lacks the secret."""
+        return hmac.digest(secret, self._sum, "sha256").hex()
+
+
+def new_token() -> str:
+    """A name for rows that were just read: random, so that it tells nothing of them."""
+    return token_hex(16)
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Rows to fit on, rows to evaluate on, and what is public about both.
@@ -63,21 +108,24 @@ class Dataset:
         Disjoint rows; methods see `train` only.
     schema : Schema
         The public description of both.
-    sha256 : str
-        Identifies the source's content, for caches and exports.
+    token : str
+        Names these rows in widgets and caches: random for every reading, fixed for the data sets of `load`.
     note : str
         Where the rows come from and how they were split.
     reading : mapping, optional
         The arguments of `read` that give these rows again, for exports.
+    content : Content, optional
+        What the books know the file by, whoever reads it again; by default they go by the rows.
     """
 
     name: str
     train: pd.DataFrame
     test: pd.DataFrame
     schema: Schema
-    sha256: str
+    token: str = field(default_factory=new_token)
     note: str = ""
     reading: Mapping[str, Any] | None = None
+    content: Content | None = field(default=None, repr=False)
 
     @property
     def target(self) -> str | None:
@@ -159,7 +207,7 @@ def read(
         train=train,
         test=test,
         schema=schema,
-        sha256=hashlib.sha256(raw).hexdigest(),
+        content=Content(raw),
         note=f"{_share(test_share)} Test rows were chosen by lot before any fit.",
         reading={"test_share": test_share, "split_seed": seed, **reading},
     )
@@ -183,7 +231,8 @@ def _sample() -> Dataset:
         train=train,
         test=test,
         schema=schema,
-        sha256=hashlib.sha256(raw).hexdigest(),
+        token="sample",
+        content=Content(raw),
         note=f"Synthetic rows, released by this project from UCI Adult. {_share(0.3)}",
     )
 
@@ -201,7 +250,8 @@ def _adult(download: bool) -> Dataset:
         train=train,
         test=test,
         schema=schema,
-        sha256=hashlib.sha256(b"".join(sources)).hexdigest(),
+        token="adult",
+        content=Content(*sources),
         note="UCI Adult (Census Income), Becker and Kohavi 1996, CC BY 4.0. Complete rows, split as published.",
     )
 
@@ -217,7 +267,8 @@ def _big5(download: bool) -> Dataset:
         train=train,
         test=test,
         schema=big5_schema(),
-        sha256=hashlib.sha256(raw).hexdigest(),
+        token="big5",
+        content=Content(raw),
         note=f"Big Five test answers, Open-Source Psychometrics Project, public raw data. {_share(0.3)} The target "
         "is gender; the published evaluations predict whether age is below 50.",
     )
@@ -233,7 +284,8 @@ def _bank_cards(name: str) -> Dataset:
         train=train,
         test=test,
         schema=bank_cards_schema(),
-        sha256=hashlib.sha256(sums.to_numpy().tobytes()).hexdigest(),
+        token=name.replace(", ", "-").replace(" ", "-"),
+        content=Content(sums.to_numpy().tobytes()),
         note=f"Simulated by this package: there is no person in these rows. Columns {how} a class.",
     )
 

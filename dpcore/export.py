@@ -76,7 +76,6 @@ def release_of(
     synthetic: pd.DataFrame,
     *,
     data_name: str,
-    data_sha256: str,
     seconds: float = math.nan,
     reading: Mapping[str, Any] | None = None,
 ) -> Release:
@@ -85,7 +84,6 @@ def release_of(
         method=method,
         synthetic=synthetic,
         data_name=data_name,
-        data_sha256=data_sha256,
         seconds=seconds,
         reading=reading,
         **shared(fitted, fitted.structure()),

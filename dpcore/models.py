@@ -99,7 +99,6 @@ def release_of(
     method: str,
     *,
     data_name: str,
-    data_sha256: str,
     seconds: float = math.nan,
     reading: Mapping[str, Any] | None = None,
 ) -> ModelRelease:
@@ -111,7 +110,6 @@ def release_of(
         sizes=ruled,
         reports=getattr(fitted, "reports_", None),
         data_name=data_name,
-        data_sha256=data_sha256,
         seconds=seconds,
         reading=reading,
         **shared(fitted, fitted.structure()),
@@ -125,7 +123,7 @@ def show_code(release: ModelRelease, *, data: str = "your-data.csv", schema: str
 
 def steps(release: ModelRelease, data: str, schema: str) -> list[Step]:
     """The parts of that script."""
-    made = f"release_of(method, {release.method!r}, data_name={release.data_name!r}, data_sha256='').model.to_json()"
+    made = f"release_of(method, {release.method!r}, data_name={release.data_name!r}).model.to_json()"
     return [
         *first_steps(release, data, schema, "from dpcore import models\n"),
         LEDGER,

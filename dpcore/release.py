@@ -68,8 +68,8 @@ class AnyRelease(ABC):
     schema, ledger
     noise_label, publishable
         Which source of noise made it, and whether its releases may be published.
-    data_name, data_sha256 : str
-        Which data it was made from; the sum stays in memory and is not exported.
+    data_name : str
+        Which data it was made from.
     seconds : float
     reading : mapping, optional
         The arguments of `datasets.read` that gave the rows (`test_share` at least; 0 if all rows of the file were
@@ -90,7 +90,6 @@ class AnyRelease(ABC):
     noise_label: str
     publishable: bool
     data_name: str
-    data_sha256: str
     seconds: float
     reading: Mapping[str, Any] | None = None
     structure: Mapping[str, Any] = field(default_factory=dict)

@@ -28,16 +28,16 @@ with frame.mendable():
         loaded = Schema.from_json(uploaded.getvalue().decode("utf-8", errors="replace"))
         if not set(loaded.names) & set(headers):
             raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
-        st.session_state["data.base"] = (rows.sha256, loaded)
+        st.session_state["data.base"] = (rows.token, loaded)
         st.session_state["data.schema_id"] = uploaded.file_id
 owner, base = st.session_state.get("data.base", ("", rows.schema))
-if owner != rows.sha256:
+if owner != rows.token:
     base = rows.schema
 for note in base.notes:
     st.warning(frame.escaped(note), icon=":material/info:")
-if owner == rows.sha256 and (left_out := len(set(headers) - set(base.names))):
+if owner == rows.token and (left_out := len(set(headers) - set(base.names))):
     st.caption(f"{left_out:,} columns of the data are not in this schema and are ignored.")
-key = f"{rows.sha256}:{hash(base.to_json())}"  # another file or another schema: other widgets
+key = f"{rows.token}:{hash(base.to_json())}"  # another file or another schema: other widgets
 table = schema_editor.editor(schema_editor.schema_frame(base, headers), key=f"data.editor:{key}")
 
 used = [str(name) for name in table.loc[table["use"] != schema_editor.IGNORED, "name"]]
@@ -76,13 +76,13 @@ with frame.mendable():
     go, save = st.columns([1, 3])
     if go.button("Use these data", type="primary", icon=":material/check:", key="data.use"):
         state.set_dataset(intake.dataset_of(rows, schema, share))
-        st.session_state["data.base"] = (rows.sha256, schema)  # the table's edits would go when the page changes
-        st.session_state["data.done"] = rows.sha256
+        st.session_state["data.base"] = (rows.token, schema)  # the table's edits would go when the page changes
+        st.session_state["data.done"] = rows.token
         st.rerun()
     save.download_button(
         "Save the schema", schema.to_json(), "schema.json", "application/json", key="data.save", on_click="ignore"
     )
-if st.session_state.get("data.done") == rows.sha256 == state.dataset().sha256:
+if st.session_state.get("data.done") == rows.token == state.dataset().token:
     st.success("These data are in use now.", icon=":material/check_circle:")
     if st.button("Go to Naive Bayes", icon=":material/arrow_forward:", key="data.next"):
         frame.open_page("naive_bayes")

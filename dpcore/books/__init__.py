@@ -1,8 +1,8 @@
 """What was ever spent on which data, in one SQLite file of the user's.
 
 A session's `Ledger` knows what every question cost; the books know what all sessions together spent, and survive them.
-Rows are known by the SHA-256 of their file. There is one account per data set and neighboring relation, because
-epsilons of different relations do not add up, and one line per run.
+Rows are known by the HMAC of their file's content, keyed with a secret beside the ledger. There is one account per
+data set and neighboring relation, because epsilons of different relations do not add up, and one line per run.
 
 What is promised:
 
@@ -13,8 +13,7 @@ What is promised:
 - Several tabs, processes and computers' programs at once: read, check against the cap and write are one transaction.
 
 Epsilons are fractions, as text: totals rounded up to multiples of 2^-100; "inf" where nothing can be proved. The file
-holds no row, but its sums of the data's content let somebody who knows all rows but one test guesses of that one: it is
-readable by its owner only.
+holds no row, and no sum of rows that could be tested by whoever lacks the secret (`datasets.Content`).
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from secrets import token_hex
 
 from dpcore import texts
 from dpcore.books.file import BookFile, UnreadableError
+from dpcore.datasets import Content, Dataset
 from dpcore.errors import BookError, BudgetError
 from dpcore.ledger import Ledger, Totals
 from dpcore.relation import Epsilon, Relation, exact
@@ -43,7 +43,7 @@ UNIT = 2**100
 class Line:
     """What was spent under one relation on one data set, in one run or altogether; `looks` counts releases."""
 
-    sha256: str
+    key: str
     relation: Relation
     name: str
     claimed: Epsilon
@@ -79,16 +79,21 @@ class Account(Line):
 class Books(BookFile):
     """What all sessions together spent."""
 
-    def begin(self, sha256: str, name: str, relation: Relation | str, purpose: str) -> OpenRun:
+    def key(self, data: Dataset) -> str:
+        """What these rows are called here: the same whenever the same file is read."""
+        content = data.content or Content.of_rows(data.train, data.test)
+        return content.keyed(self.secret())
+
+    def begin(self, key: str, name: str, relation: Relation | str, purpose: str) -> OpenRun:
         """A new run, which has spent nothing yet."""
         relation = Relation.parse(relation)
         with self.transaction() as c:
-            opened = (sha256, str(relation), name, "0", "0", 0, "")
+            opened = (key, str(relation), name, "0", "0", 0, "")
             c.execute("INSERT INTO accounts VALUES (?,?,?,?,?,?,?,NULL) ON CONFLICT DO NOTHING", opened)
-            c.execute("UPDATE accounts SET name=? WHERE sha256=? AND relation=?", (name, sha256, str(relation)))
+            c.execute("UPDATE accounts SET name=? WHERE sha256=? AND relation=?", (name, key, str(relation)))
             now = datetime.now(UTC).isoformat(timespec="seconds")
             token = token_hex(16)  # numbers would begin again in a new file
-            run = (token, sha256, str(relation), purpose, now, "0", "0", 0, "")
+            run = (token, key, str(relation), purpose, now, "0", "0", 0, "")
             c.execute("INSERT INTO runs VALUES (NULL,?,?,?,?,?,?,?,?,?)", run)
             return OpenRun(self, token, relation, purpose)
 
@@ -98,10 +103,10 @@ class Books(BookFile):
             raise ValueError("a charge gives nothing back")
         with self.transaction() as c:
             found = c.execute("SELECT sha256, relation, claimed, bound, looks, void FROM runs WHERE token=?", (run,))
-            sha256, relation, *spent = found.fetchone() or [None, None]
-            key = (sha256, relation)
+            owner, relation, *spent = found.fetchone() or [None, None]
+            place = (owner, relation)
             account = c.execute(
-                "SELECT claimed, bound, looks, void, cap, name FROM accounts WHERE sha256=? AND relation=?", key
+                "SELECT claimed, bound, looks, void, cap, name FROM accounts WHERE sha256=? AND relation=?", place
             ).fetchone()
             if account is None:
                 raise BookError(f"The ledger {self.path} no longer has this run.", "Nothing was drawn. Run it again.")
@@ -116,9 +121,9 @@ class Books(BookFile):
                 )
             for table, where, old in (
                 ("runs", "token=?", (spent, (run,))),
-                ("accounts", "sha256=? AND relation=?", (before, key)),
+                ("accounts", "sha256=? AND relation=?", (before, place)),
             ):
-                (was_claimed, was_bound, was_looks, was_void), place = old
+                (was_claimed, was_bound, was_looks, was_void), where_at = old
                 told = was_void if void in was_void else f"{was_void} {void}".strip()
                 new = (
                     text(number(was_claimed) + claimed),
@@ -126,7 +131,7 @@ class Books(BookFile):
                     whole(was_looks) + looks,
                     told,
                 )
-                c.execute(f"UPDATE {table} SET claimed=?, bound=?, looks=?, void=? WHERE {where}", (*new, *place))
+                c.execute(f"UPDATE {table} SET claimed=?, bound=?, looks=?, void=? WHERE {where}", (*new, *where_at))
 
     def accounts(self) -> list[Account]:
         """All accounts on which something was spent, or which have a cap; the oldest first."""
@@ -140,32 +145,32 @@ class Books(BookFile):
                 for sha, rel, name, a, b, n, void, cap in rows
             ]
 
-    def account(self, sha256: str, relation: Relation | str) -> Account | None:
+    def account(self, key: str, relation: Relation | str) -> Account | None:
         """The account of one data set under one relation, if there is one."""
-        found = [line for line in self.accounts() if (line.sha256, line.relation) == (sha256, Relation.parse(relation))]
+        found = [line for line in self.accounts() if (line.key, line.relation) == (key, Relation.parse(relation))]
         return found[0] if found else None
 
-    def runs(self, sha256: str, relation: Relation | str) -> list[Run]:
+    def runs(self, key: str, relation: Relation | str) -> list[Run]:
         """The runs of one account that spent something, in order."""
         columns = "sha256, relation, purpose, claimed, bound, looks, void, begun"
         with self.transaction(writes=False) as c:
             rows = c.execute(
                 f"SELECT {columns} FROM runs WHERE sha256=? AND relation=? AND looks != 0 ORDER BY id",
-                (sha256, str(Relation.parse(relation))),
+                (key, str(Relation.parse(relation))),
             ).fetchall()
             return [
                 Run(sha, known(rel), purpose, number(a), number(b), whole(n), void, moment(begun))
                 for sha, rel, purpose, a, b, n, void, begun in rows
             ]
 
-    def set_cap(self, sha256: str, name: str, relation: Relation | str, cap: float | None) -> None:
+    def set_cap(self, key: str, name: str, relation: Relation | str, cap: float | None) -> None:
         """Refuse, from now on, what would take the account's provable total above `cap`; None: nothing is refused."""
-        key = (sha256, str(Relation.parse(relation)))
+        place = (key, str(Relation.parse(relation)))
         with self.transaction() as c:
-            opened = (*key, name, "0", "0", 0, "")
+            opened = (*place, name, "0", "0", 0, "")
             c.execute("INSERT INTO accounts VALUES (?,?,?,?,?,?,?,NULL) ON CONFLICT DO NOTHING", opened)
             told = None if cap is None else text(exact(cap))
-            c.execute("UPDATE accounts SET cap=? WHERE sha256=? AND relation=?", (told, *key))
+            c.execute("UPDATE accounts SET cap=? WHERE sha256=? AND relation=?", (told, *place))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import sqlite3
 import tempfile
@@ -15,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from dpcore.books.secret import SIZE, kept_secret
 from dpcore.errors import BookError
 
 __all__ = ["BookFile", "UnreadableError"]
@@ -79,6 +81,7 @@ class BookFile:
             weakref.finalize(self, remove, folder, os.getpid())
             path = Path(folder) / "ledger.sqlite"
         self.path = path
+        self._secret = None if self.kept else secrets.token_bytes(SIZE)  # what goes with a session leaves no key behind
         self._forget()
 
     def _forget(self) -> None:
@@ -91,8 +94,17 @@ class BookFile:
         return {"path": self.path, "kept": self.kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.path, self.kept = state["path"], state["kept"]
+        self.path, self.kept, self._secret = state["path"], state["kept"], None
         self._forget()
+
+    def secret(self) -> bytes:
+        """What names of data are keyed with; a session's own stays in its process."""
+        if self._secret is None:
+            try:
+                self._secret = kept_secret(self.path.parent)
+            except OSError as error:
+                raise BookError(f"The secret beside {self.path} cannot be used: {error.strerror}.", WAY_ON) from error
+        return self._secret
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""

@@ -136,7 +136,7 @@ def rows_picker(key: str, data: Dataset) -> int:
             1_000_000,
             suggestion,
             step=1_000,
-            key=f"{key}.rows:{data.sha256}",
+            key=f"{key}.rows:{data.token}",
             persist_state="session",
         )
     )
@@ -150,7 +150,7 @@ def target_picker(key: str, data: Dataset, *, needed: bool = True) -> str | None
     if not names:
         return None
     index = names.index(data.schema.target) if data.schema.target in names else len(names) - 1
-    return st.selectbox("Class column", names, index=index, key=f"{key}.target:{data.sha256}", persist_state="session")
+    return st.selectbox("Class column", names, index=index, key=f"{key}.target:{data.token}", persist_state="session")
 
 
 def relation_picker(key: str, only: str | None = None, caption: str = "") -> str:

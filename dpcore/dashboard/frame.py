@@ -113,7 +113,8 @@ def spent() -> str:
     """What was spent on the data in use, by all sessions."""
     data = state.dataset()
     try:
-        lines = [line for line in state.books().accounts() if line.sha256 == data.sha256 and line.looks]
+        key = state.books().key(data)
+        lines = [line for line in state.books().accounts() if line.key == key and line.looks]
     except BookError:
         return ":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]"
     told = [f"{line.looks:,} release{'s' * (line.looks > 1)}, {price(line)} ({line.relation.short})" for line in lines]

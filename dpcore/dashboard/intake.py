@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +11,7 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard.frame import mendable
-from dpcore.datasets import Dataset
+from dpcore.datasets import Content, Dataset
 from dpcore.errors import DataError
 from dpcore.reading import FORMATS, MAX_BYTES, read_frame
 from dpcore.schema import Schema
@@ -41,12 +40,13 @@ class Intake:
     """
 
     name: str
-    sha256: str
     frame: pd.DataFrame
     schema: Schema
     fixed: Dataset | None
     read_as: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    content: Content | None = field(default=None, repr=False)
+    token: str = field(default_factory=datasets.new_token)
     split_seed: int = field(default_factory=datasets.secret_seed)
 
     @property
@@ -66,7 +66,7 @@ def current() -> Intake:
 def known(name: str, *, download: bool) -> Intake:
     """One of the data sets that the package knows."""
     data = datasets.load(name, download=download)
-    return Intake(data.name, data.sha256, data.train, data.schema, data, data.note)
+    return Intake(data.name, data.train, data.schema, data, data.note, token=data.token)
 
 
 def choose() -> None:
@@ -132,12 +132,12 @@ def upload() -> None:
         read_as = ", ".join(f"{key} {value!r}" for key, value in found.items() if value)
         st.session_state["dpcore.intake"] = Intake(
             file.name,
-            hashlib.sha256(raw).hexdigest(),
             frame,
             Schema.infer(frame),
             None,
             f"Read with {read_as}.",
             used,
+            Content(raw),
         )
         st.session_state["dpcore.asked"] = asked
 
@@ -159,4 +159,4 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
     if train.empty:
         raise DataError("The lots put every row aside for testing.", "Use a table with more rows.")
     reading = {"test_share": test_share, "split_seed": intake.split_seed, **intake.options}
-    return Dataset(intake.name, train, test, schema, intake.sha256, intake.read_as, reading)
+    return Dataset(intake.name, train, test, schema, intake.token, intake.read_as, reading, intake.content)

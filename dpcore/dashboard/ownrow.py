@@ -72,13 +72,13 @@ def own(page: str, data: Dataset) -> None:
             start = time.perf_counter()
             case = case_of(asked, data)
             found = worlds.run(case, asked.trials, progress=progress)
-            kept = (asked, data.sha256, case, Done(found, time.perf_counter() - start))
+            kept = (asked, data.token, case, Done(found, time.perf_counter() - start))
             st.session_state["dpcore.twins.own"] = kept
     if "dpcore.twins.own" not in st.session_state:
         st.info("Press the button. Nothing is read before.", icon=":material/arrow_upward:")
         return
-    before, sha256, case, done = st.session_state["dpcore.twins.own"]
-    if (before, sha256) != (asked, data.sha256):
+    before, token, case, done = st.session_state["dpcore.twins.own"]
+    if (before, token) != (asked, data.token):
         st.info("The settings or the data were changed since. Below: the last run.", icon=":material/update:")
     told(before, case, done)
     verdicts.headline(case, done)
@@ -108,10 +108,10 @@ def settings(key: str, data: Dataset) -> Asked:
         )  # fmt: skip
     with right:
         rows = len(data.train)
-        row = place("Row of the person, from 1", f"{key}.row:{data.sha256}", 1, rows)
+        row = place("Row of the person, from 1", f"{key}.row:{data.token}", 1, rows)
         other = 1
         if relation == "replace":
-            other = place("Row whose values are taken", f"{key}.other:{data.sha256}", min(2, rows), rows)
+            other = place("Row whose values are taken", f"{key}.other:{data.token}", min(2, rows), rows)
         seconds = SLOW.get((name, mode), USUAL) * max(data.train.size / CELLS, 0.1)
         usual = max((trials for trials in TRIALS if 2 * trials * seconds <= WAIT), default=TRIALS[0])
         usual = min(usual, 100)

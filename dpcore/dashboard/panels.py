@@ -78,7 +78,7 @@ def headline(shown: AnyShown) -> None:
     )
     if release.guarantee_void:
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
-    if shown.data.sha256 != state.dataset().sha256:
+    if shown.data.token != state.dataset().token:
         made, now = escaped(release.data_name), escaped(state.dataset().name)
         st.info(f"This was made from {made}. Press Run to use {now}, which was chosen since.", icon=":material/update:")
 

@@ -3,7 +3,7 @@
 A page draws its settings inside `of`. There every control is known by its key without the page's name, such as
 "epsilon". Values that come from a link or a file are input like any other: only controls that the page draws take
 one, Streamlit returns what is no option to its default, and where a page cannot be drawn with them all are dropped.
-A link holds parameters only: a control that belongs to one data set is named without the data's checksum.
+A link holds parameters only: a control that belongs to one data set is named without the data's token.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dpcore.errors import DataError
 
 __all__ = ["ask", "asked_by_file", "link", "of", "settings_of"]
 
-OF_DATA = ":data"  # in a name, for the checksum of the data in use
+OF_DATA = ":data"  # in a name, for the token of the data in use
 MOST_BYTES, MOST_SETTINGS = 1_000_000, 100
 # What Streamlit's controls, and the pages' look-ups after them, make of a value that is none of their own.
 UNFIT = (StreamlitAPIException, TypeError, ValueError, LookupError, ArithmeticError)
@@ -88,13 +88,13 @@ def drawn() -> frozenset[str]:
 
 def key_of(page: str, name: str, data: Dataset) -> str:
     """A control's key."""
-    return f"{page}.{name.removesuffix(OF_DATA)}:{data.sha256}" if name.endswith(OF_DATA) else f"{page}.{name}"
+    return f"{page}.{name.removesuffix(OF_DATA)}:{data.token}" if name.endswith(OF_DATA) else f"{page}.{name}"
 
 
 def name_of(page: str, key: str, data: Dataset) -> str:
     """What a control is called in links and files."""
     name = key.removeprefix(f"{page}.")
-    return name.removesuffix(f":{data.sha256}") + OF_DATA if name.endswith(f":{data.sha256}") else name
+    return name.removesuffix(f":{data.token}") + OF_DATA if name.endswith(f":{data.token}") else name
 
 
 def plain(value: Any) -> bool:

@@ -61,7 +61,7 @@ def figures(
         default=names[:1],
         selection_mode="multi",
         format_func=escaped,
-        key=f"{page}.sets:{data.sha256}",
+        key=f"{page}.sets:{data.token}",
         persist_state="session",
     )
     count = int(right.number_input("Repeats", 1, 20, repeats, key=f"{page}.repeats", persist_state="session"))
@@ -98,7 +98,7 @@ def figures(
         icon=":material/play_arrow:",
         help="Every run is charged. Finished runs are kept if you cancel.",
     )
-    what = hash((figure.key, *((each.sha256, each.schema.to_json(), len(each.train)) for each in chosen_sets)))
+    what = hash((figure.key, *((each.token, each.schema.to_json()) for each in chosen_sets)))
     memory: list[pd.DataFrame] = st.session_state.setdefault(f"dpcore.figure:{page}:{what}", [])
     stopped = f"dpcore.figure stopped:{page}:{what}"
     if runs.requested(name):
@@ -155,7 +155,7 @@ def part_of(
     """One part of the data's account per figure, series and mode."""
     title = st.session_state.get("dpcore.figure", "A figure")
     parts = st.session_state.setdefault("dpcore.figure accounts", {})
-    key = (title, data.sha256, relation, series, mode)
+    key = (title, data.token, relation, series, mode)
     if key not in parts:
         parts[key] = begin(data, relation, f"{title}: {series}, {mode}")
     part: Ledger = parts[key]

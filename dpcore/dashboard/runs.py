@@ -167,6 +167,6 @@ def release(
         ledger = state.account(data, method.relation, f"{name}, {method.mode} mode")
         with unhurried(progress, ledger, page) as calm:
             method.fit(data.train, schema=data.schema, ledger=ledger, progress=calm)
-            made = finish(data_name=data.name, data_sha256=data.sha256, reading=data.reading)
+            made = finish(data_name=data.name, reading=data.reading)
             shelf[page] = Kept(replace(made, seconds=time.perf_counter() - start, page=known), data)
         st.rerun()  # the settings fold away, the release comes up

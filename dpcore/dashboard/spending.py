@@ -19,7 +19,7 @@ __all__ = ["account_panel", "both_relations", "keeping", "read_accounts"]
 def read_accounts() -> list[Account] | None:
     """All accounts, those of the data in use first; None, with what to do about it, if they cannot be read."""
     try:
-        found = state.books().accounts()
+        found, used = state.books().accounts(), state.books().key(state.dataset())
     except BookError as error:
         st.error(f"{escaped(error.cause)}", icon=":material/error:")
         st.markdown(
@@ -31,12 +31,12 @@ def read_accounts() -> list[Account] | None:
             st.button("Set the file aside and begin a new one", on_click=set_aside, key="ledger.aside", type="primary")
             st.button("Keep this session only", on_click=leave_file, key="ledger.session")
         return None
-    return sorted(found, key=lambda line: line.sha256 != state.dataset().sha256)
+    return sorted(found, key=lambda line: line.key != used)
 
 
 def account_panel(account: Account) -> None:
     """One data set under one relation: totals, cap, runs, and this session's questions."""
-    key = f"{account.sha256}.{account.relation}"
+    key = f"{account.key}.{account.relation}"
     st.subheader(f"{escaped(account.name)} · {forms.RELATIONS[account.relation].lower()}", anchor=False)
     cells = st.columns(4)
     cells[0].metric("Releases looked at", f"{account.looks:,}", border=True)
@@ -48,7 +48,7 @@ def account_panel(account: Account) -> None:
     if math.isinf(account.epsilon_bound) and not account.void:
         total = "no total can be proved"  # "none" could be read as nothing
     st.markdown(f"**You have looked {times}: {total}.** {meaning(account)}")
-    st.caption(f"{account.relation.sentence} Rows with SHA-256 {account.sha256[:12]}…")
+    st.caption(f"{account.relation.sentence}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         cap = st.number_input(
             "Refuse what would take the proved total above",
@@ -63,9 +63,9 @@ def account_panel(account: Account) -> None:
         st.button("Set the cap", key=f"ledger.set.{key}", on_click=set_cap, args=(account, cap), disabled=cap is None)
         if account.cap is not None:
             st.button("Remove the cap", key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
-    runs = state.books().runs(account.sha256, account.relation)
+    runs = state.books().runs(account.key, account.relation)
     st.dataframe(runs_frame(runs), hide_index=True, key=f"ledger.{key}")
-    asked = state.accounts().get((account.sha256, str(account.relation)))
+    asked = state.accounts().get((account.key, str(account.relation)))
     if asked is not None and asked.entries:
         panels.table_behind(asked.to_frame(), "Every question of this session")
 
@@ -98,14 +98,14 @@ def both_relations(accounts: list[Account]) -> None:
     by_data: dict[str, dict[Relation, Account]] = {}
     for account in accounts:
         if account.looks and not account.void:  # no sum with a void one is a bound
-            by_data.setdefault(account.sha256, {})[account.relation] = account
-    for sha256, found in by_data.items():
+            by_data.setdefault(account.key, {})[account.relation] = account
+    for found in by_data.values():
         if len(found) == 2:
             total = 2 * found[Relation.ADD_REMOVE].epsilon_bound + found[Relation.REPLACE].epsilon_bound
             st.markdown(
-                f"The rows {sha256[:12]}… were asked under both relations. Changing a row is removing one and adding "
-                f"another, so together they cost at most epsilon **{panels.told(total)}** under replace; under "
-                "add_remove no total is known."
+                f"The rows of **{escaped(found[Relation.REPLACE].name)}** were asked under both relations. "
+                "Changing a row is removing one and adding another, so together they cost at most epsilon "
+                f"**{panels.told(total)}** under replace; under add_remove no total is known."
             )
 
 
@@ -117,8 +117,9 @@ def keeping() -> None:
             st.markdown("Every charge is written to this file before any noise is drawn. It outlives the session:")
             st.code(str(books.path), language=None, wrap_lines=True)
             st.caption(
-                "It holds names of data sets, checksums of them, times and epsilons; no row. Only your user can read "
-                "it. Keep it to yourself: with a checksum, somebody who knows all rows but one could test guesses."
+                "It holds names of data sets, keyed checksums of them, times and epsilons; no row. Only your user can "
+                "read it. The key is in dpcore.secret beside it: keep that to yourself, because with both, somebody "
+                "who knows all rows but one could test guesses."
             )
             sure = st.checkbox(
                 "I want another ledger: totals begin at 0 there, though what was spent stays spent", key="ledger.sure"
@@ -147,7 +148,7 @@ def keeping() -> None:
 def set_cap(account: Account, cap: float | None) -> None:
     """A button's callback."""
     with mendable():
-        state.books().set_cap(account.sha256, account.name, account.relation, cap)
+        state.books().set_cap(account.key, account.name, account.relation, cap)
 
 
 def leave_file() -> None:

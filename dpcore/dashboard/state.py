@@ -124,7 +124,7 @@ def keep_books(path: Path | None) -> None:
 
 
 def accounts() -> dict[tuple[str, str], Ledger]:
-    """What this session asked, question by question, by the data's SHA-256 and the relation; they never add up."""
+    """What this session asked, question by question, by the books' key of the data and relation; they never add up."""
     asked: dict[tuple[str, str], Ledger] = st.session_state.setdefault("dpcore.accounts", {})
     return asked
 
@@ -150,9 +150,9 @@ def note(data: Dataset, relation: str, purpose: str) -> Ledger:
 
 def of_session(data: Dataset, relation: str) -> Ledger:
     """The session's account of these data."""
-    return accounts().setdefault((data.sha256, relation), Ledger(Relation.parse(relation), name=data.name))
+    return accounts().setdefault((books().key(data), relation), Ledger(Relation.parse(relation), name=data.name))
 
 
 def open_run(data: Dataset, relation: str, purpose: str) -> OpenRun:
     """A new line in the books."""
-    return books().begin(data.sha256, data.name, relation, purpose)
+    return books().begin(books().key(data), data.name, relation, purpose)

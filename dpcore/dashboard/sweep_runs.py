@@ -72,7 +72,7 @@ def folder() -> Path:
 
 def note_of(data: Dataset) -> Path:
     """The file that says which comparison of these data was the last."""
-    return folder() / f"last-{experiment.rows_digest(data)[:32]}.json"
+    return folder() / f"last-{experiment.rows_key(data, folder())[:32]}.json"
 
 
 def finished(config: Config, data: Dataset) -> dict[int, pd.DataFrame]:
@@ -147,4 +147,4 @@ def keep_pace(config: Config, data: Dataset, seconds: float) -> None:
 
 def speed_key(config: Config, data: Dataset) -> Any:
     """What the time of a run depends on most."""
-    return data.sha256, frozenset(config.methods), frozenset(config.measures)
+    return data.token, frozenset(config.methods), frozenset(config.measures)

@@ -49,7 +49,7 @@ def editor(page: str, data: Dataset) -> None:
         "Column",
         names,
         index=carrying[0] if carrying else 0,
-        key=f"{page}.column:{data.sha256}",
+        key=f"{page}.column:{data.token}",
         persist_state="session",
     )
     column = data.schema[str(name)]
@@ -77,7 +77,7 @@ def editor(page: str, data: Dataset) -> None:
 
 def owner_of(data: Dataset, column: Column) -> str:
     """Another file, or another declaration of the column: other widgets."""
-    return f"{data.sha256}:{hash(str(column.to_dict()))}"
+    return f"{data.token}:{hash(str(column.to_dict()))}"
 
 
 def current(page: str, owner: str, column: Column) -> Draft:
@@ -215,8 +215,8 @@ def apply(page: str, data: Dataset, column: Column, owner: str, tree: Taxonomy) 
         changed = replace(column, taxonomy=None)
     schema = replace(data.schema, columns=tuple(changed if c.name == column.name else c for c in data.schema))
     state.set_dataset(replace(data, schema=schema))
-    if intake.current().sha256 == data.sha256:
-        st.session_state["data.base"] = (data.sha256, schema)  # the page of the schema goes on from here
+    if intake.current().token == data.token:
+        st.session_state["data.base"] = (data.token, schema)  # the page of the schema goes on from here
     for kept in ("drafts", "edited"):
         st.session_state[f"{page}.{kept}"].pop(owner, None)
     st.session_state[f"{page}.done"] = owner_of(data, changed)

@@ -7,19 +7,20 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 
+from dpcore.books.secret import kept_secret
 from dpcore.classifiers import MODELS
-from dpcore.datasets import Dataset
+from dpcore.datasets import Content, Dataset
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.labels import Label
 from dpcore.measures import MEASURES, Method
 from dpcore.methods import METHODS
 
-__all__ = ["Config", "digest", "parameters_of", "rows_digest", "yardstick_of"]
+__all__ = ["Config", "digest", "parameters_of", "rows_key", "yardstick_of"]
 
 FORMAT = "dpcore sweep 1"
 MOST_TEXT, MOST_METHODS, MOST_EPSILONS, MOST_REPEATS = 5_000_000, 100, 100, 10_000
@@ -58,11 +59,11 @@ class Config:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def to_dict(self, data: Dataset) -> dict[str, Any]:
-        """What would run on these data, JSON-ready. `hash` is of all the rest."""
+        """What would run on these data, JSON-ready, and nothing of their rows. `hash` is of all the rest."""
         document = {
             "format": FORMAT,
             "dpcore": str(vars(sys.modules["dpcore"])["__version__"]),  # of the front door, which imports this
-            "data": {"name": data.name, "sha256": data.sha256, "rows": rows_digest(data)},
+            "data": {"name": data.name},
             "schema": json.loads(data.schema.to_json()),
             **self.asked,
             "methods": {label: parameters_of(method) for label, method in self.methods.items()},
@@ -173,18 +174,13 @@ def digest(document: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def rows_digest(data: Dataset) -> str:
-    """A hash of which rows are for training and which for testing, in order. It is no protection of the rows."""
-    found = hashlib.sha256()
-    for table in (data.train, data.test):
-        hashes = pd.util.hash_pandas_object(table, index=False)
-        found.update(len(table).to_bytes(8, "big") + hashes.to_numpy().tobytes())
-    return found.hexdigest()
+def rows_key(data: Dataset, folder: Path) -> str:
+    """A name, in a folder's stored sweeps, for these training and test rows in this order: keyed with its secret."""
+    return Content.of_rows(data.train, data.test).keyed(kept_secret(folder))
 
 
-def yardstick_of(config: Config, data: Dataset) -> str:
-    """A hash of all that a run's values depend on besides its method, epsilon and repeat."""
+def yardstick_of(config: Config, data: Dataset, folder: Path) -> str:
+    """A hash of all that a run's values depend on besides its method, epsilon and repeat; the rows are keyed."""
     document = config.to_dict(data)
-    del document["data"]["name"]
-    kept = ("dpcore", "data", "schema", "measures", "models", "label", "rows", "skip")
-    return digest({name: document[name] for name in kept})
+    kept = ("dpcore", "schema", "measures", "models", "label", "rows", "skip")
+    return digest({**{name: document[name] for name in kept}, "data": rows_key(data, folder)})

@@ -1,6 +1,7 @@
 """Finished runs in a file that survives kill -9, so that a sweep goes on where it was stopped.
 
-One file per data set, schema, split, measures and version, named by their hash; one line of JSON per run, written whole
+One file per data set, schema, split, measures and version, named by their hash, in which the rows are keyed with the
+folder's secret; one line of JSON per run, written whole
 and flushed when the run is finished. A run is known by its method, parameters, epsilon and repeat, so that another
 sweep of the same data, or more repeats, finds what is there. An unseeded run counts too: a finished run is a draw.
 
@@ -47,7 +48,10 @@ class Store:
     """
 
     def __init__(self, folder: Path, config: Config, data: Dataset) -> None:
-        self.path = folder / f"{yardstick_of(config, data)}.jsonl"
+        try:
+            self.path = folder / f"{yardstick_of(config, data, folder)}.jsonl"
+        except OSError as error:
+            raise unusable(folder, error) from error
 
     def read(self) -> dict[str, dict[str, Any]]:
         """What is finished, by key. A line that is torn, or holds something else, is as good as none."""

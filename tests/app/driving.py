@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
 from dpcore.dashboard.state import Shown
-from dpcore.datasets import Dataset
+from dpcore.datasets import Content, Dataset
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
@@ -99,6 +99,18 @@ def using(name: str, raw: bytes, *, target: str | None = "ill", declared: bool =
     press(at, "data.use")
     assert dataset(at).name == name, errors(at)
     return at
+
+
+def key_of(at: AppTest, data: Dataset | None = None) -> str:
+    """What the session's books call some data, by default those in use."""
+    return at.session_state["dpcore.books"].key(dataset(at) if data is None else data)
+
+
+def sums(at: AppTest) -> list[str]:
+    """What would let somebody test guesses of the data in use, with a secret and without."""
+    data = dataset(at)
+    content = data.content or Content.of_rows(data.train, data.test)
+    return [content._sum.hex(), key_of(at)]
 
 
 # Files

@@ -7,7 +7,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
-from driving import books, charts, errors, mendable, press, run, said, started, tabs, widget
+from driving import (
+    books,
+    charts,
+    errors,
+    key_of,
+    mendable,
+    press,
+    run,
+    said,
+    started,
+    tabs,
+    widget,
+)
 from streamlit.testing.v1 import AppTest
 
 from dpcore import experiment
@@ -78,7 +90,7 @@ def test_runs_are_charged_drawn_and_marked():
     at = compared()
     made = comparison(at)
     assert len(made.frames) == made.planned == 8
-    key = (made.data.sha256, "add_remove")
+    key = (key_of(at), "add_remove")
     assert books(at)[key] == (8, 10.0, 10.0)
     assert "These 8 runs together: epsilon claimed 10, proved 10 (add or remove one row)" in said(at).replace("**", "")
     assert tabs(at) == ["accuracy", "2-way AVD", "Run time", "Medians", "Take away"]
@@ -139,14 +151,14 @@ def test_moving_a_setting_leaves_results_and_the_ledger_alone():
 
 def test_a_failed_run_has_its_reason(monkeypatch):
     at = at_page(**SMALL)
-    at.session_state["dpcore.books"].set_cap(load("sample").sha256, "sample", "add_remove", 4.0)
+    at.session_state["dpcore.books"].set_cap(key_of(at), "sample", "add_remove", 4.0)
     press(at, f"{PAGE}.run")
     assert "Failed" in tabs(at)
     at.session_state[f"{PAGE}.tab"] = "Failed"
     run(at)
     (table,) = at.dataframe
     assert table.value["why"].str.contains("capped at 4").all()
-    assert at.session_state["dpcore.books"].account(load("sample").sha256, "add_remove").epsilon_bound <= 4.0
+    assert at.session_state["dpcore.books"].account(key_of(at), "add_remove").epsilon_bound <= 4.0
 
 
 class StopError(Exception):
@@ -180,7 +192,7 @@ def test_what_was_finished_before_a_stop_is_kept_and_it_goes_on(monkeypatch):
     press(at, f"{PAGE}.again")
     assert len(comparison(at).frames) == 8
     assert "Go on" not in [button.label for button in at.button]
-    account = at.session_state["dpcore.books"].account(load("sample").sha256, "add_remove")
+    account = at.session_state["dpcore.books"].account(key_of(at), "add_remove")
     assert account.looks == 8  # none was run twice
 
 
@@ -212,7 +224,7 @@ def test_another_session_offers_to_go_on(monkeypatch):
     assert len(comparison(at).frames) == 8
     ((questions, *_),) = books(at).values()  # what another session asked is in the books alone
     assert questions == 4
-    assert at.session_state["dpcore.books"].account(load("sample").sha256, "add_remove").epsilon_bound == 10.0
+    assert at.session_state["dpcore.books"].account(key_of(at), "add_remove").epsilon_bound == 10.0
     at = started(PAGE)
     assert "An earlier comparison of these data is kept" in said(at)
     press(at, f"{PAGE}.again")

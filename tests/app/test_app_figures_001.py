@@ -18,6 +18,7 @@ from driving import (
     csv,
     dataset,
     edit,
+    key_of,
     mendable,
     opened,
     people,
@@ -309,7 +310,7 @@ def test_a_figure_is_of_the_data_in_use(small: AppTest) -> None:
     assert len(charts(at)) == 1  # the other table's figure is not this one's
     made(at, "figure_6")
     assert set(runs_of(at)["data"]) == {"people.csv", "others.csv"}
-    assert {sha256 for sha256, relation in books(at) if relation == "replace"} >= {dataset(at).sha256}
+    assert {key for key, relation in books(at) if relation == "replace"} >= {key_of(at)}
 
 
 def test_nothing_chosen_is_said(small: AppTest) -> None:
@@ -374,7 +375,7 @@ def test_published_data_are_offered_where_they_are(monkeypatch: pytest.MonkeyPat
     made(run(at), "figure_6")
     assert set(runs_of(at)["data"]) == {"people.csv", "adult"}
     assert len(entries(at, "figure_6")) == RUNS["figure_6"] + 2
-    assert {sha256 for sha256, relation in books(at) if relation == "replace"} == {dataset(at).sha256, adult.sha256}
+    assert {key for key, relation in books(at) if relation == "replace"} == {key_of(at), key_of(at, adult)}
     opened(at, "data")
     widget(at, "data.source").set_value("adult")
     run(at)

@@ -10,8 +10,8 @@ from driving import (
     books,
     change,
     charts,
-    dataset,
     errors,
+    key_of,
     mendable,
     opened,
     press,
@@ -29,7 +29,7 @@ KEY = "add_remove"
 
 
 def account(at, path, relation=KEY):
-    return Books(path).account(dataset(at).sha256, relation)
+    return Books(path).account(key_of(at), relation)
 
 
 def test_a_second_session_adds_to_the_first(ledger_file) -> None:
@@ -81,10 +81,10 @@ def test_what_has_no_proof_has_no_total(ledger_file) -> None:
 def test_a_cap_refuses_and_says_so(ledger_file) -> None:
     at = released(epsilon=1.0)
     opened(at, "ledger")
-    widget(at, f"ledger.cap.{dataset(at).sha256}.{KEY}").set_value(1.5)
+    widget(at, f"ledger.cap.{key_of(at)}.{KEY}").set_value(1.5)
     run(at)
     assert account(at, ledger_file).cap is None  # typing is not yet asking
-    press(at, f"ledger.set.{dataset(at).sha256}.{KEY}")
+    press(at, f"ledger.set.{key_of(at)}.{KEY}")
     assert account(at, ledger_file).cap == 1.5
     assert "Cap 1.5" in said(at)
     opened(at, PAGE)
@@ -95,7 +95,7 @@ def test_a_cap_refuses_and_says_so(ledger_file) -> None:
     assert "Nothing was drawn" in error
     assert shown(at) is before  # the earlier release stays
     assert account(at, ledger_file).epsilon_bound == 1.0
-    press(opened(at, "ledger"), f"ledger.free.{dataset(at).sha256}.{KEY}")
+    press(opened(at, "ledger"), f"ledger.free.{key_of(at)}.{KEY}")
     assert account(at, ledger_file).cap is None
 
 
@@ -165,7 +165,7 @@ def test_redraws_are_looks(ledger_file) -> None:
     press(run(at), f"{PAGE}.redraws.go")
     found = account(at, ledger_file)
     assert (found.looks, found.epsilon_bound) == (21, pytest.approx(2.1))
-    assert [line.looks for line in Books(ledger_file).runs(dataset(at).sha256, KEY)] == [1, 20]
+    assert [line.looks for line in Books(ledger_file).runs(key_of(at), KEY)] == [1, 20]
 
 
 def test_a_figure_is_written_down_by_its_workers_and_once(ledger_file) -> None:
@@ -178,8 +178,8 @@ def test_a_figure_is_written_down_by_its_workers_and_once(ledger_file) -> None:
     press(at, go)
     assert charts(at)
     session = at.session_state["dpcore.accounts"]
-    for (sha256, relation), asked in session.items():
-        found = Books(ledger_file).account(sha256, relation)
+    for (key, relation), asked in session.items():
+        found = Books(ledger_file).account(key, relation)
         assert found.epsilon_claimed == pytest.approx(asked.epsilon_claimed)
         assert found.epsilon_bound == pytest.approx(asked.epsilon_bound)
         assert found.looks == sum(max(len(part.children), len(part.entries)) for part in asked.children[1:]) + 1

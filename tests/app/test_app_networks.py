@@ -21,6 +21,7 @@ from driving import (
     edit,
     elements,
     errors,
+    key_of,
     mendable,
     metrics,
     opened,
@@ -31,6 +32,7 @@ from driving import (
     said,
     shown,
     started,
+    sums,
     tab,
     tabs,
     upload,
@@ -144,7 +146,7 @@ def test_every_variant_from_run_to_zip(mode: str, variant: str, downloads: list[
     assert json.loads(content["structure.json"]) == json.loads(json.dumps(structure))
     assert (MARK in content["README.md"].decode()) == bool(release.guarantee_void)
     assert (release.guarantee_void in [w.value for w in at.warning]) == bool(release.guarantee_void)
-    assert not any(dataset(at).sha256.encode() in raw for raw in content.values())
+    assert not any(name.encode() in raw for raw in content.values() for name in sums(at))
 
 
 @pytest.mark.parametrize(("mode", "variant"), VARIANTS)
@@ -381,7 +383,7 @@ def test_redraws_cost_twenty_times_epsilon(mode: str, variant: str, relation: st
     assert not mendable(at)
     assert len(charts(at)) == 2
     ((account, spent),) = books(at).items()
-    assert account == (dataset(at).sha256, relation)
+    assert account == (key_of(at), relation)
     assert spent[1:] == pytest.approx((21 * 0.5, 21 * bound))
     assert len({*shown(at).redraws["run"]}) == 1 + repeats.REDRAWS
 

@@ -17,6 +17,7 @@ from driving import (
     csv,
     elements,
     errors,
+    key_of,
     opened,
     people,
     press,
@@ -467,7 +468,7 @@ def test_the_paper_states_a_figure_of_adult_alone(
     ]
     spent = [
         entry
-        for child in at.session_state["dpcore.accounts"][adult.sha256, "add_remove"].children
+        for child in at.session_state["dpcore.accounts"][key_of(at, adult), "add_remove"].children
         for entry in child.entries
     ]
     assert len(spent) == 4  # two methods at two epsilons

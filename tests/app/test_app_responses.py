@@ -17,8 +17,8 @@ from driving import (
     change,
     charts,
     csv,
-    dataset,
     errors,
+    key_of,
     mendable,
     metrics,
     people,
@@ -128,7 +128,7 @@ def test_every_method_and_mode_runs_on_the_sample(mode: str, variant: str) -> No
     name = responses.CORRECTED.get(variant, responses.PAPER.get(variant))["method"]
     assert (release.method, release.parameters["mode"]) == (name, mode)
     ledger = release.ledger
-    assert list(books(at)) == [(dataset(at).sha256, "replace")]
+    assert list(books(at)) == [(key_of(at), "replace")]
     if mode == "corrected":
         assert ledger.epsilon_claimed == ledger.epsilon_bound == responses.USUAL
         assert not errors(at)

@@ -83,8 +83,8 @@ def test_an_applied_tree_replaces_the_schema_and_nothing_else(at: AppTest) -> No
     assert found.paths[:3] == tuple((leaf, "Business", "Any work") for leaf in found.leaves[:3])
     assert replace(after.schema, columns=before.schema.columns) == before.schema  # its source and target too
     assert [a == b for a, b in zip(after.schema, before.schema, strict=True)].count(False) == 1
-    assert (after.train is before.train, after.sha256) == (True, before.sha256)
-    assert at.session_state["data.base"] == (after.sha256, after.schema)  # the page of the schema goes on from here
+    assert (after.train is before.train, after.token) == (True, before.token)
+    assert at.session_state["data.base"] == (after.token, after.schema)  # the page of the schema goes on from here
     assert before.schema["workclass"].taxonomy.root == "(any)"  # what a shown release was made with
 
     edit(at, {0: {"level 1": "Firm"}})
@@ -252,7 +252,7 @@ def test_the_schema_page_keeps_an_applied_tree() -> None:
     data = dataset(at)
     age = replace(data.schema["age"], taxonomy=intervals(data.schema["age"], 4))
     schema = replace(data.schema, columns=tuple(age if c.name == "age" else c for c in data.schema))
-    at.session_state["data.base"] = (data.sha256, schema)  # as the panel leaves it
+    at.session_state["data.base"] = (data.token, schema)  # as the panel leaves it
     at = opened(opened(at, "home"), "data")
     press(at, "data.use")
     assert tree(at, "age") == age.taxonomy

@@ -14,14 +14,14 @@ DRAWN = (
 def rows():
     data = datasets.load("sample")
     method = METHODS["PrivBayes refined"](epsilon=1.0).fit(data.train, schema=data.schema)
-    made = export.release_of(method, "PrivBayes refined", method.sample(500), data_name="sample", data_sha256="")
+    made = export.release_of(method, "PrivBayes refined", method.sample(500), data_name="sample")
     return export.report_of(made), 3
 
 
 def model():
     data = datasets.load("sample")
     method = METHODS["DiffPRFs"](epsilon=1.0, n_trees=3).fit(data.train, schema=data.schema)
-    return models.report_of(models.release_of(method, "DiffPRFs", data_name="sample", data_sha256="")), 5
+    return models.report_of(models.release_of(method, "DiffPRFs", data_name="sample")), 5
 
 
 @pytest.mark.parametrize("make", [rows, model], ids=["rows", "model"])

@@ -15,12 +15,13 @@ from playwright.sync_api import Page, expect
 
 from dpcore import datasets
 from dpcore.books import Account, Books
+from dpcore.datasets import Dataset
 from dpcore.texts import number
 from scripts.screenshots import Server, settle, started
 
 pytestmark = pytest.mark.browser
 
-SAMPLE = datasets.load("sample").sha256
+SAMPLE = datasets.load("sample")
 SOME = re.compile(r"Drawing 20 more: (?:[4-9]|1\d) of 20")  # three or more are drawn, and not all
 
 
@@ -47,12 +48,13 @@ def person(visitor, server: Server):
     return visitor
 
 
-def account(ledger: Path, sha256: str = SAMPLE) -> Account:
+def account(ledger: Path, data: Dataset = SAMPLE) -> Account:
     """What is written down of some data, which is what its runs sum to."""
     books = Books(ledger)
-    found = books.account(sha256, "add_remove")
+    key = books.key(data)
+    found = books.account(key, "add_remove")
     assert found is not None
-    runs = books.runs(sha256, "add_remove")
+    runs = books.runs(key, "add_remove")
     assert sum(run.looks for run in runs) == found.looks
     assert sum(run.epsilon_bound for run in runs) == found.epsilon_bound
     books.close()
@@ -200,7 +202,7 @@ def test_other_data_in_the_middle_of_a_run(person, ledger):
     person.run()
     expect(page.get_by_text("corrected mode, made from people.csv.")).to_be_visible()
     assert account(ledger) == old
-    (new,) = [found for found in Books(ledger).accounts() if found.sha256 != SAMPLE]
+    (new,) = [found for found in Books(ledger).accounts() if found.key != Books(ledger).key(SAMPLE)]
     assert (new.name, new.looks, new.epsilon_bound) == ("people.csv", 1, 1)
     person.tab("Draw again")
     expect(page.get_by_text("Stopped after")).to_have_count(0)  # those were of the other data

@@ -65,7 +65,7 @@ def test_sums_are_kept_by_data_and_relation(books):
     assert (first.name, first.bound, first.looks) == ("a run", 2, 3)  # what is whole in the end is exact
     assert close(second.bound, Fraction(1, 7))
     assert books.account(SHA, "replace").bound == 1
-    assert [line.sha256[0] + line.relation for line in books.accounts()] == ["aadd_remove", "areplace", "badd_remove"]
+    assert [line.key[0] + line.relation for line in books.accounts()] == ["aadd_remove", "areplace", "badd_remove"]
 
 
 def test_what_is_infinite_stays_so(books):
@@ -147,12 +147,12 @@ def on_a_page(books, monkeypatch):
     """A release on a page, of data that are not the session's, whose redraws are charged to `books`."""
 
     def account(data, relation, purpose):
-        return books.begin(data.sha256, data.name, relation, purpose).ledger()
+        return books.begin(data.token, data.name, relation, purpose).ledger()
 
     monkeypatch.setattr(state, "account", account)
-    data = dataclasses.replace(datasets.load("sample"), name="people.csv", sha256=SHA)
+    data = dataclasses.replace(datasets.load("sample"), name="people.csv", token=SHA)
     method = NaiveBayesSynthesizer(x_source="model").fit(data.train, schema=data.schema)
-    release = export.release_of(method, "NB-Synth", method.sample(50), data_name=data.name, data_sha256=SHA)
+    release = export.release_of(method, "NB-Synth", method.sample(50), data_name=data.name)
     return state.Kept(release, data)
 
 
@@ -164,14 +164,15 @@ def test_pages_charge_the_data_and_the_relation_that_were_asked_for(books, monke
     """Runs of their own, and those of comparisons in other processes."""
     monkeypatch.setattr(state, "books", lambda: books)
     monkeypatch.setattr(state, "accounts", dict)
-    keys = [(sha, relation) for sha in (SHA, "b" * 64) for relation in ("add_remove", "replace")]
-    for sha, relation in keys:
-        data = dataclasses.replace(datasets.load("sample"), sha256=sha)
+    sets = {books.key(data): data for data in map(datasets.load, ("sample", "bank cards"))}
+    keys = [(key, relation) for key in sets for relation in ("add_remove", "replace")]
+    for key, relation in keys:
+        data = sets[key]
         state.account(data, relation, "a run").charge(entry(Fraction(1)))
         ledgers = state.open_runs({"C1": NaiveBayesSynthesizer(relation=relation)}, data, "a comparison")
         ledgers["C1"]().charge(entry(Fraction(2)))
-        assert [run.bound for run in books.runs(sha, relation)] == [1, 2]
-    assert [(line.sha256, line.relation, line.bound) for line in books.accounts()] == [(*key, 3) for key in keys]
+        assert [run.bound for run in books.runs(key, relation)] == [1, 2]
+    assert [(line.key, line.relation, line.bound) for line in books.accounts()] == [(*key, 3) for key in keys]
 
 
 def test_a_redraw_is_written_down_before_it_is_drawn(books, on_a_page):
@@ -184,7 +185,7 @@ def test_a_redraw_is_written_down_before_it_is_drawn(books, on_a_page):
     with pytest.raises(StopError):
         repeats.draw_again(on_a_page, progress)
     (found,) = books.accounts()
-    assert (found.sha256, found.looks, found.bound) == (SHA, 5, 5)
+    assert (found.key, found.looks, found.bound) == (SHA, 5, 5)
     assert set(on_a_page.redraws["run"]) == set(range(5))
 
 
@@ -347,7 +348,7 @@ def test_a_run_whose_file_was_set_aside_or_removed_draws_nothing(books):
     with pytest.raises(BookError, match="no longer has this run"):
         run.charge(entry(Fraction(1)))
     other.charge(entry(Fraction(2)))
-    assert [(line.sha256[0], line.bound) for line in books.accounts()] == [("b", 2)]
+    assert [(line.key[0], line.bound) for line in books.accounts()] == [("b", 2)]
     assert Books(aside).account(SHA, "add_remove").bound == 1
     books.close()
     for part in books.path.parent.glob("ledger.sqlite*"):

@@ -33,12 +33,12 @@ def people(rows=300):
 def rows(schema=SCHEMA, name="people.csv", **given):
     given = {"x_source": "model", "epsilon": 1.0, **given}
     method = METHODS["NB-Synth"](**given).fit(people(), schema=schema)
-    return export.release_of(method, "NB-Synth", method.sample(50), data_name=name, data_sha256="")
+    return export.release_of(method, "NB-Synth", method.sample(50), data_name=name)
 
 
 def model(method, **given):
     fitted = METHODS[method](**{"epsilon": 1.0, **given}).fit(people(), schema=SCHEMA)
-    return models.release_of(fitted, method, data_name="people.csv", data_sha256="")
+    return models.release_of(fitted, method, data_name="people.csv")
 
 
 def facts(release):

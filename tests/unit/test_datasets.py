@@ -4,6 +4,7 @@ Tests on published data run where `$DPCORE_DATA` (or the cache) has them, and mu
 """
 
 import hashlib
+import hmac
 import io
 import os
 import urllib.request
@@ -101,14 +102,31 @@ def test_read_infers_a_schema_and_says_so(tmp_path):
     data = datasets.read(path, target="word", split_seed=0)
     assert (data.name, data.target, data.schema.source) == ("people.csv", "word", "inferred")
     assert (len(data.train), len(data.test)) == (13, 7)
-    assert data.sha256 == hashlib.sha256(CSV).hexdigest()
+    assert data.content.keyed(b"it") == hmac.digest(b"it", hashlib.sha256(CSV).digest(), "sha256").hex()
     assert data.schema.encode(data.train).shape == (13, 2)
     assert data.schema.encode(data.test).shape == (7, 2)
     assert "70%" in data.note
     assert data.train.attrs["read_as"]["delimiter"] == ","
     same = datasets.read(CSV, "people.csv", target="word", split_seed=0)
     pd.testing.assert_frame_equal(same.train, data.train)
-    assert same.sha256 == data.sha256
+    assert same.content.keyed(b"it") == data.content.keyed(b"it")
+    assert same.token != data.token
+
+
+def test_no_sum_of_the_rows_leaves_a_data_set():
+    """Whoever knows all rows but one could try every value of that one against it."""
+    data = datasets.read(CSV, "people.csv", target="word", split_seed=0)
+    plain = hashlib.sha256(CSV).hexdigest()
+    assert plain not in repr(data) + data.token + data.content.keyed(b"a secret") + repr(data.content)
+    assert data.content.keyed(b"a secret") != data.content.keyed(b"another")
+
+
+def test_rows_without_a_file_go_by_themselves():
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": ["x", None, "y"]})
+    one, two = frame.head(1), frame.tail(2)
+    keys = {datasets.Content.of_rows(*tables).keyed(b"") for tables in ((one, two), (two, one), (frame,), (one,))}
+    assert len(keys) == 4
+    assert datasets.Content.of_rows(one.copy(), two.copy()).keyed(b"") in keys
 
 
 def test_read_keeps_a_declared_schema():
@@ -200,9 +218,9 @@ def test_a_download_is_checked_cached_and_then_found(offline, monkeypatch, tmp_p
         served[address] = comment + text.replace(b"\n", b"\r\n") + b"\r\n"  # as some mirrors have it
     monkeypatch.setattr(urllib.request, "urlopen", serve)
     fetched = datasets.load("adult", download=True)
-    assert fetched.sha256 == adult.sha256
+    assert fetched.content.keyed(b"") == adult.content.keyed(b"")
     served.clear()
-    assert datasets.load("adult").sha256 == adult.sha256  # now from the cache
+    assert datasets.load("adult").content.keyed(b"") == adult.content.keyed(b"")  # now from the cache
     assert sorted(p.name for p in (tmp_path / "dpcore" / "adult").iterdir()) == ["adult.data", "adult.test"]
 
 
@@ -272,13 +290,14 @@ def test_simulated_rows_need_neither_file_nor_network(offline, name):
     assert (len(data.train), len(data.test)) == (50_000, 5_000)
     assert "no person" in data.note
     pd.testing.assert_frame_equal(data.train, again.train)
-    assert data.sha256 == again.sha256
+    assert (data.token, data.content.keyed(b"")) == (again.token, again.content.keyed(b""))
     assert not offline
 
 
 def test_simulated_tables_are_told_apart():
     plain, dependent = map(datasets.load, datasets.BANK_CARDS)
-    assert plain.sha256 != dependent.sha256
+    assert plain.token != dependent.token
+    assert plain.content.keyed(b"") != dependent.content.keyed(b"")
     assert plain.train["deposits"].corr(plain.train["loans"]) > 0.1  # both rise with the class
     assert dependent.train["deposits"].corr(dependent.train["loans"]) < -0.1
 

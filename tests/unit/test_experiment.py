@@ -21,7 +21,7 @@ MODELS = ("logistic regression", "Bayes net")
 @pytest.fixture(scope="module")
 def data(small_frame, small_schema):
     train, test = split(small_frame)
-    return Dataset(name="small", train=train, test=test, schema=small_schema, sha256="0" * 64)
+    return Dataset(name="small", train=train, test=test, schema=small_schema)
 
 
 def methods(seed=3):

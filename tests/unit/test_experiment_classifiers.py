@@ -17,7 +17,7 @@ BOTH = ["accuracy", "balanced accuracy"]
 @pytest.fixture(scope="module")
 def data(small_frame, small_schema):
     train, test = split(small_frame, seed=4)
-    return Dataset(name="small", train=train, test=test, schema=small_schema, sha256="0" * 64)
+    return Dataset(name="small", train=train, test=test, schema=small_schema)
 
 
 def methods():

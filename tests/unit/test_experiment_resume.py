@@ -30,7 +30,7 @@ MEASURES = ["accuracy", "1-way AVD"]
 @pytest.fixture(scope="module")
 def data(small_frame, small_schema):
     train, test = split(small_frame, seed=1)
-    return Dataset(name="small", train=train, test=test, schema=small_schema, sha256="0" * 64)
+    return Dataset(name="small", train=train, test=test, schema=small_schema)
 
 
 def methods(seed=3):

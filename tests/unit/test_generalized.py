@@ -120,7 +120,7 @@ def test_counts_beyond_all_numbers_are_not_rounded(small_frame, small_schema):
 def test_what_is_reconstructed_is_not_put_into_a_papers_mouth(method, small_frame, small_schema):
     def released(mode):
         fitted = method(mode=mode, relation="replace").fit(small_frame, schema=small_schema)
-        return release_of(fitted, "it", fitted.sample(5), data_name="d.csv", data_sha256="0")
+        return release_of(fitted, "it", fitted.sample(5), data_name="d.csv")
 
     paper, corrected = released("paper"), released("corrected")
     assert method.reconstructed in paper.guarantee_void

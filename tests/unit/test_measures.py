@@ -19,7 +19,7 @@ FOREST = DiffPRFs(n_trees=3, max_depth=2, random_state=3)
 @pytest.fixture(scope="module")
 def data(small_frame, small_schema):
     train, test = split(small_frame, seed=4)
-    return Dataset(name="small", train=train, test=test, schema=small_schema, sha256="0" * 64)
+    return Dataset(name="small", train=train, test=test, schema=small_schema)
 
 
 @pytest.fixture(scope="module")

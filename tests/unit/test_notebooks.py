@@ -37,7 +37,7 @@ def uploaded():
 @cache
 def release(kind, where, seed=9):
     data = datasets.load("sample") if where == "sample" else uploaded()[1]
-    known = {"data_name": data.name, "data_sha256": "", "reading": data.reading}
+    known = {"data_name": data.name, "reading": data.reading}
     if kind == "rows":
         method = METHODS["NB-Synth"](x_source="model", random_state=seed, target="income")
         method.fit(data.train, schema=data.schema)
