@@ -103,7 +103,9 @@ class BookFile:
             try:
                 self._secret = kept_secret(self.path.parent)
             except OSError as error:
-                raise BookError(f"The secret beside {self.path} cannot be used: {error.strerror}.", WAY_ON) from error
+                raise BookError(
+                    f"The ledger {self.path} cannot be opened, for want of its secret: {error.strerror}.", WAY_ON
+                ) from error
         return self._secret
 
     def close(self) -> None:
