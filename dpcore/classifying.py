@@ -89,7 +89,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
         """The classes' probabilities, shape (n, classes), columns as in `classes_`."""
-        if not hasattr(self, "schema_"):
+        if not self.__sklearn_is_fitted__():
             raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
         return self._probability(frame)
 

@@ -40,7 +40,7 @@ class PrivateEstimator(BaseEstimator, ABC):
     schema_ : Schema
         The public schema that `fit` was given.
     ledger_ : Ledger
-        What `fit` cost.
+        What `fit` cost; also of a fit that failed or was stopped, which leaves nothing else (`status` is "stopped").
     noise_label_ : str
         Which source of noise made this release, in words.
     publishable_ : bool
@@ -87,7 +87,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         ParameterError, SchemaError, DataError
             Before anything is asked or charged.
         BudgetError
-            If the ledger's cap would be exceeded; earlier answers stay charged.
+            If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has them.
         """
         relation = self.check(schema)
         codes = schema.encode(frame)
@@ -106,18 +106,33 @@ class PrivateEstimator(BaseEstimator, ABC):
         table = PrivateTable(
             codes, schema, run, source, unprotected_allowed=self.mode == "paper", numbers=self._numbers(frame, schema)
         )
-        for learned in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, learned)  # a fit that fails leaves no mixture of two releases behind
+        self._forget()
+        self.ledger_ = run  # before the first question: whoever stops this fit has the answers until then, and pays
         if schema.source == "inferred":
             run.void_because("The schema was inferred from the private rows: the guarantee is void.")
         if self.random_state is not None:
             run.void_because("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
-        self.noise_label_ = source.label
-        self._fit(table, progress)
+        try:
+            self._fit(table, progress)
+        except BaseException:
+            run.close(finished=False)
+            self._forget()
+            self.ledger_ = run
+            raise
+        run.close()
         self.schema_ = schema
-        self.ledger_ = run
-        self.publishable_ = source.publishable and isfinite(run.epsilon_bound)
+        self.noise_label_ = source.label
+        self.publishable_ = source.publishable and isfinite(run.epsilon_bound) and not run.void
         return self
+
+    def _forget(self) -> None:
+        """Drop what was learned: a fit that fails leaves no mixture of two releases behind."""
+        for learned in [name for name in vars(self) if name.endswith("_") and not name.endswith("__")]:
+            delattr(self, learned)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether a fit came to its end; one that did not leaves `ledger_` alone."""
+        return hasattr(self, "schema_")
 
     def check(self, schema: Schema) -> Relation:
         """The relation; ParameterError if the parameters do not fit each other or the schema. Reads no row."""
@@ -194,7 +209,7 @@ class Synthesizer(PrivateEstimator):
         DataFrame of n rows
             With `random_state` set, the same rows at every call.
         """
-        if not hasattr(self, "schema_"):
+        if not self.__sklearn_is_fitted__():
             raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
         if n is not None and (not isinstance(n, int | np.integer) or n < 1):
             raise ParameterError("The number of rows to sample is not a positive whole number.", "Try n=10_000.")

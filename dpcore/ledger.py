@@ -291,6 +291,7 @@ class Ledger(Tally):
         return {
             "name": self.name,
             "relation": str(self.relation),
+            "status": self.status,
             "epsilon_claimed": finite_or_text(self.epsilon_claimed),
             "epsilon_bound": finite_or_text(self.epsilon_bound),
             "void": self.void,

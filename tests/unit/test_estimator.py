@@ -1,11 +1,15 @@
 """fit: parameters checked against what is public, rows encoded, the door opened, `_fit` called; and nothing else."""
 
+import dataclasses
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 import dpcore.estimator
 from dpcore.column import Column
@@ -191,7 +195,7 @@ def test_somebody_elses_ledger_is_charged(small_frame, small_schema):
     with pytest.raises(BudgetError, match="'mine'"):
         second.fit(small_frame, schema=small_schema, ledger=mine)
     assert mine.epsilon_bound == 1.25
-    assert not hasattr(second, "ledger_")
+    assert (second.ledger_.entries, second.ledger_.status) == ([], "stopped")
 
 
 def test_corrected_mode_cannot_spend_more_than_it_was_given(small_frame, small_schema):
@@ -218,6 +222,55 @@ def test_a_fit_that_fails_leaves_no_earlier_release_behind(small_frame, small_sc
         method.sample(3)
     assert not hasattr(method, "margins_")
     assert len(method.set_params(greedy="no").fit(small_frame, schema=small_schema).sample(3)) == 3
+
+
+class Slow(Margins):
+    """Asks again and again, until somebody stops it."""
+
+    def _fit(self, table, progress):
+        self.margins_ = []
+        for turn in range(4):
+            self.margins_ += table.counts([("ill",)], epsilon=self.epsilon / 4)
+            progress(turn / 4, "asked")
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, BudgetError, GeneratorExit])
+def test_a_fit_that_is_stopped_leaves_what_was_paid_and_nothing_else(stop, small_frame, small_schema):
+    """Whoever stops a fit may have heard its answers: 400 that nobody counts are the truth."""
+    mine = Ledger("add_remove")
+    method = Slow(random_state=1).fit(small_frame, schema=small_schema, ledger=mine)
+    check_is_fitted(method)
+    assert method.ledger_.status == "finished"
+
+    def progress(fraction, text):
+        if fraction > 0:
+            raise stop("no more")
+
+    with pytest.raises(stop):
+        method.fit(small_frame, schema=small_schema, ledger=mine, progress=progress)
+    assert [name for name in vars(method) if name.endswith("_")] == ["ledger_"]
+    assert method.ledger_ is mine.children[1]
+    assert (method.ledger_.status, method.ledger_.epsilon_claimed, len(method.ledger_.entries)) == ("stopped", 0.5, 2)
+    assert mine.epsilon_claimed == 1.5
+    with pytest.raises(NotFittedError):
+        check_is_fitted(method)
+    with pytest.raises(ParameterError, match="not fitted"):
+        method.sample(3)
+    assert pickle.loads(pickle.dumps(method)).ledger_.to_json() == method.ledger_.to_json()
+
+
+def test_what_a_finished_fit_cost_is_a_record(small_frame, small_schema):
+    method = Margins(random_state=1).fit(small_frame, schema=small_schema)
+    with pytest.raises(ParameterError, match="closed"):
+        method.fit(small_frame, schema=small_schema, ledger=method.ledger_)
+    assert len(method.sample(3)) == 3
+
+
+def test_an_inferred_schema_is_not_publishable(small_frame, small_schema):
+    inferred = dataclasses.replace(small_schema, source="inferred")
+    for schema in (inferred, small_schema):
+        method = Margins(noise="opendp").fit(small_frame, schema=schema)
+        assert method.publishable_ is (schema is small_schema)
 
 
 def test_scikit_learns_conventions(small_frame, small_schema):
