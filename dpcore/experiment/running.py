@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from dpcore.classifiers import MODELS
@@ -19,7 +17,7 @@ from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
 from dpcore.experiment.config import Config, digest, parameters_of
 from dpcore.experiment.store import Store, restored
-from dpcore.experiment.workers import NewLedger, Run, end_with_parent, one_run
+from dpcore.experiment.workers import Job, NewLedger, Run, results
 from dpcore.labels import Label
 from dpcore.ledger import Entry, exact
 from dpcore.measures import MEASURES, Method, Pair, Yardstick, check_measures
@@ -122,24 +120,18 @@ def stream(
     for frame in earlier.values():
         done += 1
         yield done / len(runs), frame
-    token, books = uuid4().hex, ledgers or {}
-    jobs = (
-        delayed(one_run)(place, run, token, yardstick, asked[run.label], rows, books.get(run.label))
+    books = ledgers or {}
+    jobs: list[Job] = [
+        (place, run, asked[run.label], rows, books.get(run.label))
         for place, run in enumerate(runs)
         if place not in earlier
-    )
-    how: dict[str, Any] = {"max_nbytes": None, "initializer": end_with_parent}  # no row on a disk, none in an orphan
-    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered", **how)(jobs)
-    try:
+    ]
+    with closing(results(jobs, yardstick, n_jobs)) as found:
         for place, frame in found:
             if kept is not None:
                 kept.add(keys[place], frame)
             done += 1
             yield done / len(runs), frame
-    finally:
-        with warnings.catch_warnings():  # joblib warns of work that is thrown away; here somebody asked for that
-            warnings.simplefilter("ignore", UserWarning)
-            found.close()
 
 
 def sweep(

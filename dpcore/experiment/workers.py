@@ -1,4 +1,4 @@
-"""What one worker of a sweep does: a run, while the process that asked for it lives."""
+"""The workers of a sweep: processes that are its own, that do its runs, and that end with it or with their program."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
+from joblib.externals import loky
 
 from dpcore.classifying import PrivateClassifier
 from dpcore.errors import DPCoreError
 from dpcore.ledger import Ledger
 from dpcore.measures import Method, Pair, Yardstick
 
-__all__ = ["NewLedger", "Run", "end_with_parent", "one_run"]
+__all__ = ["Job", "NewLedger", "Run", "results"]
 
 NewLedger = Callable[[], Ledger]
 LOOK = 2.0  # seconds
+THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}  # there is a worker per core
 
 
 @dataclass(frozen=True)
@@ -39,16 +45,56 @@ class Run:
         return {**known, "relation": str(self.method.relation)}
 
 
-_latest: dict[str, Yardstick] = {}  # of a worker: what every run of the sweep it works for is measured against
+Job = tuple[int, Run, Sequence[Pair], int | None, NewLedger | None]
+"""The place of a run in the plan, the run, what it is measured by, rows to sample, and what makes its ledger."""
+
+_hired = 0  # by all sweeps of this process
+_hiring = threading.Lock()
+_known: list[Yardstick] = []  # of a worker: what its sweep measures runs against, with what was worked out for it
 
 
-def known_here(token: str, sent: Yardstick) -> Yardstick:
-    """The yardstick of a sweep; what was worked out for an earlier run of it is there already."""
-    found = _latest.get(token)
-    if found is None:
-        _latest.clear()
-        found = _latest[token] = sent
-    return found
+def results(jobs: Sequence[Job], yardstick: Yardstick, n_jobs: int) -> Generator[tuple[int, pd.DataFrame]]:
+    """What `one_run` gives for each job, as they finish. Closing it kills its workers, and nobody else's.
+
+    With one job at a time it is done here. joblib's own workers are shared by all threads of a process: who stops
+    waiting for them stops them for everybody.
+    """
+    wanted = min(joblib.effective_n_jobs(n_jobs), len(jobs))
+    if wanted <= 1:
+        yield from (one_run(yardstick, *job) for job in jobs)
+        return
+    with hired(wanted) as count:
+        workers = loky.ProcessPoolExecutor(count, initializer=end_with_parent, env=THREADS)
+        waiting = (workers.submit(work, yardstick, *job) for job in jobs)
+        try:
+            under_way = set(islice(waiting, 2 * count))  # all, and loky forgets some when it is told to kill
+            while under_way:
+                finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in finished)
+                under_way |= set(islice(waiting, len(finished)))
+        finally:
+            workers.shutdown(kill_workers=True)
+
+
+@contextmanager
+def hired(wanted: int) -> Iterator[int]:
+    """How many workers a sweep may have: what it wants, and less, down to one, while others have some."""
+    global _hired
+    with _hiring:
+        count = max(1, min(wanted, max(wanted, joblib.cpu_count()) - _hired))
+        _hired += count
+    try:
+        yield count
+    finally:
+        with _hiring:
+            _hired -= count
+
+
+def work(sent: Yardstick, *job: Any) -> tuple[int, pd.DataFrame]:
+    """One job in a worker, with the yardstick that was sent with its first."""
+    if not _known:
+        _known.append(sent)
+    return one_run(_known[0], *job)
 
 
 def end_with_parent() -> None:
@@ -73,16 +119,14 @@ def end_with_parent() -> None:
 
 
 def one_run(
+    yardstick: Yardstick,
     place: int,
     run: Run,
-    token: str,
-    sent: Yardstick,
     asked: Sequence[Pair],
     rows: int | None,
-    new_ledger: NewLedger | None = None,
+    new_ledger: NewLedger | None,
 ) -> tuple[int, pd.DataFrame]:
     """Fit, sample and measure once; the run's place in the plan and its rows of the sweep's frame."""
-    yardstick = known_here(token, sent)
     data = yardstick.data
     start = time.perf_counter()
     pairs = pd.DataFrame(asked, columns=["metric", "model"])

@@ -3,7 +3,11 @@
 import dataclasses
 import gc
 import math
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -178,6 +182,33 @@ def test_a_stream_may_be_closed_early(data, n_jobs, taken):
         gc.collect()
     assert [fraction for fraction, _ in found] == [pytest.approx((i + 1) / 12) for i in range(taken)]
     assert len(again) == 2
+
+
+def test_who_cancels_stops_nobody_elses_sweep(data):
+    """Two sessions of one server are two threads. Workers end with their sweep, and with them what they remember."""
+    before, begun = workers(), threading.Event()
+
+    def other():
+        with closing(experiment.stream(methods(), data, epsilons=[0.5, 1.0], repeats=2, n_jobs=2)) as runs:
+            found = [next(runs)]
+            begun.set()
+            return [*found, *runs]
+
+    with ThreadPoolExecutor(1) as thread:
+        kept = thread.submit(other)
+        cancelled = experiment.stream(methods(), data, epsilons=[0.5, 1.0], repeats=9, n_jobs=2)
+        next(cancelled)
+        begun.wait()
+        cancelled.close()
+        assert len(kept.result()) == 8
+    assert workers() <= before
+
+
+def workers():
+    """The worker processes of this one, where the system tells."""
+    told = [file.read_text().split() for file in Path("/proc/self/task").glob("*/children")]
+    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pids in told for pid in pids}
+    return {pid for pid, command in commands.items() if b"popen_loky" in command}
 
 
 def test_the_stream_is_the_sweep(data):
