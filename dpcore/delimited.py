@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from dpcore.column import as_text
 from dpcore.errors import DataError
+from dpcore.texts import as_text
 
-__all__ = ["MAX_COLUMNS", "MISSING_CELLS", "clean", "header_names", "text_table"]
+__all__ = ["MAX_COLUMNS", "MISSING_CELLS", "check_width", "clean", "header_names", "text_table", "too_large"]
 
 MAX_COLUMNS = 1_000
 SAMPLE = 2**18  # characters that delimiter and decimal mark are found from
@@ -184,13 +184,26 @@ def _check_rows(body: bytes, delimiter: str, width: int, before: int) -> None:
         ) from None
 
 
+def check_width(columns: int) -> None:
+    """Refuse tables of too many columns."""
+    if columns > MAX_COLUMNS:
+        raise DataError(
+            f"The table has {columns:,} columns; at most {MAX_COLUMNS:,} are allowed.", "Leave columns out."
+        )
+
+
+def too_large(limit: int) -> DataError:
+    """Of a file that unpacks to more bytes than the limit."""
+    return DataError(
+        f"Unpacked, the file has more than {limit / 2**20:,.1f} MiB.",
+        "Leave out columns or rows, or raise the limit (max_bytes).",
+    )
+
+
 def header_names(names: Sequence[object]) -> list[str]:
     """Header names as text, verbatim but for surrounding spaces. Errors give positions: a "header" may be a row."""
+    check_width(len(names))
     headers = ["" if name is None else as_text(name).strip() for name in names]
-    if len(headers) > MAX_COLUMNS:
-        raise DataError(
-            f"The table has {len(headers):,} columns; at most {MAX_COLUMNS:,} are allowed.", "Leave columns out."
-        )
     first: dict[str, int] = {}
     for position, header in enumerate(headers, start=1):
         if not header:

@@ -39,6 +39,9 @@ LAYERS = [
     ("forestmethods",),
     ("methods",),
     ("delimited", "published", "simulated"),
+    ("parquet", "workbooks"),
+    ("formats",),
+    ("worker",),
     ("reading",),
     ("datasets", "charts", "classifiers"),
     ("books", "labels", "modelfile", "ranges", "release"),
@@ -57,10 +60,15 @@ ONLY = {
     "consistency": {"errors"},
     "junction": {"errors", "postprocess"},
     "charts": {"charts", "texts"},
-    "delimited": {"errors", "column"},
+    # the process that parses files of people loads these, and must start quickly: no pandas, and nothing that needs it
+    "delimited": {"errors", "texts"},
+    "parquet": {"delimited", "errors"},
+    "workbooks": {"delimited", "errors", "texts"},
+    "formats": {"delimited", "errors", "parquet", "workbooks"},
+    "worker": {"errors", "formats"},
     "published": {"taxonomy", "column", "schema"},
     "simulated": {"errors", "column", "schema"},
-    "reading": {"delimited", "errors", "taxonomy", "column", "infer", "schema"},
+    "reading": {"delimited", "errors", "formats", "worker"},
     "datasets": {"errors", "taxonomy", "column", "schema", "published", "reading", "simulated", "splitting"},
 }
 MAX_LINES = {"dpcore": 400, "pages": 90, "app": 40}

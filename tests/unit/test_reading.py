@@ -6,6 +6,7 @@ Every bad file holds `SECRET` in a cell where it can; no message may repeat it.
 import bz2
 import csv
 import datetime
+import functools
 import gzip
 import io
 import lzma
@@ -21,12 +22,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.delimited import MISSING_CELLS
+from dpcore import reading
 from dpcore.errors import DataError
-from dpcore.reading import FORMATS, read_frame
+from dpcore.reading import FORMATS, MISSING_CELLS
 from dpcore.schema import Schema
 
 SECRET = "s3cret"
+read_frame = functools.partial(reading.read_frame, trusted=True)  # in this process; tests/hostile has the other one
 TABLE = f"name;height;city\n{SECRET};1,75;Besançon\nb;2,25;?\n"
 
 
@@ -235,12 +237,14 @@ def test_workbooks():
     )
     frame = read_frame(raw, "a.XLSX")
     assert frame.columns.tolist() == ["n", "word", "mixed", "day", "flag", "code"]
-    assert len(frame) == 2
+    assert len(frame) == 3  # a row is a row: its cells may be emptied, and n is public under replace
     assert frame["n"].tolist()[0] == 1
-    assert frame["mixed"].tolist() == ["1.5", "x"]
-    assert frame["flag"].tolist() == ["True", "False"]
-    assert frame["code"].tolist() == ["01", "02"]
-    assert frame[["n", "word", "day"]].iloc[1].isna().all()
+    assert frame["mixed"].tolist()[::2] == ["1.5", "x"]
+    assert frame["flag"].tolist()[::2] == ["True", "False"]
+    assert frame["code"].tolist()[::2] == ["01", "02"]
+    assert frame["day"].tolist()[0] == "2020-01-01"
+    assert frame.iloc[1].isna().all()
+    assert frame[["n", "word", "day"]].iloc[2].isna().all()
     assert frame.attrs["read_as"] == {"format": "xlsx", "sheet": "Sheet"}
 
 

@@ -1,0 +1,100 @@
+"""Files made to hurt: each is read, or refused with its cause, by a process that has 20 seconds and 1 GB."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from corpus import CASES, Case
+
+from dpcore import worker
+from dpcore.errors import DataError
+from dpcore.reading import read_frame
+
+TABLE = b"a,b\n1,x\n2,y\n"
+UNIT = 1 if sys.platform == "darwin" else 1024  # of `ru_maxrss`, in bytes
+
+
+def peak() -> int:
+    """The most memory that any process had which was started from here, in bytes."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * UNIT
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.file, marks=[pytest.mark.slow] if case.slow else []) for case in CASES]
+)
+def test_hostile_files_are_read_or_refused(case: Case) -> None:
+    raw = case.make()
+    start = time.perf_counter()
+    if case.words is None:
+        assert len(read_frame(raw, case.file))
+    else:
+        with pytest.raises(DataError) as caught:
+            read_frame(raw, case.file)
+        assert case.words in str(caught.value)
+        assert caught.value.remedy
+        assert caught.value.__cause__ is caught.value.__context__ is None
+    assert time.perf_counter() - start < worker.SECONDS + 5  # a few to start, and to hand the table over
+    assert peak() <= worker.MEMORY
+
+
+def test_the_process_reads_what_this_one_would() -> None:
+    far, near = read_frame(TABLE), read_frame(TABLE, trusted=True)
+    pd.testing.assert_frame_equal(far, near)
+    assert far.attrs == near.attrs
+
+
+def test_a_process_that_takes_too_long_is_ended(monkeypatch) -> None:
+    monkeypatch.setattr(worker, "SECONDS", 0.01)
+    with pytest.raises(DataError, match="longer than"):
+        read_frame(TABLE)
+
+
+def test_it_inherits_no_environment_and_shows_nothing(monkeypatch) -> None:
+    seen = {}
+
+    def run(command, **options):
+        seen.update(options)
+        return real(command, **options)
+
+    real = subprocess.run
+    monkeypatch.setenv("DPCORE_TEST_TOKEN", "s3cret")
+    monkeypatch.setattr(subprocess, "run", run)
+    read_frame(TABLE)
+    assert "s3cret" not in seen["env"].values()
+    assert seen["stderr"] == subprocess.DEVNULL
+
+
+def test_it_loads_what_it_needs_and_not_the_package() -> None:
+    command = [sys.executable, *worker.FLAGS, "-c", worker.START.replace("\nserve()", "\nprint(*sys.modules)")]
+    done = subprocess.run(command, input=worker.places(), capture_output=True, check=True, timeout=60)
+    assert b"dpcore.delimited" in done.stdout
+    assert not {b"pandas", b"sklearn", b"streamlit", b"dpcore.schema"} & set(done.stdout.split())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, an alarm ends it after 21 seconds")
+def test_it_dies_with_its_parent() -> None:
+    source = "from dpcore.reading import read_frame; read_frame(b'a,b\\n' + b'1,2\\n' * 12_000_000)"
+    root = Path(worker.__file__).parents[1]
+    parent = subprocess.Popen([sys.executable, "-c", source], cwd=root)
+    listed = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+    try:
+        (child,) = waited(lambda: listed.read_text().split())
+    finally:
+        parent.kill()
+        parent.wait()
+    assert waited(lambda: not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text()[:40])
+
+
+def waited(found, seconds: float = 30):
+    """What is found within some time."""
+    end = time.monotonic() + seconds
+    while not (value := found()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return value
