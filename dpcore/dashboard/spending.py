@@ -133,13 +133,16 @@ def keeping() -> None:
                 "This ledger lives **for this session only**. Tomorrow it has forgotten what was spent, and the totals "
                 "are then too small."
             )
-            path = st.session_state.get("dpcore.books.left", usual_path())
-            st.button("Keep it in a file", on_click=state.keep_books, args=(path,), key="ledger.keep")
-            st.caption(f"The file is {path}. What this session spent until then is not in it.")
+            if not state.hosted():
+                path = st.session_state.get("dpcore.books.left", usual_path())
+                st.button("Keep it in a file", on_click=state.keep_books, args=(path,), key="ledger.keep")
+                st.caption(f"The file is {path}. What this session spent until then is not in it.")
+        aggregates = "aggregates that were measured on real rows without noise, which are not private."
         st.caption(
-            f"Finished runs of comparisons are kept in the folder {books.path.parent / 'sweeps'}: aggregates that were "
-            "measured on real rows without noise, which are not private. Only your user can read them. Delete the "
-            "folder to forget them."
+            f"Finished runs of comparisons are kept in the folder {books.path.parent / 'sweeps'}: {aggregates} Only "
+            "your user can read them. Delete the folder to forget them."
+            if books.kept
+            else f"Finished runs of comparisons are kept in memory, and go with the session: {aggregates}"
         )
         if moved := st.session_state.get("dpcore.books.aside"):
             st.caption(f"The earlier ledger is in {moved}.")

@@ -34,6 +34,7 @@ __all__ = [
     "accounts",
     "books",
     "dataset",
+    "hosted",
     "keep_books",
     "note",
     "open_runs",
@@ -113,14 +114,19 @@ def books() -> Books:
     """
     if "dpcore.books" not in st.session_state:
         asked = os.environ.get("DPCORE_LEDGER", "")
-        keep_books(None if asked == SESSION else Path(asked) if asked else usual_path())
+        keep_books(Path(asked) if asked else usual_path())
     found: Books = st.session_state["dpcore.books"]
     return found
 
 
+def hosted() -> bool:
+    """Whether this server is for visitors, who must not open a file of whoever started it."""
+    return os.environ.get("DPCORE_LEDGER") == SESSION
+
+
 def keep_books(path: Path | None) -> None:
-    """Write spending down there from now on; None: for this session only."""
-    st.session_state["dpcore.books"] = Books(path)
+    """Write spending down there from now on; None, or a visitor: for this session only."""
+    st.session_state["dpcore.books"] = Books(None if hosted() else path)
 
 
 def accounts() -> dict[tuple[str, str], Ledger]:

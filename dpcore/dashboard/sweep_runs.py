@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,25 +64,30 @@ def shown(data: Dataset) -> Comparison | None:
     return found if found is not None and found.data is data else None
 
 
-def folder() -> Path:
-    """Where finished runs are kept: beside the ledger, and gone with the session if that is."""
-    return state.books().path.parent / "sweeps"
+def place() -> experiment.Place:
+    """Where finished runs are kept: beside the ledger; in the session's memory, if the ledger goes with it."""
+    books = state.books()
+    memory: dict[str, bytes] = st.session_state.setdefault("dpcore.sweeps", {})
+    return books.path.parent / "sweeps" if books.kept else memory
 
 
-def note_of(data: Dataset) -> Path:
-    """The file that says which comparison of these data was the last."""
-    return folder() / f"last-{experiment.rows_key(data, folder())[:32]}.json"
+def note_of(data: Dataset, kept: experiment.Place) -> str:
+    """The file's name that says which comparison of these data was the last."""
+    return f"last-{experiment.rows_key(data, kept)[:32]}.json"
 
 
 def finished(config: Config, data: Dataset) -> dict[int, pd.DataFrame]:
     """The runs of a comparison that are there already, by their places in its plan."""
-    return experiment.finished(config, data, folder())
+    return experiment.finished(config, data, place())
 
 
 def earlier(data: Dataset) -> tuple[Config, int] | None:
     """The last comparison of these data of any session, and how many runs of it are finished."""
+    kept = place()
     try:
-        config = Config.from_json(note_of(data).read_text(encoding="utf-8"))
+        name = note_of(data, kept)
+        found = kept.get(name, b"") if isinstance(kept, dict) else (kept / name).read_bytes()
+        config = Config.from_json(found.decode())
         return config, len(finished(config, data))
     except (OSError, UnicodeDecodeError, DPCoreError):  # a file like any other: what it says is not needed
         return None
@@ -92,19 +96,19 @@ def earlier(data: Dataset) -> tuple[Config, int] | None:
 def run(page: str, config: Config, data: Dataset) -> None:
     """Run what is not finished yet; what is finished is kept if somebody cancels."""
     made, count = Comparison(config, data), 0
-    place = folder()
+    kept = place()
     with mendable(), runs.cancellable("Comparing", page) as progress:
         progress(0.0, "measuring the real rows")
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
         made.references = measures.references(data, config.measures, config.models, forest=trees)
         written = len(finished(config, data))
-        remember(config, data)
+        remember(config, data, kept)
         st.session_state[KEY] = made
         notes: dict[str, Ledger] = {}
         ledgers = state.open_runs(config.methods, data, PURPOSE)
         progress(0.0, f"{written:,} of {made.planned:,} runs are there from before")
         start = time.perf_counter()
-        for part, frame in experiment.stream(data=data, ledgers=ledgers, store=place, **config.asked):
+        for part, frame in experiment.stream(data=data, ledgers=ledgers, store=kept, **config.asked):
             count += 1
             if count > written:
                 note(notes, made, frame)
@@ -114,12 +118,16 @@ def run(page: str, config: Config, data: Dataset) -> None:
     st.rerun()
 
 
-def remember(config: Config, data: Dataset) -> None:
+def remember(config: Config, data: Dataset, kept: experiment.Place) -> None:
     """Write down, for the owner of the ledger only, which comparison was the last."""
-    path = note_of(data)
+    name, text = note_of(data, kept), config.to_json(data)
+    if isinstance(kept, dict):
+        kept[name] = text.encode()
+        return
+    path = kept / name
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(config.to_json(data))
+        file.write(text)
 
 
 def note(notes: dict[str, Ledger], made: Comparison, frame: pd.DataFrame) -> None:

@@ -5,7 +5,7 @@ measured by (`measures`) reads real rows and is never private. A sweep can be wr
 has finished can be kept in a folder (`store`), from which a sweep that was stopped goes on.
 """
 
-from dpcore.experiment.config import Config, parameters_of, rows_key
+from dpcore.experiment.config import Config, Place, parameters_of, rows_key
 from dpcore.experiment.running import COLUMNS, Run, entry_of, finished, plan, stream, sweep, tidy
 from dpcore.experiment.store import Store
 from dpcore.measures import CLASSIFIER_MEASURES, MEASURES, Method, left_out, references
@@ -16,6 +16,7 @@ __all__ = [
     "MEASURES",
     "Config",
     "Method",
+    "Place",
     "Run",
     "Store",
     "entry_of",

@@ -20,7 +20,10 @@ from dpcore.labels import Label
 from dpcore.measures import MEASURES, Method
 from dpcore.methods import METHODS
 
-__all__ = ["Config", "digest", "parameters_of", "rows_key", "yardstick_of"]
+__all__ = ["Config", "Place", "digest", "parameters_of", "rows_key", "yardstick_of"]
+
+Place = Path | dict[str, bytes]
+"""Where finished runs are kept: a folder, or memory, by what would be the files' names."""
 
 FORMAT = "dpcore sweep 1"
 MOST_TEXT, MOST_METHODS, MOST_EPSILONS, MOST_REPEATS = 5_000_000, 100, 100, 10_000
@@ -174,13 +177,18 @@ def digest(document: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def rows_key(data: Dataset, folder: Path) -> str:
-    """A name, in a folder's stored sweeps, for these training and test rows in this order: keyed with its secret."""
-    return Content.of_rows(data.train, data.test).keyed(kept_secret(folder))
+def rows_key(data: Dataset, place: Place) -> str:
+    """A name, in stored sweeps, for these training and test rows in this order: keyed with the folder's secret.
+
+    In memory it is the data's token: nobody else looks there.
+    """
+    if isinstance(place, dict):
+        return data.token
+    return Content.of_rows(data.train, data.test).keyed(kept_secret(place))
 
 
-def yardstick_of(config: Config, data: Dataset, folder: Path) -> str:
+def yardstick_of(config: Config, data: Dataset, place: Place) -> str:
     """A hash of all that a run's values depend on besides its method, epsilon and repeat; the rows are keyed."""
     document = config.to_dict(data)
     kept = ("dpcore", "schema", "measures", "models", "label", "rows", "skip")
-    return digest({**{name: document[name] for name in kept}, "data": rows_key(data, folder)})
+    return digest({**{name: document[name] for name in kept}, "data": rows_key(data, place)})

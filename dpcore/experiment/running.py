@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.base import clone
 from dpcore.classifiers import MODELS
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
-from dpcore.experiment.config import Config, digest, parameters_of
+from dpcore.experiment.config import Config, Place, digest, parameters_of
 from dpcore.experiment.store import Store, restored
 from dpcore.experiment.workers import Job, NewLedger, Run, results
 from dpcore.labels import Label
@@ -69,8 +68,8 @@ def keys_of(runs: Sequence[Run]) -> list[str]:
     return keys
 
 
-def finished(config: Config, data: Dataset, store: Path) -> dict[int, pd.DataFrame]:
-    """The rows of those runs of a sweep that a folder holds already, by their places in its plan."""
+def finished(config: Config, data: Dataset, store: Place) -> dict[int, pd.DataFrame]:
+    """The rows of those runs of a sweep that a place holds already, by their places in its plan."""
     runs, records = plan(config.methods, config.epsilons, config.repeats), Store(store, config, data).read()
     asked = asked_of(config, data)
     found = {
@@ -100,7 +99,7 @@ def stream(
     rows: int | None = None,
     skip: bool = False,
     ledgers: Mapping[str, NewLedger] | None = None,
-    store: Path | None = None,
+    store: Place | None = None,
     n_jobs: int = -1,
 ) -> Iterator[tuple[float, pd.DataFrame]]:
     """The runs of `sweep` as they finish: the fraction done and one run's rows. Closing it stops the workers.
@@ -146,7 +145,7 @@ def sweep(
     rows: int | None = None,
     skip: bool = False,
     ledgers: Mapping[str, NewLedger] | None = None,
-    store: Path | None = None,
+    store: Place | None = None,
     n_jobs: int = -1,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
@@ -175,9 +174,9 @@ def sweep(
         Whether a measure that a method cannot have is left out for it (`left_out` names them) instead of refused.
     ledgers : mapping of str to callable, optional
         By method, what makes a new ledger for each of its runs to charge, in a worker; it must be picklable.
-    store : Path, optional
-        A folder in which finished runs are kept, and from which those are taken that are there already: a sweep that
-        was stopped, or killed, goes on. See `Store`; what it holds was measured on real rows, and is not private.
+    store : Path or dict, optional
+        A folder, or a dict, in which finished runs are kept, and from which those are taken that are there already: a
+        sweep that was stopped, or killed, goes on. See `Store`; what it holds was measured on real rows, not privately.
     n_jobs : int
         Processes, as in joblib. The values do not depend on it.
     progress : callable

@@ -1,4 +1,4 @@
-"""Finished runs in a file that survives kill -9, so that a sweep goes on where it was stopped.
+"""Finished runs in a file that survives kill -9, or in memory, so that a sweep goes on where it was stopped.
 
 One file per data set, schema, split, measures and version, named by their hash, in which the rows are keyed with the
 folder's secret; one line of JSON per run, written whole
@@ -14,7 +14,6 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ import pandas as pd
 
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
-from dpcore.experiment.config import Config, yardstick_of
+from dpcore.experiment.config import Config, Place, yardstick_of
 from dpcore.measures import Pair
 
 __all__ = ["Store"]
@@ -32,37 +31,27 @@ NUMBERS = ("seconds", "epsilon_claimed", "epsilon_bound")
 
 
 class Store:
-    """The finished runs that a folder holds of sweeps with the same data and measures.
+    """The finished runs that a place holds of sweeps with the same data and measures.
 
     Parameters
     ----------
-    folder : Path
-        Made if there is none.
+    place : Place
+        A folder, made if there is none, whose files only its owner may read; or a dict, for what must not outlive it.
     config : Config
     data : Dataset
-
-    Attributes
-    ----------
-    path : Path
-        The file; only its owner may read it.
     """
 
-    def __init__(self, folder: Path, config: Config, data: Dataset) -> None:
+    def __init__(self, place: Place, config: Config, data: Dataset) -> None:
+        self.place = place
         try:
-            self.path = folder / f"{yardstick_of(config, data, folder)}.jsonl"
+            self.name = f"{yardstick_of(config, data, place)}.jsonl"
         except OSError as error:
-            raise unusable(folder, error) from error
+            raise unusable(place, error) from error
 
     def read(self) -> dict[str, dict[str, Any]]:
         """What is finished, by key. A line that is torn, or holds something else, is as good as none."""
-        try:
-            lines = self.path.read_bytes().splitlines()
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            raise unusable(self.path, error) from error
         found = {}
-        for line in lines:
+        for line in self._content().splitlines():
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError):
@@ -70,6 +59,16 @@ class Store:
             if isinstance(record, dict) and isinstance(record.get("run"), str) and sound(record):
                 found[record["run"]] = record
         return found
+
+    def _content(self) -> bytes:
+        if isinstance(self.place, dict):
+            return self.place.get(self.name, b"")
+        try:
+            return (self.place / self.name).read_bytes()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise unusable(self.place / self.name, error) from error
 
     def add(self, key: str, frame: pd.DataFrame) -> None:
         """Write down a finished run; one that failed is left out, because it may succeed another time."""
@@ -83,9 +82,13 @@ class Store:
             "values": [[metric, model, None if math.isnan(value) else value] for metric, model, value in values],
         }
         line = json.dumps(record, allow_nan=False).encode() + b"\n"
+        if isinstance(self.place, dict):
+            self.place[self.name] = self._content() + line
+            return
+        path = self.place / self.name
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            file = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
             try:
                 size = os.fstat(file).st_size
                 torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
@@ -94,10 +97,10 @@ class Store:
             finally:
                 os.close(file)
         except OSError as error:
-            raise unusable(self.path, error) from error
+            raise unusable(path, error) from error
 
 
-def unusable(path: Path, error: OSError) -> DataError:
+def unusable(path: Place, error: OSError) -> DataError:
     return DataError(
         f"The finished runs in {path} cannot be read or written: {error.strerror}.", "Choose another folder, or none."
     )

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import tempfile
 
 import numpy as np
 import pandas as pd
@@ -214,6 +215,18 @@ def test_both_buttons_rest_during_a_run(monkeypatch):
     press(at, f"{PAGE}.again")
     assert set(before) == {("Run", True), ("Go on", True)}
     assert not at.button(f"{PAGE}.run").disabled
+
+
+def test_a_session_that_keeps_nothing_leaves_nothing_of_a_comparison_on_the_disk(monkeypatch, tmp_path):
+    """Not even while it lives: whoever kills the server leaves what is there."""
+    monkeypatch.setenv("DPCORE_LEDGER", "session")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    at = stopped_after(3, monkeypatch)
+    assert {path.name.partition("-")[0] for path in tmp_path.rglob("*") if path.is_file()} == {"ledger.sqlite"}
+    press(at, f"{PAGE}.again")
+    assert len(comparison(at).frames) == 8
+    assert at.session_state["dpcore.books"].account(key_of(at), "add_remove").epsilon_bound == 10.0  # none was twice
+    assert "An earlier comparison" not in said(started(PAGE))
 
 
 def test_another_session_offers_to_go_on(monkeypatch):

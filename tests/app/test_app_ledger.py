@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from driving import (
     PAGE,
+    TIMEOUT,
     books,
     change,
     charts,
@@ -21,7 +22,9 @@ from driving import (
     shown,
     started,
     widget,
+    words,
 )
+from streamlit.testing.v1 import AppTest
 
 from dpcore.books import Books
 
@@ -152,11 +155,33 @@ def test_a_hosted_demo_keeps_nothing(monkeypatch, ledger_file) -> None:
     assert "nothing on it yet" in said(started("ledger"))  # nor is one visitor's spending shown to another
 
 
-def test_from_the_session_to_a_file(monkeypatch, tmp_path) -> None:
+def test_a_visitor_opens_no_file_of_the_host(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("DPCORE_LEDGER", "session")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    at = press(started("ledger"), "ledger.keep")
-    assert str(tmp_path / "dpcore" / "ledger.sqlite") in "".join(code.value for code in at.code)
+    at = started("ledger")
+    assert not [button for button in at.button if "file" in button.label]
+    assert not at.code
+    assert str(tmp_path) not in words(at, everywhere=True)
+    at = AppTest.from_function(pressed_as_before, default_timeout=TIMEOUT).run()  # by a page of an earlier start
+    assert at.session_state["dpcore.books"].kept is False
+    assert not list(tmp_path.iterdir())
+
+
+def pressed_as_before() -> None:
+    from dpcore.books import usual_path
+    from dpcore.dashboard import state
+
+    state.keep_books(usual_path())
+    state.books().accounts()
+
+
+def test_from_the_session_back_to_the_file(ledger_file) -> None:
+    at = started("ledger")
+    at.checkbox("ledger.sure").check()
+    press(run(at), "ledger.session")
+    assert "go with the session" in said(at)
+    press(at, "ledger.keep")
+    assert str(ledger_file) in "".join(code.value for code in at.code)
 
 
 def test_redraws_are_looks(ledger_file) -> None:
