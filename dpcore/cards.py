@@ -13,6 +13,7 @@ from html import escape
 
 from dpcore.charts import odds
 from dpcore.methods import METHODS
+from dpcore.noise import TEACHING
 from dpcore.release import AnyRelease, plain
 from dpcore.reports import Reports
 from dpcore.responding import LocalClassifier
@@ -34,7 +35,6 @@ LOCAL = (
     "program held the true rows and played every person's part."
 )
 SEES = {False: "sees the release", True: "collects the reports, or sees what is made of them,"}
-TEACHING = "The proof is for exact arithmetic, and this is teaching-grade noise, which can be attacked."
 COMPARISONS = (
     "Comparisons with the real rows. Accuracies and charts that use them carry no guarantee, nor does the choice of "
     "this run among several because of them."

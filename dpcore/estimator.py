@@ -112,6 +112,7 @@ class PrivateEstimator(BaseEstimator, ABC):
             run.void_because("The schema was inferred from the private rows: the guarantee is void.")
         if self.random_state is not None:
             run.void_because("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
+        self.noise_label_ = source.label  # a reference without noise says otherwise
         try:
             self._fit(table, progress)
         except BaseException:
@@ -121,7 +122,6 @@ class PrivateEstimator(BaseEstimator, ABC):
             raise
         run.close()
         self.schema_ = schema
-        self.noise_label_ = source.label
         self.publishable_ = source.publishable and isfinite(run.epsilon_bound) and not run.void
         return self
 

@@ -12,7 +12,7 @@ from dpcore.bayes import numbers
 from dpcore.classifying import PrivateClassifier
 from dpcore.errors import ParameterError
 from dpcore.ledger import Ledger, Relation
-from dpcore.noise import NoNoise
+from dpcore.noise import NoNoise, noise_kind
 from dpcore.progress import Progress, no_progress
 from dpcore.reports import Reports
 from dpcore.schema import Schema
@@ -59,8 +59,8 @@ class LocalClassifier(PrivateClassifier):
             return NoNoise.label.capitalize()
         told = " and ".join(rules)
         lots = f"NumPy's lots, {'un' * (self.random_state is None)}seeded: for teaching"
-        if self.noise == "opendp":
-            lots = "lots from the operating system's entropy" + ", noise from OpenDP" * ("laplace" in rules)
+        if noise_kind(self.noise, self.random_state) == "opendp":
+            lots = "lots from the operating system's entropy" + ", exact discrete noise" * ("laplace" in rules)
         return f"{told[:1].upper()}{told[1:]}; {lots}"
 
     def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, Floats]:

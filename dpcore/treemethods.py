@@ -166,14 +166,10 @@ class TreeClassifier(PrivateClassifier):
         cuts = self.get_params()["cuts"]
         if cuts not in ("numbers", "bins", None):
             raise ParameterError("The 'cuts' parameter is not known.", "Choose numbers or bins, or None.")
-        if cuts == "numbers" and self.noise == "opendp":
-            raise ParameterError(
-                "OpenDP's noise chooses no cuts among real numbers.", "Use cuts='bins', or NumPy's noise."
-            )
 
     def _where(self, cuts: str | None, anywhere: str) -> str:
         """Where numbers are cut, as for `attributes_of`."""
-        return "bins" if cuts == "bins" or (cuts is None and self.noise == "opendp") else anywhere
+        return "bins" if cuts == "bins" else anywhere
 
     def _check_flags(self, *names: str) -> None:
         for name in names:

@@ -7,6 +7,7 @@ from dpcore.errors import ParameterError
 from dpcore.experiment import Config
 
 PAGE = "compare"
+MOST_BYTES = 1_000_000
 
 frame.frame(
     "Compare methods",
@@ -22,7 +23,7 @@ def load() -> None:
     if file is None:
         return
     try:
-        sweeps.restore(PAGE, Config.from_json(file.getvalue()))
+        sweeps.restore(PAGE, Config.from_json(file.getvalue()[: MOST_BYTES + 1].decode("utf-8", errors="replace")))
     except ParameterError as error:
         st.session_state[f"{PAGE}.refused"] = str(error)
 

@@ -52,7 +52,7 @@ def settings() -> None:
             chosen["target"] = forms.target_picker(PAGE, data)
             relation = forms.relation_picker(PAGE)
             noise = forms.noise_picker(PAGE)
-        chosen |= forests.picker(PAGE, name, chosen, data.schema, noise["noise"])
+        chosen |= forests.picker(PAGE, name, chosen, data.schema)
         parameters = {**chosen, **noise, "epsilon": epsilon, "relation": relation}
         st.session_state[f"{PAGE}.chosen"] = (name, parameters)
         forests.next_run(name, parameters, PRINTED, data)

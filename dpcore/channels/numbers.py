@@ -16,6 +16,7 @@ from dpcore.relation import Epsilon, exact
 __all__ = ["TRR", "Noised"]
 
 SMALLEST = 2.0**-54  # half of the smallest lot above 0
+STEP, SMALLEST_STEP = 2.0**-20, 2.0**-1000
 
 
 class TRR(Channel):
@@ -80,14 +81,19 @@ class TRR(Channel):
         factors, offsets = (mean + np.sqrt(variance) * rng.standard_normal(size) for mean, variance in (a, b))
         return cls(factors=factors, offsets=offsets)
 
-    def report(self, numbers: Floats, lots: Lots, laplace: Callable[[Floats, float], Floats]) -> Floats:
+    def report(self, numbers: Floats, lots: Lots, laplace: Callable[..., Floats]) -> Floats:
         """Reports of true numbers of shape (n,); zeros if epsilon is 0.
 
-        `laplace` adds noise of a scale to numbers.
+        `laplace` adds noise of a scale to numbers, on a grid if it is exact (`noise.Noise.reals`): of 2^20 steps from
+        one bound to the other. Dividing by a step and rounding keep the order of numbers, so that no two of them are
+        more than 2^20 steps apart: the grid costs nothing.
         """
         inside = np.clip(numbers, self.lower, self.upper)
+        if self.sets is None and not np.isfinite(self.scale):
+            return np.zeros(len(inside))
         if self.sets is None:
-            return laplace(inside, self.scale) if np.isfinite(self.scale) else np.zeros(len(inside))
+            step = max((self.upper - self.lower) * STEP, SMALLEST_STEP)
+            return laplace(inside, self.scale, grid=step, origin=self.lower)
         a, b = (values[(lots(len(inside)) * len(values)).astype(np.intp)] for values in self.sets)
         return np.asarray(a * inside + b, dtype=float)
 
@@ -134,7 +140,7 @@ class Noised(TRR):
         self.epsilon, self.mechanism, self.sets = inf, f"{kind} noise", None
         self.moments = 1.0, 0.0, 0.0, self.scale**2 / (3 if kind == "uniform" else 1)
 
-    def report(self, numbers: Floats, lots: Lots, laplace: Callable[[Floats, float], Floats]) -> Floats:
+    def report(self, numbers: Floats, lots: Lots, laplace: Callable[..., Floats]) -> Floats:
         """See `TRR.report`; one lot per person, through the inverse distribution function."""
         drawn = lots(len(numbers))
         noise = 2 * drawn - 1 if self.kind == "uniform" else ndtri(np.maximum(drawn, SMALLEST))

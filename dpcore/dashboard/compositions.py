@@ -232,8 +232,8 @@ def floats(page: str) -> None:
             "epsilon exactly. With whole numbers there are no holes: every one is possible in both worlds."
         )
         st.markdown(
-            "**The remedy** is noise on whole numbers, drawn exactly: choose the noise “OpenDP, exact (for "
-            "publication)”. “NumPy, continuous (teaching)” is the kind of noise in this picture."
+            "**The remedy** is noise on whole numbers, drawn exactly: the noise “Exact (for publication)” that "
+            "pages begin with. “NumPy, continuous (teaching)” is the kind of noise in this picture."
         )
         assumed(
             "count + noise, noise = −sign(u − ½) · ln(1 − 2 |u − ½|) / epsilon, u a multiple of 1/2^bits. The observer "

@@ -66,7 +66,7 @@ PAPER: dict[str, dict[str, Any]] = {name: {"method": name} for name in REMARKS}
 MOST_SHARE = 0.9
 
 
-def picker(key: str, name: str, chosen: Mapping[str, Any], schema: Schema, noise: str) -> dict[str, Any]:
+def picker(key: str, name: str, chosen: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """What a method lets one choose, as constructor arguments."""
     known, paper = METHODS[name]().get_params(), chosen["mode"] == "paper"
     left, middle, right = st.columns(3, gap="medium")
@@ -88,13 +88,8 @@ def picker(key: str, name: str, chosen: Mapping[str, Any], schema: Schema, noise
         if "max_features" in known:
             found["max_features"] = select(key, "max_features", "Columns per node", FEATURES, known, name, own)
         fixed = paper and name == "DiffPRFs"  # the paper cuts anywhere, and has a branch per value
-        if fixed and noise == "opendp":
-            st.markdown(
-                ":red[:material/error: The paper cuts numbers anywhere, which OpenDP's noise cannot. Choose another "
-                "noise, or corrected mode.]"
-            )
         if "cuts" in known and not fixed:
-            found["cuts"] = cuts(key, known, name, noise, own)
+            found["cuts"] = select(key, "cuts", "Numbers are cut", CUTS, known, name, own)
         if "children" in known and not fixed:
             found["children"] = select(key, "children", "Categories fall into", CHILDREN, known, name)
     with right:
@@ -148,14 +143,6 @@ def select(
         persist_state="session",
     )
     return found or None
-
-
-def cuts(key: str, known: Mapping[str, Any], method: str, noise: str, own: Mapping[str, str]) -> str | None:
-    """Where numbers are cut; OpenDP's noise leaves no choice."""
-    if noise == "opendp":
-        st.caption("Numbers are cut **between the schema's bins**: OpenDP's noise cannot choose among real numbers.")
-        return "bins"
-    return select(key, "cuts", "Numbers are cut", CUTS, known, method, own)
 
 
 def sampling(key: str, name: str, *, paper: bool) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.dashboard import runs
 from dpcore.datasets import Dataset
+from dpcore.noise import TEACHING
 
 __all__ = [
     "EPSILONS",
@@ -38,9 +39,9 @@ RELATIONS = {
     "replace": "Change one person's values",
 }
 NOISES = {
+    "auto": "Exact (for publication)",
     "laplace": "NumPy, continuous (teaching)",
     "geometric": "NumPy, whole numbers (teaching)",
-    "opendp": "OpenDP, exact (for publication)",
 }
 
 
@@ -225,9 +226,6 @@ def run_button(key: str) -> None:
 def noise_picker(key: str, label: str = "Noise", names: Mapping[str, str] = NOISES) -> dict[str, Any]:
     """Source of noise and seed, as constructor arguments."""
     noise = st.selectbox(label, list(names), format_func=names.__getitem__, key=f"{key}.noise", persist_state="session")
-    if noise == "opendp":
-        st.caption("Uses the operating system's randomness and takes no seed. The first use takes a second longer.")
-        return {"noise": noise, "random_state": None}
     seed = st.number_input(
         "Seed (empty: none)",
         min_value=0,
@@ -238,4 +236,8 @@ def noise_picker(key: str, label: str = "Noise", names: Mapping[str, str] = NOIS
         persist_state="session",
         help="A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.",
     )
+    if noise == "auto" and seed is not None:
+        st.caption("Exact noise takes no seed: NumPy's continuous noise will be used, for teaching.")
+    elif noise != "auto":
+        st.caption(TEACHING)
     return {"noise": noise, "random_state": None if seed is None else int(seed)}

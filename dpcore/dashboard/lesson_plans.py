@@ -39,7 +39,7 @@ def copy_at(
         "mode": mode,
         f"variant.{mode}": variant,
         "relation": "add_remove",
-        "noise": "geometric",
+        "noise": "auto",
     }
 
 
@@ -142,19 +142,19 @@ LESSONS: dict[str, Lesson] = {
                 "networks",
                 "**“Give me a table to play with.”** A network of columns keeps what hangs together in pairs. Press "
                 "**Run**, then open **Pairs** and **Network**.",
-                {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "geometric"},
+                {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "auto"},
             ),
             Step(
                 "taxonomy",
                 "**“How many people are of this kind?”** A tree of counts answers questions about groups and ranges, "
                 "with an interval. Press **Run**, then open **Ask a range**, and choose columns and ends.",
-                {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "geometric"},
+                {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "auto"},
             ),
             Step(
                 "forests",
                 "**“Who will earn more than 50K?”** If a prediction is all you need, buy only that: all of epsilon "
                 "goes into one classifier. Press **Run**, then open **Accuracy**, and mind the majority class.",
-                {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "geometric"},
+                {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "auto"},
             ),
             Step(
                 "responses",

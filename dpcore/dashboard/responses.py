@@ -68,7 +68,7 @@ RECONSTRUCTIONS = {
 }
 TRUE = "Plain naive Bayes"
 SEEN = "your reports"
-LOTS = {"laplace": "NumPy (teaching)", "opendp": "The operating system; OpenDP's Laplace noise (for publication)"}
+LOTS = {"auto": "The operating system, exact noise (for publication)", "laplace": "NumPy (teaching)"}
 NAMES = """
 - **PPNB** (the paper's method): naive Bayes from randomized answers. **PPNB-LDP**: the same with every answer
   randomized, the class too. LDP is local differential privacy: the noise is added by each person.

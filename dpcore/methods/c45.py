@@ -53,12 +53,11 @@ class DiffPC45(TreeClassifier):
     max_depth : int, default=5
     criterion : {"Max", "Gini", "entropy", "InfoGain"}
     cuts : {"numbers", "bins"}, optional
-        Whether numbers are cut anywhere, or between the schema's bins. By default anywhere, but for OpenDP's noise,
-        which cannot.
+        Whether numbers are cut anywhere, or between the schema's bins. By default anywhere.
     prune : bool, default=True
     target : str, optional
         The class column; by default the schema's.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
     """
@@ -77,7 +76,7 @@ class DiffPC45(TreeClassifier):
         cuts: str | None = None,
         prune: bool = True,
         target: str | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

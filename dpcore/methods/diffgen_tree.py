@@ -56,7 +56,7 @@ class DiffGenTree(GroupClassifier):
         The class column; by default the schema's.
     max_leaves : int, default=100_000
         Groups x classes; a specialization that would make more is left out.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
     """
@@ -74,7 +74,7 @@ class DiffGenTree(GroupClassifier):
         criterion: str = "Max",
         target: str | None = None,
         max_leaves: int = 100_000,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

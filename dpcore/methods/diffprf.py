@@ -55,7 +55,7 @@ class DiffPRF(TreeClassifier):
     vote : {"majority", "probability"}
     target : str, optional
         The class column; by default the schema's.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
     """
@@ -78,7 +78,7 @@ class DiffPRF(TreeClassifier):
         rate: float = 0.2,
         vote: str = "majority",
         target: str | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -86,8 +86,8 @@ class DiffPRFs(ForestClassifier):
         not at the root: near the root Gini sees what Max does not, further down Max has half its noise. "entropy"
         counts records (conditional entropy times their number) and needs a public bound on theirs.
     cuts : {"numbers", "bins"}, optional
-        Whether numbers are cut anywhere, or between the schema's bins. By default anywhere, but for OpenDP's noise,
-        which cannot. Corrected mode gives every bin the same weight beforehand, paper mode every length.
+        Whether numbers are cut anywhere, or between the schema's bins. By default anywhere.
+        Corrected mode gives every bin the same weight beforehand, paper mode every length.
     children : {"few", "values"}
         Corrected mode: what categories fall into (`attributes_of`); in paper mode single values.
     steps : {"one", "two"}
@@ -107,7 +107,7 @@ class DiffPRFs(ForestClassifier):
     vote : {"majority", "probability"}
     target : str, optional
         The class column; by default the schema's.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
 
@@ -141,7 +141,7 @@ class DiffPRFs(ForestClassifier):
         consistency: bool = True,
         vote: str = "majority",
         target: str | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -186,10 +186,6 @@ class DiffPRFs(ForestClassifier):
         self._check_flags("consistency")
         if self._paper and self.criterion not in (None, *CRITERIA):
             raise ParameterError("The paper has no such 'criterion'.", f"Choose one of {', '.join(CRITERIA)}.")
-        if self._paper and self.noise == "opendp":
-            raise ParameterError(
-                "The paper cuts numbers anywhere, and OpenDP's noise does not.", "Use NumPy's noise, or corrected mode."
-            )
 
     def _sizes(self, table: PrivateTable) -> tuple[int, int]:
         return (25, 5) if self._paper else super()._sizes(table)

@@ -97,7 +97,7 @@ class DTCRD(LocalClassifier):
         Nodes with a smaller share of all people are leaves.
     target : str, optional
         The class column; by default the schema's.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
         Where lots come from: NumPy, or the operating system.
     random_state : int, optional
         Seeded runs are for teaching and are not private.
@@ -129,7 +129,7 @@ class DTCRD(LocalClassifier):
         max_depth: int = 5,
         min_support: float = 0.02,
         target: str | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -13,8 +13,7 @@ Steps     epsilon' = epsilon / (2h) for h rounds, from "anything" in every colum
   3  Under replace, counts moved in equal steps to the public total; negative counts moved to 0.        post-processing
   4  A tree in the manner of C4.5, as `DiffGenTree` learns it (*).                                      post-processing
 
-  Numeric columns are cut between bins, whatever taxonomy they carry. OpenDP's noise knows equal weights only: there
-  every place weighs 1, which costs the same.
+  Numeric columns are cut between bins, whatever taxonomy they carry.
 
 Privacy
   Public    the schema, its taxonomies, h, the cap on groups; n under replace. Hence the candidates of the first round,
@@ -62,7 +61,7 @@ class DTDiff(GroupClassifier):
         The class column; by default the schema's.
     max_leaves : int, default=100_000
         Groups x classes; a specialization that would make more is left out.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
     """
@@ -81,7 +80,7 @@ class DTDiff(GroupClassifier):
         criterion: str = "Max",
         target: str | None = None,
         max_leaves: int = 100_000,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -89,7 +89,7 @@ class DTPD(LocalClassifier):
         the trees of small epsilons grow on noise alone and fall below the majority class.
     target : str, optional
         The class column; by default the schema's.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
         Where lots come from: NumPy, or the operating system.
     random_state : int, optional
         Seeded runs are for teaching and are not private.
@@ -119,7 +119,7 @@ class DTPD(LocalClassifier):
         min_entropy: float = 0.05,
         certainty: float = 3.0,
         target: str | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

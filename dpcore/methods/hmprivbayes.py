@@ -96,7 +96,7 @@ class HMPrivBayes(ClusteredSynthesizer):
         Corrected mode: clusters from noisy scores, or the columns in their order.
     eta : float, default=0.1
         Below which share of the best noisy score a parent is left out.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
     """
@@ -115,7 +115,7 @@ class HMPrivBayes(ClusteredSynthesizer):
         affinity: str = "fixed",
         partition: str = "learned",
         eta: float = 0.1,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -58,7 +58,7 @@ class ID3(TreeClassifier):
         relation: str = "add_remove",
         max_depth: int = 3,
         target: str | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -93,7 +93,7 @@ class SuLQID3(ID3):
     max_depth : int, default=3
     target : str, optional
         The class column; by default the schema's.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
     """
@@ -135,7 +135,7 @@ class DiffPID3(ID3):
         max_depth: int = 3,
         criterion: str = "Max",
         target: str | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

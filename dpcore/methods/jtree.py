@@ -100,7 +100,7 @@ class JTree(Synthesizer):
         Corrected mode: how many pairs to pick; by default one less than there are columns.
     max_cells : int, optional
         Corrected mode: the most cells that a table of two columns or more may have; by default from epsilon and n.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
 
@@ -135,7 +135,7 @@ class JTree(Synthesizer):
         score: str = "R",
         edges: int | None = None,
         max_cells: int | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -85,7 +85,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         S, the number of rows labelled during fit (paper mode and C2). By default N, where N is public.
     log_base : {"e", "2", "10"}
         Of q and Dq in paper mode; the paper does not say.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
 
@@ -115,7 +115,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         smoothing: float = 1.0,
         rows: int | None = None,
         log_base: str = "e",
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

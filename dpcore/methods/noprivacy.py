@@ -44,7 +44,7 @@ class NoPrivacy(ClusteredSynthesizer):
         Not used, but booked.
     n_clusters, max_parents, score, affinity, eta
         As for `HMPrivBayes`; the score is the paper's by default.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
         Not used.
     random_state : int, optional
         Of the clustering and the sampling.
@@ -64,7 +64,7 @@ class NoPrivacy(ClusteredSynthesizer):
         score: str = "MI",
         affinity: str = "fixed",
         eta: float = 0.1,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -65,7 +65,7 @@ class PlainNaiveBayes(LocalClassifier):
         numbers: str = "moments",
         alpha: float = 1.0,
         target: str | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -63,7 +63,7 @@ class PlainForest(ForestClassifier):
         growth: float = 1.4,
         vote: str = "majority",
         target: str | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -106,8 +106,8 @@ class PPNB(LocalClassifier):
         in all classes together. By default 1 with "shrink", and none otherwise, as in the paper.
     target : str, optional
         The class column; by default the schema's.
-    noise : {"laplace", "geometric", "opendp"}
-        Where lots come from: NumPy, or the operating system.
+    noise : {"auto", "opendp", "geometric", "laplace"}
+        Where lots and noise come from: the operating system, unless there is a seed; or NumPy.
     random_state : int, optional
         Seeded runs are for teaching and are not private.
 
@@ -140,7 +140,7 @@ class PPNB(LocalClassifier):
         reconstruction: str | None = None,
         alpha: float | None = None,
         target: str | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -71,7 +71,7 @@ class PrivBayes(NetworkSynthesizer):
         The network's share of epsilon.
     theta : float, default=4.0
         How large the average count of a cell must be beside its noise ("usefulness").
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
     """
@@ -89,7 +89,7 @@ class PrivBayes(NetworkSynthesizer):
         max_parents: int = 3,
         beta: float = 0.3,
         theta: float = 4.0,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -71,7 +71,7 @@ class PrivSCBN(ClusteredSynthesizer):
     max_parents : int, default=3
     score : {"R", "MI"}
         Of families in corrected mode.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
     """
@@ -91,7 +91,7 @@ class PrivSCBN(ClusteredSynthesizer):
         n_clusters: int = 3,
         max_parents: int = 3,
         score: str = "R",
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -72,7 +72,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
     relation : {"add_remove", "replace"}
     target : str, optional
         The class column; by default the schema's, if it has categories and not more than 10.
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
 
@@ -98,7 +98,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         mode: str = "corrected",
         relation: str = "add_remove",
         target: str | None = None,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

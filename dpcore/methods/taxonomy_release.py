@@ -103,7 +103,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     consistency : bool, default=True
         Whether the levels correct each other; False is the baseline whose leaves are the noisy ones.
     non_negative : bool, default=True
-    noise : {"laplace", "geometric", "opendp"}
+    noise : {"auto", "opendp", "geometric", "laplace"}
     random_state : int, optional
         Seeded runs are for teaching and are not private.
 
@@ -140,7 +140,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         fanout: int = 2,
         consistency: bool = True,
         non_negative: bool = True,
-        noise: str = "laplace",
+        noise: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

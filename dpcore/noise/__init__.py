@@ -1,13 +1,13 @@
 """Where randomness comes from.
 
-Three kinds, one interface:
-
-laplace     NumPy, continuous Laplace on counts. Seedable. Teaching grade: the low bits of floating-point noise can
-            betray the true count (Mironov 2012), and a known seed undoes the noise altogether.
+auto        The default. Exact discrete noise and exact choices, from the operating system's entropy: for whatever is to
+            be published, and for what is called proved. Few counts are drawn by OpenDP, which is loaded on first use
+            because that takes over a second; many at once, and choices, by `draws`. With a seed: laplace.
+opendp      The same, but that OpenDP draws for all counts, at some 10 µs each. Takes no seed.
+laplace     NumPy, continuous Laplace on counts. Seedable. Teaching grade: the low bits of floating-point noise betray
+            the true count (Mironov 2012), and a known seed undoes the noise altogether.
 geometric   NumPy, two-sided geometric ("discrete Laplace") on counts: integers in, integers out. Seedable, teaching
             grade (NumPy's sampler is an approximation in floating point).
-opendp      OpenDP's exact discrete samplers fed by the operating system's entropy. Not seedable. For releases that are
-            to be published. About 6 µs a draw; the library is imported on first use because that takes over a second.
 
 Only the door (`dpcore.private`) calls these; sampling rows from a released model is not private and uses a plain
 generator of its own.
@@ -21,33 +21,54 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.noise.base import Noise
+from dpcore.noise.draws import Weights
 from dpcore.noise.hardened import OpenDPNoise
 from dpcore.noise.seeded import ExactNoise, NoNoise, NumpyNoise
 
-__all__ = ["NOISES", "ExactNoise", "NoNoise", "Noise", "NumpyNoise", "OpenDPNoise", "generator", "make_noise"]
+__all__ = [
+    "NOISES",
+    "TEACHING",
+    "ExactNoise",
+    "NoNoise",
+    "Noise",
+    "NumpyNoise",
+    "OpenDPNoise",
+    "Weights",
+    "generator",
+    "make_noise",
+    "noise_kind",
+]
 
-NoiseKind = Literal["laplace", "geometric", "opendp"]
-NOISES: tuple[NoiseKind, ...] = ("laplace", "geometric", "opendp")
+NoiseKind = Literal["auto", "opendp", "geometric", "laplace"]
+# The one sentence that goes with whatever NumPy's noise has made, wherever a guarantee is spoken of.
+TEACHING = "The proof holds in exact arithmetic; this is NumPy's teaching noise, and these numbers can be attacked."
+NOISES: tuple[NoiseKind, ...] = ("auto", "opendp", "geometric", "laplace")
 
 
-def make_noise(kind: str, random_state: int | None) -> Noise:
-    """The noise source of that name.
+def noise_kind(noise: str, random_state: int | None) -> str:
+    """The source that a `noise` parameter means: "auto" is exact noise, or NumPy's where a seed is given.
 
     Raises
     ------
     ParameterError
         If the name is not one of `NOISES`, or a seed is given to the source that cannot take one.
     """
-    if kind not in NOISES:
+    if noise not in NOISES:
         raise ParameterError("The 'noise' parameter is not known.", f"Choose one of {', '.join(NOISES)}.")
-    if kind != "opendp":
-        return NumpyNoise(generator(random_state, 0), discrete=kind == "geometric", seeded=random_state is not None)
-    if random_state is not None:
+    if noise == "opendp" and random_state is not None:
         raise ParameterError(
             "OpenDP's noise cannot be seeded: a seed would undo the privacy.",
             "Set random_state=None, or noise='laplace'.",
         )
-    return OpenDPNoise()
+    return noise if noise != "auto" else "opendp" if random_state is None else "laplace"
+
+
+def make_noise(noise: str, random_state: int | None) -> Noise:
+    """The source of that name; ParameterError as for `noise_kind`."""
+    kind = noise_kind(noise, random_state)
+    if kind == "opendp":
+        return OpenDPNoise(everywhere=noise == "opendp")
+    return NumpyNoise(generator(random_state, 0), discrete=kind == "geometric", seeded=random_state is not None)
 
 
 def generator(random_state: int | None, stream: int) -> np.random.Generator:

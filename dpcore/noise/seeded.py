@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.noise.base import WIDEST, Floats, Noise, Scored, behind_the_best, best_of_groups
+from dpcore.noise.draws import Weights
 
 __all__ = ["ExactNoise", "NoNoise", "NumpyNoise"]
 
@@ -16,8 +17,6 @@ ROUNDING = 1e-9  # relative; scores this close are equal for an exact choice
 
 class NumpyNoise(Noise):
     """Seedable noise for teaching."""
-
-    weighs = True
 
     def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool) -> None:
         self._rng = rng
@@ -40,7 +39,7 @@ class NumpyNoise(Noise):
         """See `Noise.variance`; 2 scale^2 for continuous noise."""
         return super().variance(scale) if self._discrete else 2 * scale * scale  # infinite, where a power would raise
 
-    def reals(self, values: Floats, scale: float) -> Floats:
+    def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         """See `Noise.reals`."""
         return values + self._rng.laplace(0.0, scale, values.shape)
 
@@ -50,12 +49,12 @@ class NumpyNoise(Noise):
         return chosen
 
     def select_grouped(
-        self, scores: Floats, groups: NDArray[np.intp], factor: float, log_weights: Floats | None = None
+        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
     ) -> NDArray[np.intp]:
         """See `Noise.select_grouped`; by the Gumbel-max identity."""
-        behind, starts = behind_the_best(scores, groups, log_weights)
+        behind, starts = behind_the_best(scores, groups, weights)
         keys = factor * behind + self._rng.gumbel(size=scores.shape)
-        return best_of_groups(keys if log_weights is None else keys + log_weights, groups, starts)
+        return best_of_groups(keys + log_of(weights), groups, starts)
 
     def between(self, low: Floats, high: Floats) -> Floats:
         """See `Noise.between`."""
@@ -68,9 +67,6 @@ class NumpyNoise(Noise):
     def exact(self) -> ExactNoise:
         """The same numbers drawn, to no effect but which of equal candidates is chosen."""
         return ExactNoise(self._rng, discrete=self._discrete, seeded=False)
-
-    def check_candidates(self, count: int) -> None:
-        """Nothing is listed here."""
 
     def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
         """See `Noise.select_among`: first the block by its total weight, then a place in it; the same distribution."""
@@ -97,18 +93,17 @@ class ExactNoise(NumpyNoise):
         """None."""
         return 0.0
 
-    def reals(self, values: Floats, scale: float) -> Floats:
+    def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         """The values."""
-        super().reals(values, 1.0)
+        super().reals(values, 1.0, grid=grid, origin=origin)
         return values
 
     def select_grouped(
-        self, scores: Floats, groups: NDArray[np.intp], factor: float, log_weights: Floats | None = None
+        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
     ) -> NDArray[np.intp]:
         """See `Noise.select_grouped`; scores that differ by rounding alone are equal."""
-        keys = self._rng.gumbel(size=scores.shape)
-        keys = keys if log_weights is None else keys + log_weights
-        behind, starts = behind_the_best(scores, groups, log_weights)
+        keys = self._rng.gumbel(size=scores.shape) + log_of(weights)
+        behind, starts = behind_the_best(scores, groups, weights)
         tied = behind >= -ROUNDING * np.maximum(1.0, np.abs(scores))
         return best_of_groups(np.where(tied, keys, -np.inf), groups, starts)
 
@@ -118,7 +113,6 @@ class NoNoise(Noise):
 
     on_counts = "none"
     label = "no noise"
-    weighs = True
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
         """The counts."""
@@ -128,7 +122,7 @@ class NoNoise(Noise):
         """None."""
         return 0.0
 
-    def reals(self, values: Floats, scale: float) -> Floats:
+    def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         """The values."""
         return values
 
@@ -138,10 +132,10 @@ class NoNoise(Noise):
         return best
 
     def select_grouped(
-        self, scores: Floats, groups: NDArray[np.intp], factor: float, log_weights: Floats | None = None
+        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
     ) -> NDArray[np.intp]:
         """The arg max of every group."""
-        behind, starts = behind_the_best(scores, groups, log_weights)
+        behind, starts = behind_the_best(scores, groups, weights)
         return best_of_groups(behind, groups, starts)
 
     def between(self, low: Floats, high: Floats) -> Floats:
@@ -156,3 +150,12 @@ class NoNoise(Noise):
         """The arg max."""
         block = int(np.argmax([block.scores.max() for block in blocks]))
         return block, int(self.select(blocks[block].scores, factor))
+
+
+def log_of(weights: Weights | None) -> Floats | float:
+    """Logarithms of weights; -inf where there is none."""
+    if weights is None:
+        return 0.0
+    with np.errstate(divide="ignore"):
+        found: Floats = np.log(weights.part / weights.whole)
+    return found

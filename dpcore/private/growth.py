@@ -53,10 +53,10 @@ class Growth:
         table, search = self._table, self._search
         if not self.open:
             raise ParameterError("Every column of this network is placed.", "There is nothing left to choose.")
-        table._noise.check_candidates(sum(len(block.scores) for blocks in search.blocks.values() for block in blocks))
         claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
+        rows, exactly = table._true_bound(), table._noise.publishable
         entry, factor = prices.choice(
-            search.score, search.shapes, table.relation, table._true_bound(), exact(epsilon), 1, claim
+            search.score, search.shapes, table.relation, rows, exact(epsilon), 1, claim, exactly=exactly
         )
         table.ledger.charge(entry)
         family: Family = table._answer("choose", lambda: self._draw(factor))

@@ -15,8 +15,8 @@ choose   The exponential mechanism over the ways to divide a node: columns, and 
          same for all ticks between neighboring values of the data, so a tick is drawn by choosing an interval with
          weight ticks * exp(factor q), then one of its ticks. Where the intervals end depends on the data, the
          candidates do not: those in front of the smallest value and behind the largest are included. Public weights:
-         each column has 1, and shares it out among its own candidates. (OpenDP's noise knows no weights: there every
-         candidate has 1, and columns with many places to cut are chosen more often.)
+         each column has 1, and shares it out among its own candidates. They are exact fractions (whole ticks of whole
+         ticks), so that exact noise draws what this proof is about, to the last bit.
          NumPy's choices are drawn in floating point: probabilities are right to some 1e-16, and what is less likely
          than that never comes. Teaching grade, as `noise` says.
 divide   Sends records to children by a public rule. No question.
@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 
 from dpcore.attributes import NumberCut
 from dpcore.errors import ParameterError
-from dpcore.ledger import Epsilon, Ledger, Relation, exact
+from dpcore.ledger import Entry, Epsilon, Ledger, Relation, exact
 from dpcore.noderows import Cuts, NodeRows, Records
-from dpcore.noise import Noise
+from dpcore.noise import Noise, Weights
 from dpcore.private import prices
 from dpcore.private.prices import Claim
 from dpcore.scores import SplitScore
@@ -169,11 +169,7 @@ class PrivateNodes:
         """
         if offered.shape != (self.size, low.shape[1]) or not offered.any(axis=1).all():
             raise ParameterError("A node has no column to be divided by.", "Offer one or more to every node.")
-        classes = self._rows.records.classes
-        claim = Claim(sensitivity=claimed_sensitivity, reason=reason)
-        entry, factor = prices.choice(
-            score, [(2, classes)], self.ledger.relation, self._table._true_bound(), exact(epsilon), 1, claim
-        )
+        entry, factor = self._choice(score, epsilon, Claim(sensitivity=claimed_sensitivity, reason=reason))
         self.ledger.charge(replace(entry, name=f"{name}, by {score.name}"))
 
         def draw() -> Division:
@@ -183,9 +179,7 @@ class PrivateNodes:
 
     def choice_bound(self, score: SplitScore, epsilon: Epsilon, claimed_sensitivity: float | None) -> Epsilon:
         """What a choice would be booked with that is made as `choose` makes it; public, no question."""
-        claim, shapes = Claim(sensitivity=claimed_sensitivity), [(2, self.classes)]
-        rows = self._table._true_bound()
-        entry, _ = prices.choice(score, shapes, self.ledger.relation, rows, exact(epsilon), 1, claim)
+        entry, _ = self._choice(score, epsilon, Claim(sensitivity=claimed_sensitivity))
         return entry.epsilon_bound
 
     def leave_unasked(self, name: str, claimed: Epsilon, bound: Epsilon) -> None:
@@ -208,11 +202,18 @@ class PrivateNodes:
 
         return self._table._answer("counts", draw)
 
+    def _choice(self, score: SplitScore, epsilon: Epsilon, claim: Claim) -> tuple[Entry, float]:
+        """The price of a choice, and the factor of its exponent; for any number of children that columns allow."""
+        most = max([2, *(attribute.column.size for attribute in self._rows.records.attributes.values())])
+        rows, exactly = self._table._true_bound(), self._table._noise.publishable
+        shapes, relation = [(most, self.classes)], self.ledger.relation
+        return prices.choice(score, shapes, relation, rows, exact(epsilon), 1, claim, exactly=exactly)
+
     def _drawn(
         self, score: SplitScore, offered: Flags, low: Floats, high: Floats, cuts: Floats | None, factor: float
     ) -> Division:
         noise, attributes = self._table._noise, self._rows.records.attributes
-        found: list[tuple[Ints, Floats, Floats, Floats, Floats, int]] = []
+        found: list[tuple[Ints, Floats, NDArray[np.int64], NDArray[np.int64], Floats, Floats, int]] = []
         for position in np.flatnonzero(offered.any(axis=0)).tolist():
             at = np.flatnonzero(offered[:, position])
             known = cuts is not None and not np.isnan(cuts[at, position]).any()
@@ -225,21 +226,21 @@ class PrivateNodes:
             attribute = attributes[position]
             for batch in batches:
                 values = score.of_many(batch.tables, Relation.ADD_REMOVE)
-                weights = np.zeros(len(values))
+                part = whole = np.ones(len(values), dtype=np.int64)
                 if isinstance(attribute, NumberCut) and not known:
-                    inside = high[batch.nodes, position] - low[batch.nodes, position]
-                    with np.errstate(divide="ignore"):
-                        weights = np.log((batch.high - batch.low) / inside)
-                elif noise.weighs and not known and len(values) > len(at):
-                    weights = -np.log(np.bincount(batch.nodes)[batch.nodes].astype(float))
-                found.append((batch.nodes, values, weights, batch.low, batch.high, position))
-        nodes, values, weights, lows, highs = (np.concatenate([batch[i] for batch in found]) for i in range(5))
-        columns = np.repeat([batch[5] for batch in found], [len(batch[0]) for batch in found])
+                    part = (batch.high - batch.low).astype(np.int64)
+                    whole = (high - low)[batch.nodes, position].astype(np.int64)
+                elif not known and len(values) > len(at):
+                    whole = np.bincount(batch.nodes)[batch.nodes]
+                found.append((batch.nodes, values, part, whole, batch.low, batch.high, position))
+        nodes, values, part, whole, lows, highs = (np.concatenate([batch[i] for batch in found]) for i in range(6))
+        columns = np.repeat([batch[6] for batch in found], [len(batch[0]) for batch in found])
         order = np.argsort(nodes, kind="stable")
         if not factor:
             values = np.zeros_like(values)
-        alike = (weights == weights[0]).all()
-        best = noise.select_grouped(values[order], nodes[order], factor or 1.0, None if alike else weights[order])
+        alike = (part == part[0]).all() and (whole == whole[0]).all()
+        weights = None if alike and part[0] else Weights(part[order], whole[order])
+        best = noise.select_grouped(values[order], nodes[order], factor or 1.0, weights)
         if len(best) != self.size:
             raise ParameterError("A node has no way to be divided that weighs anything.", "Offer another column.")
         chosen = order[best]

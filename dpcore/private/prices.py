@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import floor, log2
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from dpcore.scores.base import Shape
 __all__ = ["Claim", "choice", "node_counts", "noisy_values", "tables", "unasked", "unprotected"]
 
 Family = Sequence[str]
+GRID_BITS = 20  # noisy scores are whole multiples of some 2^-20 of their sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +117,13 @@ def choice(
     per_draw: Epsilon,
     draws: int,
     claim: Claim,
+    *,
+    exactly: bool,
 ) -> tuple[Entry, float]:
-    """The entry of an exponential mechanism, and the factor of the score in its exponent (0: choose uniformly)."""
+    """The entry of an exponential mechanism, and the factor of the score in its exponent (0: choose uniformly).
+
+    Exactly: the factor is divided by 1 + 2 rounding / loss, so that what is booked covers the rounding of scores.
+    """
     sensitivity = score.sensitivity(shapes, relation, rows)
     loss = score.exponent_loss(shapes, relation, rows)
     if claim.sensitivity is None:
@@ -124,6 +131,8 @@ def choice(
     else:
         factor = float(per_draw) / (2 * claim.scaled_to(sensitivity))
         bound = draws * exact(factor * loss)
+    if exactly and loss:
+        factor /= 1 + 2 * score.rounding(shapes, relation, rows) / loss
     entry = Entry(
         name=f"choice by {score.name}",
         mechanism="exponential",
@@ -145,21 +154,30 @@ def noisy_values(
     rows: int | None,
     epsilon: Epsilon,
     claim: Claim,
-) -> Entry:
-    """The entry of one Laplace mechanism on the scores of all candidates; its `scale` is the noise to draw."""
+    *,
+    exactly: bool,
+) -> tuple[Entry, float]:
+    """The entry of one Laplace mechanism on the scores of all candidates, and the grid that the noise is drawn on.
+
+    The entry's `scale` is the noise to draw. Exactly: scores that are D apart, and out by their rounding, are at most
+    D + rounding + grid apart on the grid, and the scale is larger by that ratio, so that what is booked covers both.
+    """
     sensitivity = score.sensitivity(shapes, relation, rows)
     scaled_to, total = claim.scaled_to(sensitivity), exact(epsilon)
-    return Entry(
+    grid = 2.0 ** (floor(log2(sensitivity)) - GRID_BITS) if sensitivity else 1.0  # dividing by it is exact
+    wider = 1 + (score.rounding(shapes, relation, rows) + grid) / sensitivity if exactly and sensitivity else 1.0
+    entry = Entry(
         name=f"{len(shapes)} values of {score.name}",
         mechanism="laplace",
         epsilon_claimed=total if claim.epsilon is None else exact(claim.epsilon),
         epsilon_bound=bound_of(total, sensitivity, scaled_to),
         sensitivity=sensitivity,
         claimed_sensitivity=scaled_to,
-        scale=len(shapes) * scaled_to / float(total) if total else np.inf,
+        scale=wider * (len(shapes) * scaled_to / float(total)) if total else np.inf,
         draws=len(shapes),
         reason=claim.reason,
     )
+    return entry, grid
 
 
 def unprotected(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:

@@ -14,7 +14,7 @@ from dpcore.column import Codes
 from dpcore.errors import ParameterError
 from dpcore.ledger import Epsilon, Ledger, Relation, exact
 from dpcore.noderows import Records
-from dpcore.noise import NoNoise, NumpyNoise
+from dpcore.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.private import nodes, prices, responses
 from dpcore.private.growth import Growth
 from dpcore.private.prices import Claim
@@ -71,10 +71,14 @@ class PrivateTable(PrivateRows):
         self.ledger.charge(*entries)
 
         def draw() -> list[Floats]:
-            return [
-                self._noise.counts(table, entry.scale) if np.isfinite(entry.scale) else np.zeros(shape)
-                for table, shape, entry in zip(self._count(families), shapes, entries, strict=True)
-            ]
+            bought = [i for i, entry in enumerate(entries) if np.isfinite(entry.scale)]
+            answers = [np.zeros(shape) for shape in shapes]
+            if bought:
+                tables = self._count(families)
+                noisy = self._noise.many_counts([tables[i] for i in bought], [entries[i].scale for i in bought])
+                for i, table in zip(bought, noisy, strict=True):
+                    answers[i] = table
+            return answers
 
         return self._answer("counts", draw)
 
@@ -121,19 +125,22 @@ class PrivateTable(PrivateRows):
         """
         claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         shapes = [self._shape(family) for family in candidates]
-        entry, factor = prices.choice(score, shapes, self.relation, self._true_bound(), exact(epsilon), draws, claim)
+        rows, exactly = self._true_bound(), self._noise.publishable
+        entry, factor = prices.choice(score, shapes, self.relation, rows, exact(epsilon), draws, claim, exactly=exactly)
         self.ledger.charge(entry)
 
         def draw() -> NDArray[np.intp]:
             values = score.values(self._count, candidates, self.relation)
             if values[..., 0].size != draws:
                 raise ParameterError("The score makes another number of choices than was charged.", "Pass draws=.")
-            rated, weights = values if factor else np.zeros_like(values), score.log_weights
-            if weights is None or not self._noise.weighs:
+            rated, weights = values if factor else np.zeros_like(values), score.weights
+            if weights is None:
                 return self._noise.select(rated, factor or 1.0)
-            groups = np.repeat(np.arange(draws), len(weights))
-            chosen = self._noise.select_grouped(rated.ravel(), groups, factor or 1.0, np.tile(weights, draws))
-            return (chosen % len(weights)).reshape(values.shape[:-1])
+            size = len(weights.part)
+            groups = np.repeat(np.arange(draws), size)
+            every = Weights(np.tile(weights.part, draws), np.tile(weights.whole, draws))
+            chosen = self._noise.select_grouped(rated.ravel(), groups, factor or 1.0, every)
+            return (chosen % size).reshape(values.shape[:-1])
 
         return self._answer("choose", draw)
 
@@ -152,14 +159,17 @@ class PrivateTable(PrivateRows):
             raise ParameterError("There is nothing to score.", "Give one candidate or more.")
         claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         shapes = [self._shape(family) for family in candidates]
-        entry = prices.noisy_values(score, shapes, self.relation, self._true_bound(), epsilon, claim)
+        rows, exactly = self._true_bound(), self._noise.publishable
+        entry, grid = prices.noisy_values(score, shapes, self.relation, rows, epsilon, claim, exactly=exactly)
         self.ledger.charge(entry)
 
         def draw() -> Floats:
             values = score.values(self._count, candidates, self.relation)
             if values.shape != (len(candidates),):
                 raise ParameterError("The score gives other values than were charged.", "Use one value per candidate.")
-            return self._noise.reals(values, entry.scale) if np.isfinite(entry.scale) else np.zeros(len(candidates))
+            if not np.isfinite(entry.scale):
+                return np.zeros(len(candidates))
+            return self._noise.reals(values, entry.scale, grid=grid)
 
         return self._answer("noisy_scores", draw)
 
@@ -232,7 +242,10 @@ class PrivateTable(PrivateRows):
         With `lots`, the best candidates are drawn among as this table's noise would do for an ever larger epsilon.
         """
         self._charge_unprotected("exact answers", reason, claimed_epsilon)
-        exact_noise = self._noise.exact() if lots and isinstance(self._noise, NumpyNoise) else NoNoise()
+        exact_noise: Noise = NoNoise()
+        if lots:
+            unseeded = NumpyNoise(generator(None, 0), discrete=False, seeded=False)
+            exact_noise = (self._noise if isinstance(self._noise, NumpyNoise) else unseeded).exact()
         ledger = Ledger(self.relation if lots else Relation.REPLACE)
         return type(self)(self._codes, self.schema, ledger, exact_noise, numbers=self._numbers)
 

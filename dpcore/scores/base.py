@@ -13,8 +13,22 @@ from numpy.typing import NDArray
 from dpcore.counting import Counts
 from dpcore.errors import ParameterError
 from dpcore.ledger import Relation
+from dpcore.noise import Weights
 
-__all__ = ["CountTables", "Floats", "Score", "Shape", "TableScore", "need_rows", "per_record", "xlog2"]
+__all__ = [
+    "UNIT",
+    "CountTables",
+    "Floats",
+    "Score",
+    "Shape",
+    "TableScore",
+    "most_rows",
+    "need_rows",
+    "per_record",
+    "xlog2",
+]
+
+UNIT = 2.0**-53  # the relative error of one operation
 
 Floats = NDArray[np.float64]
 CountTables = Callable[[Sequence[Sequence[str]]], list[Counts]]
@@ -30,10 +44,10 @@ class Score(ABC):
     name: str
 
     @property
-    def log_weights(self) -> Floats | None:
-        """Logs of the public weights by which selection multiplies, shape (candidates,); None if all are 1.
+    def weights(self) -> Weights | None:
+        """The public weights by which selection multiplies; None if all are 1.
 
-        No epsilon depends on them: they are the same for neighbors. Sources of noise that cannot weigh leave them out.
+        No epsilon depends on them: they are the same for neighbors.
         """
         return None
 
@@ -52,6 +66,13 @@ class Score(ABC):
         Twice the sensitivity in general; once if one person moves all scores the same way or moves one score only
         (then the normalizing sum cannot move against the numerator). Permute-and-flip costs no more: its loss is at
         most the largest change of a difference of two scores.
+        """
+
+    @abstractmethod
+    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """By how much one person may move a score's floating-point value further than `sensitivity`; see the package.
+
+        The change of a difference of two scores, and with it the loss of a selection, grows by at most twice that.
         """
 
 
@@ -98,6 +119,14 @@ class TableScore(Score):
         one_way = self.monotone_when_added and relation is Relation.ADD_REMOVE
         return (1 if one_way else 2) * self.sensitivity(shapes, relation, rows)
 
+    @abstractmethod
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """What `rounding` is for tables of this shape."""
+
+    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See `Score.rounding`: the largest over the candidates' shapes."""
+        return max(self.table_rounding(shape, relation, rows) for shape in {self.flat(s) for s in shapes})
+
 
 def xlog2(counts: NDArray[np.number]) -> Floats:
     """x log2 x with 0 at 0."""
@@ -118,3 +147,8 @@ def need_rows(name: str, rows: int | None) -> int:
             "Declare a max_rows in the schema that the table does not exceed.",
         )
     return max(rows, 1)  # an empty table has no neighbors of its size
+
+
+def most_rows(rows: int | None) -> int:
+    """At most how many rows there are: what is public, or what record numbers of 32 bits allow."""
+    return 1 << 31 if rows is None else max(rows, 1)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import log2
+from math import log2, prod
 
 import numpy as np
 
 from dpcore.counting import Counts
 from dpcore.errors import ParameterError
 from dpcore.ledger import Relation
-from dpcore.scores.base import Floats, Shape, TableScore, need_rows, per_record, xlog2
+from dpcore.scores.base import UNIT, Floats, Shape, TableScore, most_rows, need_rows, per_record, xlog2
 
 __all__ = ["Entropy", "Jaccard", "LinearF", "MutualInformation", "R"]
 
@@ -39,6 +39,10 @@ class Entropy(TableScore):
         n = need_rows(self.name, rows)
         return binary_information_step(n) if relation is Relation.REPLACE else information_step(n)
 
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See `information_rounding`."""
+        return information_rounding(shape, relation, need_rows(self.name, rows))
+
 
 class MutualInformation(TableScore):
     r"""I(X; Pi) under replace, n I under add_remove.
@@ -65,6 +69,10 @@ class MutualInformation(TableScore):
         if min(shape) <= 2:
             return binary_information_step(n)
         return 2 / n * log2((n + 1) / 2) + ((n - 1) / n * log2((n + 1) / (n - 1)) if n > 1 else 0.0)
+
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See `information_rounding`."""
+        return information_rounding(shape, relation, need_rows(self.name, rows))
 
 
 class R(TableScore):
@@ -93,6 +101,11 @@ class R(TableScore):
             return 2.0
         n = need_rows(self.name, rows)
         return (2 if min(shape) <= 2 else 3) * (n - 1) / n**2
+
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """Cells are out by 3 units of N_xp and of its expectation, 2n in sum; their sum by a unit per addition."""
+        units = 2 * (sum(shape) + 8) * UNIT
+        return units * most_rows(rows) if relation is Relation.ADD_REMOVE else units
 
 
 class LinearF(TableScore):
@@ -150,6 +163,10 @@ class LinearF(TableScore):
         """See the class."""
         return 1.0 if relation is Relation.ADD_REMOVE else 1.0 / need_rows(self.name, rows)
 
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """Halves are exact. Per record, the division is out by one unit."""
+        return 0.0 if relation is Relation.ADD_REMOVE else 4 * UNIT
+
 
 class Jaccard(TableScore):
     """|x and y| / |x or y| of two binary columns (1 if the union is empty).
@@ -167,6 +184,22 @@ class Jaccard(TableScore):
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """See the class."""
         return 1.0
+
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """One division."""
+        return 2 * UNIT
+
+
+def information_rounding(shape: Shape, relation: Relation, n: int) -> float:
+    """What `Score.rounding` is for sums of x log2 x over a table and its margins.
+
+    Such a sum over the table, a margin or the total is n log2 n at most; a term is right to 32 units, and K terms add
+    up to within K units of the sum of their sizes, in any order. Of the four sums and the three additions between them
+    a value is out by 4 (K + 40) units of n log2 n at most; a change by twice that. The constants, which are logarithms
+    of numbers next to 1, are out by less than 16 n units. Per record, divide by n.
+    """
+    units = 8 * (prod(shape) + 48) * (log2(n) + 2) * UNIT
+    return n * units if relation is Relation.ADD_REMOVE else units
 
 
 def information_step(n: int) -> float:

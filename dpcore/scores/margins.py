@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from dpcore.ledger import Relation
-from dpcore.scores.base import CountTables, Floats, Score, Shape
+from dpcore.scores.base import UNIT, CountTables, Floats, Score, Shape, most_rows
 
 __all__ = ["DistanceFromMargins"]
 
@@ -53,3 +54,12 @@ class DistanceFromMargins(Score):
     def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
         """See `Score.exponent_loss`."""
         return 2 * self.sensitivity(shapes, relation, rows)
+
+    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See `Score.rounding`: a unit of every cell's distance, and of their sum per addition.
+
+        The fixed table is what it is in floats, for both neighbors; its cells sum to the totals' sum, but for rounding.
+        """
+        cells = max(prod(shape) for shape in shapes)
+        distance = most_rows(rows) + 2 * float(self.totals.sum())
+        return (cells + 4) * UNIT * (distance + 2 * self.penalty * cells)

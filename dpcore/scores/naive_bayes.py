@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from dpcore.column import Codes
 from dpcore.ledger import Relation
-from dpcore.scores.base import CountTables, Floats, Score, Shape
+from dpcore.scores.base import UNIT, CountTables, Floats, Score, Shape, most_rows
 
 __all__ = ["ClassLogScore", "class_log_scores"]
+
+MOST_VALUES = 1 << 20  # of a column
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,16 @@ class ClassLogScore(Score):
     def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
         """See the class: one candidate moves per added or removed record."""
         return self.sensitivity(shapes, relation, rows)
+
+    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See `Score.rounding`.
+
+        With B the largest logarithm, a term is out by 32 B units and by as many units as there are additions in its
+        sum over values; the sum of J + 1 terms by J + 1 units of (J + 1) B.
+        """
+        terms = len(self.features) + 1
+        largest = 2 * log(most_rows(rows) + self.smoothing * MOST_VALUES) + abs(log(self.smoothing))
+        return 2 * terms * (MOST_VALUES + (40 + terms) * largest) * UNIT
 
 
 def class_log_scores(log_prior: Floats, tables: Sequence[NDArray[np.number]], rows: Codes, smoothing: float) -> Floats:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import log
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpcore.counting import Counts
 from dpcore.ledger import Relation
+from dpcore.noise import Weights
 from dpcore.scores.base import CountTables, Floats, Score, Shape
 from dpcore.scores.trees import SplitScore
 
@@ -54,6 +54,15 @@ class OwnCandidates(Score):
         """See `Score.exponent_loss`."""
         return self.rated_by.exponent_loss([(2, self.classes)], relation, rows)
 
+    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See `Score.rounding`."""
+        return self.rated_by.rounding([(self.groups, self.classes)], relation, rows)
+
+    @property
+    def groups(self) -> int:
+        """Into how many finer values a candidate divides at most."""
+        return 2
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Specialization(OwnCandidates):
@@ -66,6 +75,11 @@ class Specialization(OwnCandidates):
     """
 
     divisions: Sequence[tuple[str, NDArray[np.integer[Any]]]]
+
+    @property
+    def groups(self) -> int:
+        """See `OwnCandidates.groups`."""
+        return max(int(groups.max()) + 1 for _, groups in self.divisions)
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """See `Score.values`."""
@@ -131,10 +145,16 @@ class JointSpecialization(OwnCandidates):
     intervals: Sequence[tuple[str, int, int]]
 
     @property
-    def log_weights(self) -> Floats:
-        """See `Score.log_weights`."""
-        places = [high - low - 1 for _, low, high in self.intervals]
-        return np.concatenate([np.zeros(len(self.divisions)), *(np.full(k, -log(k)) for k in places)])
+    def groups(self) -> int:
+        """See `OwnCandidates.groups`."""
+        return max([2, *(int(groups.max()) + 1 for _, groups in self.divisions)])
+
+    @property
+    def weights(self) -> Weights:
+        """See `Score.weights`."""
+        places = [1] * len(self.divisions) + [high - low - 1 for _, low, high in self.intervals]
+        sharing = np.repeat(places, [1] * len(self.divisions) + places[len(self.divisions) :])
+        return Weights(np.ones_like(sharing), sharing)
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """See `Score.values`."""

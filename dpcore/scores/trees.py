@@ -11,8 +11,8 @@ import numpy as np
 
 from dpcore.counting import Counts
 from dpcore.ledger import Relation
-from dpcore.scores.base import Floats, Shape, TableScore, need_rows, xlog2
-from dpcore.scores.information import MutualInformation
+from dpcore.scores.base import UNIT, Floats, Shape, TableScore, most_rows, need_rows, xlog2
+from dpcore.scores.information import MutualInformation, information_rounding
 
 __all__ = ["ConditionalEntropy", "Gini", "InfoGain", "Max", "SplitScore"]
 
@@ -44,6 +44,10 @@ class Max(SplitScore):
         """See the class."""
         return 1.0
 
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """Whole numbers are exact."""
+        return 0.0
+
 
 class Gini(SplitScore):
     """Gini = -sum_j t_j (1 - sum_c (t_jc/t_j)^2), the negative count-scaled impurity (Friedman and Schuster 2010).
@@ -67,6 +71,10 @@ class Gini(SplitScore):
         """See the class."""
         return 2.0
 
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """A row is out by a unit of itself per class and 2 more, and the sum, of n at most, by a unit per row."""
+        return 2 * (sum(shape) + 8) * UNIT * most_rows(rows)
+
 
 class ConditionalEntropy(SplitScore):
     """-|T| H(C|A) = sum_jc t_jc log2(t_jc / t_j), count-scaled.
@@ -87,6 +95,10 @@ class ConditionalEntropy(SplitScore):
         """See the class."""
         return log2(need_rows(self.name, rows) + 1) + 1 / log(2)
 
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See `information_rounding`; it is count-scaled under either relation."""
+        return information_rounding(shape, Relation.ADD_REMOVE, need_rows(self.name, rows))
+
 
 class InfoGain(SplitScore):
     """Information gain per record, H(C) - H(C|A), in bits, of a node of unknown size.
@@ -104,3 +116,7 @@ class InfoGain(SplitScore):
     def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
         """See the class."""
         return log2(max(shape[1], 2))
+
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See `information_rounding`; it is per record of the node under either relation."""
+        return information_rounding(shape, Relation.REPLACE, most_rows(rows))

@@ -251,22 +251,15 @@ def test_what_a_method_does_not_know_is_not_asked() -> None:
     assert books(at) == {} or max(claimed for _, claimed, _ in books(at).values()) == 0
 
 
-def test_noise_of_opendp_takes_bins() -> None:
-    at = change(page(), noise="opendp")
-    assert asked(at)["cuts"] == "bins"
-    assert "between the schema's bins" in said(at)
-    released(at)
+def test_the_noise_that_pages_begin_with_may_be_published_and_cuts_anywhere() -> None:
+    at = released(page())
+    assert (asked(at)["noise"], asked(at)["cuts"]) == ("auto", None)
     assert shown(at).release.publishable
     assert all(not mendable(tab(at, name)) for name in ("Trees", "Accuracy"))
-    first, spent = shown(at), books(at)
-    choose(at, "paper", "DiffP-C4.5")
-    assert asked(at)["cuts"] == "bins"
     choose(at, "paper", "DiffPRFs")
-    assert "which OpenDP's noise cannot" in said(at)
-    press(at, "forests.run")
-    assert "OpenDP" in mendable(at)[0]
-    assert shown(at) is first
-    assert books(at) == spent
+    released(at)
+    assert not mendable(at)
+    assert "exact discrete noise" in shown(at).release.noise_label.lower()
 
 
 def test_a_second_run_replaces_the_first() -> None:

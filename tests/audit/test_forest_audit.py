@@ -22,6 +22,7 @@ from dpcore.ledger import Ledger
 from dpcore.methods import DiffPRF, DiffPRFs
 from dpcore.noderows import NodeRows
 from dpcore.noise import NoNoise, make_noise
+from dpcore.noise.seeded import log_of
 from dpcore.private import PrivateTable
 from dpcore.relation import Relation
 from dpcore.resampling import bootstrap_loss
@@ -163,10 +164,10 @@ def of_numbers(*given):
 class Heard(NoNoise):
     """What a choice among numbers is made from."""
 
-    def select_grouped(self, scores, groups, factor, log_weights=None):
+    def select_grouped(self, scores, groups, factor, weights=None):
         self.scores, self.factor = scores, factor
-        self.log_weights = np.zeros(len(scores)) if log_weights is None else log_weights
-        return super().select_grouped(scores, groups, factor, log_weights)
+        self.log_weights = np.zeros(len(scores)) if weights is None else log_of(weights)
+        return super().select_grouped(scores, groups, factor, weights)
 
 
 def log_chance_of_ticks(frame, score, epsilon, *, by_length=False):
@@ -254,8 +255,8 @@ GAIN = Schema(
 class Asked(NoNoise):
     """What a choice is made from."""
 
-    def select_grouped(self, scores, groups, factor, log_weights=None):
-        assert log_weights is None
+    def select_grouped(self, scores, groups, factor, weights=None):
+        assert weights is None
         self.scores, self.factor = scores, factor
         return super().select_grouped(scores, groups, factor)
 

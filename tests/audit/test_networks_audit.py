@@ -47,7 +47,7 @@ def noise_of(shape, scales, seed):
     """Noise of these scales for DRAWS answers, a chunk at a time; shape (chunk, *shape)."""
     noise = make_noise("laplace", seed)
     for _ in range(DRAWS // CHUNK):
-        yield noise.reals(np.zeros((CHUNK, *shape)), 1.0) * scales
+        yield noise.reals(np.zeros((CHUNK, *shape)), 1.0, grid=1.0) * scales
 
 
 def likelihood_bound(first, second, scales, *, alpha=0.05):

@@ -23,7 +23,7 @@ class Watched(Noise):
     def variance(self, scale):
         return 2 * scale**2
 
-    def reals(self, values, scale):
+    def reals(self, values, scale, **_):
         raise AssertionError("No scores are published.")
 
     def select(self, scores, factor):

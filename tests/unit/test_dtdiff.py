@@ -173,12 +173,17 @@ def test_weights_of_divisions_and_places():
     score = JointSpecialization(
         target="y", classes=2, rated_by=Max(), divisions=[("a", np.arange(4))], intervals=[("n", 0, 3), ("n", 3, 5)]
     )
-    np.testing.assert_allclose(np.exp(score.log_weights), [1, 1 / 2, 1 / 2, 1])
-    assert Max().log_weights is None
+    assert [(int(part), int(whole)) for part, whole in zip(*score.weights, strict=True)] == [
+        (1, 1),
+        (1, 2),
+        (1, 2),
+        (1, 1),
+    ]
+    assert Max().weights is None
 
 
-def test_opendp_chooses_with_equal_weights_at_the_same_price():
-    method = DTDiff(noise="opendp", rounds=2).fit(FRAME, schema=SCHEMA)
+def test_exact_noise_chooses_with_these_weights_at_the_same_price():
+    method = DTDiff(rounds=2).fit(FRAME, schema=SCHEMA)
     assert method.ledger_.epsilon_bound == 1
     assert len(method.steps_) == 2
     assert method.publishable_
@@ -203,7 +208,7 @@ def test_one_person_changes_probabilities_by_no_more_than_the_loss(rate, relatio
             def count(families, codes=codes):
                 return joint_counts(codes, (3, 2, 2), [["xzy".index(name) for name in family] for family in families])
 
-            exponent = score.values(count, [], relation) / loss + score.log_weights
+            exponent = score.values(count, [], relation) / loss + np.log(score.weights.part / score.weights.whole)
             logs[rows] = exponent - np.logaddexp.reduce(exponent)
     for rows in logs:
         if len(rows) < 3:

@@ -16,7 +16,8 @@ from dpcore.column import Column
 from dpcore.errors import BudgetError, DataError, ParameterError, SchemaError
 from dpcore.estimator import PrivateEstimator, Synthesizer
 from dpcore.ledger import Ledger, Relation
-from dpcore.noise import NumpyNoise, generator
+from dpcore.methods import METHODS
+from dpcore.noise import NumpyNoise, generator, noise_kind
 from dpcore.private import PrivateTable
 from dpcore.progress import no_progress
 from dpcore.schema import Schema
@@ -125,12 +126,31 @@ def test_noise_comes_from_the_seed_in_a_stream_of_its_own(small_frame, small_sch
         np.testing.assert_allclose(margin, expected)
 
 
-@pytest.mark.parametrize("name", ["laplace", "geometric", "opendp"])
+@pytest.mark.parametrize("name", ["laplace", "geometric", "opendp", "auto"])
 def test_the_source_of_noise_is_named(name, small_frame, small_schema):
     method = Margins(noise=name).fit(small_frame, schema=small_schema)
-    assert method.publishable_ is (name == "opendp")
-    assert ("for teaching" in method.noise_label_) is (name != "opendp")
-    assert method.ledger_.entries[0].mechanism == {"opendp": "discrete laplace"}.get(name, name)
+    exact = name in ("opendp", "auto")
+    assert method.publishable_ is exact
+    assert ("for teaching" in method.noise_label_) is not exact
+    assert method.ledger_.entries[0].mechanism == ("discrete laplace" if exact else name)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_noise_is_exact_unless_a_seed_is_given(name):
+    method = METHODS[name]()
+    assert method.noise == "auto"
+    assert noise_kind(method.noise, method.random_state) == "opendp"
+    assert noise_kind(method.noise, 7) == "laplace"
+
+
+def test_a_seed_gives_the_numbers_of_numpys_noise(small_frame, small_schema):
+    """The default source with a seed is continuous Laplace noise, bit for bit."""
+    seeded = [
+        Margins(noise=noise, random_state=4).fit(small_frame, schema=small_schema) for noise in ("auto", "laplace")
+    ]
+    for one, other in zip(*(method.margins_ for method in seeded), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not any(method.publishable_ for method in seeded)
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,9 @@ def test_readme_states_relation_epsilons_noise_and_rows(relation, sentence):
     assert sentence in text
     assert "Epsilon claimed by the method's source: 2\n" in text
     assert "Epsilon that can be proved: 2\n" in text
-    assert "- Noise: NumPy laplace noise, unseeded: for teaching.\n" in text
+    assert "- Noise: Exact discrete noise (OpenDP; many draws at once by this package), from" in text
+    teaching = readme(release(relation=relation, noise="laplace"))
+    assert "- Noise: NumPy laplace noise, unseeded: for teaching.\n" in teaching
     assert "- Seed: none (operating-system entropy).\n" in text
     assert "200 synthetic rows in `synthetic.csv`, made from 'people.csv'." in text
     assert "Unit of protection: one row." in text

@@ -60,9 +60,9 @@ class Listening(NoNoise):
     def variance(self, scale):
         return 2 * scale**2
 
-    def select_grouped(self, scores, groups, factor, log_weights=None):
-        self.choices.append((scores, groups, factor, log_weights))
-        return super().select_grouped(scores, groups, factor, log_weights)
+    def select_grouped(self, scores, groups, factor, weights=None):
+        self.choices.append((scores, groups, factor, weights))
+        return super().select_grouped(scores, groups, factor, weights)
 
 
 class BrokenError(Exception):
@@ -71,9 +71,8 @@ class BrokenError(Exception):
 
 class Broken(Noise):
     on_counts = label = "broken"
-    weighs = True
 
-    def counts(self, counts, scale):
+    def counts(self, counts, scale, **_):
         raise BrokenError
 
     reals = select = counts
@@ -188,8 +187,8 @@ def test_a_claimed_sensitivity_sets_the_exponent_and_the_truth_the_bound(score, 
 def test_each_column_weighs_1_and_an_interval_its_ticks():
     table, nodes, _ = roots()
     found = nodes.choose("q", Max(), *asked(nodes), epsilon=1)
-    ((scores, groups, _, log_weights),) = table._noise.choices
-    weights = np.exp(log_weights)
+    ((scores, groups, _, (part, whole)),) = table._noise.choices
+    weights = part / whole
     # In front of 0, [0, 2), [2, 5), [5, 9.5), [9.5, 10), 10; three places between four bins; three letters at once
     np.testing.assert_allclose(weights[:6] * (GRID + 1), np.diff([-1, *np.unique(TICKS), GRID]), rtol=1e-12)
     np.testing.assert_allclose(weights[:6], [0, 0.2, 0.3, 0.45, 0.05, 0], atol=1e-9)
@@ -206,8 +205,8 @@ def test_cuts_chosen_before_compete_with_whole_columns():
     cut = float(TICKS[3]) + 7
     cuts = np.array([[cut, 2.0, np.nan, np.nan]])
     found = nodes.choose("q", Max(), offered, low, high, epsilon=1, cuts=cuts)
-    ((scores, _, _, log_weights),) = table._noise.choices
-    assert log_weights is None
+    ((scores, _, _, weights),) = table._noise.choices
+    assert weights is None
     assert scores.tolist() == [4, 4, 5]
     assert found.column.tolist() == [2]
     offered[0, 2] = False
@@ -327,8 +326,8 @@ def test_a_choice_with_fewer_answers_than_nodes_is_refused():
     """No place of a node weighs anything: nothing is released, and no node has another's answer."""
 
     class Silent(Listening):
-        def select_grouped(self, scores, groups, factor, log_weights=None):
-            return super().select_grouped(scores, groups, factor, log_weights)[1:]
+        def select_grouped(self, scores, groups, factor, weights=None):
+            return super().select_grouped(scores, groups, factor, weights)[1:]
 
     table, nodes, _ = roots(noise=Silent(), trees=3)
     with pytest.raises(ParameterError, match="no way to be divided"):
@@ -683,12 +682,10 @@ def test_blind_questions_are_the_same_for_all_tables(small_frame, other_frame, s
     """With answers that do not look at the rows, all prices and names are equal: nothing else comes from the rows."""
 
     class Constant(Watched):
-        weighs = True
-
         def counts(self, counts, scale):
             return np.random.default_rng(counts.size).uniform(50, 99, counts.shape)
 
-        def select_grouped(self, scores, groups, factor, log_weights=None):
+        def select_grouped(self, scores, groups, factor, weights=None):
             return np.flatnonzero(np.diff(groups, append=-1))  # the last candidate: no number's, whose places differ
 
         def lots(self, count):

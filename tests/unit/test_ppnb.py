@@ -414,5 +414,6 @@ def test_no_noise_is_called_so():
     assert exact.noise_label_ == "No noise"
     assert "Randomized response" in PPNB(mode="paper", p0=0.9).fit(some_rows(20), schema=only).noise_label_
     assert "linear transformation" in PPNB(mode="paper").fit(some_rows(20), schema=SCHEMA).noise_label_
-    assert "unseeded" in PPNB().fit(some_rows(20), schema=SCHEMA).noise_label_
+    assert "operating system's entropy" in PPNB().fit(some_rows(20), schema=SCHEMA).noise_label_
+    assert "unseeded" in PPNB(noise="laplace").fit(some_rows(20), schema=SCHEMA).noise_label_
     assert "seeded: for teaching" in PPNB(random_state=1).fit(some_rows(20), schema=SCHEMA).noise_label_

@@ -50,7 +50,7 @@ class Recorded(Noise):
         self.asked.append(("counts", scale))
         return counts.astype(float)
 
-    def reals(self, values, scale):
+    def reals(self, values, scale, **_):
         self.asked.append(("reals", scale))
         return values.copy()
 
@@ -69,7 +69,7 @@ class Broken(Noise):
     on_counts = "broken"
     label = "broken"
 
-    def counts(self, counts, scale):
+    def counts(self, counts, scale, **_):
         raise BrokenError
 
     reals = select = counts
@@ -791,7 +791,7 @@ class Keeping(Noise):
     def counts(self, counts, scale):
         return counts
 
-    def reals(self, values, scale):
+    def reals(self, values, scale, **_):
         return values
 
     def select(self, scores, factor):
@@ -873,6 +873,9 @@ def test_a_score_of_ones_own_is_charged_by_what_it_says_of_itself():
 
         def exponent_loss(self, shapes, relation, rows):
             return 6.0
+
+        def rounding(self, shapes, relation, rows):
+            return 0.0
 
     table = door()
     np.testing.assert_array_equal(table.choose(Two(), [], epsilon=1.5, draws=2), [2, 0])

@@ -43,7 +43,7 @@ class Replayed(Watched):
         self.asked.append(count)
         return self._rng.random(count)
 
-    def reals(self, values, scale):
+    def reals(self, values, scale, **_):
         self.asked.append((len(values), scale))
         return values + self._rng.laplace(0, scale, len(values))
 
