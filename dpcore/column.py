@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpcore.errors import DataError, SchemaError
 from dpcore.taxonomy import Taxonomy
-from dpcore.texts import as_text, canonical, told_apart
+from dpcore.texts import as_text, canonical, is_writable, told_apart
 
 __all__ = ["MAX_CATEGORIES", "Codes", "Column", "Kind", "as_text", "canonical", "code_dtype"]
 
@@ -77,6 +77,9 @@ class Column:
 
         if not self.name.strip():
             raise SchemaError("A column has no name.", "Give every column a header.")
+        if not is_writable(self.name, self.description, *self.categories):
+            cause = "The name, the description or a category of a column has half of a character (a lone surrogate)."
+            raise SchemaError(cause, "Write it again.")
         if self.kind not in KINDS:
             fail("its type is not known.", f"Choose one of {', '.join(KINDS)}.")
         if self.outside not in ("refuse", "clip"):
@@ -108,9 +111,17 @@ class Column:
 
     def _check_numbers(self, fail: Any) -> None:
         low, high = self.lower, self.upper
-        if low is None or high is None or not math.isfinite(high - low):
+        if low is None or high is None:
             fail("its bounds are not declared.", "Give the lowest and highest value that may occur.")
             return
+        try:
+            finite = math.isfinite(float(high) - float(low))
+        except OverflowError:  # a whole number of 400 digits
+            finite = False
+        if not finite:
+            fail(
+                "its bounds are not finite numbers, or too large.", "Give the lowest and highest value that may occur."
+            )
         if self.kind == "integer" and max(abs(low), abs(high)) >= MOST_EXACT:
             fail("its bounds are too large to count in whole numbers.", "Use the type continuous.")
         if self.kind == "integer" and (low != math.floor(low) or high != math.floor(high)):
@@ -288,7 +299,7 @@ class Column:
             if fields.get("taxonomy") is not None:
                 fields["taxonomy"] = Taxonomy.from_rows(fields["taxonomy"])
             return cls(**fields)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             if isinstance(error, SchemaError):
                 raise
             raise SchemaError(f"Column {raw['name']!r} is malformed.", "Export a schema to compare.") from None

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.attributes import Attribute, CodeCut, Groups, NumberCut, attributes_of, ticks_of
+from dpcore.documents import json_value
 from dpcore.errors import SchemaError
 from dpcore.schema import Schema
 
@@ -205,13 +206,14 @@ class Forest:
         return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
+    def from_json(cls, text: str | bytes) -> Self:
         """Read a forest; SchemaError with cause and remedy if the text is none."""
+        cause, remedy = "This is not a forest file", "Choose a file that this program exported."
+        document = json_value(text, SchemaError, cause, remedy)
         try:
-            document = json.loads(text)
             schema, forest = json.dumps(document["schema"]), document["forest"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise SchemaError("This is not a forest file.", "Choose a file that this program exported.") from None
+        except (KeyError, TypeError):
+            raise SchemaError(f"{cause}.", remedy) from None
         return cls.from_dict(Schema.from_json(schema), forest)
 
     def _check(self) -> None:

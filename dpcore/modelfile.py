@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.bayes import Bayes
+from dpcore.documents import json_value
 from dpcore.errors import DataError, SchemaError
 from dpcore.forest import Forest
 from dpcore.grouptree import GroupTree
@@ -132,8 +133,9 @@ class Model:
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Read a model; SchemaError with cause and remedy if it is none, or damaged."""
+        cause = "This file holds no model that can be read"
+        document = json_value(text, SchemaError, cause, REMEDY)
         try:
-            document = json.loads(text)
             if document["format"] != FORMAT:
                 raise ValueError
             schema, about = Schema.from_json(json.dumps(document["schema"])), document["about"]
@@ -142,13 +144,15 @@ class Model:
             told = {key: math.inf if about[key] == "infinity" else about[key] for key in ABOUT}
             found = cls(schema, str(document["target"]), document["structure"], told)
             found._check()
-        except (ValueError, KeyError, TypeError, RecursionError, SchemaError):
-            raise SchemaError("This file holds no model that can be read.", REMEDY) from None
+        except (ValueError, KeyError, TypeError):
+            raise SchemaError(f"{cause}.", REMEDY) from None
         return found
 
     def _check(self) -> None:
         if not all(isinstance(self.about[key], kind) for key, kind in ABOUT.items()):
             raise TypeError
+        if not (self.about["epsilon_claimed"] >= 0 and self.about["epsilon_bound"] >= 0):
+            raise ValueError
         predictor = self.predictor
         if predictor.target != self.target or self.schema[self.target].numeric:
             raise ValueError

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.column import MOST_EXACT, Codes, Column, code_dtype
+from dpcore.documents import json_value
 from dpcore.errors import DataError, SchemaError
 from dpcore.infer import infer_column
 
@@ -131,26 +132,26 @@ class Schema:
         return json.dumps(document, indent=2, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
+    def from_json(cls, text: str | bytes) -> Self:
         """Read a schema document; SchemaError with cause and remedy if it is not one."""
         remedy = "Choose a schema file that this program exported."
         try:
-            document = json.loads(text)
-            columns, notes = document["columns"], document.get("notes", [])
-            if document.get("format") != "dpcore schema 1" or not isinstance(columns, list):
+            found = json_value(text, SchemaError, "The schema file cannot be read", remedy)
+            columns, notes = found["columns"], found.get("notes", [])
+            if found.get("format") != "dpcore schema 1" or not isinstance(columns, list):
                 raise SchemaError("This is not a dpcore schema file.", remedy)
-            if not isinstance(notes, list) or type(document.get("max_rows")) not in (int, type(None)):
+            if not isinstance(notes, list) or type(found.get("max_rows")) not in (int, type(None)):
                 raise TypeError
             return cls(
                 columns=tuple(Column.from_dict(raw) for raw in columns),
-                target=document.get("target"),
-                source=document.get("source", "declared"),
-                max_rows=document.get("max_rows"),
+                target=found.get("target"),
+                source=found.get("source", "declared"),
+                max_rows=found.get("max_rows"),
                 notes=tuple(map(str, notes)),
             )
         except SchemaError:
             raise
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (KeyError, TypeError, AttributeError):
             raise SchemaError("The schema file cannot be read.", remedy) from None
 
     @classmethod

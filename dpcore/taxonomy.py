@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Self
 
 from dpcore.errors import SchemaError
+from dpcore.texts import is_writable
 
 __all__ = ["MAX_LEAVES", "MAX_LEVELS", "MAX_TEXT", "Taxonomy"]
 
@@ -62,6 +63,8 @@ class Taxonomy:
         if len(path) > MAX_LEVELS:
             raise _wrong(row, f"has {len(path):,} levels; at most {MAX_LEVELS} are allowed", "Take levels out.")
         for level, node in enumerate(path, start=1):
+            if not is_writable(node):
+                raise _wrong(row, f"has half of a character (a lone surrogate) at level {level}", "Write it again.")
             if not node.strip():
                 raise _wrong(row, f"has an empty name at level {level}", "Name every node between leaf and root.")
         if path[-1] != self.root:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_text", "canonical", "finite_or_text", "number", "told_apart"]
+__all__ = ["as_text", "canonical", "finite_or_text", "is_writable", "number", "told_apart"]
 
 MILLION = 1e6
 FEWEST_DIGITS, MOST_DIGITS = 4, 17  # with 17 digits no two floats have the same text
@@ -32,6 +32,15 @@ def canonical(value: object) -> str:
     text = as_text(value)
     whole = WHOLE.fullmatch(text)
     return whole[1] if whole else text
+
+
+def is_writable(*texts: str) -> bool:
+    """Whether files can hold these texts: half of a character (a lone surrogate) has no bytes."""
+    try:
+        "".join(texts).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def told_apart(numbers: Sequence[float]) -> list[str]:

@@ -7,7 +7,6 @@ from dpcore.errors import ParameterError
 from dpcore.experiment import Config
 
 PAGE = "compare"
-MOST_BYTES = 1_000_000
 
 frame.frame(
     "Compare methods",
@@ -23,7 +22,7 @@ def load() -> None:
     if file is None:
         return
     try:
-        sweeps.restore(PAGE, Config.from_json(file.getvalue()[: MOST_BYTES + 1].decode("utf-8", errors="replace")))
+        sweeps.restore(PAGE, Config.from_json(file.getvalue()))
     except ParameterError as error:
         st.session_state[f"{PAGE}.refused"] = str(error)
 

@@ -25,7 +25,7 @@ headers = [str(name) for name in rows.frame.columns]
 with frame.mendable():
     uploaded = st.file_uploader("Load a schema (JSON)", type="json", key="data.schema_file")
     if uploaded is not None and st.session_state.get("data.schema_id") != uploaded.file_id:
-        loaded = Schema.from_json(uploaded.getvalue().decode("utf-8", errors="replace"))
+        loaded = Schema.from_json(uploaded.getvalue())
         if not set(loaded.names) & set(headers):
             raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
         st.session_state["data.base"] = (rows.token, loaded)

@@ -22,11 +22,13 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore.datasets import Dataset
+from dpcore.documents import json_value
 from dpcore.errors import DataError
 
 __all__ = ["ask", "asked_by_file", "link", "of", "settings_of"]
 
 OF_DATA = ":data"  # in a name, for the token of the data in use
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may ask for gigabytes to unpack
 MOST_BYTES, MOST_SETTINGS = 1_000_000, 100
 # What Streamlit's controls, and the pages' look-ups after them, make of a value that is none of their own.
 UNFIT = (StreamlitAPIException, TypeError, ValueError, LookupError, ArithmeticError)
@@ -124,8 +126,8 @@ def as_text(value: Any) -> str:
 def from_text(text: str) -> Any:
     """A value from a link."""
     try:
-        value = json.loads(text)
-    except ValueError:
+        value = json_value(text, DataError, "This value of a link is not JSON", "")
+    except DataError:
         return text
     return value if plain(value) else text
 
@@ -141,20 +143,22 @@ def asked_by_link() -> Settings:
 def asked_by_file(raw: bytes) -> tuple[str, Settings, str]:
     """The page, its settings, and the name of the data, from a release's zip or its `config.json`."""
     remedy = "Choose the zip of a release of rows or of a classifier, or the config.json in it."
+    cause = "This file holds no settings of a page"
     try:
         if zipfile.is_zipfile(io.BytesIO(raw)):
-            with zipfile.ZipFile(io.BytesIO(raw)) as archive, archive.open("config.json") as file:
-                raw = file.read(MOST_BYTES + 1)
-        if len(raw) > MOST_BYTES:
-            raise DataError("This file is too long for settings.", remedy)
-        config = json.loads(raw.decode("utf-8"))
+            with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+                if archive.getinfo("config.json").compress_type not in PACKINGS:
+                    raise DataError(f"{cause}: it is packed in an unusual way.", remedy)
+                with archive.open("config.json") as file:
+                    raw = file.read(MOST_BYTES + 1)
+        config = json_value(raw, DataError, cause, remedy, most=MOST_BYTES)
         page, settings = config["page"]["name"], config["page"]["settings"]
         data = config["data"]["name"]
         known = isinstance(page, str) and isinstance(data, str) and isinstance(settings, dict)
     except DataError:
         raise
     except UNREADABLE as error:
-        raise DataError("This file holds no settings of a page.", remedy) from error
+        raise DataError(f"{cause}.", remedy) from error
     if not known or len(settings) > MOST_SETTINGS or not all(plain(value) for value in settings.values()):
-        raise DataError("This file holds no settings of a page.", remedy)
+        raise DataError(f"{cause}.", remedy)
     return page, settings, data

@@ -15,6 +15,7 @@ import numpy as np
 from dpcore.books.secret import kept_secret
 from dpcore.classifiers import MODELS
 from dpcore.datasets import Content, Dataset
+from dpcore.documents import json_value
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.labels import Label
 from dpcore.measures import MEASURES, Method
@@ -82,11 +83,11 @@ class Config:
         return json.dumps(self.to_dict(data), indent=2, ensure_ascii=False, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
+    def from_json(cls, text: str | bytes) -> Self:
         """Read a document of `to_json`; ParameterError if it is none. What it says of data is not compared."""
-        remedy = "Choose a file that a comparison was saved to."
+        cause, remedy = "This description of a sweep cannot be read", "Choose a file that a comparison was saved to."
+        found = json_value(text, ParameterError, cause, remedy, most=MOST_TEXT)
         try:
-            found = json.loads(text) if len(text) <= MOST_TEXT else None
             if not isinstance(found, dict) or found.get("format") != FORMAT:
                 raise ParameterError("This is no description of a sweep.", remedy)
             methods, epsilons, repeats = (found[name] for name in ("methods", "epsilons", "repeats"))
@@ -114,8 +115,8 @@ class Config:
             )
         except DPCoreError:
             raise
-        except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as error:
-            raise ParameterError("This description of a sweep cannot be read.", remedy) from error
+        except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+            raise ParameterError(f"{cause}.", remedy) from error
 
 
 def label_of(raw: Any) -> Label:
@@ -162,6 +163,9 @@ def method_of(raw: Any) -> Method:
     given, known = raw["parameters"], kind().get_params()
     if not isinstance(given, dict) or not set(given) < set(known):
         raise ParameterError(f"{kind.title} has no such parameters.", "Use the version that wrote this description.")
+    seed, relation = given.get("random_state"), given.get("relation", "")
+    if not isinstance(relation, str) or not (seed is None or (type(seed) is int and seed >= 0)):
+        raise TypeError
     method: Method = kind(**{name: tuples(value) for name, value in given.items()})
     return method
 

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.datasets import Dataset
+from dpcore.documents import json_value
 from dpcore.errors import DataError
 from dpcore.experiment.config import Config, Place, yardstick_of
 from dpcore.measures import Pair
@@ -53,8 +54,8 @@ class Store:
         found = {}
         for line in self._content().splitlines():
             try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
+                record = json_value(line, DataError, "This line is torn", "")
+            except DataError:
                 continue
             if isinstance(record, dict) and isinstance(record.get("run"), str) and sound(record):
                 found[record["run"]] = record

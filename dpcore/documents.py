@@ -1,0 +1,79 @@
+"""JSON from files and links, which anybody may have written: loaded strictly, or refused with the cause.
+
+Python's own reader takes more than JSON, and more than this program can live with: words for infinity, numbers of any
+length, halves of characters, which no file can hold, and documents so deep that whoever walks through them fails.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+from dpcore.errors import DPCoreError
+
+__all__ = ["json_value"]
+
+MOST_BYTES = 50 * 2**20
+MOST_DIGITS = 40
+DEEPEST = 50  # our own have about ten levels
+ESCAPED = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")  # halves of characters, as JSON and Python write them
+HALF = re.compile("[\ud800-\udfff]")
+
+
+def json_value(text: str | bytes, kind: type[DPCoreError], cause: str, remedy: str, *, most: int = MOST_BYTES) -> Any:
+    """The value of a JSON text.
+
+    Parameters
+    ----------
+    text : str or bytes
+        Bytes are UTF-8.
+    kind : type of DPCoreError
+        What is raised if the text is not to be taken: `cause` with the reason added, and `remedy`.
+    most : int
+        Characters or bytes that are taken.
+    """
+
+    def refuse(reason: str) -> NoReturn:
+        raise kind(f"{cause}: {reason}.", remedy) from None
+
+    def whole(digits: str) -> int:
+        return int(digits) if len(digits) <= MOST_DIGITS else refuse(f"a number has {len(digits):,} digits")
+
+    def fraction(digits: str) -> float:
+        number = float(digits)
+        return number if math.isfinite(number) else refuse("a number is too large")
+
+    def constant(word: str) -> NoReturn:
+        refuse(f"{word} stands where a number should")
+
+    if len(text) > most:
+        refuse(f"it has more than {most / 2**20:,.1f} MiB")
+    try:
+        told = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        found = json.loads(told, parse_int=whole, parse_float=fraction, parse_constant=constant)
+    except DPCoreError:
+        raise
+    except UnicodeDecodeError:
+        refuse("it is not UTF-8 text")
+    except ValueError:
+        refuse("it is not JSON, or cut short")
+    except RecursionError:
+        refuse("it is nested too deep")
+    texts = ESCAPED.search(told) is not None
+    level, depth = [found], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            refuse("it is nested too deep")
+        if texts and any(HALF.search(text) for one in level for text in texts_of(one)):
+            refuse("a text has half of a character (a lone surrogate)")
+        below = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [one for values in below for one in values]
+    return found
+
+
+def texts_of(value: Any) -> list[str]:
+    """The texts that a value has itself, without those below it."""
+    return [value] if isinstance(value, str) else list(value) if isinstance(value, dict) else []
