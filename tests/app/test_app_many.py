@@ -1,0 +1,73 @@
+"""A server with many visitors at once, each with a table of their own: nobody gets anything of another's."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import numpy as np
+import pandas as pd
+import pytest
+from protocol import PATIENCE, Visitor, marks
+
+from scripts.screenshots import started
+
+VISITORS = int(os.environ.get("DPCORE_VISITORS", "20"))
+MARK = rb"(?:Zq|86420)(\d{3})"
+PAGE = "naive_bayes"
+
+
+def table(place: int) -> bytes:
+    """A table with a mark of its own in the columns' names, the categories and a number's bounds."""
+    rng, mark = np.random.default_rng(place), f"Zq{place:03}"
+    ill = rng.random(120) < 0.4
+    frame = pd.DataFrame(
+        {
+            f"{mark}sum": rng.integers(0, 50, 120),
+            f"{mark}town": np.where(ill, f"{mark}a", rng.choice([f"{mark}a", f"{mark}b", f"{mark}c"], 120)),
+            f"{mark}ill": np.where(ill, f"{mark}yes", f"{mark}no"),
+        }
+    )
+    frame.iloc[0, 0] = int(f"86420{place:03}")
+    return frame.to_csv(index=False).encode()
+
+
+def visit(address: str, place: int, together: Barrier) -> Visitor:
+    """Upload, release, look at charts, and take a report home, with and without comparisons."""
+    name = f"Zq{place:03}"
+    with Visitor(address) as me:
+        me.open("data")
+        me.set("data.source", string_array_value=["My own file"])
+        me.upload("data.file", f"{name}.csv", table(place))
+        me.set("data.target", string_value=f"{name}ill")
+        me.set("data.declared", bool_value=True)
+        me.press("data.use")
+        me.open(PAGE)
+        together.wait(PATIENCE)
+        me.press(f"{PAGE}.run")
+        for _ in range(2):
+            me.set(f"{PAGE}.tab", string_value="Columns")
+            me.set(f"{PAGE}.tab", string_value="Take home")
+            for kind in ("download", "download_report", "download_notebook"):
+                me.download(f"{PAGE}.{kind}")
+            me.set(f"{PAGE}.real", bool_value=True)
+            me.set(f"{PAGE}.tab", string_value="Pairs")
+    return me
+
+
+@pytest.mark.slow
+def test_no_visitor_gets_anything_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPCORE_LEDGER", "session")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION", "false")
+    together = Barrier(VISITORS)
+    with started(tmp_path / "log") as server, ThreadPoolExecutor(VISITORS) as pool:
+        waiting = [pool.submit(visit, server.address, place, together) for place in range(VISITORS)]
+        visitors = [found.result() for found in waiting]
+    foreign = {
+        place: found - {f"{place:03}".encode()}
+        for place, me in enumerate(visitors)
+        if len(found := marks(me.heard, MARK)) != 1
+    }
+    assert foreign == {}
+    assert all(any(b"<html" in raw for raw in me.heard) for me in visitors)
