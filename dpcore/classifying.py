@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from dpcore.arguments import require_frame
 from dpcore.errors import DataError, ParameterError
 from dpcore.estimator import PrivateEstimator
 from dpcore.ledger import Ledger
@@ -63,10 +64,9 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             As for `PrivateEstimator.fit`.
         """
         if y is not None:
+            self.check(schema)
             target = self._target(schema, self.target)
-            if len(y) != len(frame):
-                raise DataError("There is not one class per row.", "Pass as many classes as rows.")
-            frame = frame.assign(**{target: np.asarray(y)})
+            frame = require_frame(frame).assign(**{target: one_per_row(y, frame)})
         super().fit(frame, schema=schema, ledger=ledger, progress=progress)
         self.target_ = self._target(schema, self.target)
         column = schema[self.target_]
@@ -91,13 +91,15 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         """The classes' probabilities, shape (n, classes), columns as in `classes_`."""
         if not self.__sklearn_is_fitted__():
             raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
-        return self._probability(frame)
+        return self._probability(require_frame(frame))
 
     def score(self, frame: pd.DataFrame, y: Any = None, sample_weight: Any = None) -> float:
         """The accuracy on rows with known classes, by default those in the frame. Reads them: not private."""
         predicted = self.predict_proba(frame).argmax(axis=1)
         column = self.schema_[self.target_]
-        truth = column.encode(pd.Series(frame[self.target_] if y is None else np.asarray(y)))
+        if y is None and column.name not in frame.columns:
+            raise DataError(f"The data lack the classes, {column.name!r}.", "Pass them as y, or in the frame.")
+        truth = column.encode(pd.Series(frame[column.name] if y is None else one_per_row(y, frame)))
         return float(np.average(predicted == truth, weights=sample_weight))
 
     def structure(self) -> dict[str, Any]:
@@ -107,3 +109,13 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     @abstractmethod
     def _probability(self, frame: pd.DataFrame) -> Floats:
         """`predict_proba` of a fitted method."""
+
+
+def one_per_row(y: Any, frame: pd.DataFrame) -> NDArray[Any]:
+    """Classes as an array of shape (n,); DataError if there is not one per row."""
+    classes = np.asarray(y)
+    if classes.shape == (len(frame), 1):
+        classes = classes[:, 0]
+    if classes.shape != (len(frame),):
+        raise DataError("There is not one class per row.", "Pass as many classes as rows, in one column.")
+    return classes

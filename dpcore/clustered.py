@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import is_number
 from dpcore.binary import Binarization
 from dpcore.column import Codes
 from dpcore.errors import ParameterError
@@ -212,9 +213,9 @@ def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:
     return lambda placed: progress(0.1 + 0.8 * (before + placed) / d, f"{before + placed} of {d} bits placed")
 
 
-def check_eta(eta: object) -> None:
+def check_eta(eta: float) -> None:
     """Raise ParameterError unless a filter's threshold is a share."""
-    if not isinstance(eta, int | float) or not 0 <= eta < 1:
+    if not is_number(eta) or not 0 <= eta < 1:
         raise ParameterError("The 'eta' parameter is not a number from 0 to below 1.", "Try eta=0.1.")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import is_number, plain
 from dpcore.errors import DataError, SchemaError
 from dpcore.taxonomy import Taxonomy
 from dpcore.texts import as_text, canonical, is_writable, told_apart
@@ -27,6 +28,12 @@ MAX_BINS = 10_000
 DEFAULT_BINS = 16
 MOST_EXACT = 2**53  # from here on a float does not hold every whole number
 MISSING = "(missing)"
+SETTLED = {
+    "lower and upper": "Give numbers.",
+    "bins": "Give a whole number of bins, or a tuple of numbers.",
+    "missing": "Use True or False.",
+    "categories": 'Give a tuple of texts, such as ("no", "yes").',
+}
 Kind = Literal["categorical", "ordered", "integer", "continuous"]
 KINDS: tuple[Kind, ...] = ("categorical", "ordered", "integer", "continuous")
 
@@ -72,6 +79,8 @@ class Column:
     taxonomy: Taxonomy | None = None
 
     def __post_init__(self) -> None:
+        self._settle()
+
         def fail(cause: str, remedy: str) -> None:
             raise SchemaError(f"Column {self.name!r}: {cause}", remedy)
 
@@ -95,6 +104,28 @@ class Column:
             fail(f"{misfit}.", f"{remedy} Or remove the taxonomy.")
         if self.missing and (len(self.taxonomy.paths[0]) == 1 or any(MISSING in p for p in self.taxonomy.paths)):
             fail(f"its taxonomy has no place for {MISSING}.", f"Give it a root, and no node called {MISSING}.")
+
+    def _settle(self) -> None:
+        """Python's own numbers, texts and tuples in place of what was given; SchemaError where that cannot be."""
+        for name in ("categories", "bins"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, tuple(value) if isinstance(value, list | np.ndarray) else value)
+        for name in self.__dataclass_fields__:
+            object.__setattr__(self, name, plain(getattr(self, name)))
+        if not isinstance(self.name, str) or not isinstance(self.description, str):
+            raise SchemaError("A column's name or description is no text.", "Write it as one.")
+        cuts = self.bins if isinstance(self.bins, tuple) else ()
+        sound = {
+            "lower and upper": all(bound is None or is_number(bound) for bound in (self.lower, self.upper)),
+            "bins": all(map(is_number, cuts)),
+            "missing": isinstance(self.missing, bool),
+            "categories": isinstance(self.categories, tuple)
+            and all(isinstance(value, str | int | float) for value in self.categories),
+        }
+        for name, holds in sound.items():
+            if not holds:
+                raise SchemaError(f"Column {self.name!r}: the {name!r} argument is of a wrong kind.", SETTLED[name])
+        object.__setattr__(self, "categories", tuple(map(as_text, self.categories)))
 
     def _check_categories(self, fail: Any) -> None:
         if not self.categories:
@@ -132,7 +163,7 @@ class Column:
             if len(self.bins) >= MAX_BINS:
                 fail("it has too many cut points.", f"Give fewer than {MAX_BINS:,}.")
             inside = [low, *self.bins, high + (self.kind == "integer")]
-            if any(a >= b for a, b in pairwise(inside)):
+            if not all(a < b for a, b in pairwise(inside)):
                 fail("the cut points do not increase strictly inside the bounds.", "List them in increasing order.")
             if self.kind == "integer" and any(cut != math.floor(cut) for cut in self.bins):
                 fail("an integer column has fractional cut points.", "Use whole numbers or the type continuous.")

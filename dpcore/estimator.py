@@ -7,6 +7,7 @@ in the door's place.
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from math import isfinite
 from typing import Any, ClassVar, Self
@@ -16,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
+from dpcore.arguments import is_number, is_plain, is_whole, plain
 from dpcore.column import Codes
 from dpcore.errors import DataError, ParameterError
 from dpcore.ledger import Ledger, Relation
@@ -24,9 +26,10 @@ from dpcore.private import PrivateTable
 from dpcore.progress import Progress, no_progress
 from dpcore.schema import Schema
 
-__all__ = ["PrivateEstimator", "Synthesizer"]
+__all__ = ["PrivateEstimator", "Synthesizer", "most_rows"]
 
-MOST_ROWS = 10_000_000
+MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
+PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
 
 
 class PrivateEstimator(BaseEstimator, ABC):
@@ -58,6 +61,10 @@ class PrivateEstimator(BaseEstimator, ABC):
     relation: str
     noise: str
     random_state: int | None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Parameters are kept as Python's numbers, of whichever kind they are given."""
+        super().__setattr__(name, value if name.endswith("_") else plain(value))
 
     def fit(
         self,
@@ -91,6 +98,8 @@ class PrivateEstimator(BaseEstimator, ABC):
         """
         relation = self.check(schema)
         codes = schema.encode(frame)
+        if not isinstance(ledger, Ledger | None):
+            raise ParameterError("The 'ledger' argument is no ledger.", "Pass dp.Ledger(relation), or leave it out.")
         source = make_noise(self.noise, self.random_state)
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(codes) > schema.max_rows:
             raise DataError(
@@ -137,6 +146,8 @@ class PrivateEstimator(BaseEstimator, ABC):
     def check(self, schema: Schema) -> Relation:
         """The relation; ParameterError if the parameters do not fit each other or the schema. Reads no row."""
         relation = self._check_common()
+        if not isinstance(schema, Schema):
+            raise ParameterError("The 'schema' argument is no schema.", "Declare one: dp.Schema(columns=(…)).")
         self._check(schema)
         return relation
 
@@ -146,29 +157,41 @@ class PrivateEstimator(BaseEstimator, ABC):
         return copy
 
     def _check_common(self) -> Relation:
+        declared = inspect.signature(type(self)).parameters
+        for name, value in self.get_params(deep=False).items():
+            if value is None and "None" not in str(declared[name].annotation):
+                raise ParameterError(f"The {name!r} parameter is None.", f"Use {declared[name].default!r}, as usual.")
+            if not is_plain(value):
+                raise ParameterError(
+                    f"The {name!r} parameter is no text, truth value or number (of 18 digits, if whole).",
+                    "Pass a plain value, such as float(…) of another kind of number.",
+                )
         relation = Relation.parse(self.relation)
         if relation not in self.relations:
             allowed = " or ".join(self.relations)
             raise ParameterError(f"{self.title} is not defined under {relation}.", f"Use {allowed}.")
         if self.mode not in self.modes:
             raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
-        if not isinstance(self.epsilon, int | float) or not 0 <= self.epsilon < np.inf:
+        if not is_number(self.epsilon) or not 0 <= self.epsilon < np.inf:
             raise ParameterError("The 'epsilon' parameter is not a finite number of 0 or more.", "Try epsilon=1.0.")
-        if self.random_state is not None and not (
-            isinstance(self.random_state, int | np.integer) and self.random_state >= 0
-        ):
+        if self.random_state is not None and not is_whole(self.random_state, 0):
             raise ParameterError("The 'random_state' parameter is not a whole number.", "Use a number or None.")
         return relation
 
     def _check_choice(self, name: str, allowed: tuple[str, ...]) -> None:
-        if getattr(self, name) not in allowed:
+        value = getattr(self, name)
+        if not isinstance(value, str | None) or value not in allowed:
             raise ParameterError(f"The {name!r} parameter is not known.", f"Choose one of {', '.join(allowed)}.")
 
     def _check_whole(self, *names: str) -> None:
         for name in names:
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            if not is_whole(getattr(self, name), 1):
                 raise ParameterError(f"The {name!r} parameter is not a whole number of 1 or more.", "Try 3.")
+
+    def _check_flags(self, *names: str) -> None:
+        for name in names:
+            if not isinstance(getattr(self, name), bool):
+                raise ParameterError(f"The {name!r} parameter is neither True nor False.", "Use True or False.")
 
     def _target(self, schema: Schema, chosen: str | None) -> str:
         target = schema.target if chosen is None else chosen
@@ -193,6 +216,11 @@ class PrivateEstimator(BaseEstimator, ABC):
         """Learn from the door's answers; set attributes that end in `_`."""
 
 
+def most_rows(schema: Schema) -> int:
+    """How many rows of a schema, about, can be made in `MEMORY`; public, like the schema."""
+    return MEMORY // (PER_ROW + PER_CELL * len(schema))
+
+
 class Synthesizer(PrivateEstimator):
     """A method that releases rows."""
 
@@ -211,8 +239,13 @@ class Synthesizer(PrivateEstimator):
         """
         if not self.__sklearn_is_fitted__():
             raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
-        if n is not None and (not isinstance(n, int | np.integer) or n < 1):
+        if n is not None and not is_whole(n, 1):
             raise ParameterError("The number of rows to sample is not a positive whole number.", "Try n=10_000.")
+        if n is not None and n > (most := most_rows(self.schema_)):
+            raise ParameterError(
+                f"So many rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do.",
+                f"Pass n={most:_} or less.",
+            )
         rng = generator(self.random_state, 2)
         return self.schema_.decode(self._sample(n, rng), rng)
 
@@ -223,7 +256,7 @@ class Synthesizer(PrivateEstimator):
             return rows
         if self.schema_.max_rows is not None:
             return min(rows, self.schema_.max_rows)
-        if rows > MOST_ROWS:
+        if rows > most_rows(self.schema_):
             raise ParameterError(f"This release says that there are {rows:,} rows, which is mostly noise.", "Pass n=.")
         return rows
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import log2
 
+from dpcore.arguments import is_number
 from dpcore.errors import ParameterError
 from dpcore.ledger import Epsilon
 from dpcore.plans import Budget, Exponential, Plan
@@ -53,14 +54,14 @@ class ForestClassifier(TreeClassifier):
         return self.vote
 
     def _check(self, schema: Schema) -> None:
-        if self.criterion not in (None, MIXED, *CRITERIA):
+        if not isinstance(self.criterion, str | None) or self.criterion not in (None, MIXED, *CRITERIA):
             allowed = ", ".join((MIXED, *CRITERIA))
             raise ParameterError("The 'criterion' parameter is not known.", f"Choose one of {allowed}.")
         self._check_choice("children", ("few", "values"))
         self._check_choice("steps", ("one", "two"))
         self._check_cuts()
         self._check_share("count_share", "leaf_share")
-        if not (isinstance(self.growth, int | float) and 0.1 <= self.growth <= 10):
+        if not (is_number(self.growth) and 0.1 <= self.growth <= 10):
             raise ParameterError("The 'growth' parameter is not a number from 0.1 to 10.", "Try 1.4.")
         self._check_forest(schema, self._resampling)
 

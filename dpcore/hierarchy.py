@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import is_whole
 from dpcore.column import MISSING, Column
 from dpcore.errors import ParameterError
 from dpcore.taxonomy import Taxonomy
@@ -136,7 +137,7 @@ def intervals(column: Column, fanout: int = 2) -> Taxonomy:
     """A public tree over a numeric column's bins: every interval falls into `fanout` parts of nearly equal bins."""
     if not column.numeric:
         raise ParameterError(f"Column {column.name!r} has no intervals.", "Give it a table of paths instead.")
-    if not isinstance(fanout, int | np.integer) or fanout < 2:
+    if not is_whole(fanout, 2):
         raise ParameterError("The 'fanout' parameter is not a whole number of 2 or more.", "Use 2 for halves.")
     bins = column.size - column.missing
     labels = column.labels[:bins]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from fractions import Fraction
-from numbers import Rational, Real
+from numbers import Rational
 from typing import Self
 
+from dpcore.arguments import is_number, plain
 from dpcore.errors import ParameterError
 
 __all__ = ["Epsilon", "Relation", "exact", "shares_of"]
@@ -57,14 +58,9 @@ def exact(epsilon: Epsilon) -> Epsilon:
     return math.inf if math.isinf(epsilon) else Fraction(float(epsilon))
 
 
-def is_number(value: object) -> bool:
-    """Whether it is a real number; True and False are none."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
 def shares_of(epsilon: Epsilon, weights: list[float] | int) -> list[Epsilon]:
     """Parts of an epsilon in proportion to weights (an int means that many equal parts), summing exactly to it."""
-    parts = [1.0] * weights if isinstance(weights, int) else weights
+    parts = [1.0] * weights if isinstance(weights, int) else plain(weights)
     if not parts or min(parts) <= 0 or not math.isfinite(sum(parts)):
         raise ParameterError("The shares of epsilon are not all positive.", "Give positive finite shares.")
     total = sum(map(Fraction, parts))

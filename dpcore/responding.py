@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import is_number
 from dpcore.bayes import numbers
 from dpcore.classifying import PrivateClassifier
 from dpcore.errors import ParameterError
@@ -77,5 +78,5 @@ class LocalClassifier(PrivateClassifier):
 
     def _check_alpha(self) -> None:
         alpha = self.get_params()["alpha"]
-        if alpha is not None and not (isinstance(alpha, int | float) and 0 <= alpha < MOST_ALPHA):
+        if alpha is not None and not (is_number(alpha) and 0 <= alpha < MOST_ALPHA):
             raise ParameterError("The 'alpha' parameter is not a number of 0 or more.", "Try 1.")

@@ -16,6 +16,7 @@ from typing import Literal, Self
 import numpy as np
 import pandas as pd
 
+from dpcore.arguments import is_whole, plain, require_frame
 from dpcore.column import MOST_EXACT, Codes, Column, code_dtype
 from dpcore.documents import json_value
 from dpcore.errors import DataError, SchemaError
@@ -49,6 +50,10 @@ class Schema:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "max_rows", plain(self.max_rows))
+        if not isinstance(self.columns, list | tuple) or not all(isinstance(c, Column) for c in self.columns):
+            raise SchemaError("The schema's columns are none.", "Give a tuple of Column objects.")
+        object.__setattr__(self, "columns", tuple(self.columns))
         names = self.names
         if not names:
             raise SchemaError("The schema has no columns.", "Keep at least one column.")
@@ -58,7 +63,7 @@ class Schema:
             raise SchemaError(f"The target {self.target!r} is not a column of the schema.", "Choose a listed column.")
         if self.source not in ("declared", "inferred"):
             raise SchemaError("The schema's source is not known.", "Use declared or inferred.")
-        if self.max_rows is not None and not 1 <= self.max_rows < MOST_EXACT:
+        if self.max_rows is not None and not is_whole(self.max_rows, 1, MOST_EXACT - 1):
             raise SchemaError(
                 "The public number of rows is below 1 or far too large.", "Give a whole number or leave it out."
             )
@@ -100,16 +105,15 @@ class Schema:
         Raises
         ------
         DataError
-            If a column is lacking or a cell does not fit its declaration.
+            If this is no DataFrame, a column is lacking or a cell does not fit its declaration.
         """
-        lacking = [name for name in self.names if name not in frame.columns]
+        lacking = [name for name in self.names if name not in require_frame(frame).columns]
         if lacking:
+            require_frame(frame, texts=True)  # a number for a name is not found, though it looks the same
             raise DataError(
                 f"The data lack the column {lacking[0]!r}" + (f" and {len(lacking) - 1} more." if lacking[1:] else "."),
                 "Use data with the schema's columns, or ignore those columns in the schema.",
             )
-        if not frame.columns.is_unique:
-            raise DataError("The data have two columns of the same name.", "Rename one of them.")
         codes = np.empty((len(frame), len(self)), dtype=code_dtype(max(self.sizes)), order="F")
         for j, column in enumerate(self.columns):
             codes[:, j] = column.encode(frame[column.name])
@@ -163,8 +167,8 @@ class Schema:
         rows is not taken along: `max_rows` stays open.
         """
         columns, notes = [], []
-        for name in frame.columns:
-            column, note = infer_column(str(name), frame[name])
+        for name in require_frame(frame, texts=True).columns:
+            column, note = infer_column(name, frame[name])
             columns += [column] if column else []
             notes += [note] if note else []
         if not columns:

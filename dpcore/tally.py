@@ -15,9 +15,9 @@ from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, NoReturn, Self
 
+from dpcore.arguments import is_whole
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.relation import Epsilon, exact
 from dpcore.texts import number
@@ -252,6 +252,6 @@ def held(*tallies: Tally) -> Iterator[None]:
 
 def whole(value: object, what: str, *, least: int) -> int:
     """A whole number as an int; ParameterError if it is none, or too small."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+    if not is_whole(value, least):
         raise ParameterError(f"The {what} is no whole number of {least} or more.", f"Use one, such as {max(least, 1)}.")
     return int(value)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import is_number
 from dpcore.attributes import Attribute, attributes_of, ticks_of
 from dpcore.classifying import PrivateClassifier
 from dpcore.errors import ParameterError
@@ -148,7 +149,7 @@ class TreeClassifier(PrivateClassifier):
         self._check_choice("vote", ("majority", "probability"))
         self._check_trees(schema, "n_trees", "max_depth")
         rate, features = self.get_params()["rate"], self.get_params()["max_features"]
-        if not (isinstance(rate, int | float) and 0 < rate < 1):
+        if not (is_number(rate) and 0 < rate < 1):
             raise ParameterError("The 'rate' parameter is not between 0 and 1.", "Try rate=0.2.")
         if isinstance(features, str) and features not in ("sqrt", "all"):
             raise ParameterError("The 'max_features' parameter is not known.", 'Use a number, "sqrt" or "all".')
@@ -171,16 +172,11 @@ class TreeClassifier(PrivateClassifier):
         """Where numbers are cut, as for `attributes_of`."""
         return "bins" if cuts == "bins" else anywhere
 
-    def _check_flags(self, *names: str) -> None:
-        for name in names:
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise ParameterError(f"The {name!r} parameter is not true or false.", "Use True or False.")
-
     def _check_share(self, *names: str) -> None:
         """Shares of epsilon are numbers of at least 0, and leave something for the rest."""
         shares = [getattr(self, name) for name in names]
         for name, share in zip(names, shares, strict=True):
-            if not (isinstance(share, int | float) and 0 <= share < 1):
+            if not (is_number(share) and 0 <= share < 1):
                 raise ParameterError(f"The {name!r} parameter is not a number of [0, 1).", "Try 0.3.")
         if sum(shares) >= 1:
             raise ParameterError(f"The parameters {' and '.join(names)} leave nothing for choices.", "Lower one.")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import is_number
 from dpcore.channels.base import LOTS, CategoryChannel, Floats, Lots, checked_size, drawable, falling
 from dpcore.errors import ParameterError
 from dpcore.relation import Epsilon, exact
@@ -163,6 +164,6 @@ class Warner(KeepOrDraw):
 
 def probability(name: str, value: float) -> float:
     """A number of [0, 1]."""
-    if not (isinstance(value, int | float) and 0 <= value <= 1):
+    if not (is_number(value) and 0 <= value <= 1):
         raise ParameterError(f"The {name!r} parameter is not a probability.", "Use a number from 0 to 1.")
     return float(value)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import is_number, is_whole
 from dpcore.attributes import attributes_of
 from dpcore.errors import ParameterError
 from dpcore.forest import Forest
@@ -47,11 +48,11 @@ class Stops:
 
     def __post_init__(self) -> None:
         depth, support, least = self.max_depth, self.min_support, self.min_entropy
-        if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or not 1 <= depth <= MOST_DEPTH:
+        if not is_whole(depth, 1, MOST_DEPTH):
             raise ParameterError("The 'max_depth' parameter is out of range.", f"Use a whole number to {MOST_DEPTH}.")
-        if not (isinstance(support, int | float) and LEAST_SUPPORT <= support < 1):
+        if not (is_number(support) and LEAST_SUPPORT <= support < 1):
             raise ParameterError("The 'min_support' parameter is out of range.", f"From {LEAST_SUPPORT} to below 1.")
-        if not (isinstance(least, int | float) and least >= 0):
+        if not (is_number(least) and least >= 0):
             raise ParameterError("The 'min_entropy' parameter is negative or no number.", "Try 0.05.")
 
 

@@ -49,6 +49,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import is_number
 from dpcore.channels import ERRPH, TRR, Channel, Noised
 from dpcore.deconvolution import width
 from dpcore.errors import ParameterError
@@ -157,7 +158,7 @@ class DTCRD(LocalClassifier):
             self._check_whole("intervals")
             if self.intervals > MOST:
                 raise ParameterError("The 'intervals' parameter is too large.", f"At most {MOST:,}.")
-        if not (isinstance(self.privacy, int | float) and 0 < self.privacy <= WIDEST):
+        if not (is_number(self.privacy) and 0 < self.privacy <= WIDEST):
             raise ParameterError("The 'privacy' parameter is out of range.", f"Try 1, from above 0 to {WIDEST}.")
         _ = self._stops  # refuses what is out of range
 

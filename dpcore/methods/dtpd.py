@@ -46,6 +46,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import is_number
 from dpcore.channels import Warner
 from dpcore.errors import ParameterError
 from dpcore.estimated import Booleans, Conjunctions, Stops, id3
@@ -142,11 +143,11 @@ class DTPD(LocalClassifier):
     def _check(self, schema: Schema) -> None:
         self._target(schema, self.target)
         self._check_choice("groups", ("one", "each"))
-        if not (isinstance(self.theta, int | float) and 0 < self.theta <= 1) or self.theta == 0.5:
+        if not (is_number(self.theta) and 0 < self.theta <= 1) or self.theta == 0.5:
             raise ParameterError(
                 "The 'theta' parameter is no probability above 0, or 1/2, at which reports tell nothing.", "Try 0.7."
             )
-        if not (isinstance(self.certainty, int | float) and 0 <= self.certainty < inf):
+        if not (is_number(self.certainty) and 0 <= self.certainty < inf):
             raise ParameterError("The 'certainty' parameter is no number of 0 or more.", "Try 3.")
         _ = self._stops  # refuses what is out of range
 

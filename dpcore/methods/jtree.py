@@ -56,6 +56,7 @@ from typing import Any
 import numpy as np
 
 from dpcore import junction
+from dpcore.arguments import is_number, is_whole
 from dpcore.column import Codes, code_dtype
 from dpcore.counting import joint_counts
 from dpcore.errors import ParameterError
@@ -162,13 +163,13 @@ class JTree(Synthesizer):
                 "Declare a max_rows in the schema, or use the score R.",
             )
         for name, value in (("structure_share", self.structure_share), ("threshold", self.threshold)):
-            if not isinstance(value, int | float) or not 0 < value < 1:
+            if not is_number(value) or not 0 < value < 1:
                 raise ParameterError(f"The {name!r} parameter is not between 0 and 1.", f"Try {name}=0.2.")
         if sum(schema.sizes) > MOST_CELLS:
             raise ParameterError(f"The columns alone have more than {MOST_CELLS:,} codes.", "Use fewer, or fewer bins.")
         most = MOST_CELLS // len(schema)  # so that in corrected mode all tables together stay below MOST_CELLS
         for name, whole, least in (("edges", self.edges, 0), ("max_cells", self.max_cells, 1)):
-            if whole is not None and not (isinstance(whole, int | np.integer) and least <= whole <= most):
+            if whole is not None and not is_whole(whole, least, most):
                 raise ParameterError(
                     f"The {name!r} parameter is not a whole number between {least} and {most:,}.",
                     "Leave it out for the default.",

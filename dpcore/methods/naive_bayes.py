@@ -43,10 +43,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import is_number, is_whole
 from dpcore.column import Codes, code_dtype
 from dpcore.counting import joint_counts
 from dpcore.errors import ParameterError
-from dpcore.estimator import Synthesizer
+from dpcore.estimator import Synthesizer, most_rows
 from dpcore.ledger import Relation, exact
 from dpcore.noise import generator
 from dpcore.postprocess import combine_row_sums, project_rows, spread_difference, systematic_sample
@@ -133,7 +134,7 @@ class NaiveBayesSynthesizer(Synthesizer):
 
     @property
     def _variant(self) -> str:
-        return self.variant or VARIANTS[self.mode][0]
+        return VARIANTS[self.mode][0] if self.variant is None else self.variant
 
     def _check(self, schema: Schema) -> None:
         if self._variant not in VARIANTS[self.mode]:
@@ -146,10 +147,15 @@ class NaiveBayesSynthesizer(Synthesizer):
             raise ParameterError(
                 f"{self._variant} draws its rows uniformly: its model is not released.", "Use variant C1, or uniform."
             )
-        if not 0 < self.smoothing < math.inf:
+        if not is_number(self.smoothing) or not 0 < self.smoothing < math.inf:
             raise ParameterError("The 'smoothing' parameter is not a positive number.", "Use 1 for Laplace smoothing.")
-        if self.rows is not None and (not isinstance(self.rows, int | np.integer) or self.rows < 1):
+        if self.rows is not None and not is_whole(self.rows, 1):
             raise ParameterError("The 'rows' parameter is not a whole number of 1 or more.", "Try rows=10_000.")
+        labeled = self.rows or (schema.max_rows if self.relation == Relation.ADD_REMOVE else None) or 1
+        if self._variant != "C1" and labeled > (most := most_rows(schema)):
+            raise ParameterError(
+                f"{labeled:,} rows are more than the memory holds; {most:,} of this schema fit.", f"Pass rows={most:_}."
+            )
         self._target(schema, self.target)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

@@ -46,6 +46,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from dpcore.arguments import is_number
 from dpcore.bayes import Bayes
 from dpcore.channels import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.errors import ParameterError
@@ -183,16 +184,16 @@ class PPNB(LocalClassifier):
         self._check_numbers()
 
     def _check_numbers(self) -> None:
-        if not (isinstance(self.p0, int | float) and 0 < self.p0 <= 1):
+        if not (is_number(self.p0) and 0 < self.p0 <= 1):
             raise ParameterError("The 'p0' parameter is not a probability above 0.", "Try 0.5.")
         share = self.class_share
-        if share is not None and not (isinstance(share, int | float) and 0 < share < 1):
+        if share is not None and not (is_number(share) and 0 < share < 1):
             raise ParameterError("The 'class_share' parameter is not between 0 and 1.", "Try 0.3.")
         self._check_alpha()
         for name in ("factors", "offsets"):
             pair = getattr(self, name)
             fits = isinstance(pair, tuple | list) and len(pair) == 2
-            if not fits or not all(isinstance(v, int | float) and abs(v) < inf for v in pair) or pair[1] < 0:
+            if not fits or not all(is_number(v) and abs(v) < inf for v in pair) or pair[1] < 0:
                 raise ParameterError(f"The {name!r} parameter is no mean and variance.", "Try (1, 1).")
         if not self.factors[0]:
             raise ParameterError("The 'factors' parameter has the mean 0: nothing can be told.", "Try (1, 1).")

@@ -37,6 +37,7 @@ from typing import Self
 
 import numpy as np
 
+from dpcore.arguments import is_number
 from dpcore.clustered import SCORES, NetworkSynthesizer, to_measure
 from dpcore.errors import ParameterError
 from dpcore.ledger import Epsilon, Relation, exact
@@ -105,7 +106,7 @@ class PrivBayes(NetworkSynthesizer):
 
     @property
     def _score(self) -> str:
-        return self.score or VARIANTS[self.variant][0]
+        return VARIANTS[self.variant][0] if self.score is None else self.score
 
     @property
     def _binary(self) -> bool:
@@ -127,7 +128,7 @@ class PrivBayes(NetworkSynthesizer):
             raise ParameterError(
                 "The score F takes too long for more than 3 parents.", "Use max_parents=3, or MI or R."
             )
-        if not 0 < self.beta < 1 or not 0 < self.theta < np.inf:
+        if not (is_number(self.beta) and 0 < self.beta < 1 and is_number(self.theta) and 0 < self.theta < np.inf):
             raise ParameterError("The 'beta' or 'theta' parameter is out of range.", "Try beta=0.3, theta=4.")
         self._check_relation(schema, bounded=self._score == "MI")
         self._check_parents(schema, self.max_parents)

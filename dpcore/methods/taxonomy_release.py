@@ -46,6 +46,7 @@ from math import inf
 
 import numpy as np
 
+from dpcore.arguments import is_number
 from dpcore.errors import ParameterError
 from dpcore.generalized import Floats, GeneralizingSynthesizer, leaf_share
 from dpcore.ledger import Epsilon, Relation, exact
@@ -173,11 +174,9 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             raise ParameterError("The 'fanout' parameter is below 2.", "Use 2 for halves.")
         if self.max_leaves > MOST_LEAVES:
             raise ParameterError("The 'max_leaves' parameter is too large.", f"At most {MOST_LEAVES:,} leaves.")
-        if not isinstance(self.selection_share, int | float) or not 0 < self.selection_share < 1:
+        if not is_number(self.selection_share) or not 0 < self.selection_share < 1:
             raise ParameterError("The 'selection_share' parameter is not between 0 and 1.", "Try 0.5.")
-        for name in ("with_class", "consistency", "non_negative"):
-            if type(getattr(self, name)) is not bool:
-                raise ParameterError(f"The {name!r} parameter is neither True nor False.", "Use True or False.")
+        self._check_flags("with_class", "consistency", "non_negative")
         target = self._class(schema)
         if target is not None and schema[target].size > self.max_leaves:
             raise ParameterError("The class alone has more values than 'max_leaves'.", "Allow more leaves.")
@@ -192,7 +191,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             return
         expected = 1 + self.iterations + with_class
         listed = isinstance(given, list | tuple) and len(given) == expected
-        right = listed and all(isinstance(w, int | float) and 0 <= w < inf for w in given)
+        right = listed and all(is_number(w) and 0 <= w < inf for w in given)
         if not right or not given[-1] or not sum(given) < inf:
             raise ParameterError(
                 "The 'level_shares' do not fit the levels.",

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # A module may import from the lines above its own. Modules on one line do not know each other; a package is one module.
 LAYERS = [
     ("clusters", "deconvolution", "errors", "postprocess", "progress", "spreadsheet", "texts"),
+    ("arguments",),
     ("consistency", "documents", "junction", "relation"),
     ("channels", "resampling", "taxonomy", "splitting"),
     ("column", "tally"),

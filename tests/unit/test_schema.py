@@ -376,3 +376,46 @@ def test_numbers_too_large_to_count_are_refused():
         Column(name="a", kind="integer", lower=0, upper=1e17)
     with pytest.raises(SchemaError, match="far too large"):
         Schema(columns=(Column(name="a", kind="categorical", categories=("x",)),), max_rows=10**20)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.float32, np.float16])
+def test_columns_hold_plain_numbers_whatever_they_are_given(kind):
+    made = Column(name="n", kind="integer", lower=kind(0), upper=kind(9), bins=np.int64(5))
+    assert made == Column(name="n", kind="integer", lower=0, upper=9, bins=5)
+    cut = Column(name="n", kind="continuous", lower=0, upper=9, bins=np.array([kind(1), kind(2)]))
+    assert cut == Column(name="n", kind="continuous", lower=0, upper=9, bins=[1, 2])
+    schema = Schema(columns=[made], max_rows=np.int64(7))
+    assert Schema.from_json(schema.to_json()) == schema
+    assert Column(name="c", kind="ordered", categories=np.array([1, 2])).categories == ("1", "2")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"lower": True},
+        {"upper": "9"},
+        {"upper": float("nan")},
+        {"bins": True},
+        {"bins": (1.0, float("nan"))},
+        {"bins": (True,)},
+        {"bins": "3"},
+        {"missing": 1},
+        {"name": 3},
+        {"kind": "categorical", "categories": "yes"},
+        {"kind": "categorical", "categories": {"a": 1}},
+        {"kind": "categorical", "categories": (None,)},
+        {"description": None},
+    ],
+)
+def test_columns_refuse_what_is_of_a_wrong_kind(wrong):
+    with pytest.raises(SchemaError) as caught:
+        Column(**{"name": "n", "kind": "integer", "lower": 0, "upper": 9, **wrong})
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("wrong", [{"max_rows": True}, {"max_rows": 1.5}, {"columns": "abc"}, {"columns": (1,)}])
+def test_schemas_refuse_what_is_of_a_wrong_kind(wrong):
+    column = Column(name="n", kind="integer", lower=0, upper=9)
+    with pytest.raises(SchemaError) as caught:
+        Schema(**{"columns": (column,), **wrong})
+    assert caught.value.remedy

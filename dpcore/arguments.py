@@ -1,0 +1,61 @@
+"""What an argument may be: numbers of Python's and NumPy's kinds, which True and False are not, and tables."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, TypeGuard
+
+import numpy as np
+import pandas as pd
+
+from dpcore.errors import DataError
+
+__all__ = ["is_number", "is_plain", "is_whole", "plain", "require_frame"]
+
+
+LARGEST = 2**63  # of whole numbers that NumPy computes with
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_whole(value: object, least: float = -np.inf, most: float = np.inf) -> TypeGuard[int]:
+    """Whether it is a whole number from `least` to `most`; True and False are none."""
+    return not isinstance(value, bool) and isinstance(value, Integral) and least <= int(value) <= most
+
+
+def plain(value: Any) -> Any:
+    """A NumPy number, truth value or text as Python's, also inside a list or tuple; anything else as it is."""
+    if isinstance(value, np.floating):
+        return float(value)  # one of more than 64 bits has no other `item`
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) in (list, tuple) and any(isinstance(item, np.generic) for item in value):
+        return type(value)(map(plain, value))
+    return value
+
+
+def is_plain(value: object) -> bool:
+    """Whether it is what a parameter may be at all: nothing, a truth value, a text, a number, or some of them."""
+    if isinstance(value, list | tuple):
+        return all(map(is_plain, value))
+    return isinstance(value, str | float | None) or (isinstance(value, int) and abs(value) < LARGEST)
+
+
+def require_frame(table: object, *, texts: bool = False) -> pd.DataFrame:
+    """The table, if it is a DataFrame with one header per column, which with `texts` has to be text; else DataError."""
+    if not isinstance(table, pd.DataFrame):
+        kind = "nothing" if table is None else f"of the type {type(table).__name__}"
+        raise DataError(
+            f"The rows are no table with named columns: what was given is {kind}.",
+            "Pass a pandas DataFrame, such as pandas.DataFrame(rows, columns=list(schema.names)).",
+        )
+    if table.columns.nlevels > 1:
+        raise DataError("The columns have headers of several levels.", "Join them: one text per column.")
+    if not table.columns.is_unique:
+        raise DataError("The data have two columns of the same name.", "Rename one of them.")
+    if texts and not all(isinstance(name, str) for name in table.columns):
+        raise DataError("A column's name is no text.", "Rename: frame.columns = frame.columns.map(str).")
+    return table
