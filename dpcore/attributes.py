@@ -269,14 +269,13 @@ def flat(column: Column) -> Hierarchy:
 def ticks_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
     """The ticks of the columns that are cut anywhere; NaN if missing.
 
-    The frame must have passed `Schema.encode`, which refuses what does not fit.
+    Cells are moved, or refused, as `Schema.encode` does it.
     """
     found = {}
     for position, attribute in attributes.items():
         if isinstance(attribute, NumberCut):
             column = schema.columns[position]
-            values = pd.to_numeric(frame[column.name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-            found[position] = attribute.ticks(values)
+            found[position] = attribute.ticks(column.numbers(frame[column.name]))
     return found
 
 

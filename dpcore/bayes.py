@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.column import Column
 from dpcore.errors import SchemaError
 from dpcore.schema import Schema
 
@@ -69,7 +68,7 @@ class Bayes:
             if name in self.tables:
                 found += np.log(self.tables[name]).T[codes[:, place]]
             elif name in self.normals:
-                found += normal(numbers(public.columns[place], frame[name]), self.normals[name])
+                found += normal(public.columns[place].numbers(frame[name]), self.normals[name])
         return found
 
     def probability(self, frame: pd.DataFrame) -> Floats:
@@ -130,12 +129,6 @@ class Bayes:
         fits &= bool((self.prior > 0).all()) and np.isclose(self.prior.sum(), 1.0, atol=SUMS)
         if not fits:
             raise ValueError
-
-
-def numbers(column: Column, values: pd.Series[Any]) -> Floats:
-    """A numeric column's cells, moved into its bounds; NaN if missing."""
-    raw = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    return np.asarray(np.clip(raw, column.lower, column.upper), dtype=float)
 
 
 def normal(values: Floats, moments: Floats) -> Floats:

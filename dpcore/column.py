@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.arguments import is_number, plain
+from dpcore.cells import as_numbers, distinct
 from dpcore.errors import DataError, SchemaError
 from dpcore.taxonomy import Taxonomy
 from dpcore.texts import as_text, canonical, is_writable, told_apart
@@ -59,8 +60,10 @@ class Column:
     missing : bool
         Whether "missing" is a declared value (the last code). If not, missing cells are refused.
     outside : {"refuse", "clip"}
-        What encoding does with cells outside the declaration: raise, or move them by a public rule (numbers to the
-        nearest bound, unknown categories to "missing", which must then be declared).
+        What encoding does with cells outside the declaration: raise, or move each by a public rule, so that every cell
+        has a code. Numbers go to the nearest bound, fractions in an integer column down to the whole number, and cells
+        that are missing or no number to "missing" if that is declared, else to `lower`. Unknown categories go to
+        "missing", which must then be declared.
     description : str
         For people.
     taxonomy : Taxonomy, optional
@@ -215,57 +218,71 @@ class Column:
         return [str(low) for low in whole[:-1]], [str(high) for high in whole[1:] - 1]
 
     def encode(self, values: pd.Series[Any]) -> Codes:
-        """Codes of one column's cells, shape (n,).
+        """Codes of one column's cells, shape (n,), each by its own cell alone (`cells`, `numbers`).
 
         Raises
         ------
         DataError
             If cells are missing, not numbers, or outside the declaration and the column does not allow it. The
-            message says how many rows, never which value.
+            message says how many rows, never which value. With "clip", never.
         """
-        absent = values.isna().to_numpy(dtype=bool)
-        codes = self._encode_numbers(values, absent) if self.numeric else self._encode_categories(values, absent)
-        if absent.any():
-            if not self.missing:
-                raise DataError(
-                    f"Column {self.name!r} has {int(absent.sum()):,} missing cells, but missing is not declared.",
-                    "Tick “missing” for this column, or remove those rows before uploading.",
-                )
-            codes[absent] = self.size - 1
-        return codes.astype(code_dtype(self.size))
-
-    def _encode_categories(self, values: pd.Series[Any], absent: NDArray[np.bool_]) -> NDArray[np.int64]:
-        # Objects become text cell by cell before equal ones are put together: True equals 1, their texts differ.
-        cells = values.map(canonical, na_action="ignore") if values.dtype == object else values
-        places, distinct = pd.factorize(cells)
+        if self.numeric:
+            edges, numbers = self.edges, self.numbers(values)
+            codes = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
+            codes[np.isnan(numbers)] = len(edges) - 1
+            return codes.astype(code_dtype(self.size))
+        places, texts = distinct(values)
         position = {canonical(category): i for i, category in enumerate(self.categories)}
-        found = np.array([position.get(canonical(value), -1) for value in distinct], dtype=np.int64)
-        codes = found[places] if len(found) else np.zeros(len(values), dtype=np.int64)
-        unknown = (codes < 0) & ~absent
+        found = np.array([position.get(canonical(text), -1) for text in texts], dtype=np.int64)
+        codes, absent = np.append(found, self.size - 1)[places], places < 0
+        self._check_missing(absent)
+        unknown = codes < 0
         if unknown.any():
             self._refuse(int(unknown.sum()), "are not among the declared categories", "Add the categories")
             codes[unknown] = self.size - 1
-        return codes
+        return codes.astype(code_dtype(self.size))
 
-    def _encode_numbers(self, values: pd.Series[Any], absent: NDArray[np.bool_]) -> NDArray[np.int64]:
-        numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    def numbers(self, values: pd.Series[Any]) -> NDArray[np.float64]:
+        """A numeric column's cells as the numbers that they are coded by, shape (n,); NaN for the code "missing".
+
+        Raises
+        ------
+        DataError
+            As for `encode`.
+        """
+        numbers, low, high = as_numbers(values), cast(float, self.lower), cast(float, self.upper)
+        if self.outside == "refuse":
+            self._check_cells(numbers, values.isna().to_numpy(dtype=bool))
+        numbers = np.clip(numbers, low, high)
+        if self.kind == "integer":
+            numbers = np.floor(numbers)
+        return numbers if self.missing else np.where(np.isnan(numbers), low, numbers)
+
+    def _check_cells(self, numbers: NDArray[np.float64], absent: NDArray[np.bool_]) -> None:
+        """Refuse numeric cells that do not fit the declaration as they are."""
         words = np.isnan(numbers) & ~absent
         if words.any():
             raise DataError(
                 f"Column {self.name!r} has {int(words.sum()):,} cells that are not numbers.",
                 "Declare the column as categorical, or clean those cells before uploading.",
             )
-        low, high, edges = cast(float, self.lower), cast(float, self.upper), self.edges
-        far = ((numbers < low) | (numbers > high)) & ~absent
+        far = (numbers < cast(float, self.lower)) | (numbers > cast(float, self.upper))
         if far.any():
-            self._refuse(int(far.sum()), f"lie outside the declared bounds {low:g} to {high:g}", "Widen the bounds")
-        if self.kind == "integer" and (numbers[~absent & ~far] % 1 != 0).any():
+            bounds = f"{self.lower:g} to {self.upper:g}"
+            self._refuse(int(far.sum()), f"lie outside the declared bounds {bounds}", "Widen the bounds")
+        if self.kind == "integer" and (numbers[~absent] % 1 != 0).any():
             raise DataError(
                 f"Column {self.name!r} is declared integer but has fractional values.",
                 "Declare it as continuous.",
             )
-        clipped = np.where(absent, low, np.clip(numbers, low, high))
-        return np.clip(np.searchsorted(edges, clipped, side="right") - 1, 0, len(edges) - 2)
+        self._check_missing(absent)
+
+    def _check_missing(self, absent: NDArray[np.bool_]) -> None:
+        if absent.any() and not self.missing:
+            raise DataError(
+                f"Column {self.name!r} has {int(absent.sum()):,} missing cells, but missing is not declared.",
+                "Tick “missing” for this column, or remove those rows before uploading.",
+            )
 
     def _refuse(self, rows: int, what: str, remedy: str) -> None:
         if self.outside == "refuse":

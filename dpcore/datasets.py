@@ -23,6 +23,7 @@ from typing import Any, Self
 
 import pandas as pd
 
+from dpcore.cells import typed
 from dpcore.errors import DataError, ParameterError
 from dpcore.published import adult_schema, big5_schema
 from dpcore.reading import MAX_BYTES, read_frame, source_bytes
@@ -200,6 +201,7 @@ def read(
         schema = Schema.infer(frame, target=target)
     elif target is not None:
         schema = replace(schema, target=target)
+    frame = typed(frame, [column.name for column in schema if column.numeric and column.name in frame])
     seed = secret_seed() if split_seed is None else split_seed
     train, test = split(frame, test_share, seed)
     return Dataset(
@@ -244,7 +246,7 @@ def _adult(download: bool) -> Dataset:
     header = ",".join(schema.names).encode() + b"\n"
     as_published: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "trusted": True}
     frames = [read_frame(header + raw, "adult.csv", **as_published) for raw in sources]
-    train, test = (frame.dropna().reset_index(drop=True) for frame in frames)
+    train, test = (typed(frame, schema.names).dropna().reset_index(drop=True) for frame in frames)
     test["income"] = test["income"].str.removesuffix(".")
     return Dataset(
         name="adult",
@@ -262,7 +264,7 @@ def _big5(download: bool) -> Dataset:
     raw = _published("big5/data.csv", download)
     # "NA" is Namibia here; only an empty cell is missing
     frame = read_frame(raw, "data.tsv", delimiter="\t", encoding="utf-8", decimal=".", missing=("",), trusted=True)
-    train, test = split(frame, *PUBLISHED_SPLIT)
+    train, test = split(typed(frame, frame.columns), *PUBLISHED_SPLIT)
     return Dataset(
         name="big5",
         train=train,

@@ -1,4 +1,10 @@
-"""Delimited text to columns: delimiter, encoding and decimal mark found or asked for, cells cleaned by one rule."""
+"""Delimited text to columns of text, by rules that no row has a say in.
+
+Delimiter, encoding and decimal mark are declared, or follow from what is public anyway: the delimiter from the header,
+the encoding from a byte order mark or else UTF-8, the decimal mark from the delimiter. Were they found out from the
+rows, one "Zürich" could change how every other row is read. Where the rows speak against what was declared, that is
+said (`doubts`, refusals), and a person decides. Each cell is cleaned by itself.
+"""
 
 from __future__ import annotations
 
@@ -13,96 +19,114 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
+from dpcore.doubts import doubts
 from dpcore.errors import DataError
 from dpcore.texts import as_text
 
 __all__ = ["MAX_COLUMNS", "MISSING_CELLS", "check_width", "clean", "header_names", "text_table", "too_large"]
 
 MAX_COLUMNS = 1_000
-SAMPLE = 2**18  # characters that delimiter and decimal mark are found from
+SAMPLE = 2**18  # characters that hold the header, and bytes that an encoding is guessed from
 DELIMITERS = ("\t", ";", "|", ",")  # in order of preference: a comma is the likeliest to stand inside cells
 OTHER_SCRIPTS = ("gb18030", "big5", "shift_jis", "euc_kr", "cp1251", "cp1253", "cp1255", "cp1256")
 MISSING_CELLS = (
     *("", "?", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
     *("NULL", "Null", "null", "None"),
 )
-# Leading zeros make a name ("01234", a post code), not a number; hexadecimal and "inf" stay text too.
-NUMBER = r"^[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?$"
-WHOLE = r"^[+-]?[0-9]+$"
+COMMA = r"^[+-]?([0-9]+,[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?$"  # a number with a decimal comma
 
 
 def text_table(
     raw: bytes, delimiter: str | None, encoding: str | None, decimal: str | None, missing: Sequence[str]
 ) -> tuple[pa.Table, dict[str, str]]:
-    """A delimited text and how it was read."""
+    """A delimited text and how it was read, with `doubts`, one a line, if there are any."""
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise DataError("The delimiter asked for is not one plain character.", "Use a comma, semicolon, tab or bar.")
     if decimal not in (None, ".", ","):
         raise DataError("The decimal mark asked for is not known.", "Use a point or a comma.")
     text, encoding = _decoded(raw, encoding)
     table = text.lstrip("\r\n")
-    blank = text[: len(text) - len(table)].count("\n")
-    sample = table[:SAMPLE]
-    if len(table) > SAMPLE:  # a last line cut in two would look ragged
-        sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
-    delimiter = delimiter or _find_delimiter(sample)
-    records = _records(sample, delimiter)
-    headers = header_names(records[0] if records else [])
+    before = text[: len(text) - len(table)].count("\n")
+    delimiter = delimiter or max(DELIMITERS, key=lambda each: len(_header(table, each)))
+    decimal = decimal or ("," if delimiter == ";" else ".")  # as spreadsheets write it
+    headers = header_names(_header(table, delimiter))
     if len(headers) < 2:
         raise DataError(
             "The file has one column only; its delimiter was probably not recognized.",
             "Choose the delimiter by hand, or add columns.",
         )
-    decimal = decimal or _find_decimal(records[1:], delimiter)
-    body = table.rstrip("\r\n ").encode() + b"\n"
-    if body.count(b'"') % 2:  # a cell may be open until the end and swallow rows
-        _check_rows(body, delimiter, len(headers), blank)
-    cells = _cells(body, delimiter, len(headers))
-    if cells is None:
-        _check_rows(body, delimiter, len(headers), blank)
-        raise DataError("The text cannot be read as a table.", "Save it again as CSV in UTF-8.")
+    body = table.rstrip("\r\n" if delimiter == " " else "\r\n ")
+    body, blank = _filled(body, delimiter, len(headers))
+    cells = _cells(f"{body}\n".encode(), delimiter, len(headers), before).unify_dictionaries()
     if not cells.num_rows:
         raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
+    found = list(doubts(text, headers, cells, delimiter, decimal, blank))
     columns = [clean(column, missing, decimal) for column in cells.columns]
-    return pa.Table.from_arrays(columns, headers), {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    read_as = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    return pa.Table.from_arrays(columns, headers), read_as | ({"doubts": "\n".join(found)} if found else {})
 
 
 def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
-    """The text and its encoding: asked for, else told by a mark, else strict UTF-8, else the likeliest."""
+    """The text and its encoding: asked for, else told by a mark, else UTF-8, whatever the rows hold."""
+    declared = encoding is not None
     if encoding is None:
-        encoding = _find_encoding(raw)
+        marks = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+        encoding = next((name for mark, name in marks.items() if raw.startswith(mark)), "utf-8")
     try:
         text = raw.decode(encoding)
     except LookupError:
         raise DataError("The encoding asked for is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
     except UnicodeError:
-        raise DataError(f"The text is not valid {encoding}.", "Choose another encoding, or save it as UTF-8.") from None
-    if "\0" in text:
+        if declared:
+            cause = f"The text is not valid {encoding}."
+            raise DataError(cause, "Choose another encoding, or save it as UTF-8.") from None
+        raise _other_encoding(raw) from None
+    if "\0" in (text[:SAMPLE].lstrip("\r\n").partition("\n")[0] if declared else text):
+        if not declared and _wide(raw):
+            raise _other_encoding(raw)
         raise DataError(
             "The file is not text, although its extension says so.", "Check its format, or choose its encoding by hand."
         )
     return text.removeprefix("\ufeff"), encoding
 
 
-def _find_encoding(raw: bytes) -> str:
-    if raw.startswith(codecs.BOM_UTF8):
-        return "utf-8-sig"
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    head = raw[:SAMPLE]
-    for name, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
-        if zeros.count(0) > len(zeros) / 2:  # every second byte of Latin text in UTF-16
-            return name
+def _other_encoding(raw: bytes) -> DataError:
+    """What to say of a text that is not UTF-8. The encoding is a guess, and only a person may declare it."""
+    guess = _guessed_encoding(raw)
+    lines = raw.splitlines()
+    wide = sum(_is_utf8(line) for line in lines if not line.isascii())
+    if 0 < wide < sum(not line.isascii() for line in lines) and guess in ("cp1252", "latin-1"):
+        return DataError(
+            "Some lines of the text are valid UTF-8 and others are not: two encodings are mixed.",
+            f"Save all of it as UTF-8, or declare {guess} and look at the accented letters.",
+        )
+    return DataError(
+        f"The text is not valid UTF-8; it looks like {guess}.", "Declare its encoding, or save it as UTF-8."
+    )
+
+
+def _is_utf8(line: bytes) -> bool:
     try:
-        raw.decode("utf-8")
+        line.decode("utf-8")
     except UnicodeDecodeError:
-        pass
-    else:
-        return "utf-8"
+        return False
+    return True
+
+
+def _wide(raw: bytes) -> str | None:
+    """The name of UTF-16 without a mark: every second byte of Latin text is 0."""
+    head = raw[:SAMPLE]
+    sides = (("utf-16-le", head[1::2]), ("utf-16-be", head[::2]))
+    return next((name for name, zeros in sides if zeros.count(0) > len(zeros) / 2), None)
+
+
+def _guessed_encoding(raw: bytes) -> str:
+    if wide := _wide(raw):
+        return wide
     # Western texts have lone accented letters; other scripts have runs, and only those does the detector tell apart
     runs = re.findall(rb"[\x80-\xff]+", raw)[:10_000]
     if sum(len(run) > 1 for run in runs) > len(runs) / 2:
-        likely = charset_normalizer.from_bytes(head, cp_isolation=list(OTHER_SCRIPTS)).best()
+        likely = charset_normalizer.from_bytes(raw[:SAMPLE], cp_isolation=list(OTHER_SCRIPTS)).best()
         if likely is not None:
             return likely.encoding
     try:
@@ -112,40 +136,45 @@ def _find_encoding(raw: bytes) -> str:
     return "cp1252"
 
 
-def _records(sample: str, delimiter: str) -> list[list[str]]:
-    """The sample's records, blank lines left out."""
+def _header(table: str, delimiter: str) -> list[str]:
+    """The first record."""
     try:
-        return [record for record in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if record]
+        return next(csv.reader(io.StringIO(table[:SAMPLE], newline=""), delimiter=delimiter), [])
     except csv.Error:
         raise DataError("The text cannot be read as a table.", "Check its quotation marks and delimiter.") from None
 
 
-def _find_delimiter(sample: str) -> str:
-    """The delimiter that splits the header, and most records like the header."""
+def _filled(table: str, delimiter: str, width: int) -> tuple[str, int]:
+    """The table with every blank line made a row of missing cells, and how many there were.
 
-    def agreement(delimiter: str) -> tuple[float, int]:
-        records = _records(sample, delimiter)
-        width = len(records[0]) if records else 0
-        return (sum(len(r) == width for r in records) / len(records), width) if width > 1 else (0.0, 0)
-
-    return max(DELIMITERS, key=agreement)
-
-
-def _find_decimal(records: list[list[str]], delimiter: str) -> str:
-    """The mark that more numbers of the sample have. In quoted cells of a comma file, 1,234 is a thousand."""
-    cells = [cell.strip() for record in records for cell in record]
-    points = sum(re.fullmatch(r"[+-]?\d*\.\d+", cell) is not None for cell in cells)
-    commas = sum(
-        re.fullmatch(r"[+-]?\d*,\d+", cell) is not None
-        and not (delimiter == "," and re.fullmatch(r"[+-]?\d{1,3},\d{3}", cell))
-        for cell in cells
-    )
-    european = delimiter == ";"  # spreadsheets write it where the comma is taken by decimals
-    return "," if commas and commas + european > points else "."
+    A line is a row, so that emptying one changes that row and not the number of rows.
+    """
+    if not re.search(r"\n[\r\n]|\r\r", table):
+        return table, 0
+    lines = list(io.StringIO(table, newline=""))
+    reader, blank = csv.reader(lines, delimiter=delimiter), []
+    try:
+        blank = [reader.line_num - 1 for record in reader if not record]
+    except csv.Error:  # said by `_check_rows`, with its line
+        return table, 0
+    for line in blank:
+        lines[line] = delimiter * (width - 1) + lines[line]
+    return "".join(lines), len(blank)
 
 
-def _cells(body: bytes, delimiter: str, width: int) -> pa.Table | None:
-    """The cells below the header, as dictionaries of text; None if some line is malformed.
+def _cells(body: bytes, delimiter: str, width: int, before: int) -> pa.Table:
+    """The cells below the header, as dictionaries of text."""
+    if body.count(b'"') % 2:  # a cell may be open until the end and swallow rows
+        _check_rows(body, delimiter, width, before)
+    cells = _parsed(body, delimiter, width)
+    if cells is None:
+        _check_rows(body, delimiter, width, before)
+        raise DataError("The text cannot be read as a table.", "Save it again as CSV in UTF-8.")
+    return cells
+
+
+def _parsed(body: bytes, delimiter: str, width: int) -> pa.Table | None:
+    """The cells, or None if some line is malformed.
 
     None and no error: the parser's messages quote the line, and must not hang on ours as their context.
     """
@@ -220,26 +249,11 @@ def header_names(names: Sequence[object]) -> list[str]:
     return headers
 
 
-def clean(column: pa.ChunkedArray, missing: Sequence[str], decimal: str | None) -> pa.Array:
-    """A column of text without surrounding spaces and missing cells; with a decimal mark, as numbers if all are."""
+def clean(column: pa.ChunkedArray, missing: Sequence[str], decimal: str | None = None) -> pa.Array:
+    """A column of text, each cell without surrounding spaces or missing, and with a point where a decimal comma was."""
     encoded = column.unify_dictionaries().combine_chunks()  # every distinct text is looked at once
     words = pc.utf8_trim_whitespace(encoded.dictionary)
     words = pc.if_else(pc.is_in(words, value_set=pa.array(missing, pa.string())), None, words)
-    numbers = None if decimal is None else _numbers(words, decimal)
-    return (words if numbers is None else numbers).take(encoded.indices)
-
-
-def _numbers(words: pa.Array, decimal: str) -> pa.Array | None:
-    """The numbers that the texts say, or None unless all do."""
-    if words.null_count == len(words):
-        return pa.nulls(len(words), pa.float64())
-    if decimal == ",":  # a point is no decimal mark then: 31.12 may be a day
-        words = pc.replace_substring(pc.replace_substring(words, ".", "_"), ",", ".")
-    if not pc.all(pc.match_substring_regex(words, NUMBER)).as_py():
-        return None
-    words = pc.replace_substring_regex(words, r"^[+]", "")
-    whole = pc.all(pc.match_substring_regex(words, WHOLE)).as_py()
-    try:
-        return words.cast(pa.int64() if whole else pa.float64())
-    except pa.ArrowInvalid:  # 20 digits are an account, not a quantity
-        return None
+    if decimal == ",":
+        words = pc.if_else(pc.match_substring_regex(words, COMMA), pc.replace_substring(words, ",", "."), words)
+    return words.take(encoded.indices)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations
 from math import comb, prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dpcore.binary import Binarization
+from dpcore.cells import as_numbers, distinct
 from dpcore.classifiers import MODELS, real_ceiling, require_rows, tstr, tstr_codes
 from dpcore.column import Codes, Column, canonical
 from dpcore.counting import Counter, Counts, joint_counts
@@ -280,13 +281,12 @@ def _inside(values: pd.Series[Any], column: Column) -> NDArray[np.bool_]:
     """Which cells hold a declared value, shape (n,)."""
     absent = values.isna().to_numpy(dtype=bool)
     if column.numeric:
-        numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-        inside = (numbers >= column.lower) & (numbers <= column.upper)  # false for NaN
+        numbers = as_numbers(values)
+        inside = (numbers >= cast(float, column.lower)) & (numbers <= cast(float, column.upper))  # false for NaN
         if column.kind == "integer":
             inside[inside] = numbers[inside] % 1 == 0
     else:
-        places, distinct = pd.factorize(values)
+        places, texts = distinct(values)
         categories = {canonical(category) for category in column.categories}
-        known = np.array([canonical(value) in categories for value in distinct], dtype=bool)
-        inside = known[places] if len(known) else np.zeros(len(values), dtype=bool)
+        inside = np.array([*(canonical(text) in categories for text in texts), False], dtype=bool)[places]
     return np.where(absent, column.missing, inside)

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from dpcore.cells import as_numbers, distinct, plain_numbers
 from dpcore.column import MAX_CATEGORIES, Column, Kind, canonical
 
 __all__ = ["infer_column"]
@@ -18,9 +20,8 @@ def infer_column(name: str, values: pd.Series[Any]) -> tuple[Column | None, str 
     missing = len(present) < len(values)
     if present.empty:
         return None, f"{name!r} is left out: every cell is missing."
-    is_number = pd.api.types.is_numeric_dtype(present) and not pd.api.types.is_bool_dtype(present)
-    if is_number and present.nunique() > 1:
-        numbers = present.to_numpy(dtype=float)
+    numbers = _numbers(present)
+    if numbers is not None and len(np.unique(numbers)) > 1:
         if not np.isfinite(numbers).all():
             return None, f"{name!r} is left out: it has infinite values."
         whole = bool((numbers % 1 == 0).all()) and float(np.abs(numbers).max()) < 2**53
@@ -28,21 +29,23 @@ def infer_column(name: str, values: pd.Series[Any]) -> tuple[Column | None, str 
         return Column(
             name=name, kind=kind, lower=float(numbers.min()), upper=float(numbers.max()), missing=missing
         ), None
-    counts = present.value_counts()  # every distinct cell once: parsing a million texts takes seconds
-    texts = pd.Series([canonical(value) for value in counts.index], dtype=object)
-    categories = sorted(set(texts) - {""})
+    places, texts = distinct(present)
+    shortest: dict[str, str] = {}  # of the ways in which a value is written
+    for text in sorted(texts, key=lambda text: (len(text), text)):
+        shortest.setdefault(canonical(text), text)
+    categories = sorted({*shortest.values()} - {""})
     if len(categories) > MAX_CATEGORIES or not categories:
         return None, (
             f"{name!r} is left out: it has {len(categories):,} different values; at most {MAX_CATEGORIES:,} categories "
             "are allowed. Group its values before uploading if you need it."
         )
-    not_numbers = counts.to_numpy()[pd.to_numeric(texts, errors="coerce").isna().to_numpy(dtype=bool)]
+    words = np.isnan(as_numbers(pd.Series(texts, dtype=object)))
     note = None
     if len(categories) == 1:
         note = f"{name!r} has one value only: it adds nothing."
-    elif not is_number and 0 < len(not_numbers) < len(texts):
-        note = f"{name!r} mixes numbers and text in {int(not_numbers.sum()):,} rows: it is read as categories."
-    blank = "" in set(texts)  # empty texts are no category: they count as missing
+    elif 0 < words.sum() < len(words):
+        note = f"{name!r} mixes numbers and text in {int(words[places].sum()):,} rows: it is read as categories."
+    blank = "" in texts  # empty texts are no category: they count as missing
     return Column(
         name=name,
         kind="categorical",
@@ -50,3 +53,11 @@ def infer_column(name: str, values: pd.Series[Any]) -> tuple[Column | None, str 
         missing=missing or blank,
         outside="clip" if blank else "refuse",
     ), note
+
+
+def _numbers(present: pd.Series[Any]) -> NDArray[np.float64] | None:
+    """The cells as numbers, if they are stored as such, or if all are texts that nobody would take for names."""
+    if not pd.api.types.is_any_real_numeric_dtype(present.dtype):
+        plain = plain_numbers(present)
+        return None if plain is None else plain.to_numpy(dtype=float)
+    return as_numbers(present)

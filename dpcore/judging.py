@@ -237,8 +237,7 @@ def inputs(frame: pd.DataFrame, codes: Codes, schema: Schema, target: int) -> Fl
         if place == target:
             continue
         if column.numeric:
-            raw = pd.to_numeric(frame[column.name]).to_numpy(dtype=float, na_value=np.nan)
-            parts.append(np.clip(raw, column.lower, column.upper)[:, None])
+            parts.append(column.numbers(frame[column.name])[:, None])
         elif column.kind == "ordered":
             parts.append(codes[:, [place]].astype(float))
         else:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.cells import as_numbers, distinct
 from dpcore.classifiers import require_rows, tstr_codes
 from dpcore.column import Codes, Column, canonical
 from dpcore.errors import ParameterError
@@ -68,10 +69,9 @@ class Label:
         """The label of every row, shape (n,)."""
         cells = frame[self.column]
         if self.below is not None:
-            numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-            return np.asarray(numbers < self.below)
-        places, distinct = pd.factorize(cells)  # -1, a missing cell, reads the last place
-        yes = [canonical(value) == canonical(self.equals) for value in distinct]
+            return np.asarray(as_numbers(cells) < self.below)
+        places, texts = distinct(cells)  # -1, a missing cell, reads the last place
+        yes = [canonical(text) == canonical(self.equals) for text in texts]
         return np.array([*yes, False], dtype=bool)[places]
 
 

@@ -70,4 +70,5 @@ def plain(column: pa.ChunkedArray, missing: Sequence[str], limit: int) -> pa.Chu
         column = column.cast(column.type.value_type)
     if pa.types.is_boolean(column.type) or pa.types.is_integer(column.type):
         return column
-    return column.cast(pa.string() if pa.types.is_temporal(column.type) else pa.float64())
+    exact = pa.types.is_temporal(column.type) or pa.types.is_decimal(column.type)
+    return column.cast(pa.string() if exact else pa.float64())

@@ -1,7 +1,7 @@
 """A file to a DataFrame: what a person uploads, read without guessing silently and without trusting it.
 
-Delimiter, encoding and decimal mark are found from the text unless the caller asks for others; what was used stands
-in `frame.attrs["read_as"]`. Files are hostile until read: `worker` parses them in a process with limits. Nothing is
+A text's delimiter, encoding and decimal mark are declared, or follow from its header and from rules, never from its
+rows (`delimited`); what was used stands in `frame.attrs["read_as"]`. Files are hostile until read: `worker` parses them in a process with limits. Nothing is
 unpickled or computed, and no error repeats a cell, because errors reach screens and logs.
 """
 
@@ -46,7 +46,8 @@ def read_frame(
     name : str
         The file's name, whose extension tells the format; needed for bytes other than csv.
     delimiter, encoding, decimal : str, optional
-        Asked for instead of found; text files only.
+        How a text file is written. By default the delimiter that divides the header into most parts, UTF-8 (or what a
+        byte order mark says), and a decimal comma beside semicolons.
     missing : sequence of str
         Text cells that mean "missing", compared after surrounding spaces are removed.
     max_bytes : int
@@ -58,7 +59,8 @@ def read_frame(
     Returns
     -------
     DataFrame
-        Text, numbers or booleans per column. `attrs["read_as"]` says how it was read.
+        Columns of text; of what the file says in Parquet, which has types. `attrs["read_as"]` says how it was read,
+        and under "doubts", a line each, what speaks against it.
 
     Raises
     ------

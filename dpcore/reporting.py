@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dpcore.bayes import Bayes, numbers
+from dpcore.bayes import Bayes
 from dpcore.channels import CategoryChannel, KeepOrDraw
 from dpcore.datasets import Dataset
 from dpcore.deconvolution import Cells, Distribution, reconstruct
@@ -160,7 +160,7 @@ def densities(reports: Reports, frame: pd.DataFrame, column: str, bayes: Bayes |
         outermost hundredth on either side.
     """
     known, said = reports.schema[column], reports.values[family_of(reports, column)]
-    true = numbers(known, frame[column])
+    true = known.numbers(frame[column])
     cells = drawn(reports, column)
     ends = np.quantile(said, [TAIL, 1 - TAIL]) if len(said) else np.array([cells.lower, cells.upper])
     beyond = [max(0, ceil(gap / cells.width)) for gap in (cells.lower - ends[0], ends[1] - cells.upper)]

@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.arguments import is_number
-from dpcore.bayes import numbers
 from dpcore.classifying import PrivateClassifier
 from dpcore.errors import ParameterError
 from dpcore.ledger import Ledger, Relation
@@ -73,7 +72,7 @@ class LocalClassifier(PrivateClassifier):
                 if high - low > WIDEST:
                     raise ParameterError(f"The bounds of {column.name!r} are too far apart.", "Declare narrower ones.")
                 middle = (low + high) / 2
-                found[position] = np.nan_to_num(numbers(column, frame[column.name]), nan=middle)
+                found[position] = np.nan_to_num(column.numbers(frame[column.name]), nan=middle)
         return found
 
     def _check_alpha(self) -> None:

@@ -13,25 +13,34 @@ __all__ = ["as_text", "canonical", "finite_or_text", "is_writable", "number", "t
 
 MILLION = 1e6
 FEWEST_DIGITS, MOST_DIGITS = 4, 17  # with 17 digits no two floats have the same text
-WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,15}))\.0+")
+# A number as nobody would write a name: "007" is a name, and so is "1_000", which Python would take.
+NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:[.]([0-9]+))?", re.ASCII)
 
 
 def as_text(value: object) -> str:
-    """A category's canonical text: whole floats lose their `.0`, everything else is `str`."""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
+    """A cell as text: whole floats lose their `.0`, everything else is `str`."""
+    if isinstance(value, float | np.floating):
+        exact = float(value)  # a narrow float is the number that it is, not its shortest text
+        return str(int(exact)) if exact.is_integer() else str(exact)
     return str(value)
 
 
 def canonical(value: object) -> str:
-    """The text by which a cell and a category are compared: `3`, `3.0` and `"3.0"` are one value, `"03"` is another.
+    """The text by which a cell and a category are compared.
 
-    A rule for each cell alone. Whether a file's column arrives as numbers or as text hangs on its other cells, and must
-    make no difference here.
+    Numbers are compared as floats: `3`, `3.0`, `"3.00"`, `"+3"` and `"3e0"` are one value, and so are whole numbers
+    that no float tells apart. `"03"` is a name. A date is the same with midnight added; times have their seconds. A
+    rule for each cell alone: how the rest of its column is written, and stored, makes no difference.
     """
     text = as_text(value)
-    whole = WHOLE.fullmatch(text)
-    return whole[1] if whole else text
+    if NUMBER.fullmatch(text) and math.isfinite(float(text)):
+        return as_text(float(text))
+    if time := TIME.fullmatch(text):
+        day, minute, second, fraction = time.groups(default="")
+        told = f"{minute}{second or ':00'}.{fraction.rstrip('0')}".rstrip(".")
+        return day if told == "00:00:00" else f"{day} {told}"
+    return text
 
 
 def is_writable(*texts: str) -> bool:

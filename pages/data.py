@@ -15,6 +15,8 @@ rows = intake.current()
 if rows.fixed is not None:
     st.caption(frame.escaped(rows.read_as))
 
+for doubt in rows.doubts:
+    st.warning(frame.escaped(doubt), icon=":material/help:")
 whose = "real data, for your eyes only" if rows.people else "nobody's rows"
 with st.expander(f"The first rows of {frame.escaped(rows.name)}: {whose}", expanded=False):
     st.dataframe(rows.frame.head(20), hide_index=True)

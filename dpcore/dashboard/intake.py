@@ -10,13 +10,14 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import datasets
+from dpcore.cells import typed
 from dpcore.dashboard.frame import mendable
 from dpcore.datasets import Content, Dataset
 from dpcore.errors import DataError
 from dpcore.reading import FORMATS, MAX_BYTES, read_frame
 from dpcore.schema import Schema
 
-__all__ = ["Intake", "choose", "current", "dataset_of"]
+__all__ = ["Intake", "choose", "current", "dataset_of", "how_to_read"]
 
 SOURCES = {
     "sample": "Bundled sample",
@@ -26,17 +27,35 @@ SOURCES = {
     "bank cards, dependent": "Bank cards, dependent",
     "upload": "My own file",
 }
-AUTO = "find out"
-DELIMITERS = {AUTO: None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
-ENCODINGS = {AUTO: None, "UTF-8": "utf-8", "UTF-16": "utf-16", "Latin-1 / Windows": "cp1252"}
-DECIMALS = {AUTO: None, "point": ".", "comma": ","}
+# What is not chosen follows from the header and from rules, never from the rows (`delimited`).
+DELIMITERS = {"as in the header": None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+ENCODINGS = {
+    "UTF-8, or as marked": None,
+    "UTF-8": "utf-8",
+    "UTF-16": "utf-16",
+    "Western (Windows-1252)": "cp1252",
+    "Western (Latin-1)": "latin-1",
+    "Cyrillic (Windows-1251)": "cp1251",
+    "Greek (Windows-1253)": "cp1253",
+    "Hebrew (Windows-1255)": "cp1255",
+    "Arabic (Windows-1256)": "cp1256",
+    "Chinese (GB 18030)": "gb18030",
+    "Chinese (Big5)": "big5",
+    "Japanese (Shift JIS)": "shift_jis",
+    "Japanese (ISO-2022-JP)": "iso2022_jp",
+    "Korean (EUC-KR)": "euc_kr",
+    "UTF-16, little-endian": "utf-16-le",
+    "UTF-16, big-endian": "utf-16-be",
+}
+DECIMALS = {"comma beside semicolons": None, "point": ".", "comma": ","}
 
 
 @dataclass(frozen=True, eq=False)
 class Intake:
     """What was read: a split data set as it is, or an uploaded frame that is still to be split.
 
-    `options` are how the file was read, as arguments of `datasets.read`; `split_seed` is drawn once per reading.
+    `options` are how a person declared the file to be read, as arguments of `datasets.read`; `doubts` are what in it
+    speaks against that. `split_seed` is drawn once per reading.
     """
 
     name: str
@@ -45,6 +64,7 @@ class Intake:
     fixed: Dataset | None
     read_as: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
     content: Content | None = field(default=None, repr=False)
     token: str = field(default_factory=datasets.new_token)
     split_seed: int = field(default_factory=datasets.secret_seed)
@@ -109,37 +129,42 @@ def upload() -> None:
         key="data.file",
         help="Read in this program's memory on this computer; written nowhere.",
     )
-    with st.expander("How to read it"):
-        columns = st.columns(3)
-        delimiter = columns[0].selectbox("Columns are separated by", list(DELIMITERS), key="data.delimiter")
-        encoding = columns[1].selectbox("Encoding", list(ENCODINGS), key="data.encoding")
-        decimal = columns[2].selectbox("Decimal mark", list(DECIMALS), key="data.decimal")
+    options = how_to_read("data")
     if file is None:
         return
-    options: dict[str, Any] = {
-        "delimiter": DELIMITERS[delimiter],
-        "encoding": ENCODINGS[encoding],
-        "decimal": DECIMALS[decimal],
-    }
-    asked = (file.file_id, *options.values())
+    asked = (file.file_id, *options.items())
     if st.session_state.get("dpcore.asked") == asked and current().fixed is None:
         return
     with mendable():
         raw = file.getvalue()
         frame = read_frame(raw, file.name, **options)
         found = frame.attrs.get("read_as", {})
-        used = {key: found[key] for key in options if found.get(key)}
-        read_as = ", ".join(f"{key} {value!r}" for key, value in found.items() if value)
+        read_as = ", ".join(f"{key} {value!r}" for key, value in found.items() if value and key != "doubts")
         st.session_state["dpcore.intake"] = Intake(
             file.name,
             frame,
             Schema.infer(frame),
             None,
             f"Read with {read_as}.",
-            used,
+            options,
+            tuple(found.get("doubts", "").splitlines()),
             Content(raw),
         )
         st.session_state["dpcore.asked"] = asked
+
+
+def how_to_read(page: str) -> dict[str, Any]:
+    """The questions how a text file is to be read; what was declared, as arguments of `read_frame`."""
+    with st.expander("How to read it"):
+        columns = st.columns(3)
+        declared = {
+            "delimiter": DELIMITERS[
+                columns[0].selectbox("Columns are separated by", DELIMITERS, key=f"{page}.delimiter")
+            ],
+            "encoding": ENCODINGS[columns[1].selectbox("Encoding", ENCODINGS, key=f"{page}.encoding")],
+            "decimal": DECIMALS[columns[2].selectbox("Decimal mark", DECIMALS, key=f"{page}.decimal")],
+        }
+    return {name: value for name, value in declared.items() if value is not None}
 
 
 def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
@@ -155,7 +180,8 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
         schema.encode(intake.fixed.test)
         return replace(intake.fixed, schema=schema)
     schema.encode(intake.frame)
-    train, test = datasets.split(intake.frame, test_share, intake.split_seed)
+    rows = typed(intake.frame, [column.name for column in schema if column.numeric])
+    train, test = datasets.split(rows, test_share, intake.split_seed)
     if train.empty:
         raise DataError("The lots put every row aside for testing.", "Use a table with more rows.")
     reading = {"test_share": test_share, "split_seed": intake.split_seed, **intake.options}

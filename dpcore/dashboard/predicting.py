@@ -12,6 +12,7 @@ import streamlit as st
 from dpcore.bayes import Bayes
 from dpcore.dashboard import panels
 from dpcore.dashboard.frame import escaped, mendable
+from dpcore.dashboard.intake import how_to_read
 from dpcore.dashboard.state import ShownModel
 from dpcore.errors import DPCoreError
 from dpcore.models import Model
@@ -60,11 +61,13 @@ def predict(page: str, shown: ShownModel | None) -> None:
         help="Read in this program's memory on this computer; written nowhere. Other columns are kept as they are.",
     )
 
+    options = how_to_read(page)
+
     def work() -> Predicted:
         assert file is not None
-        return Predicted(file.name, model, model.predictions(read_frame(file.getvalue(), file.name)))
+        return Predicted(file.name, model, model.predictions(read_frame(file.getvalue(), file.name, **options)))
 
-    asked = None if file is None else (file.file_id, model)
+    asked = None if file is None else (file.file_id, model, *options.items())
     found = kept(f"dpcore.predicted:{page}", asked, work)
     if found is not None:
         if found.model is not model:

@@ -21,9 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # A module may import from the lines above its own. Modules on one line do not know each other; a package is one module.
 LAYERS = [
-    ("clusters", "deconvolution", "errors", "postprocess", "progress", "spreadsheet", "texts"),
+    ("clusters", "deconvolution", "doubts", "errors", "postprocess", "progress", "spreadsheet", "texts"),
     ("arguments",),
-    ("consistency", "documents", "junction", "relation"),
+    ("cells", "consistency", "documents", "junction", "relation"),
     ("channels", "resampling", "taxonomy", "splitting"),
     ("column", "tally"),
     ("hierarchy", "infer", "shrinking"),
@@ -61,8 +61,9 @@ ONLY = {
     "consistency": {"errors"},
     "junction": {"errors", "postprocess"},
     "charts": {"charts", "texts"},
+    "doubts": set(),
     # the process that parses files of people loads these, and must start quickly: no pandas, and nothing that needs it
-    "delimited": {"errors", "texts"},
+    "delimited": {"doubts", "errors", "texts"},
     "parquet": {"delimited", "errors"},
     "workbooks": {"delimited", "errors", "texts"},
     "formats": {"delimited", "errors", "parquet", "workbooks"},
@@ -70,7 +71,7 @@ ONLY = {
     "published": {"taxonomy", "column", "schema"},
     "simulated": {"errors", "column", "schema"},
     "reading": {"delimited", "errors", "formats", "worker"},
-    "datasets": {"errors", "taxonomy", "column", "schema", "published", "reading", "simulated", "splitting"},
+    "datasets": {"cells", "errors", "taxonomy", "column", "schema", "published", "reading", "simulated", "splitting"},
 }
 MAX_LINES = {"dpcore": 400, "pages": 90, "app": 40}
 DRAWS = {"altair_chart", "area_chart", "bar_chart", "line_chart", "scatter_chart", "data_transformers"}

@@ -1,0 +1,114 @@
+"""What in a delimited text speaks against the way it was read. It changes nothing: a person reads it and decides."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["doubts"]
+
+SHOWN = 3  # columns named in one sentence
+ESCAPES = re.compile(r"\x1b(\$[@AB]|\([BJ])")  # how ISO-2022-JP changes between scripts; all of it is ASCII
+LINE_ENDS = re.compile(r"\r\n|\r|\n")
+GROUPS = r"^[+-]?[0-9]{1,3}(%s[0-9]{3})+(%s[0-9]*)?$"
+COMMA = r"^[+-]?[0-9]*,[0-9]+$"
+
+
+def doubts(
+    text: str, headers: Sequence[str], cells: pa.Table, delimiter: str, decimal: str, blank: int
+) -> Iterator[str]:
+    """Sentences for the person who knows the file, each on one line. They may name columns, and repeat no cell.
+
+    Parameters
+    ----------
+    text : str
+        All of it, without a byte order mark at its start.
+    headers : sequence of str
+    cells : Table
+        Dictionaries of text, one per column for all chunks.
+    delimiter, decimal : str
+        How it was read.
+    blank : int
+        How many blank lines there are among the rows.
+    """
+    place = text.find("\ufeff")
+    if place >= 0:
+        yield (
+            f"Line {text.count(chr(10), 0, place) + 1:,} has a byte order mark: two files may have been put together, "
+            "and the header of the second counts as a row."
+        )
+    if ESCAPES.search(text):
+        yield "The text has the escape sequences of ISO-2022-JP: declare that encoding (iso2022_jp)."
+    if "\ufffd" in text:
+        yield "The text has replacement characters (\ufffd): an earlier conversion has lost letters."
+    if blank:
+        yield f"{blank:,} blank lines among the rows count as rows whose cells are all missing."
+    yield from _of_names(headers)
+    words = [column.chunk(0).dictionary if column.num_chunks else pa.array([], pa.string()) for column in cells.columns]
+    for applies, told in _checks(delimiter, decimal, len(headers), quoted='"' in text):
+        named = [repr(name) for name, found in zip(headers, words, strict=True) if applies(found)]
+        if named:
+            more = f" and {len(named) - SHOWN:,} more" if len(named) > SHOWN else ""
+            yield f"{'Column' if len(named) == 1 else 'Each of the columns'} {', '.join(named[:SHOWN])}{more} {told}"
+
+
+def _checks(
+    delimiter: str, decimal: str, width: int, *, quoted: bool
+) -> Iterator[tuple[Callable[[pa.Array], bool], str]]:
+    """What to ask of a column's texts, and what to say if it is so."""
+    if quoted:
+        told = "has a cell of several lines that look like rows: a quotation mark too many may have swallowed them."
+        yield lambda words: any(_rows_inside(cell, delimiter, width) for cell in _with(words, r"[\r\n]")), told
+    told = "has cells that look like UTF-8 read as another encoding: two encodings may be mixed."
+    yield lambda words: any(map(_misread, _with(words, "[ÂÃâ]"))), told
+    told = "has cells that look like numbers with spaces or apostrophes between thousands: they are text."
+    yield lambda words: _any(words, GROUPS % ("[ '’\u00a0\u202f]", "[.,]")), told
+    if decimal == ",":
+        told = "has cells in which points may separate thousands: a single point is read as a decimal mark."
+        yield lambda words: _any(words, GROUPS % ("[.]", ",")), told
+        return
+    groups = GROUPS % (",", "[.]")
+    yield lambda words: _any(words, groups), "has cells in which commas seem to separate thousands: they are text."
+    told = "has cells that look like numbers with a decimal comma: they are text unless that mark is declared."
+    yield lambda words: _any(words, COMMA) and not _any(words, groups), told
+
+
+def _of_names(headers: Sequence[str]) -> Iterator[str]:
+    """Names that hold what nobody sees, or that look like another one."""
+    first: dict[str, int] = {}
+    for position, name in enumerate(headers, start=1):
+        seen = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) not in ("Cf", "Cc"))
+        if any(unicodedata.category(c) == "Cf" for c in name):
+            yield f"The name of column {position} holds characters that nobody sees, such as a space of no width."
+        if seen in first:
+            yield f"The names of columns {first[seen]} and {position} look alike, and are different."
+        first.setdefault(seen, position)
+
+
+def _any(words: pa.Array, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(words, pattern)).as_py())
+
+
+def _with(words: pa.Array, pattern: str) -> list[str]:
+    found: list[str] = words.filter(pc.match_substring_regex(words, pattern)).to_pylist()
+    return found
+
+
+def _rows_inside(cell: str, delimiter: str, width: int) -> bool:
+    """Whether every line end in a cell has the delimiters of a row."""
+    ends = len(LINE_ENDS.findall(cell))
+    return cell.count(delimiter) >= ends * (width - 1)
+
+
+def _misread(cell: str) -> bool:
+    """Whether the cell's letters are bytes of UTF-8 that were taken for Western letters."""
+    for encoding in ("cp1252", "latin-1"):
+        try:
+            return cell.encode(encoding).decode("utf-8") != cell
+        except UnicodeError:
+            continue
+    return False
