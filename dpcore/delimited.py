@@ -116,8 +116,8 @@ def _is_utf8(line: bytes) -> bool:
 def _wide(raw: bytes) -> str | None:
     """The name of UTF-16 without a mark: every second byte of Latin text is 0."""
     head = raw[:SAMPLE]
-    sides = (("utf-16-le", head[1::2]), ("utf-16-be", head[::2]))
-    return next((name for name, zeros in sides if zeros.count(0) > len(zeros) / 2), None)
+    even, odd = (part.count(0) > len(part) / 2 for part in (head[::2], head[1::2]))
+    return None if even == odd else "utf-16-be" if even else "utf-16-le"
 
 
 def _guessed_encoding(raw: bytes) -> str:
