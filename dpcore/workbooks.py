@@ -48,7 +48,7 @@ def workbook_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.T
             raise DataError("The workbook has no sheet that can be seen.", "Unhide the sheet with the table.")
         sheet = book.get_sheet_by_name(visible[0])
         headers, columns = cells_of(sheet, limit)
-        merged = len(sheet.merged_cell_ranges or ())
+        merged = bool(sheet.merged_cell_ranges)
     except calamine.PasswordError:
         raise DataError("The workbook is protected by a password.", "Save it without one.") from None
     except (calamine.CalamineError, OSError):
@@ -58,7 +58,7 @@ def workbook_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.T
         hidden = len(sheets) - len(visible)
         read_as["other sheets"] = f"{others:,} not read" + (f", {hidden:,} of them hidden" if hidden else "")
     if merged:
-        read_as["merged cells"] = f"{merged:,} times, the value is in the first cell only"
+        read_as["merged cells"] = "the value is in the first of them only"
     return pa.Table.from_arrays([clean(column, missing, ".") for column in columns], headers), read_as
 
 

@@ -79,7 +79,7 @@ def table_from(raw: bytes, name: str, asked: Mapping[str, Any]) -> tuple[pa.Tabl
             raise too_slow() from None
     if done.returncode == REFUSED:
         raise DataError(*json.loads(done.stdout))
-    if done.returncode in (-signal.SIGXCPU, -signal.SIGALRM) if os.name == "posix" else False:
+    if os.name == "posix" and done.returncode in (-signal.SIGXCPU, -signal.SIGALRM):
         raise too_slow()
     if done.returncode:
         raise DataError(
