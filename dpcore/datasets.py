@@ -112,9 +112,10 @@ class Dataset:
     token : str
         Names these rows in widgets and caches: random for every reading, fixed for the data sets of `load`.
     note : str
-        Where the rows come from and how they were split.
+        Where the rows come from, how they were split, and what speaks against the way they were read.
     reading : mapping, optional
-        The arguments of `read` that give these rows again, for exports.
+        The arguments of `read` that give these rows again, for exports: what was declared, and nothing that the rows
+        said.
     content : Content, optional
         What the books know the file by, whoever reads it again; by default they go by the rows.
     """
@@ -197,6 +198,7 @@ def read(
     raw = source_bytes(source, max_bytes)
     name = name or ("" if isinstance(source, bytes) else Path(fspath(source)).name)
     frame = read_frame(raw, name, max_bytes=max_bytes, **reading)
+    doubts = frame.attrs["read_as"].get("doubts", "").splitlines()
     if schema is None:
         schema = Schema.infer(frame, target=target)
     elif target is not None:
@@ -210,7 +212,7 @@ def read(
         test=test,
         schema=schema,
         content=Content(raw),
-        note=f"{_share(test_share)} Test rows were chosen by lot before any fit.",
+        note=" ".join([_share(test_share), "Test rows were chosen by lot before any fit.", *doubts]),
         reading={"test_share": test_share, "split_seed": seed, **reading},
     )
 

@@ -25,6 +25,7 @@ from dpcore.texts import as_text
 
 __all__ = ["MAX_COLUMNS", "MISSING_CELLS", "check_width", "clean", "header_names", "text_table", "too_large"]
 
+csv.field_size_limit(2**31 - 1)  # of all of this process: a cell is as long as its file lets it be
 MAX_COLUMNS = 1_000
 SAMPLE = 2**18  # characters that hold the header, and bytes that an encoding is guessed from
 DELIMITERS = ("\t", ";", "|", ",")  # in order of preference: a comma is the likeliest to stand inside cells
@@ -74,13 +75,13 @@ def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
         encoding = next((name for mark, name in marks.items() if raw.startswith(mark)), "utf-8")
     try:
         text = raw.decode(encoding)
-    except LookupError:
-        raise DataError("The encoding asked for is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
     except UnicodeError:
         if declared:
             cause = f"The text is not valid {encoding}."
             raise DataError(cause, "Choose another encoding, or save it as UTF-8.") from None
         raise _other_encoding(raw) from None
+    except (LookupError, ValueError):
+        raise DataError("The encoding asked for is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
     if "\0" in (text[:SAMPLE].lstrip("\r\n").partition("\n")[0] if declared else text):
         if not declared and _wide(raw):
             raise _other_encoding(raw)

@@ -72,8 +72,9 @@ class AnyRelease(ABC):
         Which data it was made from.
     seconds : float
     reading : mapping, optional
-        The arguments of `datasets.read` that gave the rows (`test_share` at least; 0 if all rows of the file were
-        used). None if that is not known; of no use for the data sets of `datasets.load`.
+        The arguments of `datasets.read` that gave the rows, as a person declared them: what was found out from rows
+        may not be handed on (`test_share` at least; 0 if all rows of the file were used). None if that is not known; of
+        no use for the data sets of `datasets.load`.
     structure : mapping
         What was released besides rows, as JSON-ready values (`structure()` of the method).
     reconstructed : str

@@ -38,7 +38,7 @@ class Schema:
         Where the declaration came from. "inferred" means it was read off the private rows: guarantee void.
     max_rows : int, optional
         A public upper bound on the number of rows (for instance from the data set's documentation). Under add_remove
-        the guarantee is about tables within it, and larger ones are refused.
+        the guarantee is about tables within it, and larger ones are refused; a refusal tells that there are more.
     notes : tuple of str
         What `infer` left out or wants checked.
     """

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import reading
+from dpcore import datasets, reading
 from dpcore.errors import DataError
 from dpcore.reading import FORMATS, MISSING_CELLS
 from dpcore.schema import Schema
@@ -148,6 +148,58 @@ def test_cells_stay_text():
     cells = ["1", "+2", "007", "1e3", "inf", "0x1F", "=1+1", "@SUM(A1)", "99999999999999999999", "NULL byte \0"]
     frame = read_frame(b"a,b\n" + "".join(f"{cell},x\n" for cell in cells).encode(), encoding="utf-8")
     assert frame["a"].tolist() == cells
+
+
+def test_long_cells_and_headers_are_read_and_change_no_other_line():
+    long = "x" * 200_000
+    frame = read_frame(f"a,b,{long}\n{long},1,2\n\n3,4,5\n".encode())
+    assert frame.shape == (3, 3)
+    assert frame.columns[2] == long
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ("a,b\n1,2\n\ufeffa,b\n3,4\n", "Line 3 has a byte order mark"),
+        ("a,b\n\x1b$B;3ED\x1b(B,1\n", "ISO-2022-JP"),
+        ("a,b\nZ\ufffdrich,1\n", "replacement characters"),
+        ("a,b\n1,2\n\n\n3,4\n", "2 blank lines"),
+        ("a\u200b,b\n1,2\n", "The name of column 1 holds characters that nobody sees"),
+        ("a\u200b,a\n1,2\n", "columns 1 and 2 look alike"),
+        ('a,b\n1,"x\n2,y\n3,z"\n4,w\n', "Column 'b' has a cell of several lines that look like rows"),
+        ("a,b\nZÃ¼rich,1\n", "Column 'a' has cells that look like UTF-8 read as another encoding"),
+        ('a,b\n"1,234",1\n', "Column 'a' has cells in which commas seem to separate thousands"),
+        ("a;b\n1.234;1\n", "points may separate thousands"),
+        ("a\tb\n1,75\t1\n", "decimal comma"),
+        ("a\tb\n1 234\t1\n", "spaces or apostrophes between thousands"),
+        ("a\tb\tc\td\te\n" + "\t".join(["1,5"] * 5) + "\n", "Each of the columns 'a', 'b', 'c' and 2 more"),
+    ],
+)
+def test_what_may_be_misread_is_said_and_changes_nothing(raw, words):
+    frame = read_frame(raw.encode())
+    assert words in frame.attrs["read_as"]["doubts"]
+    assert words in datasets.read(raw.encode()).note
+    assert len(frame) >= 1
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        'a,b\n"two\nlines",2\n',
+        "a,b\nZürich,-3.5\nA BÂ,1e3\n",
+        "a;b\n1,5;2.25\n",
+        "größe,naïve\n2020-01-01,x 100 y\n",
+        "a|b\n1,2,3|x\n",
+    ],
+)
+def test_what_is_plain_raises_no_doubt(raw):
+    assert "doubts" not in read_frame(raw.encode()).attrs["read_as"]
+
+
+def test_two_encodings_in_one_file_are_named():
+    raw = b"a,b\n" + "Zürich,1\n".encode() * 3 + "Zürich,2\n".encode("cp1252")
+    assert "two encodings are mixed" in refused(raw)
+    assert "two encodings may be mixed" in read_frame(raw, encoding="cp1252").attrs["read_as"]["doubts"]
 
 
 def test_header_names_are_kept_verbatim():
@@ -309,6 +361,7 @@ def test_bad_line_far_down_is_found():
         ({"delimiter": '"'}, "one plain character"),
         ({"encoding": "utf-9"}, "encoding"),
         ({"encoding": "hex"}, "encoding"),
+        ({"encoding": "utf-8\0"}, "encoding"),
         ({"encoding": "ascii"}, "not valid ascii"),
         ({"decimal": "'"}, "decimal"),
         ({"max_bytes": 10}, "MiB"),

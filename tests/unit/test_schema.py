@@ -130,6 +130,29 @@ def test_clip_moves_numbers_to_the_bounds_and_unknown_categories_to_missing():
     np.testing.assert_array_equal(word.encode(pd.Series(["a", "z", None])), [0, 1, 1])
 
 
+ODD_CELLS = [None, np.nan, "", SECRET, "1e400", -np.inf, "7", 2.5, -7, True, "1_0", pd.NaT, b"1", [1], 1j, 10**400]
+
+
+@given(columns.filter(lambda column: column.outside == "clip"), st.lists(st.sampled_from(ODD_CELLS), max_size=6))
+def test_with_clip_every_cell_has_a_code_of_its_own(column, cells):
+    codes = column.encode(pd.Series(cells, dtype=object))
+    assert codes.shape == (len(cells),)
+    assert (codes < column.size).all()
+    for cell, code in zip(cells, codes, strict=True):
+        assert column.encode(pd.Series([cell], dtype=object)).tolist() == [code]
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"), [(False, [0, 9, 2, 0, 0, 0, 0, 9, 0]), (True, [0, 9, 2, 10, 10, 10, 10, 9, 0])]
+)
+def test_hand_worked_clipping(missing, expected):
+    column = Column(name="n", kind="integer", lower=0, upper=9, bins=10, outside="clip", missing=missing)
+    cells = [-5, 999, "2.9", "x", None, "", True, np.inf, -0.5]
+    assert column.encode(pd.Series(cells, dtype=object)).tolist() == expected
+    numbers = column.numbers(pd.Series(cells, dtype=object))
+    np.testing.assert_equal(numbers, [np.nan if code == 10 else code for code in expected])
+
+
 @pytest.mark.parametrize(
     ("column", "cells"),
     [
