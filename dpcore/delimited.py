@@ -12,7 +12,9 @@ import codecs
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Sequence
+from itertools import islice
 
 import charset_normalizer
 import pyarrow as pa
@@ -27,7 +29,8 @@ __all__ = ["MAX_COLUMNS", "MISSING_CELLS", "check_width", "clean", "header_names
 
 csv.field_size_limit(2**31 - 1)  # of all of this process: a cell is as long as its file lets it be
 MAX_COLUMNS = 1_000
-SAMPLE = 2**18  # characters that hold the header, and bytes that an encoding is guessed from
+SAMPLE = 2**18  # bytes that an encoding is guessed from
+BLOCK = 2**23  # bytes: a line may be that long, and a cell with quotes hold many lines
 DELIMITERS = ("\t", ";", "|", ",")  # in order of preference: a comma is the likeliest to stand inside cells
 OTHER_SCRIPTS = ("gb18030", "big5", "shift_jis", "euc_kr", "cp1251", "cp1253", "cp1255", "cp1256")
 MISSING_CELLS = (
@@ -74,15 +77,21 @@ def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
         marks = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
         encoding = next((name for mark, name in marks.items() if raw.startswith(mark)), "utf-8")
     try:
+        codecs.lookup(encoding)
+    except (LookupError, ValueError):  # a name with a null character, or with half of one, is a ValueError
+        raise DataError("The encoding asked for is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
+    try:
         text = raw.decode(encoding)
+        if declared:
+            text.encode()  # some encodings give halves of characters
+    except LookupError:
+        raise DataError("The encoding asked for is none of texts.", "Use utf-8, utf-16 or cp1252.") from None
     except UnicodeError:
         if declared:
             cause = f"The text is not valid {encoding}."
             raise DataError(cause, "Choose another encoding, or save it as UTF-8.") from None
         raise _other_encoding(raw) from None
-    except (LookupError, ValueError):
-        raise DataError("The encoding asked for is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
-    if "\0" in (text[:SAMPLE].lstrip("\r\n").partition("\n")[0] if declared else text):
+    if "\0" in (text[:BLOCK].lstrip("\r\n").partition("\n")[0] if declared else text):
         if not declared and _wide(raw):
             raise _other_encoding(raw)
         raise DataError(
@@ -125,8 +134,8 @@ def _guessed_encoding(raw: bytes) -> str:
     if wide := _wide(raw):
         return wide
     # Western texts have lone accented letters; other scripts have runs, and only those does the detector tell apart
-    runs = re.findall(rb"[\x80-\xff]+", raw)[:10_000]
-    if sum(len(run) > 1 for run in runs) > len(runs) / 2:
+    runs = [match.end() - match.start() for match in islice(re.finditer(rb"[\x80-\xff]+", raw), 10_000)]
+    if sum(run > 1 for run in runs) > len(runs) / 2:
         likely = charset_normalizer.from_bytes(raw[:SAMPLE], cp_isolation=list(OTHER_SCRIPTS)).best()
         if likely is not None:
             return likely.encoding
@@ -140,7 +149,7 @@ def _guessed_encoding(raw: bytes) -> str:
 def _header(table: str, delimiter: str) -> list[str]:
     """The first record."""
     try:
-        return next(csv.reader(io.StringIO(table[:SAMPLE], newline=""), delimiter=delimiter), [])
+        return next(csv.reader(io.StringIO(table[:BLOCK], newline=""), delimiter=delimiter), [])
     except csv.Error:
         raise DataError("The text cannot be read as a table.", "Check its quotation marks and delimiter.") from None
 
@@ -184,13 +193,13 @@ def _parsed(body: bytes, delimiter: str, width: int) -> pa.Table | None:
         return arrow_csv.read_csv(
             pa.BufferReader(body),
             # large blocks: a quoted cell may hold many lines, but no record may straddle two block boundaries
-            read_options=arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=2**23),
+            read_options=arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
             parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())), null_values=[]
             ),
         )
-    except pa.ArrowException:
+    except pa.ArrowInvalid:
         return None
 
 
@@ -206,6 +215,8 @@ def _check_rows(body: bytes, delimiter: str, width: int, before: int) -> None:
                     f"Line {line:,} and the header differ in their number of cells: {len(record):,} and {width:,}.",
                     "Quote cells that hold the delimiter, or complete the line.",
                 )
+            if sum(len(cell.encode()) for cell in record) >= BLOCK:
+                raise DataError(f"Line {line:,} has more than {BLOCK >> 20} MiB.", "Shorten its cells.")
             line = before + reader.line_num + 1
     except csv.Error:
         raise DataError(
@@ -236,9 +247,9 @@ def header_names(names: Sequence[object]) -> list[str]:
     headers = ["" if name is None else as_text(name).strip() for name in names]
     first: dict[str, int] = {}
     for position, header in enumerate(headers, start=1):
-        if not header:
+        if all(unicodedata.category(letter)[0] in "CZ" for letter in header):
             raise DataError(
-                f"The header of column {position} is empty.",
+                f"The header of column {position} is empty, or nothing of it can be seen.",
                 "Give every column a header in the first line, or remove the empty column.",
             )
         if header in first:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["doubts"]
+__all__ = ["doubts", "doubts_of_names"]
 
 SHOWN = 3  # columns named in one sentence
 ESCAPES = re.compile(r"\x1b(\$[@AB]|\([BJ])")  # how ISO-2022-JP changes between scripts; all of it is ASCII
@@ -47,7 +47,7 @@ def doubts(
         yield "The text has replacement characters (\ufffd): an earlier conversion has lost letters."
     if blank:
         yield f"{blank:,} blank lines among the rows count as rows whose cells are all missing."
-    yield from _of_names(headers)
+    yield from doubts_of_names(headers)
     words = [column.chunk(0).dictionary if column.num_chunks else pa.array([], pa.string()) for column in cells.columns]
     for applies, told in _checks(delimiter, decimal, len(headers), quoted='"' in text):
         named = [repr(name) for name, found in zip(headers, words, strict=True) if applies(found)]
@@ -77,7 +77,7 @@ def _checks(
     yield lambda words: _any(words, COMMA) and not _any(words, groups), told
 
 
-def _of_names(headers: Sequence[str]) -> Iterator[str]:
+def doubts_of_names(headers: Sequence[str]) -> Iterator[str]:
     """Names that hold what nobody sees, or that look like another one."""
     first: dict[str, int] = {}
     for position, name in enumerate(headers, start=1):

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from dpcore.delimited import check_width, clean, header_names, too_large
+from dpcore.doubts import doubts_of_names
 from dpcore.errors import DataError
 from dpcore.texts import as_text
 
@@ -48,7 +49,11 @@ def workbook_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.T
             raise DataError("The workbook has no sheet that can be seen.", "Unhide the sheet with the table.")
         sheet = book.get_sheet_by_name(visible[0])
         headers, columns = cells_of(sheet, limit)
-        merged = bool(sheet.merged_cell_ranges)
+        doubts = list(doubts_of_names(headers))
+        if visible[0] != sheets[0].name:
+            doubts.append("The first sheet is hidden: the first one that can be seen was read.")
+        if sheet.merged_cell_ranges:
+            doubts.append("The sheet has merged cells: their value is in the first of them, the others are missing.")
     except calamine.PasswordError:
         raise DataError("The workbook is protected by a password.", "Save it without one.") from None
     except (calamine.CalamineError, OSError):
@@ -57,8 +62,8 @@ def workbook_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.T
     if others := len(sheets) - 1:
         hidden = len(sheets) - len(visible)
         read_as["other sheets"] = f"{others:,} not read" + (f", {hidden:,} of them hidden" if hidden else "")
-    if merged:
-        read_as["merged cells"] = "the value is in the first of them only"
+    if doubts:
+        read_as["doubts"] = "\n".join(doubts)
     return pa.Table.from_arrays([clean(column, missing, ".") for column in columns], headers), read_as
 
 

@@ -64,8 +64,8 @@ ONLY = {
     "doubts": set(),
     # the process that parses files of people loads these, and must start quickly: no pandas, and nothing that needs it
     "delimited": {"doubts", "errors", "texts"},
-    "parquet": {"delimited", "errors"},
-    "workbooks": {"delimited", "errors", "texts"},
+    "parquet": {"delimited", "doubts", "errors"},
+    "workbooks": {"delimited", "doubts", "errors", "texts"},
     "formats": {"delimited", "errors", "parquet", "workbooks"},
     "worker": {"errors", "formats"},
     "published": {"taxonomy", "column", "schema"},

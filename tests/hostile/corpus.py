@@ -217,6 +217,17 @@ CASES = [
     Case("document.csv", lambda: b"%PDF-1.7\n1,2\n", "PDF"),
     Case("table.csv", lambda: GOOD, "Parquet"),
     Case("brackets.csv", lambda: b"[" * 10**6, ""),
+    # lines and cells
+    Case(
+        "survey.csv", lambda: (",".join(LONG[:300] + str(i) for i in range(900)) + "\n" + "1," * 899 + "1\n").encode()
+    ),
+    Case("answers.csv", lambda: b"a,b\n" + ",".join([LONG * 10] * 2).encode() + b"\n"),
+    Case("one cell.csv", lambda: b"a,b\n1," + b"x" * 25_000_000 + b"\n", "Line 2 has more than 8 MiB"),
+    Case("one word.csv", lambda: b"a,b\n" + b"x" * 10**7, "Line 2 and the header differ"),
+    Case("commas.csv", lambda: b"," * 10**7, "columns"),
+    Case("quotes.csv", lambda: b"a,b\n" + b'"' * 10**6, "Line 2"),
+    Case("latin.csv", lambda: b"a,b\n" + b"\xe9,\xe8\n" * 10**6, "cp1252"),
+    Case("blank.csv", lambda: b"a,b\n" + b"\n" * 10**6 + b"1,2\n", slow=True),
 ]
 
 

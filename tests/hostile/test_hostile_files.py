@@ -43,6 +43,13 @@ def test_hostile_files_are_read_or_refused(case: Case) -> None:
     assert peak() <= worker.MEMORY
 
 
+@pytest.mark.parametrize("encoding", ["utf\0", "utf-\ud800", "hex", "undefined", "utf-7", "x" * 100_000, ""])
+def test_encodings_that_are_none_are_refused(encoding: str) -> None:
+    with pytest.raises(DataError, match=r"encoding|not valid") as caught:
+        read_frame(b"a,b\n+2AA-,x\n", encoding=encoding)  # in UTF-7, half of a character
+    assert str(caught.value).encode()
+
+
 def test_the_process_reads_what_this_one_would() -> None:
     far, near = read_frame(TABLE), read_frame(TABLE, trusted=True)
     pd.testing.assert_frame_equal(far, near)

@@ -4,6 +4,7 @@ import datetime
 import io
 
 import openpyxl
+import pandas as pd
 import pytest
 
 from dpcore.errors import DataError
@@ -37,11 +38,9 @@ def test_a_hidden_first_sheet_is_not_read_and_that_is_said():
     book.create_sheet("deep").sheet_state = "veryHidden"
     frame = read(book)
     assert frame["a"].tolist() == ["x"]
-    assert frame.attrs["read_as"] == {
-        "format": "xlsx",
-        "sheet": "shown",
-        "other sheets": "3 not read, 2 of them hidden",
-    }
+    told = frame.attrs["read_as"]
+    assert (told["sheet"], told["other sheets"]) == ("shown", "3 not read, 2 of them hidden")
+    assert "first sheet is hidden" in told["doubts"]
 
 
 def test_a_chart_is_no_sheet():
@@ -82,7 +81,7 @@ def test_only_the_first_of_merged_cells_has_the_value_and_that_is_said():
     book.active.merge_cells("A2:A3")
     frame = read(book)
     assert frame["a"].isna().tolist() == [False, True, False]
-    assert frame.attrs["read_as"]["merged cells"] == "the value is in the first of them only"
+    assert "merged cells" in frame.attrs["read_as"]["doubts"]
 
 
 def test_a_row_is_a_row_up_to_the_last_one_with_a_cell():
@@ -101,6 +100,14 @@ def test_the_table_may_stand_anywhere():
     frame = read(book)
     assert frame.columns.tolist() == ["a", "b"]
     assert frame["a"].isna().tolist() == [False, True]
+
+
+def test_names_that_nobody_can_see_are_refused_or_said():
+    with pytest.raises(DataError, match="column 2"):
+        read(book_of(["a", "\u200b\u2060"], ["x", 1]))
+    assert "look alike" in read(book_of(["a", "a\u200b"], ["x", 1])).attrs["read_as"]["doubts"]
+    frame = pd.DataFrame({"a": [1], "\u200ba": [2]})
+    assert "look alike" in read_frame(frame.to_parquet(), "t.parquet", trusted=True).attrs["read_as"]["doubts"]
 
 
 def test_where_nothing_can_be_seen():
