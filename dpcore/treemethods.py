@@ -17,7 +17,7 @@ from dpcore.classifying import PrivateClassifier
 from dpcore.errors import ParameterError
 from dpcore.forest import Forest
 from dpcore.growing import grow
-from dpcore.ledger import Epsilon
+from dpcore.ledger import Epsilon, Relation
 from dpcore.noise import generator
 from dpcore.plans import Plan
 from dpcore.private import PrivateTable
@@ -142,6 +142,10 @@ class TreeClassifier(PrivateClassifier):
         for name, most in (("max_depth", MOST_DEPTH), ("n_trees", MOST_TREES)):
             if name in given and getattr(self, name) > most:
                 raise ParameterError(f"The {name!r} parameter is too large.", f"At most {most:,}.")
+        criterion = self.get_params().get("criterion")
+        score = CRITERIA.get(criterion) if isinstance(criterion, str) else None
+        if score is not None and self.relation == Relation.ADD_REMOVE:
+            score.sensitivity([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)  # refuses, where it needs a public bound
 
     def _check_forest(self, schema: Schema, resampling: tuple[str, ...] = RESAMPLING) -> None:
         """What forests share: `n_trees`, `max_depth`, `max_features`, `resample`, `rate` and `vote`."""
