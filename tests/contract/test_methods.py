@@ -10,66 +10,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from variants import VARIANTS, alike, fitted_state
 
 import dpcore.estimator
-from dpcore.bayes import Bayes
 from dpcore.classifying import PrivateClassifier
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError
 from dpcore.estimator import Synthesizer
-from dpcore.forest import Forest
 from dpcore.ledger import Ledger
 from dpcore.methods import METHODS
 from dpcore.private import PrivateTable
-from dpcore.reports import Reports
 from dpcore.schema import Schema
+from dpcore.treemethods import TreeClassifier
 
-VARIANTS = {
-    "NB-Synth": ({}, {"x_source": "model"}, {"variant": "C2"}, {"kappa": "argmax"}),
-    "HMPrivBayes": ({}, {"score": "MI", "affinity": "paper"}, {"partition": "public", "n_clusters": 2}),
-    "PrivSCBN": ({}, {"score": "MI", "max_parents": 1}),
-    "PrivBayes": ({}, {"variant": "binary"}, {"variant": "binary", "score": "MI", "theta": 0.01}, {"score": "MI"}),
-    "JTree": ({}, {"score": "MI"}, {"edges": 0}),
-    "PrivBayes refined": ({}, {"target": "grade"}),
-    "TaxonomyRelease": (
-        {},
-        {"with_class": False, "iterations": 3, "level_shares": (0, 1, 0, 2)},
-        {"measure": "leaves", "score": "entropy", "fanout": 4, "max_per_attribute": 1},
-        {"level_shares": "geometric", "order": "chosen", "consistency": False, "non_negative": False},
-        {"level_shares": "equal"},
-    ),
-    "DiffGen": ({}, {"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60}),
-    "DT-Diff": ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}),
-    "DiffGen tree": ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}),
-    "DiffPRFs": (
-        {},
-        {"n_trees": 4, "max_depth": 3, "resample": "poisson", "rate": 0.5, "criterion": "entropy", "steps": "two"},
-        {"n_trees": 3, "max_depth": 2, "resample": "full", "cuts": "bins", "count_share": 0.0, "leaf_share": 0.4},
-        {
-            "n_trees": 1,
-            "max_features": 2,
-            "vote": "probability",
-            "consistency": False,
-            "children": "values",
-            "count_share": 0.4,
-        },
-    ),
-    "DiffPRF": ({}, {"n_trees": 2, "max_features": "all"}, {"n_trees": 2, "resample": "full", "criterion": "Gini"}),
-    "SuLQ-ID3": ({}, {"max_depth": 1}),
-    "PINQ-ID3": ({}, {"max_depth": 4}),
-    "DiffP-ID3": ({}, {"criterion": "InfoGain"}),
-    "DiffP-C4.5": ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False}),
-    "PPNB": (
-        {},
-        {"numbers": "moments", "protocol": "ERRPH", "reconstruction": "likelihood", "class_share": 0.4},
-        {"asked": 1, "pairs": False, "protocol": "OUE", "reconstruction": "project", "alpha": 1.0},
-        {"asked": 3, "protocol": "OLH", "numbers": "moments"},
-        {"asked": None, "reconstruction": "likelihood", "merge": False},
-        {"asked": 2, "protocol": "OUE", "reconstruction": "project"},
-        {"pairs": False, "asked": None, "alpha": 0.5},
-    ),
-    "DTPD": ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0}),
-    "DTCRD": ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1}),
-}
 CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]
 # What can be proved of paper mode, beside what it claims: more, nothing at all, or (where the paper is right) no more.
 PAPER = [
@@ -115,23 +67,6 @@ RELATED = [
 
 def make(name, extra, **more):
     return METHODS[name](**{**extra, **more})
-
-
-def fitted_state(method):
-    skip = {"ledger_", "schema_"}
-    return {key: value for key, value in vars(method).items() if key.endswith("_") and key not in skip}
-
-
-def same(a, b):
-    if isinstance(a, Forest | Bayes):
-        a, b = a.to_dict(), b.to_dict()
-    if isinstance(a, Reports):
-        a, b = ([*one.values.values(), *one.asked.values()] for one in (a, b))
-    if isinstance(a, dict):
-        return a == b
-    if isinstance(a, list | tuple):
-        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
-    return bool(np.array_equal(a, b))
 
 
 def made(method, frame, rows=300):
@@ -224,7 +159,7 @@ def test_replay_nothing_reaches_the_result_except_through_the_door(
     before, after = fitted_state(first), fitted_state(second)
     assert before.keys() == after.keys()
     for key in before:
-        assert same(before[key], after[key]), key
+        assert alike(before[key], after[key]), key
     assert first.ledger_.to_json() == second.ledger_.to_json()
     pd.testing.assert_frame_equal(made(first, other_frame, None), made(second, other_frame, None))
 
@@ -239,7 +174,7 @@ def test_replay_catches_a_method_that_peeks(small_frame, other_frame, small_sche
     first = Peeking(random_state=3).fit(small_frame, schema=small_schema)
     tape.replaying = True
     second = Peeking(random_state=3).fit(other_frame, schema=small_schema)
-    assert not same(fitted_state(first)["leak_"], fitted_state(second)["leak_"])
+    assert not alike(fitted_state(first)["leak_"], fitted_state(second)["leak_"])
 
 
 @pytest.mark.parametrize(("name", "extra"), CORRECTED, ids=IDS)
@@ -476,6 +411,22 @@ def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(n
     method.fit(small_frame, schema=replace(small_schema, max_rows=len(small_frame)))
     if isinstance(method, Synthesizer):
         assert len(method.sample()) <= len(small_frame)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, method in METHODS.items()
+        if "criterion" in method().get_params() and issubclass(method, TreeClassifier)
+    ],
+)
+def test_a_criterion_that_needs_a_public_bound_is_refused_before_anything_is_charged(name, small_frame, small_schema):
+    ledger = Ledger("add_remove")
+    method = METHODS[name](relation="add_remove", criterion="entropy")
+    with pytest.raises(ParameterError, match="bound"):
+        method.fit(small_frame, schema=replace(small_schema, max_rows=None), ledger=ledger)
+    assert not ledger.entries
 
 
 @pytest.mark.parametrize("name", [name for name in PROTECTING if issubclass(METHODS[name], Synthesizer)])

@@ -1,0 +1,430 @@
+"""Neighboring tables fitted in lock step: all hear the same answers, and each says how probable it finds them.
+
+A method is a sequence of questions, each with a noisy answer on which the next one may hang. Fits run side by side, one
+per table, and stop at every draw of noise. What is public of the draw (its kind, shape, scale, candidates) has to be
+the same for all, or nothing is left to hide. The auditor then knows what noise is added to in every world, sets one
+answer for all, of its own choice, and works out exactly how probable each world makes it. Pure differential privacy
+bounds the ratio for *every* answer that can come, so nothing is estimated here: one path that loses more than epsilon
+is a proof. Answers are therefore chosen in order to lose much, and likely ones only now and then.
+
+Each draw has to be paid for as well: it may lose what was charged for it just before, and no more. The sum over all
+draws alone would not show a wrong sensitivity where other questions lose less than they may.
+
+Lots     Who is in which tree, or is asked which question, is drawn for each person apart from all values. Worlds share
+         those of the people they have in common; the bound then has to hold for any lots. Only a secret sample
+         (Poisson) is worth more than that: there the changed person's lots are all tried, a world for each, and the
+         worlds of a table are added up by their probability.
+Reports  The law of randomized answers is the channel's own probabilities; its unit tests show that it draws by them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from dpcore.channels import OLH, OUE, KeepOrDraw
+from dpcore.ledger import Entry, Ledger
+from dpcore.noise import Noise
+
+__all__ = ["ROUNDING", "Auditor", "LeakError", "LossError", "World", "here"]
+
+here = threading.local()  # .world: whose thread this is
+ROUNDING = 1e-9
+STYLES = ("greedy", "greedy", "greedy", "likely", "wide")
+
+
+class LeakError(AssertionError):
+    """Something that differs between worlds although they heard the same answers."""
+
+
+class LossError(AssertionError):
+    """More was lost than was paid for."""
+
+
+class StoppedError(BaseException):
+    """The audit of this pair is over."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """What a world wants drawn: what is public of it, what noise is added to, and what was charged for it."""
+
+    kind: str
+    public: tuple[Any, ...]
+    private: Any
+    paid: float
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Of choices in groups, sorted by group. A cut lies in [low, high), or at `low`; NaN where there is none."""
+
+    group: np.ndarray
+    column: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    log_chance: np.ndarray
+
+
+class World(Noise):
+    """A source of noise that has the auditor draw.
+
+    Parameters
+    ----------
+    side : int
+        Which of the two tables.
+    people : int array of shape (n,)
+        Who is in each row.
+    exact : bool
+        Whether noise is whole and the rounding of scores is paid for, as for exact noise, or it is continuous.
+    coins : tuple of bool, optional
+        Whether the changed person is in the secret sample of each tree.
+    each_paid : bool
+        Whether every draw of counts, values or choices has an entry of its own in the ledger.
+    """
+
+    label = "the auditor's"
+
+    def __init__(
+        self,
+        side: int,
+        people: np.ndarray,
+        *,
+        exact: bool = True,
+        coins: Sequence[bool] = (),
+        each_paid: bool = True,
+    ) -> None:
+        self.on_counts, self.publishable = "discrete laplace" if exact else "laplace", exact
+        self.side, self.people = side, people
+        self.coins, self.samples = coins, 0
+        self.each_paid, self.paid = each_paid, deque[float]()
+        self.asked: SimpleQueue[Draw | None] = SimpleQueue()
+        self.told: SimpleQueue[Any] = SimpleQueue()
+        self.offered: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
+        self._cuts = np.empty(0)
+
+    def pays(self, ledger: Ledger, entries: Sequence[Entry]) -> None:
+        """Note what a charge costs the whole run, apart from what a group saves by holding disjoint records."""
+        for entry in entries:
+            paid, level = entry.epsilon_bound, ledger
+            while level is not None:
+                paid, level = level._prices.bound(paid), level._parent
+            if entry.draws and (entry.scale < np.inf or entry.mechanism == "exponential"):
+                self.paid.append(float(paid))
+
+    def ask(self, kind: str, public: tuple[Any, ...], private: Any) -> Any:
+        """The auditor's answer."""
+        paid = np.inf
+        if self.each_paid and kind != "lots":
+            if not self.paid:
+                raise LossError(f"Noise is drawn on {kind} that nobody charged for.")
+            paid = self.paid.popleft()
+        self.asked.put(Draw(kind, public, private, paid))
+        answer = self.told.get()
+        if answer is StoppedError:
+            raise StoppedError
+        return answer
+
+    def variance(self, scale):
+        return super().variance(scale) if self.publishable else 2 * scale * scale
+
+    def counts(self, counts, scale):
+        return self.ask("noisy", (counts.shape, scale, self.publishable), counts.astype(float))
+
+    def reals(self, values, scale, *, grid, origin=0.0):
+        if not self.publishable:
+            return self.ask("noisy", (values.shape, scale, False, grid, origin), values)
+        steps = np.rint((values - origin) / grid)
+        return origin + grid * self.ask("noisy", (values.shape, scale / grid, True, grid, origin), steps)
+
+    def select(self, scores, factor):
+        rows = scores.reshape(-1, scores.shape[-1])
+        return self.ask("select", (scores.shape, factor), rows).reshape(scores.shape[:-1])[()]
+
+    def select_grouped(self, scores, groups, factor, weights=None):
+        if self.offered:
+            column, low, high = self._offers(groups)
+        else:
+            column, low, high = np.arange(len(scores)), np.full(len(scores), np.nan), np.full(len(scores), np.nan)
+        logits = factor * scores
+        if weights is not None:
+            with np.errstate(divide="ignore"):
+                logits += np.log(weights.part) - np.log(weights.whole)
+        starts = np.flatnonzero(np.diff(groups, prepend=-1))
+        logs = np.concatenate([log_softmax(part) for part in np.split(logits, starts[1:])]) if len(starts) else logits
+        several = high > low + 1
+        logs = logs - np.log(np.where(several, high - low, 1.0))
+        places, cuts = self.ask("divide", (len(starts), factor), Candidates(groups, column, low, high, logs))
+        self._cuts = cuts[several[places]]
+        return places
+
+    def _offers(self, groups):
+        """Column and interval of every candidate, in the order of `PrivateNodes.choose`."""
+        offered, self.offered = self.offered, []
+        nodes, low, high = (np.concatenate([batch[i] for batch in offered]) for i in (1, 2, 3))
+        column = np.repeat([batch[0] for batch in offered], [len(batch[1]) for batch in offered])
+        order = np.argsort(nodes, kind="stable")
+        assert np.array_equal(nodes[order], groups), "The order of candidates is not known to the audit."
+        return column[order], low[order], high[order]
+
+    def between(self, low, high):
+        assert len(low) == len(self._cuts)
+        assert ((low <= self._cuts) & (self._cuts < high)).all()
+        return self._cuts
+
+    def lots(self, count):
+        n = len(self.people)
+        sample = self.samples if self.coins else None
+        self.samples += 1
+        return self.ask(
+            "lots", (), (count // n if n else None, self.people, self.coins[sample] if self.coins else None)
+        )
+
+
+class Auditor:
+    """Runs worlds in lock step.
+
+    Parameters
+    ----------
+    worlds : sequence of World
+        The first of each side should be the likelier one to lose.
+    log_weights : array of shape (worlds,)
+        How probable each world's coins are.
+    changed : int
+        The person who is not in all worlds, or has other values.
+    rate : float
+        Of secret samples.
+    rng : Generator
+    """
+
+    def __init__(
+        self, worlds: Sequence[World], log_weights: np.ndarray, changed: int, rate: float, rng: np.random.Generator
+    ) -> None:
+        self.worlds, self.changed, self.rate, self.rng = worlds, changed, rate, rng
+        self.logs = np.array(log_weights, dtype=float)
+        sides = np.array([world.side for world in worlds])
+        self.sides = sides
+        self.leads = int(np.flatnonzero(sides == 0)[0]), int(np.flatnonzero(sides == 1)[0])
+        if rng.random() < 0.5:
+            self.leads = self.leads[::-1]
+        self.style, self.draws = str(rng.choice(STYLES)), 0
+        self.tightest: dict[str, float] = {}
+
+    @property
+    def loss(self) -> float:
+        """The log of how much more probable the answers so far are on the first table than on the second."""
+        return float(logsumexp(self.logs[self.sides == 0]) - logsumexp(self.logs[self.sides == 1]))
+
+    def run(self, pool: ThreadPoolExecutor, fits: Sequence[Callable[[], Any]]) -> list[Any]:
+        """What each world's fit gave, or the exception that it raised.
+
+        Raises
+        ------
+        LeakError
+            If one world draws what another does not.
+        """
+        futures: list[Future[Any]] = []
+        asked: list[Draw | None] = []
+        for world, fit in zip(self.worlds, fits, strict=True):
+            futures.append(pool.submit(in_world, world, fit))
+            asked.append(world.asked.get())
+        try:
+            while (first := asked[0]) is not None:
+                for draw in asked:
+                    one, other = (each and (each.kind, each.public, each.paid) for each in (first, draw))
+                    if one != other:
+                        raise LeakError(f"Draw {self.draws} is {one} in one world, {other} in another.")
+                before = self.loss
+                answers = getattr(self, f"_{first.kind}")(first.public, [draw.private for draw in asked])
+                self.draws += first.kind != "lots"
+                if (lost := abs(self.loss - before)) > first.paid * (1 + ROUNDING) + ROUNDING:
+                    raise LossError(f"Draw {self.draws}, {first.kind} of {first.public}: {lost:g} of {first.paid:g}.")
+                if np.isfinite(first.paid):
+                    self.tightest[first.kind] = max(self.tightest.get(first.kind, 0.0), lost / first.paid)
+                for i, (world, answer) in enumerate(zip(self.worlds, answers, strict=True)):
+                    world.told.put(answer)
+                    asked[i] = world.asked.get()
+            if any(draw is not None for draw in asked):
+                raise LeakError(f"After draw {self.draws}, one world is done and another is not.")
+        finally:
+            for world in self.worlds:
+                world.told.put(StoppedError)
+        return [future.exception() or future.result() for future in futures]
+
+    def _now(self) -> str:
+        """How to answer this time: even whoever wants to lose much has to see other ways than the worst."""
+        return self.style if self.rng.random() < 0.85 else str(self.rng.choice(STYLES))
+
+    def _noisy(self, public, exact):
+        (shape, scale, whole, *_), rng = public, self.rng
+        one, other = (exact[lead] for lead in self.leads)
+        style = self._now()
+        if not scale:  # nobody moves these values, so they are given as they are
+            if not all(np.array_equal(each, one) for each in exact):
+                raise LeakError("Values without noise differ between worlds.")
+            return [one.copy() for _ in exact]
+        if style == "greedy":
+            others = rng.choice([-1.0, 1.0], shape if rng.random() < 0.5 else 1)
+            toward = np.where(one == other, others, np.sign(one - other))
+            far = rng.exponential(scale * rng.choice([0.1, 1.0, 10.0]), shape)
+            found = np.where(toward > 0, np.maximum(one, other), np.minimum(one, other)) + toward * far
+        else:
+            found = one + rng.laplace(0.0, scale * (1.0 if style == "likely" else 30.0), shape)
+        found = (np.rint(found) if whole else found).reshape(shape)
+        self.logs -= [(np.abs(found - each) - np.abs(found - one)).sum() / scale for each in exact]
+        return [found.copy() for _ in exact]
+
+    def _select(self, public, scores):
+        _, factor = public
+        logs = [log_softmax(factor * rows) for rows in scores]
+        one, other = (logs[lead] for lead in self.leads)
+        chosen = self._now_best(one, other).argmax(axis=1)
+        self.logs += [rows[np.arange(len(rows)), chosen].sum() for rows in logs]
+        return [chosen.copy() for _ in scores]
+
+    def _now_best(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """By what to choose, given the logs of the chances in both leading worlds."""
+        with np.errstate(invalid="ignore"):
+            style = self._now()
+            if style == "greedy":
+                keys = one - other
+            else:
+                keys = (one if style == "likely" else np.zeros_like(one)) + self.rng.gumbel(size=one.shape)
+        return np.where(np.isneginf(one), -np.inf, keys)
+
+    def _divide(self, public, offers: Sequence[Candidates]):
+        one = offers[self.leads[0]]
+        if all(same_places(one, each) for each in offers):
+            keys = self._now_best(one.log_chance, offers[self.leads[1]].log_chance)
+            places = best_of(keys, one.group)
+            self.logs += [each.log_chance[places].sum() for each in offers]
+            cuts = np.where(one.high[places] > one.low[places] + 1, self._inside(one, places), one.low[places])
+            return [(places.copy(), cuts.copy()) for _ in offers]
+        group, column, cut = self._points([offers[lead] for lead in self.leads])
+        found = [located(each, group, column, cut) for each in offers]
+        logs = [np.where(at >= 0, each.log_chance[at], -np.inf) for each, at in zip(offers, found, strict=True)]
+        chosen = best_of(self._now_best(*(logs[lead] for lead in self.leads)), group)
+        if len(chosen) != public[0]:
+            raise LeakError("A group's candidates differ between worlds.")
+        self.logs += [each[chosen].sum() for each in logs]
+        return [(at[chosen], cut[chosen]) for at in found]
+
+    def _inside(self, offer, places):
+        low, high = offer.low[places], np.maximum(offer.high[places], offer.low[places] + 1)
+        with np.errstate(invalid="ignore"):
+            return np.floor(low + self.rng.random(len(places)) * (high - low))
+
+    def _points(self, offers):
+        """Cuts at the ends of all intervals of some worlds, and inside; sorted by group."""
+        parts = []
+        for offer in offers:
+            at = np.flatnonzero(np.isfinite(offer.log_chance))
+            ends = np.where(offer.high[at] > offer.low[at], offer.high[at] - 1, offer.low[at])
+            cuts = offer.low[at], ends, self._inside(offer, at)
+            parts += [(offer.group[at], offer.column[at], cut) for cut in cuts]
+        group, column, cut = (np.concatenate([part[i] for part in parts]) for i in range(3))
+        order = np.argsort(group, kind="stable")
+        return group[order], column[order], cut[order]
+
+    def _lots(self, _, wanted):
+        each = {count for count, _, _ in wanted if count is not None}
+        if len(each) > 1:
+            raise LeakError("People have more lots in one world than in another.")
+        count = each.pop() if each else 0
+        crowd = max(int(people.max(initial=0)) for _, people, _ in wanted) + 1
+        table = self.rng.random((crowd, count)) ** float(self.rng.choice([0.2, 1.0, 5.0]))
+        table = np.minimum(table, 1 - 2.0**-53)
+        answers = []
+        for _, people, coin in wanted:
+            own = table.copy()
+            if coin is not None:
+                inside = self.rng.random() * self.rate
+                own[self.changed] = inside if coin else self.rate + (1 - self.rate) * self.rng.random()
+            answers.append(own[people].ravel())
+        return answers
+
+    def _report(self, _, wanted):
+        channels, codes = zip(*wanted, strict=True)
+        one, other = (codes[lead] for lead in self.leads)
+        style = self._now()
+        best, most = None, None
+        for own in (one, other, one, other, self.rng.integers(0, channels[0].size, len(one)).astype(one.dtype)):
+            said = channels[0].report(own, self.rng.random)
+            gain = report_chances(channels[0], said, one) - report_chances(channels[0], said, other)
+            if best is None:
+                best, most = said, gain
+            elif style == "greedy":
+                better = gain > most
+                best, most = np.where(better if said.ndim == 1 else better[:, None], said, best), np.maximum(gain, most)
+        self.logs += [report_chances(channels[0], best, own).sum() for own in codes]
+        return [best.copy() for _ in codes]
+
+
+def in_world(world: World, fit: Callable[[], Any]) -> Any:
+    """A fit whose noise comes from a world."""
+    here.world = world
+    try:
+        return fit()
+    finally:
+        here.world = None
+        world.asked.put(None)
+
+
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Logs of the exponential mechanism's chances, along the last axis."""
+    return logits - logsumexp(logits, axis=-1, keepdims=True)
+
+
+def same_places(one: Candidates, other: Candidates) -> bool:
+    """Whether two worlds offer the same, place by place."""
+    return one is other or all(
+        np.array_equal(a, b, equal_nan=True)
+        for a, b in ((one.group, other.group), (one.column, other.column), (one.low, other.low), (one.high, other.high))
+    )
+
+
+def best_of(keys: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The place of every group's largest key; of no group whose keys are all -inf."""
+    order = np.lexsort((keys, group))
+    last = order[np.flatnonzero(np.diff(group[order], append=-1))]
+    return last[np.isfinite(keys[last]) | (keys[last] > 0)]
+
+
+def located(offer: Candidates, group: np.ndarray, column: np.ndarray, cut: np.ndarray) -> np.ndarray:
+    """Which of a world's candidates holds each cut; -1 where none does."""
+    found = np.full(len(group), -1)
+    pair, wanted = offer.group * 1_000 + offer.column, group * 1_000 + column
+    for each in np.unique(wanted):
+        here_, asked = np.flatnonzero((pair == each) & np.isfinite(offer.log_chance)), np.flatnonzero(wanted == each)
+        if not len(here_):
+            continue
+        if np.isnan(offer.low[here_[0]]):
+            found[asked] = here_[0]
+            continue
+        at = here_[np.maximum(np.searchsorted(offer.low[here_], cut[asked], side="right") - 1, 0)]
+        inside = (offer.low[at] <= cut[asked]) & ((cut[asked] < offer.high[at]) | (cut[asked] == offer.low[at]))
+        found[asked] = np.where(inside, at, -1)
+    return found
+
+
+def report_chances(channel: Any, said: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Logs of how probable reports are, given the true codes; shape (people,)."""
+    codes = codes.astype(np.int64)
+    if isinstance(channel, OLH):
+        a, b, hashed = said.T
+        return report_chances(channel.inner, hashed, (a * codes + b) % ((1 << 31) - 1) % channel.places)
+    if isinstance(channel, OUE):
+        logs = np.where(said, np.log(channel.q), np.log1p(-channel.q))
+        own = np.arange(len(codes))
+        logs[own, codes] = np.log(0.5)
+        return logs.sum(axis=1)
+    assert isinstance(channel, KeepOrDraw)
+    return np.log(np.where(said == codes, channel.gain, 0.0) + channel.base[said])

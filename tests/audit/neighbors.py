@@ -1,0 +1,147 @@
+"""Random schemas of awkward sizes, and neighboring tables of 0 to 30 rows inside them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from dpcore.column import Column
+from dpcore.schema import Schema
+from dpcore.taxonomy import Taxonomy
+
+__all__ = ["Pair", "random_pair", "random_schema"]
+
+Row = tuple[object, ...]
+SIZES = (1, 2, 2, 3, 3, 5, 17)
+MOST_ROWS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two neighbors.
+
+    Attributes
+    ----------
+    first, second : DataFrame
+    people : tuple of two int arrays
+        Who is in each row: whoever is in both tables has one number.
+    changed : int
+        Who is in one of the tables only, or with other values.
+    """
+
+    schema: Schema
+    first: pd.DataFrame
+    second: pd.DataFrame
+    people: tuple[np.ndarray, np.ndarray]
+    changed: int
+
+
+def random_schema(rng: np.random.Generator) -> Schema:
+    """1 to 6 columns, one of them a class of 2 to 4 values; at most one column is large."""
+    count = int(rng.choice([1, 2, 2, 3, 3, 4, 5, 6]))
+    sizes = [int(rng.choice(SIZES)) for _ in range(count - 1)]
+    large = [i for i, size in enumerate(sizes) if size > 5][1:]
+    columns = [random_column(rng, f"c{i}", 2 if i in large else size) for i, size in enumerate(sizes)]
+    values = tuple(f"y{i}" for i in range(int(rng.integers(2, 5))))
+    kind = "ordered" if rng.random() < 0.2 else "categorical"
+    columns.insert(int(rng.integers(count)), Column(name="y", kind=kind, categories=values))
+    return Schema(columns=tuple(columns), target="y")
+
+
+def random_column(rng: np.random.Generator, name: str, size: int) -> Column:
+    """A column of so many codes, or one more for what is missing."""
+    kind, missing = str(rng.choice(["categorical", "ordered", "integer", "continuous"])), bool(rng.random() < 0.3)
+    if kind in ("categorical", "ordered"):
+        bare = Column(name=name, kind=kind, categories=tuple(f"v{i}" for i in range(size)), missing=missing)
+    elif kind == "integer":
+        high = size - 1 if rng.random() < 0.5 else 3 * size
+        bare = Column(name=name, kind=kind, lower=0, upper=high, bins=size, missing=missing)
+    else:
+        bins = tuple(float(2**i) for i in range(size - 1)) if rng.random() < 0.3 else size
+        bare = Column(name=name, kind=kind, lower=-1.0, upper=float(2**size), bins=bins, missing=missing)
+    labels = bare.labels[: bare.size - missing]
+    if rng.random() < 0.5 or len(labels) < 3:
+        return bare
+    group = np.sort(rng.integers(0, 3, len(labels)))
+    paths = tuple((label, f"group {group[i]}", "any") for i, label in enumerate(labels))
+    fields = {key: getattr(bare, key) for key in bare.__dataclass_fields__}
+    return Column(**{**fields, "taxonomy": Taxonomy(paths)})
+
+
+def random_cell(rng: np.random.Generator, column: Column) -> object:
+    """Any value that the column declares; numbers often at the ends of their bins."""
+    if column.missing and rng.random() < 0.25:
+        return np.nan if column.numeric else None
+    if not column.numeric:
+        return str(rng.choice(column.categories))
+    at = float(rng.choice(column.edges))
+    at = float(rng.choice([at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf), column.lower, column.upper]))
+    number = at if rng.random() < 0.5 else float(rng.uniform(column.lower, column.upper))
+    number = min(max(number, column.lower), column.upper)
+    return float(np.floor(number)) if column.kind == "integer" else number
+
+
+def random_pair(rng: np.random.Generator, schema: Schema, relation: str) -> Pair:
+    """Rows that are all alike, of few kinds, or all different; and a neighbor, in either order."""
+    size = int(rng.choice([0, 1, 2, 3, 5, 8, 13, 20, MOST_ROWS]))
+    kinds = [random_row(rng, schema) for _ in range(int(rng.choice([1, 2, 5, MOST_ROWS])))]
+    other = mixture(rng, schema, kinds)
+    if rng.random() < 0.3:
+        kinds, other = opposed(rng, schema)
+    rows = [kinds[int(rng.integers(len(kinds)))] for _ in range(size)]
+    people, at = np.arange(size), int(rng.integers(size + 1))
+    if relation == "replace":
+        size, at = max(size, 1), min(at, max(size, 1) - 1)
+        rows, people = rows or [kinds[0]], np.arange(size)
+        worlds = [(rows, people), ([*rows[:at], other, *rows[at + 1 :]], people)]
+        changed = at
+    else:
+        worlds = [(rows, people), ([*rows[:at], other, *rows[at:]], np.insert(people, at, size))]
+        changed = size
+    if rng.random() < 0.5:
+        worlds.reverse()
+    most = max(len(rows) for rows, _ in worlds)
+    bound = [most, most, MOST_ROWS + 1, 1_000, None][int(rng.integers(5))]
+    schema = Schema(columns=schema.columns, target=schema.target, max_rows=bound)
+    first, second = (frame_of(rows, schema) for rows, _ in worlds)
+    return Pair(schema, first, second, (worlds[0][1], worlds[1][1]), changed)
+
+
+def random_row(rng: np.random.Generator, schema: Schema) -> Row:
+    """Cells that have nothing to do with each other."""
+    return tuple(random_cell(rng, column) for column in schema)
+
+
+def mixture(rng: np.random.Generator, schema: Schema, kinds: Sequence[Row]) -> Row:
+    """A row with each cell from one of the kinds, or from nobody."""
+    strange = float(rng.choice([0.1, 0.5, 1.0, 1.0]))
+    cells = [kinds[int(rng.integers(len(kinds)))][j] for j in range(len(schema))]
+    return tuple(
+        random_cell(rng, column) if rng.random() < strange else cell for column, cell in zip(schema, cells, strict=True)
+    )
+
+
+def opposed(rng: np.random.Generator, schema: Schema) -> tuple[list[Row], Row]:
+    """Two kinds that agree in some columns and differ in the others; and a row that moves scores most.
+
+    It is strange where they agree, which makes those columns depend on each other, and between them where they differ,
+    which makes those depend on each other less.
+    """
+    one, two = random_row(rng, schema), random_row(rng, schema)
+    agree = rng.random(len(schema)) < 0.5
+    two = tuple(a if same else b for a, b, same in zip(one, two, agree, strict=True))
+    strange = random_row(rng, schema)
+    pick = rng.random(len(schema)) < 0.5
+    return [one, two], tuple(strange[j] if agree[j] else (one[j] if pick[j] else two[j]) for j in range(len(schema)))
+
+
+def frame_of(rows: Sequence[Row], schema: Schema) -> pd.DataFrame:
+    """Rows as a frame whose types do not hang on the cells."""
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+    return pd.DataFrame(
+        {
+            column.name: np.array(values, dtype=float if column.numeric else object)
+            for column, values in zip(schema, cells, strict=True)
+        }
+    )
