@@ -8,8 +8,11 @@ What is promised:
 
 - Written before noise is drawn. A charge reaches the file, and the disk, before `Ledger.charge` returns, and nothing
   is drawn before that. If it cannot be written, BookError is raised and nothing is drawn.
-- Never too little. A process that is killed leaves whole charges or none: SQLite's write-ahead log is synced at every
+- Never too little. A process that is killed leaves whole charges or none: SQLite's journal and file are synced at every
   commit. A charge whose answer was never drawn may stay on the books; the reverse cannot happen.
+- Loss and damage are seen. Every line has a sum, the head has the sum of all and the number of changes (`sheet`), and a
+  small file beside the ledger has them too (`witness`): a file that was damaged, cut, or replaced by an older copy is
+  an error, and not a smaller total. Only who puts back an older ledger and its witness together goes unnoticed.
 - Several tabs, processes and computers' programs at once: read, check against the cap and write are one transaction.
 
 Epsilons are fractions, as text: totals rounded up to multiples of 2^-100; "inf" where nothing can be proved. The file
@@ -19,24 +22,39 @@ holds no row, and no sum of rows that could be tested by whoever lacks the secre
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from math import ceil, inf
+from math import inf
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from dpcore import texts
-from dpcore.books.file import BookFile, UnreadableError
+from dpcore.books.file import BookFile, IncompleteError
+from dpcore.books.sheet import Cell, Sheet
+from dpcore.books.written import UnreadableError, known, moment, number, rounded, text, whole
 from dpcore.datasets import Content, Dataset
 from dpcore.errors import BookError, BudgetError
 from dpcore.ledger import Ledger, Totals
 from dpcore.relation import Epsilon, Relation, exact
 
-__all__ = ["Account", "BookedLedger", "Books", "Line", "OpenRun", "Run", "usual_path"]
+__all__ = [
+    "Account",
+    "BookedLedger",
+    "Books",
+    "IncompleteError",
+    "Line",
+    "OpenRun",
+    "Run",
+    "asked_path",
+    "durable_ledger",
+    "usual_path",
+]
 
-UNIT = 2**100
+SESSION = "session"
+NOTHING: tuple[Cell, ...] = ("0", "0", "0", 0, "")  # claimed, of the noise, proved, looks, void
 
 
 @dataclass(frozen=True)
@@ -47,6 +65,7 @@ class Line:
     relation: Relation
     name: str
     claimed: Epsilon
+    of_noise: Epsilon
     bound: Epsilon
     looks: int
     void: str
@@ -55,6 +74,11 @@ class Line:
     def epsilon_claimed(self) -> float:
         """What the methods' sources say was spent."""
         return float(self.claimed)
+
+    @property
+    def epsilon_of_noise(self) -> float:
+        """What the noise that was drawn costs, if nothing else gives it away."""
+        return float(self.of_noise)
 
     @property
     def epsilon_bound(self) -> float:
@@ -87,62 +111,42 @@ class Books(BookFile):
     def begin(self, key: str, name: str, relation: Relation | str, purpose: str) -> OpenRun:
         """A new run, which has spent nothing yet."""
         relation = Relation.parse(relation)
-        with self.transaction() as c:
-            opened = (key, str(relation), name, "0", "0", 0, "")
-            c.execute("INSERT INTO accounts VALUES (?,?,?,?,?,?,?,NULL) ON CONFLICT DO NOTHING", opened)
-            c.execute("UPDATE accounts SET name=? WHERE sha256=? AND relation=?", (name, key, str(relation)))
+        with self.transaction() as sheet:
+            place, _, *spent = account_of(sheet, key, relation)
+            place = sheet.write("accounts", place, key, str(relation), name, *spent)
             now = datetime.now(UTC).isoformat(timespec="seconds")
             token = token_hex(16)  # numbers would begin again in a new file
-            run = (token, key, str(relation), purpose, now, "0", "0", 0, "")
-            c.execute("INSERT INTO runs VALUES (NULL,?,?,?,?,?,?,?,?,?)", run)
-            return OpenRun(self, token, relation, purpose)
+            run = sheet.write("runs", None, token, place, purpose, now, *NOTHING)
+        return OpenRun(self, run, token, relation, purpose)
 
-    def add(self, run: str, claimed: Epsilon, bound: Epsilon, looks: int, void: str) -> None:
+    def add(self, run: OpenRun, spent: Totals, looks: int, void: str) -> None:
         """Write a charge down, on the disk when this returns; BudgetError, and nothing written, if a cap forbids it."""
-        if not (claimed >= 0 and bound >= 0 and looks >= 0):
+        if not all(part >= 0 for part in (*spent, looks)):
             raise ValueError("a charge gives nothing back")
-        with self.transaction() as c:
-            found = c.execute("SELECT sha256, relation, claimed, bound, looks, void FROM runs WHERE token=?", (run,))
-            owner, relation, *spent = found.fetchone() or [None, None]
-            place = (owner, relation)
-            account = c.execute(
-                "SELECT claimed, bound, looks, void, cap, name FROM accounts WHERE sha256=? AND relation=?", place
-            ).fetchone()
-            if account is None:
+        with self.transaction(whole=False) as sheet:
+            token, place, purpose, begun, *before = sheet.line("runs", run.place) or ("", 0, "", "")
+            if token != run.token:
                 raise BookError(f"The ledger {self.path} no longer has this run.", "Nothing was drawn. Run it again.")
-            *before, cap, name = account
-            total = number(before[1]) + bound
-            if cap is not None and total > number(cap):
+            key, relation, name, *earlier, cap = sheet.line("accounts", whole(place)) or unreadable()
+            after, limit = more(earlier, spent, looks, void), None if cap is None else number(cap)
+            total = number(after[2])
+            if limit is not None and total > limit:
                 needs = f"a total of epsilon {texts.number(float(total))}" if total < inf else "more than any epsilon"
                 way = "Ask for less, or raise the cap" if total < inf else "No cap allows that: remove it"
                 raise BudgetError(
-                    f"This question needs {needs} for {name!r}, whose budget is capped at {float(number(cap)):g}.",
+                    f"This question needs {needs} for {name!r}, whose budget is capped at {float(limit):g}.",
                     f"Nothing was drawn. {way} on the page Ledger.",
                 )
-            for table, where, old in (
-                ("runs", "token=?", (spent, (run,))),
-                ("accounts", "sha256=? AND relation=?", (before, place)),
-            ):
-                (was_claimed, was_bound, was_looks, was_void), where_at = old
-                told = was_void if void in was_void else f"{was_void} {void}".strip()
-                new = (
-                    text(number(was_claimed) + claimed),
-                    text(number(was_bound) + bound),
-                    whole(was_looks) + looks,
-                    told,
-                )
-                c.execute(f"UPDATE {table} SET claimed=?, bound=?, looks=?, void=? WHERE {where}", (*new, *where_at))
+            sheet.write("runs", run.place, token, place, purpose, begun, *more(before, spent, looks, void))
+            sheet.write("accounts", whole(place), key, relation, name, *after, cap)
 
     def accounts(self) -> list[Account]:
         """All accounts on which something was spent, or which have a cap; the oldest first."""
-        columns = "sha256, relation, name, claimed, bound, looks, void, cap"
-        with self.transaction(writes=False) as c:
-            rows = c.execute(
-                f"SELECT {columns} FROM accounts WHERE looks != 0 OR cap IS NOT NULL ORDER BY rowid"
-            ).fetchall()
+        with self.transaction(writes=False) as sheet:
             return [
-                Account(sha, known(rel), name, number(a), number(b), whole(n), void, number(cap) if cap else None)
-                for sha, rel, name, a, b, n, void, cap in rows
+                Account(str(key), known(relation), str(name), *read(spent), None if cap is None else number(cap))
+                for _, key, relation, name, *spent, cap in sheet.lines("accounts")
+                if spent[3] or cap is not None
             ]
 
     def account(self, key: str, relation: Relation | str) -> Account | None:
@@ -152,25 +156,22 @@ class Books(BookFile):
 
     def runs(self, key: str, relation: Relation | str) -> list[Run]:
         """The runs of one account that spent something, in order."""
-        columns = "sha256, relation, purpose, claimed, bound, looks, void, begun"
-        with self.transaction(writes=False) as c:
-            rows = c.execute(
-                f"SELECT {columns} FROM runs WHERE sha256=? AND relation=? AND looks != 0 ORDER BY id",
-                (key, str(Relation.parse(relation))),
-            ).fetchall()
+        relation = Relation.parse(relation)
+        with self.transaction(writes=False) as sheet:
+            place, *_ = account_of(sheet, key, relation)
             return [
-                Run(sha, known(rel), purpose, number(a), number(b), whole(n), void, moment(begun))
-                for sha, rel, purpose, a, b, n, void, begun in rows
+                Run(key, relation, str(purpose), *read(spent), moment(begun))
+                for _, _, account, purpose, begun, *spent in sheet.lines("runs")
+                if account == place and spent[3]
             ]
 
     def set_cap(self, key: str, name: str, relation: Relation | str, cap: float | None) -> None:
         """Refuse, from now on, what would take the account's provable total above `cap`; None: nothing is refused."""
-        place = (key, str(Relation.parse(relation)))
-        with self.transaction() as c:
-            opened = (*place, name, "0", "0", 0, "")
-            c.execute("INSERT INTO accounts VALUES (?,?,?,?,?,?,?,NULL) ON CONFLICT DO NOTHING", opened)
+        relation = Relation.parse(relation)
+        with self.transaction() as sheet:
+            place, called, *spent, _ = account_of(sheet, key, relation)
             told = None if cap is None else text(exact(cap))
-            c.execute("UPDATE accounts SET cap=? WHERE sha256=? AND relation=?", (told, *place))
+            sheet.write("accounts", place, key, str(relation), called or name, *spent, told)
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,7 @@ class OpenRun:
     """A run that may be charged, by one ledger or several, in this process or in others: it can be pickled."""
 
     books: Books
+    place: int
     token: str
     relation: Relation
     purpose: str
@@ -196,56 +198,69 @@ class BookedLedger(Ledger):
 
     def _write_down(self, new: Totals, void: str) -> None:
         looks = max(len(self._items), self._looks, 1)  # a fit is a part; a question outside fits is a look of its own
-        old = self.totals
-        added = (more(old.claimed, new.claimed), more(old.bound, new.bound), looks - self._looks)
-        self.run.books.add(self.run.token, *added, void)
+        added = Totals(*map(growth, self.totals, new))
+        self.run.books.add(self.run, added, looks - self._looks, void)
         self._looks = looks
 
 
-def more(old: Epsilon, new: Epsilon) -> Epsilon:
-    """What comes to the books when a ledger's total grows; totals may be infinite."""
-    return Fraction(0) if new == old else rounded(new) - rounded(old)
+def durable_ledger(data: Dataset, relation: Relation | str, *, purpose: str = "Python") -> Ledger:
+    """A ledger for `fit(ledger=...)` whose charges are written to the user's file before anything is drawn.
+
+    Parameters
+    ----------
+    data : Dataset
+        Whose account is charged.
+    relation : {"add_remove", "replace"}
+        The relation of the methods that will charge it.
+    purpose : str
+        What the page Ledger calls this run.
+
+    Raises
+    ------
+    BookError
+        If the file cannot be read or written.
+    """
+    books = Books(asked_path())
+    return books.begin(books.key(data), data.name, relation, purpose).ledger()
 
 
-def rounded(total: Epsilon) -> Epsilon:
-    """The next multiple of 2^-100 from above: sums of a thousand shares would need ever more digits otherwise."""
-    return total if isinstance(total, float) else Fraction(ceil(total * UNIT), UNIT)
-
-
-def number(written: object) -> Epsilon:
-    """An epsilon from its text."""
-    if not isinstance(written, str) or not re.fullmatch(r"[0-9]{1,400}(/[1-9][0-9]{0,99})?|inf", written):
-        raise UnreadableError
-    return inf if written == "inf" else Fraction(written)
-
-
-def whole(written: object) -> int:
-    """A count."""
-    if not isinstance(written, int) or written < 0:
-        raise UnreadableError
-    return written
-
-
-def known(relation: object) -> Relation:
-    """A relation from its name."""
-    if relation not in set(Relation):
-        raise UnreadableError
-    return Relation(str(relation))
-
-
-def moment(written: object) -> datetime:
-    """A time from its text."""
-    try:
-        return datetime.fromisoformat(str(written))
-    except ValueError:
-        raise UnreadableError from None
-
-
-def text(epsilon: Epsilon) -> str:
-    """An epsilon as text."""
-    return "inf" if epsilon == inf else str(Fraction(epsilon))
+def asked_path() -> Path | None:
+    """The file that `$DPCORE_LEDGER` names, or the usual one; None for "session": nothing is kept."""
+    asked = os.environ.get("DPCORE_LEDGER", "")
+    return None if asked == SESSION else Path(asked) if asked else usual_path()
 
 
 def usual_path() -> Path:
     """Where the file is if nobody says more: `$XDG_STATE_HOME/dpcore` or `~/.local/state/dpcore`."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "dpcore" / "ledger.sqlite"
+
+
+def account_of(sheet: Sheet, key: str, relation: Relation) -> tuple[Any, ...]:
+    """An account's number, name, what was spent, and cap; no number if there is none yet."""
+    for place, known_key, known_relation, *rest in sheet.lines("accounts"):
+        if (known_key, known_relation) == (key, str(relation)):
+            return place, *rest
+    return None, "", *NOTHING, None
+
+
+def unreadable() -> tuple[Cell, ...]:
+    """An account of a run that is not there."""
+    raise UnreadableError
+
+
+def growth(old: Epsilon, new: Epsilon) -> Epsilon:
+    """What comes to the books when a ledger's total grows; totals may be infinite."""
+    return Fraction(0) if new == old else rounded(new) - rounded(old)
+
+
+def more(before: Sequence[Cell], spent: Totals, looks: int, void: str) -> tuple[Cell, ...]:
+    """What a line says after a charge."""
+    *sums, was_looks, was_void = before
+    told = str(was_void) if void in str(was_void) else f"{was_void} {void}".strip()
+    return (*(text(number(a) + b) for a, b in zip(sums, spent, strict=True)), whole(was_looks) + looks, told)
+
+
+def read(spent: Sequence[Cell]) -> tuple[Epsilon, Epsilon, Epsilon, int, str]:
+    """What a line says."""
+    claimed, of_noise, bound, looks, void = spent
+    return number(claimed), number(of_noise), number(bound), whole(looks), str(void)

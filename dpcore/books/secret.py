@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["NAME", "SIZE", "kept_secret"]
+__all__ = ["NAME", "SIZE", "check_of", "kept_secret"]
 
 NAME, SIZE = "dpcore.secret", 32
 
 
-def kept_secret(folder: Path) -> bytes:
+def kept_secret(folder: Path, *, make: bool = True) -> bytes:
     """The secret of a folder, made on first use and readable by its owner only.
 
     Raises
@@ -20,19 +22,23 @@ def kept_secret(folder: Path) -> bytes:
         If the file can be neither read nor made, or holds something else.
     """
     path, new = folder / NAME, folder / f"{NAME}.{secrets.token_hex(8)}"
-    if not path.exists():
+    if make and not path.exists():
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
                 file.write(secrets.token_bytes(SIZE))
                 file.flush()
                 os.fsync(file.fileno())
-            path.hardlink_to(new)  # whole at once, and never in the place of another process's
-        except FileExistsError:
-            pass
+            with suppress(FileExistsError):
+                path.hardlink_to(new)  # whole at once, and never in the place of another process's
         finally:
             new.unlink(missing_ok=True)
     found = path.read_bytes()
     if len(found) != SIZE:
-        raise OSError(0, f"{NAME} is damaged: put it back from a copy")
+        raise OSError(0, f"{NAME} has another length than {SIZE} bytes")
     return found
+
+
+def check_of(secret: bytes) -> str:
+    """By what a ledger knows its secret again."""
+    return hmac.digest(secret, b"dpcore ledger", "sha256").hex()

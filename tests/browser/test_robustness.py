@@ -57,7 +57,6 @@ def account(ledger: Path, data: Dataset = SAMPLE) -> Account:
     runs = books.runs(key, "add_remove")
     assert sum(run.looks for run in runs) == found.looks
     assert sum(run.epsilon_bound for run in runs) == found.epsilon_bound
-    books.close()
     return found
 
 

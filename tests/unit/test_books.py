@@ -201,9 +201,8 @@ def test_a_redraw_that_a_cap_refuses_is_not_drawn(books, on_a_page, told):
 def test_a_file_is_synced_at_every_charge_and_one_of_a_session_need_not_be(books):
     """A kill loses nothing without that; a computer that loses its power would."""
     for each, level in ((books, 2), (Books(), 0)):  # FULL, OFF
-        with each.transaction() as c:
-            assert c.execute("PRAGMA synchronous").fetchone() == (level,)
-        each.close()
+        with each.transaction() as sheet:
+            assert sheet.c.execute("PRAGMA synchronous").fetchone() == (level,)
 
 
 def test_a_cap_refuses_across_sessions(books):
@@ -250,7 +249,6 @@ def test_a_session_that_keeps_nothing():
     new_run(books).charge(entry(Fraction(1)))
     assert not books.kept
     assert books.account(SHA, "add_remove").bound == 1
-    books.close()
     del books
     assert not path.exists()
 
@@ -278,7 +276,6 @@ def test_a_damaged_file_says_so_and_can_be_set_aside(books, content):
 def test_a_file_that_is_damaged_while_it_is_open(books):
     run = new_run(books)
     run.charge(entry(Fraction(1)))
-    books.close()
     whole = bytearray(books.path.read_bytes())
     whole[4096:] = os.urandom(len(whole) - 4096)
     books.path.write_bytes(whole)
@@ -350,7 +347,6 @@ def test_a_run_whose_file_was_set_aside_or_removed_draws_nothing(books):
     other.charge(entry(Fraction(2)))
     assert [(line.key[0], line.bound) for line in books.accounts()] == [("b", 2)]
     assert Books(aside).account(SHA, "add_remove").bound == 1
-    books.close()
     for part in books.path.parent.glob("ledger.sqlite*"):
         part.unlink()
     with pytest.raises(BookError, match="no longer has this run"):
