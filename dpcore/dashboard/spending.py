@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from dpcore.books import Account, Run, usual_path
+from dpcore.books import Account, IncompleteError, Run, usual_path
 from dpcore.dashboard import forms, panels, state
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.errors import BookError
@@ -27,9 +27,16 @@ def read_accounts() -> list[Account] | None:
             "file aside (it is renamed, not deleted; what it holds is no longer added up), or keep a ledger for this "
             "session only, which forgets what was spent before."
         )
+        if isinstance(error, IncompleteError):
+            st.markdown(
+                "**A third way:** what the file holds is sound, but charges may be missing. If you have put it back "
+                "from a copy and there is no later one, go on with it; its totals may be too small from then on."
+            )
         with st.container(horizontal=True):
             st.button("Set the file aside and begin a new one", on_click=set_aside, key="ledger.aside", type="primary")
             st.button("Keep this session only", on_click=leave_file, key="ledger.session")
+            if isinstance(error, IncompleteError):
+                st.button("Go on with what it holds", on_click=go_on, key="ledger.go_on")
         return None
     return sorted(found, key=lambda line: line.key != used)
 
@@ -121,6 +128,17 @@ def keeping() -> None:
                 "read it. The key is in dpcore.secret beside it: keep that to yourself, because with both, somebody "
                 "who knows all rows but one could test guesses."
             )
+            st.download_button(
+                "Save a copy",
+                books.copy,
+                "ledger-copy.zip",
+                "application/zip",
+                key="ledger.copy",
+                on_click="ignore",
+                icon=":material/download:",
+                help="The ledger as it is now, with its key. Unpack it into an empty folder, and name the ledger in it "
+                "with DPCORE_LEDGER. What is charged later is not in it: put it back only if the ledger is lost.",
+            )
             sure = st.checkbox(
                 "I want another ledger: totals begin at 0 there, though what was spent stays spent", key="ledger.sure"
             )
@@ -158,6 +176,12 @@ def leave_file() -> None:
     """A button's callback: a ledger for this session, with a way back to the file."""
     st.session_state["dpcore.books.left"] = state.books().path
     state.keep_books(None)
+
+
+def go_on() -> None:
+    """A button's callback."""
+    with mendable():
+        state.books().go_on()
 
 
 def set_aside() -> None:

@@ -7,7 +7,6 @@ noise, spends nothing and computes nothing twice.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.books import Books, OpenRun, usual_path
+from dpcore.books import Books, OpenRun, asked_path
 from dpcore.datasets import Dataset
 from dpcore.estimator import PrivateEstimator
 from dpcore.export import Release
@@ -47,7 +46,6 @@ __all__ = [
 Value = TypeVar("Value")
 Kind = TypeVar("Kind", bound=AnyRelease)
 MOST_REMEMBERED = 60
-SESSION = "session"
 
 
 @dataclass(eq=False)
@@ -113,15 +111,14 @@ def books() -> Books:
     `$DPCORE_LEDGER` names the file; "session" keeps nothing, for demonstrations that many people use.
     """
     if "dpcore.books" not in st.session_state:
-        asked = os.environ.get("DPCORE_LEDGER", "")
-        keep_books(Path(asked) if asked else usual_path())
+        keep_books(asked_path())
     found: Books = st.session_state["dpcore.books"]
     return found
 
 
 def hosted() -> bool:
     """Whether this server is for visitors, who must not open a file of whoever started it."""
-    return os.environ.get("DPCORE_LEDGER") == SESSION
+    return asked_path() is None
 
 
 def keep_books(path: Path | None) -> None:

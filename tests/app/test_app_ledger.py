@@ -1,7 +1,9 @@
 """The ledger page: what all sessions together spent, caps, and files that cannot be used."""
 
+import io
 import math
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -127,6 +129,26 @@ def test_a_damaged_ledger_draws_nothing_and_leads_on(ledger_file) -> None:
     assert aside.name in said(at)
     released(opened(at, PAGE))
     assert account(at, ledger_file).looks == 1
+
+
+def test_a_ledger_put_back_from_an_older_copy_is_for_a_person_to_judge(ledger_file) -> None:
+    at = released(epsilon=1.0)
+    older = ledger_file.read_bytes()
+    press(at, f"{PAGE}.run")
+    ledger_file.write_bytes(older)
+    press(at, f"{PAGE}.run")
+    assert "changes that were written to it" in mendable(at)[0]
+    assert "charges may be missing" in said(opened(at, "ledger"))
+    press(at, "ledger.go_on")
+    assert not errors(at)
+    assert "You have looked once: total epsilon 1." in said(at)
+
+
+def test_a_copy_is_offered(ledger_file) -> None:
+    at = opened(released(epsilon=1.0), "ledger")
+    assert widget(at, "ledger.copy").label == "Save a copy"
+    with zipfile.ZipFile(io.BytesIO(at.session_state["dpcore.books"].copy())) as archive:
+        assert archive.read(ledger_file.name) == ledger_file.read_bytes()
 
 
 def test_a_damaged_ledger_can_be_left_for_the_session(ledger_file) -> None:
