@@ -4,6 +4,7 @@ Start with `datasets.load("sample")`, a method of `METHODS`, and its `ledger_`.
 """
 
 from dpcore import audit, datasets, evaluate, experiment, export, risk
+from dpcore.books import durable_ledger
 from dpcore.channels import ERRPH, OLH, OUE, RRPH, TRR, Warner
 from dpcore.column import Column
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
@@ -81,6 +82,7 @@ __all__ = [
     "Warner",
     "audit",
     "datasets",
+    "durable_ledger",
     "evaluate",
     "experiment",
     "export",

@@ -195,7 +195,8 @@ def first_steps(release: AnyRelease, data: str, schema: str, imports: str = "") 
         Step(
             f"The same method with the same parameters. {again(release)}",
             f"method = dp.{release.class_name}(\n{arguments})\n"
-            "method.fit(private.train, schema=schema)  # reads the rows and spends epsilon\n",
+            f"ledger = dp.durable_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r})\n"
+            "method.fit(private.train, schema=schema, ledger=ledger)  # reads the rows, and writes down what that costs\n",
         ),
     ]
 
@@ -220,6 +221,8 @@ def replay(release: AnyRelease) -> list[str]:
         "",
         "`replay.py` and `replay.ipynb` run the same method with the same parameters through `dpcore`. "
         + again(release),
+        "What that costs is written, before it is drawn, to the ledger that the dashboard shows too: to the file",
+        "that `DPCORE_LEDGER` names, or the usual one.",
         "",
         whence(release),
         "",

@@ -7,6 +7,12 @@ from sources import Watched
 import dpcore.estimator
 
 
+@pytest.fixture(autouse=True)
+def no_ledger_of_the_user_s(monkeypatch):
+    """What tests spend is written nowhere that outlives them."""
+    monkeypatch.setenv("DPCORE_LEDGER", "session")
+
+
 @pytest.fixture
 def watched(monkeypatch):
     source = Watched()

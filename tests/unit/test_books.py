@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from dpcore import NaiveBayesSynthesizer, datasets, export
-from dpcore.books import Books, usual_path
+from dpcore.books import Books, durable_ledger, usual_path
 from dpcore.dashboard import repeats, state
 from dpcore.errors import BookError, BudgetError
 from dpcore.ledger import Entry, Ledger
@@ -393,6 +393,26 @@ def test_a_folder_in_the_file_s_place(books):
     books.path.mkdir(parents=True)
     with pytest.raises(BookError, match="cannot be opened"):
         books.accounts()
+
+
+def test_a_ledger_for_python_is_written_down_too(monkeypatch, tmp_path):
+    """Another day, another program, another split of the same file: one account."""
+    path = tmp_path / "ledger.sqlite"
+    monkeypatch.setenv("DPCORE_LEDGER", str(path))
+    raw = datasets.load("sample").train.head(300).to_csv(index=False).encode()
+    schema = datasets.load("sample").schema
+    for seed in (1, 2):
+        data = datasets.read(raw, "people.csv", schema=schema, split_seed=seed)
+        ledger = durable_ledger(data, "add_remove", purpose=f"day {seed}")
+        NaiveBayesSynthesizer(epsilon=0.5).fit(data.train, schema=schema, ledger=ledger)
+    (account,) = Books(path).accounts()
+    assert (account.name, account.looks, account.epsilon_bound) == ("people.csv", 2, 1.0)
+    assert [run.name for run in Books(path).runs(account.key, "add_remove")] == ["day 1", "day 2"]
+    Books(path).set_cap(account.key, account.name, "add_remove", 1.0)
+    with pytest.raises(BudgetError, match="capped at 1"):
+        NaiveBayesSynthesizer().fit(data.train, schema=schema, ledger=durable_ledger(data, "add_remove"))
+    monkeypatch.setenv("DPCORE_LEDGER", "session")
+    assert durable_ledger(data, "add_remove").run.books.path != path
 
 
 def test_where_the_file_is(monkeypatch, tmp_path):

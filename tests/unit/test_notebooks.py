@@ -16,6 +16,7 @@ import nbformat
 import pytest
 
 from dpcore import datasets, export, models
+from dpcore.books import Books
 from dpcore.methods import METHODS
 from dpcore.release import script
 
@@ -120,7 +121,15 @@ def test_nothing_is_imported_that_the_lock_file_has_not(kind):
 
 def environment(folder):
     """A person's: dpcore can be found, nothing else of this project, and nothing is written outside the folder."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder), "JUPYTER_RUNTIME_DIR": str(folder)}
+    places = {"IPYTHONDIR": str(folder), "JUPYTER_RUNTIME_DIR": str(folder)}
+    return {**os.environ, **places, "PYTHONPATH": str(ROOT), "DPCORE_LEDGER": str(folder / "ledger.sqlite")}
+
+
+def charged(folder):
+    """Whether one run, and what it cost, stands in the ledger that the environment names."""
+    (account,) = Books(folder / "ledger.sqlite").accounts()
+    (run,) = Books(folder / "ledger.sqlite").runs(account.key, account.relation)
+    return run.name.startswith("Replay of") and run.looks == 1 and run.epsilon_claimed > 0
 
 
 EVERY = [("rows", "upload"), ("model", "sample")]
@@ -140,6 +149,7 @@ def test_the_script_makes_the_release_again(kind, where, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert SAME[kind] in done.stdout
+    assert charged(folder)
 
 
 @pytest.mark.parametrize(("kind", "where"), EVERY)
@@ -153,6 +163,7 @@ def test_the_notebook_makes_the_release_again(kind, where, tmp_path, monkeypatch
     client.execute()
     codes = [cell for cell in opened.cells if cell.cell_type == "code"]
     assert SAME[kind] in codes[-1].outputs[0].text
+    assert charged(folder)
     results = [output.data for cell in codes for output in cell.outputs if output.output_type == "execute_result"]
     assert len([data for data in results if "<svg" in data.get("image/svg+xml", "")]) == 2
     if kind == "rows":
