@@ -196,7 +196,7 @@ def first_steps(release: AnyRelease, data: str, schema: str, imports: str = "") 
             f"The same method with the same parameters. {again(release)}",
             f"method = dp.{release.class_name}(\n{arguments})\n"
             f"ledger = dp.durable_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r})\n"
-            "method.fit(private.train, schema=schema, ledger=ledger)  # reads the rows, and writes down what that costs\n",
+            "method.fit(private.train, schema=schema, ledger=ledger)  # reads the rows, and books what it spends\n",
         ),
     ]
 
