@@ -505,20 +505,20 @@ for line in sys.stdin:  # "start": a new child; it writes a dot to its pipe afte
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills processes as on POSIX")
-def test_two_hundred_kills_lose_no_charge(tmp_path):
+def test_two_hundred_kills_lose_no_charge(in_memory):
     """Four processes charge; one after another is killed, 200 in all. Every charge that anybody heard of is there.
 
     A charge may be there that nobody heard of, one per killed process at most: its process was killed between the
     commit and the word.
     """
     moments = random.Random(7)
-    path = tmp_path / "ledger.sqlite"
+    path = in_memory / "ledger.sqlite"
     logs, alive = [], []
     command = [sys.executable, "-c", CHARGER, str(ROOT)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as nursery:
 
         def start():
-            log = tmp_path / f"{len(logs)}.log"
+            log = in_memory / f"{len(logs)}.log"
             log.touch()
             logs.append(log)
             nursery.stdin.write(f"{path} {log}\n")

@@ -111,27 +111,17 @@ def tried(folder, spent, number, seed):
     return seen
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """In memory, if there is a folder for that: thousands of files wait for the disk otherwise."""
-    memory = Path("/dev/shm")
-    found = (memory if memory.is_dir() else tmp_path) / f"dpcore-{os.getpid()}-{tmp_path.name}"
-    found.mkdir()
-    yield found
-    shutil.rmtree(found)
-
-
-def test_damage_at_rest_is_seen(folder):
-    (folder / "kept").mkdir()
-    spent = charged(folder / "kept", random.Random(1))
-    assert tried(folder / "kept", spent, 60, seed=1) > 20
+def test_damage_at_rest_is_seen(in_memory):
+    (in_memory / "kept").mkdir()
+    spent = charged(in_memory / "kept", random.Random(1))
+    assert tried(in_memory / "kept", spent, 60, seed=1) > 20
 
 
 @pytest.mark.slow
-def test_five_hundred_damages_at_rest_are_seen(folder):
+def test_five_hundred_damages_at_rest_are_seen(in_memory):
     seen = 0
     for seed in range(10):
-        kept = folder / str(seed)
+        kept = in_memory / str(seed)
         kept.mkdir()
         seen += tried(kept, charged(kept, random.Random(seed)), 50, seed)
     assert seen > 250
@@ -194,14 +184,14 @@ def after_kills(folder, disk, number, harms, seed):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills processes as on POSIX")
-def test_damage_after_a_kill_is_seen(folder, tmp_path):
-    after_kills(folder, tmp_path, 2, 15, seed=1)
+def test_damage_after_a_kill_is_seen(in_memory, tmp_path):
+    after_kills(in_memory, tmp_path, 2, 15, seed=1)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kills processes as on POSIX")
-def test_five_hundred_damages_after_kills_are_seen(folder, tmp_path):
-    seen, hot = after_kills(folder, tmp_path, 50, 10, seed=100)
+def test_five_hundred_damages_after_kills_are_seen(in_memory, tmp_path):
+    seen, hot = after_kills(in_memory, tmp_path, 50, 10, seed=100)
     assert seen > 150
     assert hot > 5
 
