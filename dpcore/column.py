@@ -87,11 +87,11 @@ class Column:
         def fail(cause: str, remedy: str) -> None:
             raise SchemaError(f"Column {self.name!r}: {cause}", remedy)
 
+        if not is_writable(self.name, self.description, *self.categories):
+            cause = "A column's name, description or category has a control character, or half of a character."
+            raise SchemaError(cause, "Write it again, without it.")
         if not self.name.strip():
             raise SchemaError("A column has no name.", "Give every column a header.")
-        if not is_writable(self.name, self.description, *self.categories):
-            cause = "The name, the description or a category of a column has half of a character (a lone surrogate)."
-            raise SchemaError(cause, "Write it again.")
         if self.kind not in KINDS:
             fail("its type is not known.", f"Choose one of {', '.join(KINDS)}.")
         if self.outside not in ("refuse", "clip"):

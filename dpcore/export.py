@@ -27,7 +27,7 @@ from dpcore.estimator import Synthesizer
 from dpcore.notebooks import notebook
 from dpcore.printed import Picture, Report, report
 from dpcore.release import LEDGER, AnyRelease, Step, first_steps, plain, replay, script, shared, write_shared
-from dpcore.spreadsheet import spreadsheet_safe
+from dpcore.spreadsheet import spreadsheet_csv, spreadsheet_safe
 
 __all__ = [
     "Release",
@@ -37,6 +37,7 @@ __all__ = [
     "release_of",
     "report_of",
     "show_code",
+    "spreadsheet_csv",
     "spreadsheet_safe",
 ]
 
@@ -121,7 +122,7 @@ def steps(release: Release, data: str, schema: str, table: Literal["csv", "parqu
 
 
 CHECK = {
-    "csv": "same = dp.export.spreadsheet_safe(synthetic)[0].to_csv(index=False).encode()"
+    "csv": "same = dp.export.spreadsheet_csv(synthetic).encode()"
     " == Path('synthetic.csv').read_bytes()\n"
     "print('the same rows as synthetic.csv' if same else 'other rows than synthetic.csv: other data, or versions?')\n",
     "parquet": "same = pd.read_parquet('synthetic.parquet').equals(synthetic)\n"
@@ -149,8 +150,8 @@ def bundle(release: Release, *, table: Literal["csv", "parquet"] = "csv", told: 
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         escaped = 0
         if table == "csv":
-            safe, escaped = spreadsheet_safe(release.synthetic)
-            archive.writestr("synthetic.csv", safe.to_csv(index=False).encode("utf-8"))
+            escaped = spreadsheet_safe(release.synthetic)[1]
+            archive.writestr("synthetic.csv", spreadsheet_csv(release.synthetic).encode("utf-8"))
         else:
             rows = io.BytesIO()
             release.synthetic.to_parquet(rows, index=False)
@@ -161,7 +162,7 @@ def bundle(release: Release, *, table: Literal["csv", "parquet"] = "csv", told: 
             structure = json.dumps(release.structure, indent=indent, ensure_ascii=False, allow_nan=False)
             archive.writestr("structure.json", structure)
         if (groups := release.generalized) is not None:
-            archive.writestr("generalized.csv", spreadsheet_safe(groups)[0].to_csv(index=False).encode("utf-8"))
+            archive.writestr("generalized.csv", spreadsheet_csv(groups).encode("utf-8"))
         archive.writestr("replay.py", show_code(release, table=table))
         archive.writestr("replay.ipynb", notebook_of(release, table))
         archive.writestr("report.html", told.html)

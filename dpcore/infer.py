@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from dpcore.cells import as_numbers, distinct, plain_numbers
 from dpcore.column import MAX_CATEGORIES, Column, Kind, canonical
+from dpcore.texts import is_writable
 
 __all__ = ["infer_column"]
 
 
 def infer_column(name: str, values: pd.Series[Any]) -> tuple[Column | None, str | None]:
     """A guess at one column, and a note for the person who should check it."""
+    if not is_writable(name):
+        return None, "A column is left out: its name has a control character, or half of a character."
     present = values.dropna()
     missing = len(present) < len(values)
     if present.empty:
@@ -39,6 +42,8 @@ def infer_column(name: str, values: pd.Series[Any]) -> tuple[Column | None, str 
             f"{name!r} is left out: it has {len(categories):,} different values; at most {MAX_CATEGORIES:,} categories "
             "are allowed. Group its values before uploading if you need it."
         )
+    if not is_writable(*categories):
+        return None, f"{name!r} is left out: values of it have control characters, which no chart can hold."
     words = np.isnan(as_numbers(pd.Series(texts, dtype=object)))
     note = None
     if len(categories) == 1:

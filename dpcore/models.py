@@ -23,9 +23,9 @@ from dpcore.modelfile import Model
 from dpcore.noise import NoNoise
 from dpcore.notebooks import notebook
 from dpcore.printed import Picture, Report, report
-from dpcore.release import LEDGER, AnyRelease, Step, first_steps, plain, replay, script, shared, write_shared
+from dpcore.release import LEDGER, AnyRelease, Step, first_steps, literal, plain, replay, script, shared, write_shared
 from dpcore.reports import Reports
-from dpcore.spreadsheet import spreadsheet_safe
+from dpcore.spreadsheet import spreadsheet_csv
 
 __all__ = ["Model", "ModelRelease", "bundle", "notebook_of", "release_of", "report_of", "show_code"]
 
@@ -123,7 +123,7 @@ def show_code(release: ModelRelease, *, data: str = "your-data.csv", schema: str
 
 def steps(release: ModelRelease, data: str, schema: str) -> list[Step]:
     """The parts of that script."""
-    made = f"release_of(method, {release.method!r}, data_name={release.data_name!r}).model.to_json()"
+    made = f"release_of(method, {literal(release.method)}, data_name={literal(release.data_name)}).model.to_json()"
     return [
         *first_steps(release, data, schema, "from dpcore import models\n"),
         LEDGER,
@@ -174,7 +174,7 @@ def bundle(release: ModelRelease, *, told: Report | None = None) -> bytes:
 
 def reports_csv(reports: Reports) -> bytes:
     """The table of randomized answers, one row per person, for a spreadsheet or a program."""
-    return spreadsheet_safe(reports.frame())[0].to_csv(index=False, float_format="%.6g").encode("utf-8")
+    return spreadsheet_csv(reports.frame(), float_format="%.6g").encode("utf-8")
 
 
 def readme(release: ModelRelease, *, real: bool = False) -> str:

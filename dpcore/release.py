@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from dpcore.datasets import DATASETS
 from dpcore.estimator import PrivateEstimator
 from dpcore.ledger import Ledger
 from dpcore.schema import Schema
+from dpcore.spreadsheet import spreadsheet_csv
 from dpcore.texts import finite_or_text, number
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "Step",
     "again",
     "first_steps",
+    "literal",
     "plain",
     "replay",
     "script",
@@ -37,6 +40,7 @@ __all__ = [
     "write_shared",
 ]
 
+WEB = re.compile(r"www(?=\.)", re.IGNORECASE)
 TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
 IF_LACKING = "  # not found? README.md says how to run this"
 RUN = (
@@ -178,19 +182,19 @@ def first_steps(release: AnyRelease, data: str, schema: str, imports: str = "") 
     given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
     arguments = "".join(f"    {key}={value},\n" for key, value in given.items())
     if release.data_name in DATASETS:
-        source = f"private = dp.datasets.load({release.data_name!r})\n"
+        source = f"private = dp.datasets.load({literal(release.data_name)})\n"
     else:
         reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
         known = "" if release.reading is not None else "  # as for the release; 0 if it was made from all rows"
         if release.seed is None:  # new noise anyway; and the lots of the split stay secret
             reading = {key: value for key, value in reading.items() if key != "split_seed"}
         how = "".join(f", {key}={literal(value)}" for key, value in reading.items())
-        source = f"private = dp.datasets.read({data!r}, schema=schema{how}){known}\n"
+        source = f"private = dp.datasets.read({literal(data)}, schema=schema{how}){known}\n"
     return [
         Step("`dpcore` runs the method.", f"from pathlib import Path\n\nimport dpcore as dp{IF_LACKING}\n{imports}"),
         Step(
             f"What is public about the rows, and the rows. {whence(release)}",
-            f"schema = dp.Schema.from_json(Path({schema!r}).read_text(encoding='utf-8'))\n{source}",
+            f"schema = dp.Schema.from_json(Path({literal(schema)}).read_text(encoding='utf-8'))\n{source}",
         ),
         Step(
             f"The same method with the same parameters. {again(release)}",
@@ -202,8 +206,15 @@ def first_steps(release: AnyRelease, data: str, schema: str, imports: str = "") 
 
 
 def literal(value: Any) -> str:
-    """A parameter as Python source."""
-    return repr(value) if not isinstance(value, float) or math.isfinite(value) else f"float({str(value)!r})"
+    """A plain value as Python source of ASCII characters on one line, which reads back as an equal value."""
+    if isinstance(value, np.generic):
+        return literal(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"float({str(value)!r})"
+    if isinstance(value, list | tuple):
+        parts = ", ".join(map(literal, value))
+        return f"[{parts}]" if isinstance(value, list) else f"({parts}{',' * (len(value) == 1)})"
+    return ascii(value)
 
 
 def write_shared(archive: zipfile.ZipFile, release: AnyRelease) -> None:
@@ -211,7 +222,7 @@ def write_shared(archive: zipfile.ZipFile, release: AnyRelease) -> None:
     archive.writestr("schema.json", release.schema.to_json())
     archive.writestr("config.json", json.dumps(release.config(), indent=2, ensure_ascii=False, allow_nan=False))
     archive.writestr("ledger.json", release.ledger.to_json())
-    archive.writestr("ledger.csv", release.ledger.to_frame().to_csv(index=False))
+    archive.writestr("ledger.csv", spreadsheet_csv(release.ledger.to_frame()))
 
 
 def replay(release: AnyRelease) -> list[str]:
@@ -251,5 +262,5 @@ def whence(release: AnyRelease) -> str:
 
 
 def plain(text: str) -> str:
-    """A user's text on one line without markup characters, for Markdown."""
-    return "".join(c for c in text if c.isprintable() and c not in "<>`*_[]#|\\~$@:")[:80]
+    """A user's text on one line without markup characters, for Markdown, which finds no address in it either."""
+    return WEB.sub("www ", "".join(c for c in text if c.isprintable() and c not in "<>`*_[]#|\\~$@:&"))[:80]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from typing import Any
 
 import pandas as pd
 
-__all__ = ["spreadsheet_safe"]
+__all__ = ["spreadsheet_csv", "spreadsheet_safe"]
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
@@ -34,6 +36,19 @@ def spreadsheet_safe(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     safe = pd.DataFrame(dict(enumerate(cells)))  # by position: an escaped header may equal another one
     safe.columns = pd.Index(headers)
     return safe, escaped
+
+
+def spreadsheet_csv(frame: pd.DataFrame, **how: Any) -> str:
+    """`spreadsheet_safe` as CSV that ends no cell and no row where a text does; `how` is for `DataFrame.to_csv`.
+
+    Carriage returns end a row for many readers, and Python's writer leaves texts that have them unquoted.
+    """
+    safe = spreadsheet_safe(frame)[0]
+    plainly: str = safe.to_csv(index=False, lineterminator="\n", **how)
+    if "\r" not in plainly:
+        return plainly
+    quoted: str = safe.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC, **how)
+    return quoted
 
 
 def runs_as_formula(text: str) -> bool:

@@ -64,7 +64,7 @@ class Taxonomy:
             raise _wrong(row, f"has {len(path):,} levels; at most {MAX_LEVELS} are allowed", "Take levels out.")
         for level, node in enumerate(path, start=1):
             if not is_writable(node):
-                raise _wrong(row, f"has half of a character (a lone surrogate) at level {level}", "Write it again.")
+                raise _wrong(row, f"has a control character, or half of a character, at level {level}", "Take it out.")
             if not node.strip():
                 raise _wrong(row, f"has an empty name at level {level}", "Name every node between leaf and root.")
         if path[-1] != self.root:

@@ -13,6 +13,7 @@ __all__ = ["as_text", "canonical", "finite_or_text", "is_writable", "number", "t
 
 MILLION = 1e6
 FEWEST_DIGITS, MOST_DIGITS = 4, 17  # with 17 digits no two floats have the same text
+UNWRITABLE = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ud800-\\udfff\\ufffe\\uffff]")
 # A number as nobody would write a name: "007" is a name, and so is "1_000", which Python would take.
 NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:[.]([0-9]+))?", re.ASCII)
@@ -44,12 +45,12 @@ def canonical(value: object) -> str:
 
 
 def is_writable(*texts: str) -> bool:
-    """Whether files can hold these texts: half of a character (a lone surrogate) has no bytes."""
-    try:
-        "".join(texts).encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    """Whether files and drawings can hold these texts.
+
+    Half of a character (a lone surrogate) has no bytes. Other control characters than tabs and ends of lines are in no
+    XML, so in no picture: whoever draws one ends the whole program.
+    """
+    return not any(UNWRITABLE.search(text) for text in texts)
 
 
 def told_apart(numbers: Sequence[float]) -> list[str]:

@@ -17,7 +17,7 @@ from dpcore.dashboard.state import ShownModel
 from dpcore.errors import DPCoreError
 from dpcore.models import Model
 from dpcore.reading import FORMATS, MAX_BYTES, read_frame
-from dpcore.spreadsheet import spreadsheet_safe
+from dpcore.spreadsheet import spreadsheet_csv, spreadsheet_safe
 
 __all__ = ["predict"]
 
@@ -139,10 +139,10 @@ def answers(page: str, found: Predicted) -> None:
     counts = found.rows[name].value_counts().reindex(list(found.model.classes_), fill_value=0)
     frame = pd.DataFrame({"predicted": counts.index.astype(str), "rows": counts.to_numpy()})
     st.dataframe(frame, hide_index=True, width="content", key=f"{page}.predicted_counts")
-    safe, escapes = spreadsheet_safe(found.rows)
+    escapes = spreadsheet_safe(found.rows)[1]
     st.download_button(
         "Download the predictions",
-        data=safe.to_csv(index=False).encode("utf-8"),
+        data=spreadsheet_csv(found.rows).encode("utf-8"),
         file_name="predictions.csv",
         mime="text/csv",
         icon=":material/download:",

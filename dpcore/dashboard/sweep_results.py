@@ -17,7 +17,7 @@ from dpcore.dashboard.sweep_runs import Comparison
 from dpcore.dashboard.sweeps import LOCAL, total
 from dpcore.measures import FLOOR, MAJORITY, RANGE_ERROR, REAL
 from dpcore.relation import Relation
-from dpcore.spreadsheet import spreadsheet_safe
+from dpcore.spreadsheet import spreadsheet_csv
 
 __all__ = ["medians", "price", "results", "told_apart"]
 
@@ -208,12 +208,12 @@ def failures(lost: pd.DataFrame) -> None:
 def take_away(page: str, made: Comparison) -> None:
     """The numbers of all runs, and what would run them again."""
     st.markdown(f"All runs as a table. **{REAL_DATA}**: they were measured on real rows, without noise.")
-    table, _ = spreadsheet_safe(made.frame.drop(columns=["series", "mode"]))
+    table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"]))
     config = made.config.to_json(made.data)
     with st.container(horizontal=True):
         st.download_button(
             "Runs (CSV)",
-            table.to_csv(index=False).encode(),
+            table.encode(),
             "comparison-do-not-publish.csv",
             "text/csv",
             key=f"{page}.csv",

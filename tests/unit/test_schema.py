@@ -14,11 +14,14 @@ from dpcore.column import MAX_CATEGORIES, Column, as_text, code_dtype
 from dpcore.errors import DataError, DPCoreError, SchemaError
 from dpcore.schema import Schema
 from dpcore.taxonomy import Taxonomy
+from dpcore.texts import is_writable
 
 SECRET = "s3cret-value"
 
-names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=12).filter(str.strip)
-words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=8)
+names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=12).filter(
+    lambda text: bool(text.strip()) and is_writable(text)
+)
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=8).filter(is_writable)
 
 
 @st.composite
@@ -32,7 +35,7 @@ def listed(draw) -> Column:
         categories=tree.leaves if tree else categories,
         missing=missing,
         outside=draw(st.sampled_from(["refuse", "clip"])) if missing else "refuse",
-        description=draw(st.text(max_size=20)),
+        description=draw(st.text(max_size=20).filter(is_writable)),
         taxonomy=tree,
     )
 
