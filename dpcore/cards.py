@@ -13,7 +13,6 @@ from html import escape
 
 from dpcore.charts import odds
 from dpcore.methods import METHODS
-from dpcore.noise import TEACHING
 from dpcore.release import AnyRelease, plain
 from dpcore.reports import Reports
 from dpcore.responding import LocalClassifier
@@ -79,7 +78,7 @@ def card(release: AnyRelease) -> Card:
         ("Epsilon that can be proved", bound(release)),
         ("In odds", in_odds(proved, who)),
         ("Trusted party", LOCAL if local else CENTRAL),
-        ("Protected against", against(who) if proved < math.inf else "nobody, as far as can be proved."),
+        ("Protected against", against(release, who) if proved < math.inf else "nobody, as far as can be proved."),
         ("Noise", f"{release.noise_label}."),
         ("Seed", f"{'none (operating-system entropy)' if release.seed is None else release.seed}."),
         ("Schema", SCHEMA_SOURCES[release.schema.source]),
@@ -100,8 +99,7 @@ def guarantee(release: AnyRelease, proved: float) -> str:
     if math.isinf(proved):
         return "none that can be proved."
     kind = "local differential privacy" if is_local(release) else "differential privacy"
-    teaching = "" if release.publishable else f" {TEACHING}"
-    return f"pure {kind} (no delta), at the epsilon that can be proved.{teaching}"
+    return f"pure {kind} (no delta), at the epsilon that can be proved. {release.attackable}".strip()
 
 
 def bound(release: AnyRelease) -> str:
@@ -124,8 +122,10 @@ def in_odds(proved: float, who: str) -> str:
     return f"somebody who was 50:50 unsure about a person and {who} could become {told}, in the worst case."
 
 
-def against(who: str) -> str:
+def against(release: AnyRelease, who: str) -> str:
     """Whom a guarantee holds against."""
+    if release.attackable:
+        return f"in exact arithmetic, whoever {who.rstrip(',')}. {release.attackable}"
     return f"whoever {who.rstrip(',')}, whatever else they know and however long they compute."
 
 
@@ -134,7 +134,7 @@ def publication(release: AnyRelease) -> str:
     if release.guarantee_void:
         return "do not publish."
     if not release.publishable:
-        return "teaching-grade floating-point noise; make the release with OpenDP's noise before you publish it."
+        return "teaching-grade floating-point noise; make the release with exact noise before you publish it."
     return "the noise is fit for publication; whether this epsilon is small enough is for you to decide."
 
 

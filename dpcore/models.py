@@ -81,7 +81,7 @@ class ModelRelease(AnyRelease):
             "method": self.method,
             "mode": self.parameters["mode"],
             "relation": str(self.ledger.relation),
-            "noise": self.noise_label,
+            "noise": f"{self.noise_label}. {self.attackable}" if self.attackable else self.noise_label,
             "guarantee_void": self.guarantee_void,
             "epsilon_claimed": self.ledger.epsilon_claimed,
             "epsilon_bound": math.inf if self.ledger.void else self.ledger.epsilon_bound,

@@ -109,6 +109,7 @@ def price(release: AnyRelease) -> str:
     told = f"{ledger.relation.short.capitalize()}: {ledger.relation.sentence}"
     if ledger.void:
         told += " The shares below are those of the noise that was drawn. They are no bound: the guarantee is void."
+    told = f"{told} {release.attackable}".strip()
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in dict.fromkeys(frame["reason"]) if reason)
     columns = list(LEDGER)[0 if frame["scope"].any() else 1 :]
     entries = frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=LEDGER)

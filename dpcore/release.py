@@ -20,6 +20,7 @@ import numpy as np
 from dpcore.datasets import DATASETS
 from dpcore.estimator import PrivateEstimator
 from dpcore.ledger import Ledger
+from dpcore.noise import TEACHING
 from dpcore.schema import Schema
 from dpcore.spreadsheet import spreadsheet_csv
 from dpcore.texts import finite_or_text, number
@@ -127,6 +128,12 @@ class AnyRelease(ABC):
                 f"{self.reconstructed} As read, it claims {told}" if self.reconstructed else f"The paper claims {told}"
             )
         return ""
+
+    @property
+    def attackable(self) -> str:
+        """What has to be said where a proof holds but for the arithmetic of the noise; empty elsewhere."""
+        proved = math.isfinite(self.ledger.epsilon_bound) and not self.ledger.void
+        return TEACHING if proved and not self.publishable else ""
 
     def config(self) -> dict[str, Any]:
         """What ran, as JSON-ready values."""

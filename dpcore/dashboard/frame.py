@@ -14,6 +14,7 @@ import streamlit as st
 from dpcore.books import Line
 from dpcore.dashboard import lessons, state
 from dpcore.errors import BookError, DataError, DPCoreError
+from dpcore.noise import load_in_background
 from dpcore.texts import number
 
 if TYPE_CHECKING:
@@ -56,8 +57,16 @@ def navigation() -> StreamlitPage:
     return st.navigation({name: [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()})
 
 
+@st.cache_resource(show_spinner=False)
+def prepared() -> bool:
+    """Begin, once per server, what the first release would wait for."""
+    load_in_background()
+    return True
+
+
 def run() -> None:
     """What app.py does: the menu, then the chosen page."""
+    prepared()
     chosen = navigation()
     now, before = chosen.url_path or "home", st.session_state.get("dpcore.page")
     if before not in (None, now):  # who leaves a page does not want what was asked for there any more

@@ -78,6 +78,8 @@ def headline(shown: AnyShown) -> None:
     )
     if release.guarantee_void:
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
+    if release.attackable:
+        st.warning(release.attackable, icon=":material/warning:")
     if shown.data.token != state.dataset().token:
         made, now = escaped(release.data_name), escaped(state.dataset().name)
         st.info(f"This was made from {made}. Press Run to use {now}, which was chosen since.", icon=":material/update:")
@@ -101,6 +103,8 @@ def price(shown: AnyShown) -> None:
             else:
                 seen = "your reports" if reported(shown) else "the release"
                 st.markdown(ledger.void if ledger.void and place is right else forms.odds_sentence(epsilon, seen))
+                if place is right and shown.release.attackable:
+                    st.markdown(shown.release.attackable)
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escaped(str(reason))} {factor(part)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:
@@ -206,6 +210,7 @@ def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
     release, data = shown.release, shown.data
     with runs.cancellable("Training classifiers", f"{page}.accuracy") as progress:
         found = [evaluate.tstr(data.train, data.test, release.synthetic, release.schema, target, progress=progress)]
+        # With NumPy's noise, of which nothing is left at this epsilon.
         quiet = METHODS[release.method](**{**release.parameters, "noise": "laplace"}).at_epsilon(NO_NOISE)
         if isinstance(quiet, Synthesizer) and math.isfinite(release.ledger.epsilon_claimed):
             rows = quiet.fit(data.train, schema=release.schema).sample(len(release.synthetic))

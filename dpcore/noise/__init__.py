@@ -15,6 +15,8 @@ generator of its own.
 
 from __future__ import annotations
 
+from importlib import import_module
+from threading import Thread
 from typing import Literal
 
 import numpy as np
@@ -35,6 +37,7 @@ __all__ = [
     "OpenDPNoise",
     "Weights",
     "generator",
+    "load_in_background",
     "make_noise",
     "noise_kind",
 ]
@@ -69,6 +72,11 @@ def make_noise(noise: str, random_state: int | None) -> Noise:
     if kind == "opendp":
         return OpenDPNoise(everywhere=noise == "opendp")
     return NumpyNoise(generator(random_state, 0), discrete=kind == "geometric", seeded=random_state is not None)
+
+
+def load_in_background() -> None:
+    """Load OpenDP in a thread of its own, so that the first release need not wait a second or more for it."""
+    Thread(target=import_module, args=("opendp.prelude",), name="opendp", daemon=True).start()
 
 
 def generator(random_state: int | None, stream: int) -> np.random.Generator:

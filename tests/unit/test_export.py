@@ -228,7 +228,7 @@ def test_what_may_be_published():
     assert "the noise is fit for publication" in readme(exact)
     assert "the noise is fit for publication" in readme(exact)
     for noise in ("laplace", "geometric"):
-        assert "make the release with OpenDP's noise before you publish it" in readme(release(noise=noise))
+        assert "make the release with exact noise before you publish it" in readme(release(noise=noise))
 
 
 @pytest.mark.parametrize(

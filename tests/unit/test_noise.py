@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -70,6 +73,18 @@ def test_seeds_reproduce_and_streams_differ():
     assert (make_noise("laplace", 3).counts(counts, 1.0) == make_noise("laplace", 3).counts(counts, 1.0)).all()
     assert (make_noise("laplace", None).counts(counts, 1.0) != make_noise("laplace", None).counts(counts, 1.0)).any()
     assert generator(3, 0).random() != generator(3, 1).random()
+
+
+def test_opendp_is_loaded_when_it_is_needed_or_in_the_background():
+    code = (
+        "import sys, threading, dpcore.noise as noise\n"
+        "noise.make_noise('auto', None)\n"
+        "assert 'opendp' not in sys.modules\n"
+        "noise.load_in_background()\n"
+        "[thread.join() for thread in threading.enumerate() if thread.name == 'opendp']\n"
+        "assert 'opendp.prelude' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_a_seed_for_opendp_or_an_unknown_source_is_refused():
