@@ -66,7 +66,7 @@ def test_a_seed_gives_the_same_worlds_again():
     assert (one.first != other.first).all()
     assert (one.first != one.second).all()
     fresh = [worlds.run(case, 20).first for _ in "ab"]
-    assert (fresh[0] != fresh[1]).all()
+    assert (fresh[0] != fresh[1]).any()  # whole numbers, some of which are equal by chance
 
 
 def test_what_is_claimed_is_the_ledgers_or_a_steps():
