@@ -62,7 +62,7 @@ def table_from(raw: bytes, name: str, asked: Mapping[str, Any]) -> tuple[pa.Tabl
     DataError
         As `table_of` does, or because the process used all its time or memory, or died.
     """
-    order = json.dumps({"name": name, **asked}).encode() + b"\n"
+    order = json.dumps([MEMORY, SECONDS, {"name": name, **asked}]).encode() + b"\n"
     inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
     with AT_ONCE:
         try:
@@ -103,8 +103,8 @@ def too_slow() -> DataError:
 
 def serve() -> None:
     """The process: read one table from the standard input, and write it, or why not, to the standard output."""
-    limit_this_process()
-    asked = json.loads(sys.stdin.buffer.readline())
+    memory, seconds, asked = json.loads(sys.stdin.buffer.readline())
+    limit_this_process(memory, seconds)
     out = sys.stdout.buffer
     try:
         table, read_as = table_of(sys.stdin.buffer.read(), **asked)
@@ -125,15 +125,15 @@ def refuse(error: DataError) -> None:
     os._exit(REFUSED)
 
 
-def limit_this_process() -> None:
+def limit_this_process(memory: int, seconds: int) -> None:
     """Let the operating system end this process where it takes too much, or where its parent ended."""
     if sys.platform == "win32":
         return
     import resource
 
     for kind, most in (
-        (resource.RLIMIT_AS, MEMORY),
-        (resource.RLIMIT_CPU, SECONDS),
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
     ):
@@ -141,7 +141,7 @@ def limit_this_process() -> None:
             resource.setrlimit(kind, (most, most))
         except (ValueError, OSError):  # the administrator's own limit is lower, or the system knows no such limit
             continue
-    signal.alarm(SECONDS + 1)
+    signal.alarm(seconds + 1)
     if sys.platform == "linux":
         import ctypes
 
