@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpcore.dashboard import forms, frame, runs, state, sweep_results, sweep_runs, sweeps
+from dpcore.dashboard import forms, frame, housekeeping, runs, state, sweep_results, sweep_runs, sweeps
 from dpcore.errors import ParameterError
 from dpcore.experiment import Config
 
@@ -32,7 +32,9 @@ def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
     with forms.drawer(PAGE, sweep_runs.shown(data)):
         plan = sweeps.ask(PAGE, data)
-        st.file_uploader("Or the settings of an earlier comparison (JSON)", "json", key=f"{PAGE}.file", on_change=load)
+        housekeeping.uploader(
+            "Or the settings of an earlier comparison (JSON)", type="json", key=f"{PAGE}.file", on_change=load
+        )
         if refused := st.session_state.pop(f"{PAGE}.refused", ""):
             st.error(frame.escaped(refused), icon=":material/error:")
     st.session_state[f"{PAGE}.chosen"] = plan

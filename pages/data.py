@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import Schema, SchemaError
-from dpcore.dashboard import frame, intake, schema_editor, state
+from dpcore.dashboard import frame, housekeeping, intake, schema_editor, state
 
 frame.frame(
     "Data & schema",
@@ -25,7 +25,7 @@ with st.expander(f"The first rows of {frame.escaped(rows.name)}: {whose}", expan
 st.subheader("What is public")
 headers = [str(name) for name in rows.frame.columns]
 with frame.mendable():
-    uploaded = st.file_uploader("Load a schema (JSON)", type="json", key="data.schema_file")
+    uploaded = housekeeping.uploader("Load a schema (JSON)", type="json", key="data.schema_file")
     if uploaded is not None and st.session_state.get("data.schema_id") != uploaded.file_id:
         loaded = Schema.from_json(uploaded.getvalue())
         if not set(loaded.names) & set(headers):

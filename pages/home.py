@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.dashboard import frame, lessons, panels, presets, runs, state
+from dpcore.dashboard import frame, housekeeping, lessons, panels, presets, runs, state
 
 frame.frame(
     "See what privacy costs",
@@ -26,7 +26,7 @@ with middle:
         frame.open_page("data")
     st.caption("CSV, Excel or Parquet. Nothing leaves this computer.")
 with right, st.popover("Go on from a release", icon=":material/settings_backup_restore:"):
-    file = st.file_uploader("The zip of a release, or its config.json", type=["zip", "json"], key="home.settings")
+    file = housekeeping.uploader("The zip of a release, or its config.json", type=["zip", "json"], key="home.settings")
     with frame.mendable():
         if file is not None:
             page, settings, data = presets.asked_by_file(file.getvalue())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.books import Line
-from dpcore.dashboard import lessons, state
+from dpcore.dashboard import housekeeping, lessons, state
 from dpcore.errors import BookError, DataError, DPCoreError
 from dpcore.noise import load_in_background
 from dpcore.texts import number
@@ -68,9 +68,11 @@ def run() -> None:
     """What app.py does: the menu, then the chosen page."""
     prepared()
     chosen = navigation()
+    housekeeping.presence()
     now, before = chosen.url_path or "home", st.session_state.get("dpcore.page")
     if before not in (None, now):  # who leaves a page does not want what was asked for there any more
         forget(before)
+        housekeeping.forget_uploads()
     st.session_state["dpcore.page"] = now
     token = _inside_app.set(True)
     try:

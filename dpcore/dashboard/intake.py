@@ -11,6 +11,7 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.cells import typed
+from dpcore.dashboard import housekeeping
 from dpcore.dashboard.frame import mendable
 from dpcore.datasets import Content, Dataset
 from dpcore.errors import DataError
@@ -124,7 +125,7 @@ def offer_download(name: str) -> None:
 
 def upload() -> None:
     """A person's own file."""
-    file = st.file_uploader(
+    file = housekeeping.uploader(
         f"A table with one row per person ({', '.join(FORMATS[:5])}, also packed; at most {MAX_BYTES >> 20} MB)",
         key="data.file",
         help="Read in this program's memory on this computer; written nowhere.",

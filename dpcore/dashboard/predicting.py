@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.bayes import Bayes
-from dpcore.dashboard import panels
+from dpcore.dashboard import housekeeping, panels
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.dashboard.intake import how_to_read
 from dpcore.dashboard.state import ShownModel
@@ -55,7 +55,7 @@ def predict(page: str, shown: ShownModel | None) -> None:
     with st.expander(f"What the file must hold: {len(needed):,} columns"):
         rows = [{"column": name, "allowed": allowed(model, name)} for name in needed]
         st.dataframe(pd.DataFrame(rows), hide_index=True)
-    file = st.file_uploader(
+    file = housekeeping.uploader(
         f"Rows to predict ({', '.join(FORMATS[:5])}, also packed; at most {MAX_BYTES >> 20} MB)",
         key=f"{page}.rows",
         help="Read in this program's memory on this computer; written nowhere. Other columns are kept as they are.",
@@ -95,7 +95,7 @@ def kept(key: str, asked: Any, work: Callable[[], Value]) -> Value | None:
 
 def from_file(page: str) -> Model | None:
     """A model.json that was taken home; what was read last stays until something better is read."""
-    file = st.file_uploader(
+    file = housekeeping.uploader(
         "A model.json that was taken home",
         type="json",
         key=f"{page}.model_file",

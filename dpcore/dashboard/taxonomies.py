@@ -17,7 +17,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.column import Column, canonical
-from dpcore.dashboard import intake, panels, state
+from dpcore.dashboard import housekeeping, intake, panels, state
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.datasets import Dataset
 from dpcore.errors import SchemaError
@@ -174,7 +174,7 @@ def files(page: str, column: Column, owner: str, version: int, tree: Taxonomy) -
     """The tree as a CSV table, and from one."""
     st.markdown("One row per value: the value first, then its groups, the root last. No header row.")
     with mendable():
-        file = st.file_uploader(
+        file = housekeeping.uploader(
             f"Load a table of paths (CSV, at most {MAX_TEXT // 1_000_000} MB)",
             type=["csv", "tsv", "txt"],
             key=f"{page}.file:{owner}",

@@ -36,7 +36,8 @@ class Visitor:
 
     def __enter__(self) -> Self:
         place = f"ws://{urlsplit(self.address).netloc}/_stcore/stream"
-        self.line = connect(place, subprotocols=["streamlit"], max_size=None, open_timeout=PATIENCE)
+        look: Any = {"subprotocols": ["streamlit"], "max_size": None, "open_timeout": PATIENCE, "ping_interval": None}
+        self.line = connect(place, **look)
         self.socket = self.line.__enter__()
         return self
 
@@ -57,9 +58,11 @@ class Visitor:
         client.widget_states.widgets.extend([*self.states.values(), *([trigger] if trigger else [])])
         self.elements = {}
         self.socket.send(message.SerializeToString())
+        begun = False
         while True:
             found = self.hear()
-            if found.WhichOneof("type") == "script_finished" and found.script_finished == ENDED:
+            begun |= found.WhichOneof("type") == "new_session"
+            if begun and found.WhichOneof("type") == "script_finished" and found.script_finished == ENDED:
                 break
 
     def hear(self) -> ForwardMsg:
@@ -110,7 +113,7 @@ class Visitor:
         self.run(WidgetState(id=self.element(key).id, trigger_value=True))
 
     def upload(self, key: str, name: str, raw: bytes) -> None:
-        """Hand a file over in place of the last one."""
+        """Hand a file over in place of the last one, which stays where it is: a browser would ask to forget it."""
         ask, widget = BackMsg(), self.element(key).id
         ask.file_urls_request.request_id = str(uuid4())
         ask.file_urls_request.file_names.append(name)
@@ -125,14 +128,11 @@ class Visitor:
         form = {"Content-Type": f"multipart/form-data; boundary={edge}"}
         with urlopen(Request(self.address + urls.upload_url, body, form, method="PUT"), timeout=PATIENCE):
             pass
-        before, self.states[widget] = self.states.get(widget), WidgetState(id=widget)
+        self.states[widget] = WidgetState(id=widget)
         info = self.states[widget].file_uploader_state_value.uploaded_file_info.add()
         info.name, info.size, info.file_id = name, len(raw), urls.file_id
         info.file_urls.CopyFrom(urls)
         self.run()
-        for left in before.file_uploader_state_value.uploaded_file_info if before else ():
-            with urlopen(Request(self.address + left.file_urls.delete_url, method="DELETE"), timeout=PATIENCE):
-                pass
 
     def download(self, key: str) -> bytes:
         """What a download button gives; what is in a zip is heard as well."""

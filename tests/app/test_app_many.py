@@ -1,9 +1,12 @@
 """A server with many visitors at once, each with a table of their own: nobody gets anything of another's."""
 
 import os
+import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
+from urllib.request import urlopen
 
 import numpy as np
 import pandas as pd
@@ -71,3 +74,34 @@ def test_no_visitor_gets_anything_of_another(tmp_path: Path, monkeypatch: pytest
     }
     assert foreign == {}
     assert all(any(b"<html" in raw for raw in me.heard) for me in visitors)
+
+
+def uploaded(address: str) -> float:
+    """The bytes of all uploads that the server has in memory; it counts them every 5 seconds."""
+    time.sleep(5.5)
+    with urlopen(f"{address}/_stcore/metrics", timeout=PATIENCE) as answer:
+        told = re.findall(r"^cache_memory_bytes\{[^}]*UploadedFileManager[^}]*\} (\S+)", answer.read().decode(), re.M)
+    return sum(map(float, told))
+
+
+@pytest.mark.slow
+def test_a_server_keeps_one_upload_of_a_visitor_and_none_of_one_who_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPCORE_LEDGER", "session")
+    monkeypatch.setenv("STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION", "false")
+    monkeypatch.setenv("STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL", "3")
+    raw = table(0)
+    with started(tmp_path / "log") as server:
+        with Visitor(server.address) as me:
+            me.open("data")
+            me.set("data.source", string_array_value=["My own file"])
+            for place in range(4):
+                me.upload("data.file", f"{place}.csv", raw)
+            assert len(raw) <= uploaded(server.address) < 2 * len(raw)
+            me.open(PAGE)
+            assert uploaded(server.address) < len(raw)
+            me.open("data")
+            me.upload("data.file", "last.csv", raw)
+            assert uploaded(server.address) >= len(raw)
+        assert 0 in (uploaded(server.address) for _ in range(10))
