@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from protocol import PATIENCE, Visitor, marks
+from websockets.exceptions import ConnectionClosed
 
 from scripts.screenshots import started
 
@@ -105,3 +106,25 @@ def test_a_server_keeps_one_upload_of_a_visitor_and_none_of_one_who_left(
             me.upload("data.file", "last.csv", raw)
             assert uploaded(server.address) >= len(raw)
         assert 0 in (uploaded(server.address) for _ in range(10))
+
+
+@pytest.mark.slow
+def test_a_server_that_was_killed_leaves_nothing_of_a_comparison(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But the ledgers of its sessions: names of data sets, times and epsilons."""
+    for name in ("TMPDIR", "HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("DPCORE_LEDGER", "session")
+    with started(tmp_path / "log") as server, Visitor(server.address) as me, ThreadPoolExecutor(1) as pool:
+        me.open("compare")
+        comparing = pool.submit(me.press, "compare.run")
+        end = time.monotonic() + PATIENCE
+        while not marks(me.heard[:], rb"Comparing: ([1-9]\d*) of \d+ runs") and time.monotonic() < end:
+            assert not comparing.done()
+            time.sleep(0.05)
+        server.process.kill()
+        assert isinstance(comparing.exception(), ConnectionClosed)
+    left = {path.name.partition("-")[0] for path in tmp_path.rglob("*") if path.is_file()}
+    assert left - {"log", "ledger.sqlite"} == set()
