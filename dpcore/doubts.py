@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 __all__ = ["doubts", "doubts_of_names"]
 
+SPACES = " '’\u00a0\u202f"
 SHOWN = 3  # columns named in one sentence
 ESCAPES = re.compile(r"\x1b(\$[@AB]|\([BJ])")  # how ISO-2022-JP changes between scripts; all of it is ASCII
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
@@ -49,32 +51,35 @@ def doubts(
         yield f"{blank:,} blank lines among the rows count as rows whose cells are all missing."
     yield from doubts_of_names(headers)
     words = [column.chunk(0).dictionary if column.num_chunks else pa.array([], pa.string()) for column in cells.columns]
-    for applies, told in _checks(delimiter, decimal, len(headers), quoted='"' in text):
-        named = [repr(name) for name, found in zip(headers, words, strict=True) if applies(found)]
+    for signs, applies, told in _checks(delimiter, decimal, len(headers)):
+        held = [sign for sign in signs if sign in text]  # most texts have none, and a million words take long
+        named = [repr(name) for name, found in zip(headers, words, strict=True) if applies(_holding(found, held))]
         if named:
             more = f" and {len(named) - SHOWN:,} more" if len(named) > SHOWN else ""
             yield f"{'Column' if len(named) == 1 else 'Each of the columns'} {', '.join(named[:SHOWN])}{more} {told}"
 
 
-def _checks(
-    delimiter: str, decimal: str, width: int, *, quoted: bool
-) -> Iterator[tuple[Callable[[pa.Array], bool], str]]:
-    """What to ask of a column's texts, and what to say if it is so."""
-    if quoted:
-        told = "has a cell of several lines that look like rows: a quotation mark too many may have swallowed them."
-        yield lambda words: any(_rows_inside(cell, delimiter, width) for cell in _with(words, r"[\r\n]")), told
+def _checks(delimiter: str, decimal: str, width: int) -> Iterator[tuple[str, Callable[[pa.Array], bool], str]]:
+    """Signs, what to ask of a column's texts that hold one of them, and what to say if it is so."""
+    told = "has a cell of several lines that look like rows: a quotation mark too many may have swallowed them."
+    yield "\r\n", lambda words: any(_rows_inside(cell, delimiter, width) for cell in words.to_pylist()), told
     told = "has cells that look like UTF-8 read as another encoding: two encodings may be mixed."
-    yield lambda words: any(map(_misread, _with(words, "[ÂÃâ]"))), told
+    yield "ÂÃâ", lambda words: any(map(_misread, words.to_pylist())), told
     told = "has cells that look like numbers with spaces or apostrophes between thousands: they are text."
-    yield lambda words: _any(words, GROUPS % ("[ '’\u00a0\u202f]", "[.,]")), told
+    yield SPACES, lambda words: _any(words, GROUPS % (f"[{SPACES}]", "[.,]")), told
     if decimal == ",":
         told = "has cells in which points may separate thousands: a single point is read as a decimal mark."
-        yield lambda words: _any(words, GROUPS % ("[.]", ",")), told
+        yield ".", lambda words: _any(words, GROUPS % ("[.]", ",")), told
         return
     groups = GROUPS % (",", "[.]")
-    yield lambda words: _any(words, groups), "has cells in which commas seem to separate thousands: they are text."
+    yield ",", lambda words: _any(words, groups), "has cells in which commas seem to separate thousands: they are text."
     told = "has cells that look like numbers with a decimal comma: they are text unless that mark is declared."
-    yield lambda words: _any(words, COMMA) and not _any(words, groups), told
+    yield ",", lambda words: _any(words, COMMA) and not _any(words, groups), told
+
+
+def _holding(words: pa.Array, signs: Sequence[str]) -> pa.Array:
+    masks = [pc.match_substring(words, sign) for sign in signs]
+    return words.filter(reduce(pc.or_, masks)) if masks else words[:0]
 
 
 def doubts_of_names(headers: Sequence[str]) -> Iterator[str]:
@@ -91,11 +96,6 @@ def doubts_of_names(headers: Sequence[str]) -> Iterator[str]:
 
 def _any(words: pa.Array, pattern: str) -> bool:
     return bool(pc.any(pc.match_substring_regex(words, pattern)).as_py())
-
-
-def _with(words: pa.Array, pattern: str) -> list[str]:
-    found: list[str] = words.filter(pc.match_substring_regex(words, pattern)).to_pylist()
-    return found
 
 
 def _rows_inside(cell: str, delimiter: str, width: int) -> bool:
