@@ -122,7 +122,9 @@ def half_the_noise(monkeypatch):
     monkeypatch.setattr(
         TRR,
         "report",
-        lambda self, numbers, lots, laplace: honest(self, numbers, lots, lambda values, b: laplace(values, b / 2)),
+        lambda self, numbers, lots, laplace: honest(
+            self, numbers, lots, lambda values, b, **grid: laplace(values, b / 2, **grid)
+        ),
     )
 
 
