@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from sklearn.base import clone
 
+from dpcore.arguments import is_whole
 from dpcore.errors import ParameterError
 from dpcore.estimator import PrivateEstimator
 from dpcore.progress import Progress, no_progress
@@ -169,7 +170,7 @@ def audit(
     -------
     AuditResult
     """
-    if trials < FEWEST:
+    if not is_whole(trials, FEWEST):
         raise ParameterError(f"An audit needs {FEWEST} runs or more on each table.", "Raise trials.")
     claimed = bound = np.nan
     if isinstance(method, PrivateEstimator):

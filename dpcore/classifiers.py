@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.svm import LinearSVC
 
+from dpcore.arguments import require_frame
 from dpcore.column import Codes
 from dpcore.errors import DataError, ParameterError
 from dpcore.progress import Progress
@@ -242,6 +243,9 @@ def _accuracies(truth: NDArray[Any], predicted: NDArray[Any], classes: int) -> t
 
 
 def require_rows(*tables: Codes | pd.DataFrame) -> None:
-    """Raise DataError if a table is empty: its shares are not defined."""
+    """Raise DataError if a table is none, or empty: its shares are not defined."""
+    for table in tables:
+        if not isinstance(table, np.ndarray):
+            require_frame(table)
     if any(len(table) == 0 for table in tables):
         raise DataError("A table to compare has no rows.", "Use data with at least one row.")

@@ -159,8 +159,9 @@ class PrivateEstimator(BaseEstimator, ABC):
     def _check_common(self) -> Relation:
         declared = inspect.signature(type(self)).parameters
         for name, value in self.get_params(deep=False).items():
-            if value is None and "None" not in str(declared[name].annotation):
-                raise ParameterError(f"The {name!r} parameter is None.", f"Use {declared[name].default!r}, as usual.")
+            usual = declared[name]
+            if value is None and usual.default is not None and "None" not in str(usual.annotation):
+                raise ParameterError(f"The {name!r} parameter is None.", f"Use {usual.default!r}, as usual.")
             if not is_plain(value):
                 raise ParameterError(
                     f"The {name!r} parameter is no text, truth value or number (of 18 digits, if whole).",

@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from dpcore.arguments import is_whole, require_frame
 from dpcore.binary import Binarization
 from dpcore.cells import as_numbers, distinct
 from dpcore.classifiers import MODELS, real_ceiling, require_rows, tstr, tstr_codes
@@ -148,7 +149,7 @@ def noise_floor(
     codes = schema.encode(real)
     rows = len(codes) if rows is None else rows
     require_rows(codes)
-    if rows < 1 or repeats < 1:
+    if not is_whole(rows, 1) or not is_whole(repeats, 1):
         raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
     rng = np.random.default_rng([seed, 1])  # not the stream that draws the subsets
     draws = (codes[rng.integers(len(codes), size=rows)] for _ in range(repeats))
@@ -198,7 +199,7 @@ def validity(synthetic: pd.DataFrame, schema: Schema) -> float:
     A column that is lacking counts as wholly invalid; columns outside the schema are ignored. `outside="clip"` does
     not help: a cell that would be moved is not a declared value.
     """
-    require_rows(synthetic)
+    require_rows(require_frame(synthetic, texts=True))
     shares = [_inside(synthetic[c.name], c).mean() if c.name in synthetic.columns else 0.0 for c in schema]
     return float(np.mean(shares))
 
@@ -212,13 +213,13 @@ def _shares(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> list
 
 def _subsets(d: int, degree: int, max_subsets: int | None, seed: int) -> list[Subset]:
     """All `degree`-subsets of d columns in lexicographic order, or a sample of them in the same order."""
-    if not 1 <= degree <= d:
-        raise ParameterError(f"There are no {degree}-way marginals of {d} columns.", f"Choose between 1 and {d}.")
+    if not is_whole(degree, 1, d):
+        raise ParameterError(f"There are no {degree!r}-way marginals of {d} columns.", f"Choose between 1 and {d}.")
     total = comb(d, degree)
+    if max_subsets is not None and not is_whole(max_subsets, 1):
+        raise ParameterError("At least one marginal must be compared.", "Give a positive number of subsets.")
     if max_subsets is None or max_subsets >= total:
         return list(combinations(range(d), degree))
-    if max_subsets < 1:
-        raise ParameterError("At least one marginal must be compared.", "Give a positive number of subsets.")
     ranks = np.random.default_rng(seed).choice(total, max_subsets, replace=False)
     return [_subset(int(rank), d, degree) for rank in np.sort(ranks)]
 
