@@ -177,7 +177,7 @@ def audit(
         if schema is None or method.random_state is not None:
             raise ParameterError("An audited method needs a schema and no seed.", "Pass schema=, random_state=None.")
         first = clone(method).fit(pair[0], schema=schema)
-        claimed, bound = first.ledger_.epsilon_claimed, first.ledger_.epsilon_bound
+        claimed, bound = first.ledger_.epsilon_claimed, first.ledger_.epsilon_of_noise
     statistics = []
     for side, frame in enumerate(pair):
         values = np.empty(trials)

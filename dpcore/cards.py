@@ -66,7 +66,7 @@ def card(release: AnyRelease) -> Card:
     ledger, local = release.ledger, is_local(release)
     as_read = f", as we read it ({release.reconstructed})" if release.reconstructed else ""
     what, many = release.size
-    proved = math.inf if ledger.void else ledger.epsilon_bound
+    proved = ledger.epsilon_bound
     who = SEES[local]
     facts = [
         ("Method", f"{plain(release.method)}, {MODES[release.parameters['mode']]}. {source(release.method)}".strip()),
@@ -103,11 +103,9 @@ def guarantee(release: AnyRelease, proved: float) -> str:
 
 
 def bound(release: AnyRelease) -> str:
-    """The epsilon that can be proved; where something else voids it, also what the noise would have cost."""
-    proved = said(release.ledger.epsilon_bound)
-    if not release.ledger.void or proved == "none":
-        return proved
-    return f"none (it would be {proved} but for what voids it)"
+    """The epsilon that can be proved; where there is none, also what the noise alone would give."""
+    proved, of_noise = said(release.ledger.epsilon_bound), said(release.ledger.epsilon_of_noise)
+    return proved if proved == of_noise else f"none (the noise alone would give {of_noise})"
 
 
 def said(epsilon: float) -> str:

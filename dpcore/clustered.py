@@ -101,7 +101,7 @@ class NetworkSynthesizer(Synthesizer):
         """Ask for tables (`how` as for `counts`), and keep them and the margins that the other families are."""
         before = len(table.ledger.entries)
         noisy = table.counts(measured, epsilon=epsilon, **how)
-        self._keep(measured, noisy, [float(entry.epsilon_bound) for entry in table.ledger.entries[before:]])
+        self._keep(measured, noisy, [float(entry.epsilon_of_noise) for entry in table.ledger.entries[before:]])
 
     def _keep(self, measured: Sequence[Family], noisy: Sequence[Floats], prices: Sequence[float]) -> None:
         """Set tables and prices of all families from those that were measured.
@@ -205,7 +205,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
                 claimed_epsilon=epsilon * Fraction(1, len(measured)),
                 reason=reason,
             )
-        return self._keep(every, noisy, [float(entry.epsilon_bound) for entry in bits.ledger.entries[before:]])
+        return self._keep(every, noisy, [float(entry.epsilon_of_noise) for entry in bits.ledger.entries[before:]])
 
 
 def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:

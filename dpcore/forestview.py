@@ -157,23 +157,24 @@ def budget(ledger: Ledger) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `level` (-1 for what belongs to none), `purpose` (one of `PURPOSES`), `epsilon_claimed`, `epsilon_bound` (of the
-        way that is dearest by the claim, and by the bound), `account` (what the epsilons are of) and `per_tree`:
-        whether that account is one of several trees, or one sample of rows, so that the whole run costs another sum.
+        `level` (-1 for what belongs to none), `purpose` (one of `PURPOSES`), `epsilon_claimed`, `epsilon_of_noise` (of
+        the way that is dearest by the claim, and by what its noise costs), `account` (what the epsilons are of),
+        `per_tree`: whether that account is one of several trees, or one sample of rows, so that the whole run costs
+        another sum, and `void`: whether what the noise costs is no bound, because something else gives the rows away.
     """
     at, names = ledger, list[str]()
     while len(at.children) == 1 and not at.own_entries:
         (at,) = at.children
         names += [at.name] if at.name else []
-    claimed, bound = dearest(at, "epsilon_claimed", NO_LEVEL), dearest(at, "epsilon_bound", NO_LEVEL)
-    part = (at.epsilon_claimed, at.epsilon_bound) != (ledger.epsilon_claimed, ledger.epsilon_bound)
-    keys = sorted({**claimed, **bound}, key=lambda key: (key[0] if key[0] >= 0 else math.inf, PURPOSES.index(key[1])))
+    claimed, paid = dearest(at, "epsilon_claimed", NO_LEVEL), dearest(at, "epsilon_of_noise", NO_LEVEL)
+    part = (at.epsilon_claimed, at.epsilon_of_noise) != (ledger.epsilon_claimed, ledger.epsilon_of_noise)
+    keys = sorted({**claimed, **paid}, key=lambda key: (key[0] if key[0] >= 0 else math.inf, PURPOSES.index(key[1])))
     rows = [
-        (level, purpose, float(claimed.get((level, purpose), 0)), float(bound.get((level, purpose), 0)))
+        (level, purpose, float(claimed.get((level, purpose), 0)), float(paid.get((level, purpose), 0)))
         for level, purpose in keys
     ]
-    frame = pd.DataFrame(rows, columns=["level", "purpose", "epsilon_claimed", "epsilon_bound"])
-    return frame.assign(account=": ".join(names) or "the whole run", per_tree=part)
+    frame = pd.DataFrame(rows, columns=["level", "purpose", "epsilon_claimed", "epsilon_of_noise"])
+    return frame.assign(account=": ".join(names) or "the whole run", per_tree=part, void=bool(ledger.void))
 
 
 def dearest(ledger: Ledger, field: str, level: int) -> Spent:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -34,7 +34,7 @@ import pandas as pd
 from dpcore.errors import ParameterError
 from dpcore.relation import Epsilon, Relation, exact, shares_of
 from dpcore.resampling import bootstrap_loss, poisson_inside
-from dpcore.tally import Prices, Tally, Totals, whole
+from dpcore.tally import EPSILONS, Prices, Tally, Totals, whole
 from dpcore.texts import finite_or_text
 
 __all__ = ["Entry", "Epsilon", "Ledger", "Relation", "Totals", "exact", "shares_of"]
@@ -50,8 +50,8 @@ class Entry:
         What was asked, in the schema's terms.
     mechanism : str
         laplace, geometric, exponential, … or "none" for raw access.
-    epsilon_claimed, epsilon_bound : Fraction or inf
-        What the source claims, and what can be proved, for all `draws` together.
+    epsilon_claimed, epsilon_of_noise : Fraction or inf
+        What the source claims, and what the noise that is drawn costs, for all `draws` together.
     sensitivity : float
         The true sensitivity under the ledger's relation.
     claimed_sensitivity : float
@@ -61,28 +61,36 @@ class Entry:
     draws : int
         How many answers were drawn.
     reason : str
-        Why claim and bound differ, in words.
+        Why claim and noise differ, in words.
+    void : bool
+        Whether its ledger is void.
     """
 
     name: str
     mechanism: str
     epsilon_claimed: Epsilon
-    epsilon_bound: Epsilon
+    epsilon_of_noise: Epsilon
     sensitivity: float
     claimed_sensitivity: float
     scale: float
     draws: int = 1
     reason: str = ""
+    void: bool = False
 
     def __post_init__(self) -> None:
         try:
-            for name in ("epsilon_claimed", "epsilon_bound"):
+            for name in ("epsilon_claimed", "epsilon_of_noise"):
                 object.__setattr__(self, name, exact(getattr(self, name)))
             object.__setattr__(self, "draws", whole(self.draws, "number of draws", least=0))
         except ParameterError:
             raise ParameterError(
                 "A question would cost less than nothing, or no number.", "A ledger gives nothing back."
             ) from None
+
+    @property
+    def epsilon_bound(self) -> Epsilon:
+        """What can be proved that it cost."""
+        return math.inf if self.void else self.epsilon_of_noise
 
 
 class Ledger(Tally):
@@ -92,7 +100,8 @@ class Ledger(Tally):
     ----------
     relation : Relation or str
     epsilon : float, optional
-        Somebody's cap on `epsilon_bound`. A question that would exceed it raises BudgetError and is not recorded.
+        Somebody's cap on `epsilon_bound`. A question that would exceed it raises BudgetError and is not recorded. No
+        cap lets through what is void.
     plan : float, optional
         What a method means to draw: a cap on `epsilon_of_noise`.
     name : str
@@ -127,7 +136,8 @@ class Ledger(Tally):
     @property
     def own_entries(self) -> list[Entry]:
         """The questions that were charged to this ledger itself, in order."""
-        return [item for item in self._items if isinstance(item, Entry)]
+        void = bool(self._reasons_above())
+        return [replace(item, void=True) if void else item for item in self._items if isinstance(item, Entry)]
 
     @property
     def children(self) -> list[Ledger]:
@@ -153,8 +163,9 @@ class Ledger(Tally):
         if not all(isinstance(entry, Entry) for entry in entries):
             raise ParameterError("Only questions are charged.", "Pass Entry objects.")
         if entries:
-            claimed, bound = (sum(paid, start=exact(0)) for paid in zip(*map(costs, entries), strict=True))
-            self._charge(entries, Totals(claimed, bound, bound))
+            claimed = sum((entry.epsilon_claimed for entry in entries), start=exact(0))
+            paid = sum((entry.epsilon_of_noise for entry in entries), start=exact(0))
+            self._charge(entries, Totals(claimed, paid, paid))
 
     def child(self, name: str, epsilon: Epsilon | None = None, *, plan: Epsilon | None = None) -> Ledger:
         """A sequential part of this ledger, optionally with a cap or plan of its own."""
@@ -258,11 +269,12 @@ class Ledger(Tally):
 
     def _walk(self, scope: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Relation, Entry]]:
         rows = []
+        void = bool(self._reasons_above())
         for item in self._items:
             if isinstance(item, Ledger):
                 rows += item._walk((*scope, item.name) if item.name else scope)
             else:
-                rows.append((scope, self.relation, item))
+                rows.append((scope, self.relation, replace(item, void=True) if void else item))
         return rows
 
     def to_frame(self) -> pd.DataFrame:
@@ -278,13 +290,15 @@ class Ledger(Tally):
                 "claimed_sensitivity": entry.claimed_sensitivity,
                 "scale": entry.scale,
                 "epsilon_claimed": float(entry.epsilon_claimed),
+                "epsilon_of_noise": float(entry.epsilon_of_noise),
                 "epsilon_bound": float(entry.epsilon_bound),
+                "void": entry.void,
                 "reason": entry.reason,
             }
             for scope, relation, entry in self._walk()
         ]
         columns = ["scope", "name", "mechanism", "relation", "draws", "sensitivity", "claimed_sensitivity", "scale"]
-        return pd.DataFrame(rows, columns=[*columns, "epsilon_claimed", "epsilon_bound", "reason"])
+        return pd.DataFrame(rows, columns=[*columns, *EPSILONS, "void", "reason"])
 
     def to_dict(self) -> dict[str, Any]:
         """The ledger as JSON-ready values; infinite numbers become the text "infinity"."""
@@ -293,6 +307,7 @@ class Ledger(Tally):
             "relation": str(self.relation),
             "status": self.status,
             "epsilon_claimed": finite_or_text(self.epsilon_claimed),
+            "epsilon_of_noise": finite_or_text(self.epsilon_of_noise),
             "epsilon_bound": finite_or_text(self.epsilon_bound),
             "void": self.void,
             "entries": [
@@ -308,8 +323,3 @@ class Ledger(Tally):
 def twice(paid: Epsilon) -> Epsilon:
     """The price of a part that a replaced record may leave, or enter."""
     return 2 * paid
-
-
-def costs(entry: Entry) -> tuple[Epsilon, Epsilon]:
-    """What a question is claimed to cost, and what its noise costs."""
-    return entry.epsilon_claimed, entry.epsilon_bound

@@ -62,7 +62,7 @@ class ModelRelease(AnyRelease):
 
         Not without a finite epsilon, for some of them are true answers; nor with a known seed, which undoes them all.
         """
-        return self.reports if math.isfinite(self.ledger.epsilon_bound) and self.seed is None else None
+        return self.reports if math.isfinite(self.ledger.epsilon_of_noise) and self.seed is None else None
 
     @property
     def exact(self) -> bool:
@@ -84,7 +84,7 @@ class ModelRelease(AnyRelease):
             "noise": f"{self.noise_label}. {self.attackable}" if self.attackable else self.noise_label,
             "guarantee_void": self.guarantee_void,
             "epsilon_claimed": self.ledger.epsilon_claimed,
-            "epsilon_bound": math.inf if self.ledger.void else self.ledger.epsilon_bound,
+            "epsilon_bound": self.ledger.epsilon_bound,
         }
         return Model(self.schema, self.target, self.structure, about)
 

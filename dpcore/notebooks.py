@@ -22,8 +22,8 @@ CHARTS = (
         "import altair as alt\n\n"
         "from dpcore import charts\n\n"
         "alt.renderers.enable('svg')\n"
-        "bound = float('inf') if ledger.void else ledger.epsilon_bound\n"
-        f"charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=bound).properties(width={WIDTH})\n",
+        "bars = charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound)\n"
+        f"bars.properties(width={WIDTH})\n",
     ),
     Step("Where epsilon went.", f"charts.epsilon_split(ledger.to_frame()).properties(width={WIDTH})\n"),
 )

@@ -40,8 +40,9 @@ MOST_ENTRIES, MOST_ROWS, MOST_VALUES, MOST_COLUMNS, MOST_NODES = 60, 200, 40, 12
 MOST_BARS = 4  # side by side
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 LEDGER = {"scope": "where", "name": "question", "mechanism": "mechanism", "scale": "noise scale"}
-LEDGER |= {"epsilon_claimed": "claimed, each", "epsilon_bound": "proved, each"}
-EPSILONS = {"epsilon", "spent", "epsilon_claimed", "epsilon_bound", "claimed, each", "proved, each"}
+LEDGER |= {"epsilon_claimed": "claimed, each", "epsilon_of_noise": "proved, each"}
+OF_NOISE = "of the noise, each"  # where nothing is proved
+EPSILONS = {"epsilon", "spent", "epsilon_claimed", "epsilon_of_noise", "claimed, each", "proved, each", OF_NOISE}
 LETTERS = 110  # of a subtitle's line
 POINTING = re.compile(r" ?Point at [^.]*\.")  # which nobody can, on paper
 NAMED = re.compile(r'\bid="([^"]+)"')
@@ -105,19 +106,21 @@ def report(release: AnyRelease, *, rows: pd.DataFrame | None = None, pictures: S
 def price(release: AnyRelease) -> str:
     """Claimed and proved epsilon, where it went, and the ledger."""
     ledger, frame = release.ledger, release.ledger.to_frame()
-    proved = math.inf if ledger.void else ledger.epsilon_bound
     told = f"{ledger.relation.short.capitalize()}: {ledger.relation.sentence}"
+    words = LEDGER
     if ledger.void:
-        told += " The shares below are those of the noise that was drawn. They are no bound: the guarantee is void."
+        words = LEDGER | {"epsilon_of_noise": OF_NOISE}
+        told += f" The noise alone would give {number(ledger.epsilon_of_noise)}, and the shares below are of that. "
+        told += "They are no bound: the guarantee is void."
     told = f"{told} {release.attackable}".strip()
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in dict.fromkeys(frame["reason"]) if reason)
     columns = list(LEDGER)[0 if frame["scope"].any() else 1 :]
-    entries = frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=LEDGER)
+    entries = frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=words)
     more = len(entries) - MOST_ENTRIES
     rest = f"<p class='faded'>{more:,} more are in ledger.csv.</p>" if more > 0 else ""
     return (
         f"<p>{escape(told)}</p>"
-        + figure(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=proved), None, 1)
+        + figure(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound), None, 1)
         + reasons
         + figure(charts.epsilon_split(frame), None, 2)
         + f"<h3>Every question that was asked of the rows</h3>{table(entries.head(MOST_ENTRIES))}{rest}"

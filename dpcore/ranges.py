@@ -26,6 +26,7 @@ from dpcore.ledger import Ledger, Relation
 from dpcore.progress import Progress, no_progress
 from dpcore.queries import RangeQuery, exact_answers, query_names
 from dpcore.schema import Schema
+from dpcore.tally import EPSILONS
 
 __all__ = [
     "EDGES",
@@ -252,7 +253,8 @@ def range_sweep(
     ------
     (float, DataFrame)
         `range_queries` of one run, and `repeat`, `relation`, `epsilon` (as the method has it), `epsilon_claimed`,
-        `epsilon_bound`, `seconds` (of fit and answers) and `error`. A run that fails is one row with its reason there.
+        `epsilon_of_noise`, `epsilon_bound`, `void` (why nothing can be proved), `seconds` (of fit and answers) and
+        `error`. A run that fails is one row with its reason there.
     """
     if not methods or not queries or repeats < 1:
         raise ParameterError("The sweep has nothing to run.", "Give a method, a query and one repeat or more.")
@@ -274,7 +276,7 @@ def range_sweep(
             "epsilon": float(run.epsilon),
             "error": "",
         }
-        known |= dict.fromkeys(("epsilon_claimed", "epsilon_bound", "seconds"), np.nan)
+        known |= {**dict.fromkeys((*EPSILONS, "seconds"), np.nan), "void": ""}
         start = perf_counter()
         try:
             run.fit(data.train, schema=schema, ledger=(ledgers or {}).get(label), progress=inner)
@@ -282,7 +284,7 @@ def range_sweep(
         except DPCoreError as error:
             frame = pd.DataFrame([{"release": label, **known, "error": str(error)}])
         else:
-            known |= {"epsilon_claimed": run.ledger_.epsilon_claimed, "epsilon_bound": run.ledger_.epsilon_bound}
+            known |= run.ledger_.epsilons
             known["seconds"] = perf_counter() - start
             frame = compared(truth, len(codes), {label: estimates}, schema, queries).assign(**known)
         yield (done + 1) / len(runs), frame

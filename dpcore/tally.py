@@ -3,6 +3,9 @@
 What is drawn is booked before. A rise, by any thread, is checked against the caps of all levels, written down where
 some level keeps a file, and counted, as one step. What nobody could count is refused: a rise in another process, in a
 copy, or in what is closed; and copies of what is not. What is closed is a record, and may be copied.
+
+Nothing can be proved of what is void: its bound is infinite as soon as it counts anything, and so is that of all levels
+above, by every rule of composition. A part that is void and counts nothing costs nothing.
 """
 
 from __future__ import annotations
@@ -15,15 +18,16 @@ from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, NoReturn, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from dpcore.arguments import is_whole
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.relation import Epsilon, exact
 from dpcore.texts import number
 
-__all__ = ["Price", "Prices", "Tally", "Totals", "held", "whole"]
+__all__ = ["EPSILONS", "Price", "Prices", "Tally", "Totals", "held", "refusal", "whole"]
 
+EPSILONS = ("epsilon_claimed", "epsilon_of_noise", "epsilon_bound")
 Price = Callable[[Epsilon], Epsilon]
 
 ELSEWHERE = (
@@ -92,6 +96,11 @@ class Tally:
         return float(self._totals.bound)
 
     @property
+    def epsilons(self) -> dict[str, Any]:
+        """The three epsilons and `void`, by their names, for a row of a table."""
+        return {name: getattr(self, name) for name in EPSILONS} | {"void": self.void}
+
+    @property
     def void(self) -> str:
         """Why the epsilons guarantee nothing (a known seed, an inferred schema); else empty.
 
@@ -100,12 +109,19 @@ class Tally:
         return " ".join(dict.fromkeys([*self._reasons_above(), *self._reasons_below()]))
 
     def void_because(self, reason: str) -> None:
-        """Say why nothing can be proved of what is charged here, before the first charge."""
+        """Say why nothing can be proved of what is charged here, best before the first charge.
+
+        What was charged before is infinite from now on, here, above and in the books; no cap can undo what was drawn.
+        """
         if not reason.strip():
             raise ParameterError("There is no reason given.", "Say in a sentence why nothing can be proved.")
         with held(self):
-            if reason not in self._reasons:
-                self._reasons += (reason,)
+            if reason in self._reasons:
+                return
+            self._reasons += (reason,)
+            if self._asked:
+                self._rise(self._totals._replace(bound=math.inf), drawn=True)
+                self._lose()
 
     def close(self, *, finished: bool = True) -> None:
         """Charge nothing here or below any more; from now on this is a record, which may be copied."""
@@ -115,6 +131,7 @@ class Tally:
     def _charge(self, items: Sequence[Any], cost: Totals) -> None:
         with held(self):
             self._usable()
+            cost = cost._replace(bound=math.inf) if self._reasons_above() else cost
             self._rise(Totals(*map(sum, zip(self._totals, cost, strict=True))))
             self._items += items
 
@@ -128,27 +145,44 @@ class Tally:
                 raise ParameterError(
                     f"{part.name!r} is a part of {part._parent.name!r} already.", "Adopt that one, or a new ledger."
                 )
+            lost = part._asked and bool(self._reasons_above())
             if part._asked:
-                self._rise(self._with(part._prices, Totals(), part._totals), part.void)
+                spent = part._totals._replace(bound=math.inf) if lost else part._totals
+                self._rise(self._with(part._prices, Totals(), spent), part.void)
+            if lost:
+                part._lose()
             part._parent = self
             for one in part._downward():
                 one._lock = self._lock
             self._items.append(part)
 
-    def _rise(self, new: Totals, void: str = "") -> None:
-        """Take these totals, and those above, to what they become: checked, written down, then counted."""
+    def _lose(self) -> None:
+        for node in self._downward():
+            if node._asked:
+                node._totals = node._totals._replace(bound=math.inf)
+
+    def _rise(self, new: Totals, void: str = "", *, drawn: bool = False) -> None:
+        """Take these totals, and those above, to what they become: checked, written down, then counted.
+
+        What is `drawn` already is counted whatever the caps say, and even if it cannot be written down.
+        """
         rising: list[tuple[Tally, Totals]] = [(self, new)]
         for node in self._upward():
             if node._parent is not None:
                 new = node._parent._with(node._prices, node._totals, new)
                 rising.append((node._parent, new))
-        for node, totals in rising:
-            node._check(totals)
         why = " ".join(dict.fromkeys(filter(None, [*self._reasons_above(), void])))
-        for node, totals in rising:
-            node._write_down(totals, why)
-        for node, totals in rising:
-            node._totals = totals
+        try:
+            for node, totals in rising:
+                if not drawn:
+                    node._check(totals, why)
+            for node, totals in rising:
+                node._write_down(totals, why, drawn=drawn)
+            drawn = True
+        finally:
+            if drawn:
+                for node, totals in rising:
+                    node._totals = totals
 
     def _with(self, prices: Prices, old: Totals, new: Totals) -> Totals:
         """These totals once a part's go from old to new."""
@@ -158,21 +192,14 @@ class Tally:
         grown = zip(self._totals, before, after, strict=True)
         return Totals(*(math.inf if math.isinf(now) else total + (now - was) for total, was, now in grown))
 
-    def _check(self, new: Totals) -> None:
+    def _check(self, new: Totals, void: str) -> None:
         """BudgetError if these totals are too many."""
         if self.plan is not None and new.of_noise > self.plan:
-            self._refuse(new.of_noise, self.plan)
+            raise BudgetError(*refusal(new.of_noise, self.name, self.plan, ""))
         if self.cap is not None and new.bound > self.cap:
-            self._refuse(new.bound, self.cap)
+            raise BudgetError(*refusal(new.bound, self.name, self.cap, void))
 
-    def _refuse(self, total: Epsilon, cap: Epsilon) -> NoReturn:
-        needs = "more than any epsilon" if math.isinf(total) else f"a total of epsilon {number(float(total))}"
-        raise BudgetError(
-            f"This question needs {needs}, but {self.name!r} is capped at {float(cap):g}.",
-            "Nothing was drawn. Ask for less, or raise the cap.",
-        )
-
-    def _write_down(self, new: Totals, void: str) -> None:
+    def _write_down(self, new: Totals, void: str, *, drawn: bool) -> None:
         """Keep the totals that are about to be; raising here counts nothing (`books`)."""
 
     def _usable(self) -> None:
@@ -248,6 +275,21 @@ def held(*tallies: Tally) -> Iterator[None]:
             if all(id(tally._lock) in locks for tally in tallies):
                 yield
                 return
+
+
+def refusal(total: Epsilon, name: str, cap: Epsilon, void: str) -> tuple[str, str]:
+    """Why a cap lets a question not through, and what to do."""
+    capped = f"{name!r} is capped at {float(cap):g}"
+    if not math.isinf(total):
+        needs = f"This question needs a total of epsilon {number(float(total))}, but {capped}."
+        return needs, "Nothing was drawn. Ask for less, or raise the cap."
+    if not void:
+        needs = f"This question needs more than any epsilon, but {capped}."
+        return needs, "Nothing was drawn. No cap allows that: ask with noise, or remove the cap."
+    return (
+        f"{capped}, and of this run nothing can be proved: {void}",
+        "Nothing was drawn. Use no seed (random_state=None) and a schema that was declared, or a ledger without a cap.",
+    )
 
 
 def whole(value: object, what: str, *, least: int) -> int:

@@ -119,8 +119,11 @@ class Books(BookFile):
             run = sheet.write("runs", None, token, place, purpose, now, *NOTHING)
         return OpenRun(self, run, token, relation, purpose)
 
-    def add(self, run: OpenRun, spent: Totals, looks: int, void: str) -> None:
-        """Write a charge down, on the disk when this returns; BudgetError, and nothing written, if a cap forbids it."""
+    def add(self, run: OpenRun, spent: Totals, looks: int, void: str, *, drawn: bool = False) -> None:
+        """Write a charge down, on the disk when this returns; BudgetError, and nothing written, if a cap forbids it.
+
+        What is `drawn` already, and has turned out to cost more, no cap forbids.
+        """
         if not all(part >= 0 for part in (*spent, looks)):
             raise ValueError("a charge gives nothing back")
         with self.transaction(whole=False) as sheet:
@@ -130,7 +133,14 @@ class Books(BookFile):
             key, relation, name, *earlier, cap = sheet.line("accounts", whole(place)) or unreadable()
             after, limit = more(earlier, spent, looks, void), None if cap is None else number(cap)
             total = number(after[2])
-            if limit is not None and total > limit:
+            if limit is not None and total > limit and not drawn:
+                if void:
+                    raise BudgetError(
+                        f"The budget of {name!r} is capped at {float(limit):g}, and of this run nothing can be proved: "
+                        f"{void}",
+                        "Nothing was drawn. Use no seed and a schema that was declared, or remove the cap on the page "
+                        "Ledger.",
+                    )
                 needs = f"a total of epsilon {texts.number(float(total))}" if total < inf else "more than any epsilon"
                 way = "Ask for less, or raise the cap" if total < inf else "No cap allows that: remove it"
                 raise BudgetError(
@@ -196,10 +206,10 @@ class BookedLedger(Ledger):
         super().__init__(run.relation, name=run.purpose)
         self.run, self._looks = run, 0
 
-    def _write_down(self, new: Totals, void: str) -> None:
+    def _write_down(self, new: Totals, void: str, *, drawn: bool) -> None:
         looks = max(len(self._items), self._looks, 1)  # a fit is a part; a question outside fits is a look of its own
         added = Totals(*map(growth, self.totals, new))
-        self.run.books.add(self.run, added, looks - self._looks, void)
+        self.run.books.add(self.run, added, looks - self._looks, void, drawn=drawn)
         self._looks = looks
 
 

@@ -24,7 +24,7 @@ def compared(
     title: str,
     y_title: str,
     data: str,
-    x: Literal["claimed", "proved"] = "claimed",
+    x: Literal["claimed", "proved", "of the noise alone"] = "claimed",
     local: tuple[str, ...] = (),
     references: pd.DataFrame | None = None,
     log_y: bool = False,
@@ -32,16 +32,17 @@ def compared(
 ) -> Chart:
     """A mark per run, a line of medians and an interval per method; "as printed" is dashed and hollow.
 
-    `frame`: one row per run: `series` (the method, up to 10), `mode`, `epsilon_claimed`, `epsilon_bound`, `relation`
-    (in words), `value`. All runs must have one relation, because epsilons of two mean different things: ValueError
-    otherwise. Runs without a finite epsilon > 0 on the axis are left out. `local`: series in which people randomize
-    their own answers; the key says that their epsilon is another promise. `references`: `label`, `value`. `data`: the
-    data set's name. `names`: all methods of the comparison, so that each keeps its color and shape from chart to chart.
+    `frame`: one row per run: `series` (the method, up to 10), `mode`, the epsilon that `x` says (`epsilon_claimed`,
+    `epsilon_bound` or `epsilon_of_noise`), `relation` (in words), `value`. All runs must have one relation, because
+    epsilons of two mean different things: ValueError otherwise. Runs without a finite epsilon > 0 on the axis are left
+    out. `local`: series in which people randomize their own answers; the key says that their epsilon is another
+    promise. `references`: `label`, `value`. `data`: the data set's name. `names`: all methods of the comparison, so
+    that each keeps its color and shape from chart to chart.
     """
     relations = frame["relation"].unique()
     if len(relations) > 1:
         raise ValueError("epsilons of two relations do not belong on one axis")
-    column = {"claimed": "epsilon_claimed", "proved": "epsilon_bound"}[x]
+    column = {"claimed": "epsilon_claimed", "proved": "epsilon_bound"}.get(x, "epsilon_of_noise")
     shown = frame[np.isfinite(frame[column].to_numpy(dtype=float)) & (frame[column] > 0)]
     chart = curves(
         shown,

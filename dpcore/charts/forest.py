@@ -35,7 +35,8 @@ PURPOSES = {
     "classes in leaves": SERIES[3],
     "other": REAL,
 }
-WHICH = {"epsilon_claimed": "claimed", "epsilon_bound": "provable bound"}
+WHICH = {"epsilon_claimed": "claimed", "epsilon_of_noise": "provable bound"}
+VOID = "of the noise alone"  # where that is no bound
 BOX, STEP, LETTERS = 36, 44, 12
 ROOM = 6.5  # a letter's width
 READABLE = 3.5  # contrast
@@ -195,11 +196,13 @@ def _contrast(one: str, other: str) -> float:
 def forest_budget(frame: pd.DataFrame, *, title: str = "", width: int = 620) -> Chart:
     """Where epsilon goes on the way down a tree: a bar per level, a color per purpose.
 
-    `frame`: of `forestview.budget`: `level`, `purpose`, `epsilon_claimed`, `epsilon_bound`, `account`. If claim and
-    bound differ there is a picture for each; what is infinite is drawn to the edge and named. `width`: a picture's.
+    `frame`: of `forestview.budget`: `level`, `purpose`, `epsilon_claimed`, `epsilon_of_noise`, `account`, `void`. If
+    claim and noise differ there is a picture for each; what is infinite is drawn to the edge and named. `width`: a
+    picture's.
     """
-    same = bool((frame["epsilon_claimed"] == frame["epsilon_bound"]).all())
-    parts = [_stacked(frame, name, which) for name, which in WHICH.items() if not same or name == "epsilon_bound"]
+    same = bool((frame["epsilon_claimed"] == frame["epsilon_of_noise"]).all())
+    called = WHICH | ({"epsilon_of_noise": VOID} if frame["void"].any() else {})
+    parts = [_stacked(frame, name, which) for name, which in called.items() if not same or name == "epsilon_of_noise"]
     data = pd.concat(parts, ignore_index=True)
     edge = 1.15 * largest(data["stop"], 1e-3)
     data = data.assign(stop=data["stop"].fillna(edge), start=data["start"].fillna(edge))
@@ -215,7 +218,7 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "", width: int = 620) -> 
     far = alt.X("max(stop):Q", **across)  # in the same data as the bars, so that panels can share it
     words = alt.Chart(data).mark_text(align="left", dx=6, fontSize=14, color=NEUTRAL)
     words = words.encode(far, alt.Y("row:N", **vertical), text=alt.Text("total:N"), tooltip=NO_TIP)
-    sums = {WHICH[name]: number(frame[name].fillna(math.inf).sum()) for name in WHICH}
+    sums = {which: number(frame[name].fillna(math.inf).sum()) for name, which in called.items()}
     said = f"epsilon {sums['claimed']}" if same else ", ".join(f"{name} {amount}" for name, amount in sums.items())
     names = in_order(data["which"])
     picture = panels(alt.layer(bars, words), "which", names, columns=1, width=width, height=34 * len(order))

@@ -34,10 +34,11 @@ __all__ = ["claimed_vs_bound", "epsilon_split", "odds", "odds_icons"]
 def epsilon_split(frame: pd.DataFrame) -> Chart:
     """Where epsilon went: what the ledger books per entry name.
 
-    `frame`: one row per ledger entry: `name`; `epsilon_claimed`, `epsilon_bound` (0..inf). Entries of one name are
-    summed; the 20 largest names are drawn, the rest summed.
+    `frame`: one row per ledger entry: `name`; `epsilon_claimed`, `epsilon_of_noise` (0..inf); `void`: whether the
+    latter is no bound. Entries of one name are summed; the 20 largest names are drawn, the rest summed.
     """
-    columns = ["epsilon_claimed", "epsilon_bound"]
+    columns = ["epsilon_claimed", "epsilon_of_noise"]
+    paid = "what the noise alone costs" if frame["void"].any() else "provable bound"
     data = pd.DataFrame({"name": texts(frame["name"])} | {name: frame[name].to_numpy(float) for name in columns})
     data = data.fillna(math.inf).groupby("name", sort=False).sum().reset_index()
     data = data.sort_values(columns[::-1], ascending=False, kind="stable").reset_index(drop=True)
@@ -46,20 +47,20 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
 
     data["claims"] = data["epsilon_claimed"] < math.inf
     base = alt.Chart(_to_the_edge(data, columns, edge)).encode(
-        alt.X("epsilon_bound:Q", title="epsilon", scale=alt.Scale(domain=[0, edge], nice=False)),
+        alt.X("epsilon_of_noise:Q", title="epsilon", scale=alt.Scale(domain=[0, edge], nice=False)),
         alt.Y("name:N", sort=None, title=None, scale=as_listed(data["name"])),
-        tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", "epsilon_bound_text|provable bound"),
+        tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", f"epsilon_of_noise_text|{paid}"),
     )
     bound = base.mark_bar(color=RELEASED, height={"band": 0.6})
     claimed = diamonds(base.transform_filter("datum.claims"), CLAIMED).encode(x="epsilon_claimed:Q")
     amount = base.mark_text(align="left", dx=12, fontSize=14, color=NEUTRAL).encode(
-        text=alt.Text("epsilon_bound_text:N")
+        text=alt.Text("epsilon_of_noise_text:N")
     )
     return present(
         bound + claimed + amount,
         "Where did epsilon go?",
-        key="Bar and number: provable bound." + (" Diamond: claimed." if data["claims"].any() else " None is claimed."),
-        seen="Epsilon per step of the method, largest first: what can be proved and what the paper claims.",
+        key=f"Bar and number: {paid}." + (" Diamond: claimed." if data["claims"].any() else " None is claimed."),
+        seen=f"Epsilon per step of the method, largest first: {paid}, and what the paper claims.",
         height=alt.Step(30),
     )
 

@@ -51,7 +51,7 @@ def budget(shown: ShownModel) -> None:
     if several:
         st.dataframe(accounts(ledger), hide_index=True, width="content")
     panels.chart(charts.forest_budget(frame, title="One tree" if several else "From the root to a leaf"))
-    panels.table_behind(frame.drop(columns="per_tree"), "The numbers behind this chart")
+    panels.table_behind(frame.drop(columns=["per_tree", "void"]), "The numbers behind this chart")
     left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
     if left > 0 and frame["epsilon_claimed"].sum() < math.inf:
         st.caption(
@@ -65,9 +65,10 @@ def accounts(ledger: Ledger) -> pd.DataFrame:
     rows, at, name = [], ledger, "all trees together"
     while True:
         if name:
-            rows.append((name, panels.number(at.epsilon_claimed), panels.number(at.epsilon_bound)))
+            rows.append((name, panels.told(at.epsilon_claimed), panels.told(at.epsilon_of_noise)))
         if len(at.children) != 1 or at.own_entries:
             break
         (at,) = at.children
         name = at.name
-    return pd.DataFrame(rows, columns=["account", "epsilon claimed", "epsilon proved"])
+    paid = "epsilon of the noise alone" if ledger.void else "epsilon proved"
+    return pd.DataFrame(rows, columns=["account", "epsilon claimed", paid])

@@ -54,7 +54,7 @@ def draw_accuracies(frame: pd.DataFrame) -> None:
         cost = []
         for series, runs in part.drop_duplicates(["series", "epsilon", "repeat"]).groupby("series"):
             claimed, bound = runs["epsilon_claimed"].sum(), runs["epsilon_bound"].sum()
-            cost.append(f"{series}: claimed {panels.number(claimed)}, proved {panels.number(bound)}")
+            cost.append(f"{series}: claimed {panels.told(claimed)}, proved {panels.told(bound)}")
         st.caption(f"All these runs together cost epsilon, by method: {'; '.join(cost)}.")
 
 

@@ -215,8 +215,7 @@ def times(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple
                 run["error"] = str(error)
             else:
                 run["seconds"] = perf_counter() - start
-                run["epsilon_claimed"] = method.ledger_.epsilon_claimed
-                run["epsilon_bound"] = method.ledger_.epsilon_bound
+                run |= method.ledger_.epsilons
             yield (done + (i + 1) / 2) / len(cases), pd.DataFrame([run])
 
 

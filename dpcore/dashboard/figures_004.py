@@ -20,6 +20,7 @@ from dpcore.errors import DPCoreError
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
 from dpcore.progress import Progress
 from dpcore.reporting import boolean_data
+from dpcore.tally import EPSILONS
 
 __all__ = ["FIGURES", "SETS"]
 
@@ -96,13 +97,9 @@ def measured(
         ledger = ledger_of(method, data, series, mode)
         fitted = method.at_epsilon(method.epsilon).fit(data.train, schema=data.schema, ledger=ledger)
     except DPCoreError as error:
-        return [{"error": str(error), "epsilon_claimed": inf, "epsilon_bound": inf}]
+        return [{"error": str(error), **dict.fromkeys(EPSILONS, inf), "void": ""}]
     found = judging.scores({"": fitted.predict_proba}, data.test, data.schema, target).iloc[0]
-    price = {
-        "error": "",
-        "epsilon_claimed": fitted.ledger_.epsilon_claimed,
-        "epsilon_bound": fitted.ledger_.epsilon_bound,
-    }
+    price = {"error": "", **fitted.ledger_.epsilons}
     return [
         {**price, "metric": measure, "value": float(found[measure.replace(" ", "_")]), **lines[measure]}
         for measure in MEASURES

@@ -134,8 +134,7 @@ def spent() -> str:
 
 def price(line: Line) -> str:
     """What can be proved of a line of the books."""
-    lost = bool(line.void) or math.isinf(line.epsilon_bound)
-    return "no guarantee is left" if lost else f"epsilon {number(line.epsilon_bound)}"
+    return "no guarantee is left" if math.isinf(line.epsilon_bound) else f"epsilon {number(line.epsilon_bound)}"
 
 
 def known(name: str) -> None:

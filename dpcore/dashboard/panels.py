@@ -89,7 +89,7 @@ def price(shown: AnyShown) -> None:
     """Claimed and proved epsilon, in odds, and where it went."""
     ledger = shown.release.ledger
     frame = ledger.to_frame()
-    bound = math.inf if ledger.void else ledger.epsilon_bound
+    bound = ledger.epsilon_bound
     chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=bound))
     left, right = st.columns(2, gap="large")
     for place, title, epsilon in (
@@ -110,7 +110,10 @@ def price(shown: AnyShown) -> None:
     if bound < ledger.epsilon_claimed < math.inf:
         st.caption("Less was spent than the source claims: it books more for some questions than they cost.")
     if ledger.void:
-        st.caption("The shares below are those of the noise that was drawn. They are no bound: the guarantee is void.")
+        st.caption(
+            f"The noise alone would give {amount(ledger.epsilon_of_noise)}. The shares below are of that. They are no "
+            "bound: the guarantee is void."
+        )
     chart(charts.epsilon_split(frame))
     table_behind(frame, "What each person reported" if reported(shown) else "Every question that was asked of the rows")
 
@@ -122,14 +125,15 @@ def reported(shown: AnyShown) -> bool:
 
 def factor(entries: pd.DataFrame) -> str:
     """How many times what is claimed some questions really cost, in a sentence."""
-    claimed, bound = entries["epsilon_claimed"].sum(), entries["epsilon_bound"].sum()
+    claimed, bound = entries["epsilon_claimed"].sum(), entries["epsilon_of_noise"].sum()
+    paid = "Of the noise alone" if entries["void"].any() else "Really spent"
     if math.isinf(claimed):
         return ""
     if math.isinf(bound):
         return f"Claimed: epsilon {number(claimed)}. Provable: none."
     ratio = bound / claimed if claimed else 0.0
     times = f", **{ratio:{',.0f' if ratio >= 100 else '.3g'}} times** as much" if claimed else ""
-    return f"Claimed: epsilon {number(claimed)}. Really spent: epsilon {number(bound)}{times}."
+    return f"Claimed: epsilon {number(claimed)}. {paid}: epsilon {number(bound)}{times}."
 
 
 def columns(page: str, shown: Shown) -> None:
@@ -266,8 +270,13 @@ def table_behind(frame: pd.DataFrame, title: str) -> None:
 
 
 def proved(ledger: Ledger | Line) -> str:
-    """The epsilon that a ledger or a line of the books guarantees, for people: "none" where the guarantee is void."""
-    return told(math.inf if ledger.void else ledger.epsilon_bound)
+    """The epsilon that a ledger or a line of the books guarantees, for people: "none" where there is none."""
+    return told(ledger.epsilon_bound)
+
+
+def amount(epsilon: float) -> str:
+    """An epsilon in a sentence."""
+    return f"epsilon {number(epsilon)}" if math.isfinite(epsilon) else "no epsilon"
 
 
 def told(epsilon: float) -> str:

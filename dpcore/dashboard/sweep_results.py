@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -18,9 +19,12 @@ from dpcore.dashboard.sweeps import LOCAL, total
 from dpcore.measures import FLOOR, MAJORITY, RANGE_ERROR, REAL
 from dpcore.relation import Relation
 from dpcore.spreadsheet import spreadsheet_csv
+from dpcore.tally import EPSILONS
 
 __all__ = ["medians", "price", "results", "told_apart"]
 
+Axis = Literal["claimed", "proved", "of the noise alone"]
+NOISE: Axis = "of the noise alone"
 FEWEST = 3  # runs, below which nobody is told apart
 Y_TITLES = {RANGE_ERROR: "mean error, share of all rows"}
 EXPLAINED = {
@@ -59,10 +63,11 @@ def price(frame: pd.DataFrame, void: str) -> None:
     """What all runs together cost, by relation; they never add up across relations."""
     runs = frame[frame["error"] == ""].drop_duplicates(["method", "epsilon", "repeat"])
     for relation, part in runs.groupby("relation"):
-        claimed, bound = (total_or_none(part[name]) for name in ("epsilon_claimed", "epsilon_bound"))
+        claimed, of_noise, bound = (total_or_none(part[name]) for name in EPSILONS)
+        alone = "" if of_noise == bound else f"; the noise alone would give {of_noise}"
         words = Relation(str(relation)).short
         st.markdown(
-            f"These **{len(part):,} runs together**: epsilon claimed {claimed}, proved {bound} ({words}), "
+            f"These **{len(part):,} runs together**: epsilon claimed {claimed}, proved {bound}{alone} ({words}), "
             "because they are all of the same rows. Looking at all of them, or publishing the best, costs that much."
         )
     if void:
@@ -127,19 +132,22 @@ def draw(
     log_y: bool,
 ) -> None:
     """One chart, against the epsilon that somebody chose to see."""
+    axes: list[Axis] = ["claimed", NOISE if made.void else "proved"]
     axis = st.segmented_control(
         "Epsilon on the axis",
-        ["claimed", "proved"],
+        axes,
         default="claimed",
         required=True,
-        key=f"{page}.axis",
+        key=f"{page}.axis{'.void' if made.void else ''}",
         persist_state="session",
     )
-    column = "epsilon_bound" if axis == "proved" else "epsilon_claimed"
+    if axis == NOISE:
+        st.caption("What the noise alone would give. It is no guarantee, and none is proved: see above.")
+    column = {"proved": "epsilon_bound", NOISE: "epsilon_of_noise"}.get(axis, "epsilon_claimed")
     without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
     if len(without):
         names = ", ".join(dict.fromkeys(without["method"].map(escaped)))
-        what = "can be proved" if axis == "proved" else "is claimed"
+        what = "is claimed" if axis == "claimed" else "can be proved"
         st.info(f"Not drawn, because no epsilon {what} of them: {names}.", icon=":material/info:")
     if len(without) == len(frame):
         return
@@ -148,13 +156,13 @@ def draw(
         title=title,
         y_title=y_title,
         data=made.data.name,
-        x="proved" if axis == "proved" else "claimed",
+        x=axis,
         local=LOCAL,
         references=lines,
         log_y=log_y,
         names=list(dict.fromkeys(label.partition(" | ")[0] for label in made.config.methods)),
     )
-    columns = ["method", "epsilon", "repeat", "value", "epsilon_claimed", "epsilon_bound", "relation", "seconds"]
+    columns = ["method", "epsilon", "repeat", "value", *EPSILONS, "void", "relation", "seconds"]
     panels.chart(charts.mark_real(picture), data=frame[columns].replace(np.inf, np.nan))
 
 

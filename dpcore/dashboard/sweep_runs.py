@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -24,7 +23,6 @@ __all__ = ["Comparison", "earlier", "finished", "pace", "run", "shown"]
 
 KEY = "dpcore.comparison"
 PURPOSE = "Comparison"
-SEEDED = "A known seed made the noise, and whoever has it can subtract it. For teaching only."
 
 
 @dataclass(eq=False)
@@ -43,19 +41,15 @@ class Comparison:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """All rows so far, with `series` and `mode`; nothing is proved of a run whose guarantee is void."""
+        """All rows so far, with `series` and `mode`."""
         frame = experiment.tidy(self.frames)
         parts = frame["method"].str.partition(" | ")
-        frame = frame.assign(series=parts[0], mode=parts[2])
-        return frame.assign(epsilon_bound=np.inf) if self.void else frame
+        return frame.assign(series=parts[0], mode=parts[2])
 
     @property
     def void(self) -> str:
         """Why its epsilons guarantee nothing; empty if they do."""
-        seeded = any(method.random_state is not None for method in self.config.methods.values())
-        inferred = self.data.schema.source == "inferred"
-        told = "The schema was inferred from the private rows: the guarantee is void." if inferred else ""
-        return " ".join(filter(None, [told, SEEDED if seeded else ""]))
+        return " ".join(dict.fromkeys(filter(None, (frame["void"].iloc[0] for frame in self.frames))))
 
 
 def shown(data: Dataset) -> Comparison | None:
@@ -138,8 +132,8 @@ def note(notes: dict[str, Ledger], made: Comparison, frame: pd.DataFrame) -> Non
     label = str(run["method"])
     if label not in notes:
         notes[label] = state.note(made.data, str(run["relation"]), f"{PURPOSE}: {label}")
-        if made.void:
-            notes[label].void_because(made.void)
+        if run["void"]:
+            notes[label].void_because(str(run["void"]))
     notes[label].charge(experiment.entry_of(frame))
 
 

@@ -21,6 +21,7 @@ from dpcore.labels import Label
 from dpcore.ledger import Entry, exact
 from dpcore.measures import MEASURES, Method, Pair, Yardstick, check_measures
 from dpcore.progress import Progress, no_progress
+from dpcore.tally import EPSILONS
 
 __all__ = ["COLUMNS", "Run", "entry_of", "finished", "plan", "stream", "sweep", "tidy"]
 
@@ -31,8 +32,8 @@ COLUMNS = [
     "metric",
     "model",
     "value",
-    "epsilon_claimed",
-    "epsilon_bound",
+    *EPSILONS,
+    "void",
     "relation",
     "seconds",
     "error",
@@ -210,7 +211,7 @@ def entry_of(frame: pd.DataFrame) -> Entry:
         name=f"release at epsilon {run['epsilon']:g}",
         mechanism="release",
         epsilon_claimed=exact(float(run["epsilon_claimed"])),
-        epsilon_bound=exact(float(run["epsilon_bound"])),
+        epsilon_of_noise=exact(float(run["epsilon_of_noise"])),
         sensitivity=np.nan,
         claimed_sensitivity=np.nan,
         scale=np.nan,

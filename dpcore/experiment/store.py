@@ -24,11 +24,12 @@ from dpcore.documents import json_value
 from dpcore.errors import DataError
 from dpcore.experiment.config import Config, Place, yardstick_of
 from dpcore.measures import Pair
+from dpcore.tally import EPSILONS
 
 __all__ = ["Store"]
 
 INFINITY, MOST = "infinity", 1e300
-NUMBERS = ("seconds", "epsilon_claimed", "epsilon_bound")
+NUMBERS = ("seconds", *EPSILONS)
 
 
 class Store:
@@ -80,6 +81,7 @@ class Store:
         record = {
             "run": key,
             **{name: INFINITY if math.isinf(number) else float(number) for name, number in numbers.items()},
+            "void": frame["void"].iloc[0],
             "values": [[metric, model, None if math.isnan(value) else value] for metric, model, value in values],
         }
         line = json.dumps(record, allow_nan=False).encode() + b"\n"
@@ -112,6 +114,7 @@ def sound(record: Mapping[str, Any]) -> bool:
     values = record.get("values")
     return (
         all(record.get(name) == INFINITY or number(record.get(name)) for name in NUMBERS)
+        and isinstance(record.get("void"), str)
         and isinstance(values, list)
         and all(isinstance(one, list) and len(one) == 3 and (one[2] is None or number(one[2])) for one in values)
     )
@@ -131,4 +134,4 @@ def restored(record: Mapping[str, Any], shared: Mapping[str, Any], asked: Sequen
         {"metric": metric, "model": model, "value": np.nan if value is None else float(value)}
         for metric, model, value in record["values"]
     ]
-    return pd.DataFrame(rows).assign(**shared, **numbers, error="")
+    return pd.DataFrame(rows).assign(**shared, **numbers, void=record["void"], error="")

@@ -22,6 +22,7 @@ from dpcore.classifying import PrivateClassifier
 from dpcore.errors import DPCoreError
 from dpcore.ledger import Ledger
 from dpcore.measures import Method, Pair, Yardstick
+from dpcore.tally import EPSILONS
 
 __all__ = ["Job", "NewLedger", "Run", "results"]
 
@@ -135,12 +136,11 @@ def one_run(
         fitted = run.method.fit(data.train, schema=data.schema, ledger=ledger)
         synthetic = pd.DataFrame() if isinstance(fitted, PrivateClassifier) else fitted.sample(rows)
     except DPCoreError as error:
-        lost = dict.fromkeys(("value", "epsilon_claimed", "epsilon_bound", "seconds"), np.nan)
-        return place, pairs.assign(**run.shared, **lost, error=str(error))
+        lost = dict.fromkeys(("value", *EPSILONS, "seconds"), np.nan)
+        return place, pairs.assign(**run.shared, **lost, void="", error=str(error))
     known: dict[str, Any] = {
         "seconds": time.perf_counter() - start,
-        "epsilon_claimed": fitted.ledger_.epsilon_claimed,
-        "epsilon_bound": fitted.ledger_.epsilon_bound,
+        **fitted.ledger_.epsilons,
         "error": "",
     }
     if isinstance(fitted, PrivateClassifier):

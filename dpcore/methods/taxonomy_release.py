@@ -271,8 +271,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         before = len(table.ledger.entries)
         found = leveled.counts(families, epsilon=epsilon, weights=shares, claimed_epsilon=claimed, reason=reason)
         for level, counts, entry in zip(asked, found, table.ledger.entries[before:], strict=True):
-            noisy[level], variances[level] = counts.ravel(), table.cell_variance(entry.epsilon_bound)
-            self.level_epsilons_[level] = float(entry.epsilon_bound)
+            noisy[level], variances[level] = counts.ravel(), table.cell_variance(entry.epsilon_of_noise)
+            self.level_epsilons_[level] = float(entry.epsilon_of_noise)
         return noisy, variances
 
     def _weights(self, sizes: list[int], root_is_free: bool, table: PrivateTable, epsilon: Epsilon) -> list[float]:

@@ -180,7 +180,7 @@ class PrivateNodes:
     def choice_bound(self, score: SplitScore, epsilon: Epsilon, claimed_sensitivity: float | None) -> Epsilon:
         """What a choice would be booked with that is made as `choose` makes it; public, no question."""
         entry, _ = self._choice(score, epsilon, Claim(sensitivity=claimed_sensitivity))
-        return entry.epsilon_bound
+        return entry.epsilon_of_noise
 
     def leave_unasked(self, name: str, claimed: Epsilon, bound: Epsilon) -> None:
         """Book questions that these rows did not call for, but others would have: a guarantee is for all."""

@@ -223,7 +223,7 @@ class PrivateTable(PrivateRows):
         """
         responses.check(questions, self.schema, self._numbers, self.relation)
         entries = responses.entries(questions, claimed_epsilon, reasons)
-        if not self._unprotected_allowed and any(entry.epsilon_bound == np.inf for entry in entries):
+        if not self._unprotected_allowed and any(entry.epsilon_of_noise == np.inf for entry in entries):
             raise ParameterError("A randomizer has no finite epsilon.", "Use one that has, or paper mode.")
         self.ledger.charge(*entries)
         return self._answer(

@@ -73,8 +73,9 @@ def in_out_advantage(
     -------
     DataFrame
         One row: `correct_in`, `correct_out` (shares), their difference `advantage`, its interval `low` to `high`,
-        `confidence`, `epsilon_bound` (the ledger's proved epsilon, the largest of all fits), `bound` (its limit on
-        the advantage; 1 if infinite), `attack`, `targets`, `fits` and `note`: why the guarantee is void, if it is.
+        `confidence`, `epsilon_of_noise` and `epsilon_bound` (what the noise costs, and what can be proved, the largest
+        of all fits), `bound` (the limit that the noise sets to the advantage of whoever does not know the seed; 1 if
+        there is none), `attack`, `targets`, `fits` and `note`: why the guarantee is void, if it is.
 
     Raises
     ------
@@ -104,13 +105,14 @@ def in_out_advantage(
         copy.fit(pd.concat([frame, targets[inside]], ignore_index=True), schema=schema)
         right = correct(targets, copy.sample(rows), schema, sensitive, quasi_identifiers, attack, seed)
         hits[fit] = right[inside].sum(), right[~inside].sum()
-        bounds.append(copy.ledger_.epsilon_bound)
+        bounds.append(copy.ledger_.totals)
         notes.append(copy.ledger_.void)
     progress(1.0, "done")
     twos = hits.reshape(-1, 2, 2).sum(axis=1) / (2 * m)
     differences = twos[:, 0] - twos[:, 1]
     found, error = differences.mean(), differences.std(ddof=1) / np.sqrt(len(twos))
     half = student.ppf((1 + confidence) / 2, len(twos) - 1) * error
+    of_noise = float(max(totals.of_noise for totals in bounds))
     columns = {
         "correct_in": twos[:, 0].mean(),
         "correct_out": twos[:, 1].mean(),
@@ -118,8 +120,9 @@ def in_out_advantage(
         "low": max(found - half, -1.0),
         "high": min(found + half, 1.0),
         "confidence": confidence,
-        "epsilon_bound": max(bounds),
-        "bound": np.tanh(max(bounds) / 2),
+        "epsilon_of_noise": of_noise,
+        "epsilon_bound": float(max(totals.bound for totals in bounds)),
+        "bound": np.tanh(of_noise / 2),
         "attack": attack,
         "targets": 2 * m,
         "fits": fits,

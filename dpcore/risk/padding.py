@@ -95,8 +95,8 @@ def risk_by_rows(
     Returns
     -------
     DataFrame
-        `rows` (N), `repeat`, `metric` ("CAP" or "advantage"), `value`, `epsilon_claimed` and `epsilon_bound` of the
-        fit, two rows per fit.
+        `rows` (N), `repeat`, `metric` ("CAP" or "advantage"), `value`, `epsilon_claimed`, `epsilon_of_noise`,
+        `epsilon_bound` and `void` of the fit, two rows per fit.
 
     Raises
     ------
@@ -115,8 +115,11 @@ def risk_by_rows(
             copy.set_params(random_state=method.random_state + repeat)
         copy.fit(frame.iloc[order[:n]].reset_index(drop=True), schema=schema, ledger=ledger)
         asked = targets, copy.sample(n), schema, sensitive, quasi_identifiers
-        spent = copy.ledger_.epsilon_claimed, copy.ledger_.epsilon_bound
-        found.append((n, repeat, "CAP", cap(*asked, tau=tau), *spent))
-        found.append((n, repeat, "advantage", advantage(*asked, attack=attack, seed=seed), *spent))
+        spent = copy.ledger_.epsilons
+        for metric, value in (
+            ("CAP", cap(*asked, tau=tau)),
+            ("advantage", advantage(*asked, attack=attack, seed=seed)),
+        ):
+            found.append({"rows": n, "repeat": repeat, "metric": metric, "value": value, **spent})
     progress(1.0, "done")
-    return pd.DataFrame(found, columns=["rows", "repeat", "metric", "value", "epsilon_claimed", "epsilon_bound"])
+    return pd.DataFrame(found)

@@ -79,12 +79,12 @@ class Case:
     step: str = ""
 
     def epsilons(self, ledger: Ledger) -> tuple[float, float]:
-        """What is claimed and what is proved for that which is attacked, from a run's ledger."""
+        """What is claimed, and what the noise proves, for that which is attacked; the attacker knows no seed."""
         if not self.step:
-            return ledger.epsilon_claimed, ledger.epsilon_bound
+            return ledger.epsilon_claimed, ledger.epsilon_of_noise
         entries = [entry for entry in ledger.entries if self.step in entry.name]
         claimed, bound = (
-            sum(getattr(entry, name) for entry in entries) for name in ("epsilon_claimed", "epsilon_bound")
+            sum(getattr(entry, name) for entry in entries) for name in ("epsilon_claimed", "epsilon_of_noise")
         )
         return float(claimed), float(bound)
 

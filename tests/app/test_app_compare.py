@@ -123,11 +123,13 @@ def test_numbers_are_those_of_the_library():
     made = comparison(at)
     direct = experiment.sweep(data=load("sample"), **made.config.asked)
     pd.testing.assert_frame_equal(experiment.tidy(made.frames).drop(columns="seconds"), direct.drop(columns="seconds"))
-    assert "proved none" in said(at).replace("**", "")
+    assert "proved none (8 runs have none); the noise alone would give 10 (add" in said(at).replace("**", "")
     assert "A known seed made the noise" in " ".join(errors(at))
-    change(at, axis="proved")
-    assert charts(at) == []
-    assert "no epsilon can be proved of them" in said(at)
+    assert "proved" not in widget(at, f"{PAGE}.axis.void").options
+    change(at, **{"axis.void": "of the noise alone"})
+    ((spec, _),) = charts(at)
+    assert "epsilon of the noise alone" in json.dumps(spec)
+    assert "It is no guarantee, and none is proved" in said(at)
 
 
 def test_every_tab_is_drawn():

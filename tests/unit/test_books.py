@@ -32,7 +32,7 @@ SHA = "a" * 64
 def entry(claimed, bound=None):
     bound = claimed if bound is None else bound
     numbers = {"sensitivity": 1.0, "claimed_sensitivity": 1.0, "scale": 1.0}
-    return Entry(name="q", mechanism="laplace", epsilon_claimed=claimed, epsilon_bound=bound, **numbers)
+    return Entry(name="q", mechanism="laplace", epsilon_claimed=claimed, epsilon_of_noise=bound, **numbers)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_fit_is_written_before_it_is_drawn_with_its_void(books):
     run = new_run(books)
     NaiveBayesSynthesizer(epsilon=0.5, random_state=1).fit(data.train, schema=data.schema, ledger=run)
     found = books.account(SHA, "add_remove")
-    assert (found.epsilon_claimed, found.epsilon_bound, found.looks) == (0.5, 0.5, 1)
+    assert (found.epsilon_claimed, found.epsilon_bound, found.looks) == (0.5, math.inf, 1)
     assert "seed" in found.void
     assert "seed" in books.runs(SHA, "add_remove")[0].void
 
@@ -104,8 +104,8 @@ def told(monkeypatch):
     found = []
     add, answer = Books.add, PrivateTable._answer
 
-    def written(self, *charge):
-        add(self, *charge)
+    def written(self, *charge, **how):
+        add(self, *charge, **how)
         found.append("written")
 
     def drawn(self, question, draw):
@@ -134,7 +134,7 @@ def test_every_answer_is_written_down_before_it_is_drawn(books, told, name, mode
 def test_nothing_is_charged_or_drawn_if_it_cannot_be_written(books, told, monkeypatch):
     data = datasets.load("sample")
     run = new_run(books)
-    monkeypatch.setattr(Books, "add", lambda *_: (_ for _ in ()).throw(BookError("no", "no")))
+    monkeypatch.setattr(Books, "add", lambda *_, **__: (_ for _ in ()).throw(BookError("no", "no")))
     with pytest.raises(BookError):
         NaiveBayesSynthesizer().fit(data.train, schema=data.schema, ledger=run)
     assert told == []
@@ -483,7 +483,7 @@ def charge_for_ever(path, told):
     run = books.begin("a" * 64, "people.csv", "replace", f"process {os.getpid()}").ledger()
     fit = run.child("a fit")
     cost = Fraction(1, 4)
-    entry = Entry(name="q", mechanism="laplace", epsilon_claimed=cost, epsilon_bound=2 * cost, sensitivity=1.0,
+    entry = Entry(name="q", mechanism="laplace", epsilon_claimed=cost, epsilon_of_noise=2 * cost, sensitivity=1.0,
                   claimed_sensitivity=1.0, scale=1.0)
     while True:
         fit.charge(entry)

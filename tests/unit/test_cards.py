@@ -80,8 +80,8 @@ def test_teaching_noise_is_called_so():
 @pytest.mark.parametrize(
     ("given", "proved"),
     [
-        ({"random_state": 3}, "none (it would be 1 but for what voids it)"),
-        ({"schema": Schema.infer(people(), target="ill")}, "none (it would be 1 but for what voids it)"),
+        ({"random_state": 3}, "none (the noise alone would give 1)"),
+        ({"schema": Schema.infer(people(), target="ill")}, "none (the noise alone would give 1)"),
         ({"mode": "paper", "variant": "Alg1", "x_source": "uniform", "rows": 50}, "none"),
     ],
     ids=["seed", "inferred", "paper"],

@@ -36,8 +36,8 @@ HOSTILE_NAME = "a.b['0']:Q<img src=https://x.test/y>" + "z" * 60
 TEXTS = "dpcore.texts"  # of ours, because an epsilon is written in one way everywhere
 FIELDS = """
     value real released floor_low floor_high attributes avd floor x y shade source model trained_on accuracy label name
-    epsilon_claimed epsilon_bound epsilon_claimed_text epsilon_bound_text who epsilon epsilon_text low metric run which
-    lane series kind panel mode low high aside at node edge rank x2 y2 cells share near cluster score group other
+    epsilon_claimed epsilon_of_noise epsilon_claimed_text epsilon_of_noise_text who epsilon epsilon_text low metric run
+    which lane series kind panel mode low high aside at node edge rank x2 y2 cells share near cluster score group other
     paid names
 """.split()  # noqa: SIM905
 TIPS = {
@@ -96,7 +96,7 @@ def accuracy_frame(names: list[Any]) -> pd.DataFrame:
 
 def ledger_frame(names: list[Any]) -> pd.DataFrame:
     epsilon = np.linspace(0, 1, len(names))
-    return pd.DataFrame({"name": names, "epsilon_claimed": epsilon, "epsilon_bound": 2 * epsilon})
+    return pd.DataFrame({"name": names, "epsilon_claimed": epsilon, "epsilon_of_noise": 2 * epsilon, "void": False})
 
 
 def redraws_frame(names: list[Any]) -> pd.DataFrame:
@@ -335,16 +335,21 @@ def test_a_chart_never_shows_less_than_what_a_run_cost() -> None:
 
 def test_epsilon_is_summed_by_name_sorted_and_folded() -> None:
     frame = pd.DataFrame(
-        {"name": ["a", "b", "a", "raw"], "epsilon_claimed": [0.1, 0.5, 0.1, 0], "epsilon_bound": [0.2, 0.5, 0.2, INF]}
+        {
+            "name": ["a", "b", "a", "raw"],
+            "epsilon_claimed": [0.1, 0.5, 0.1, 0],
+            "epsilon_of_noise": [0.2, 0.5, 0.2, INF],
+            "void": False,
+        }
     )
     rows = rows_of(charts.epsilon_split(frame))
     assert [row["name"] for row in rows] == ["raw", "b", "a"]
-    assert [row["epsilon_bound_text"] for row in rows] == ["∞ (no guarantee)", "0.5", "0.4"]
-    assert rows[0]["epsilon_bound"] == pytest.approx(1.15 * 0.5)
+    assert [row["epsilon_of_noise_text"] for row in rows] == ["∞ (no guarantee)", "0.5", "0.4"]
+    assert rows[0]["epsilon_of_noise"] == pytest.approx(1.15 * 0.5)
     many = rows_of(charts.epsilon_split(ledger_frame([f"step {i}" for i in range(50)])))
     assert len(many) == 21
     assert many[-1]["name"] == "(30 others)"
-    assert sum(row["epsilon_bound"] for row in many) == pytest.approx(50)
+    assert sum(row["epsilon_of_noise"] for row in many) == pytest.approx(50)
 
 
 @pytest.mark.parametrize("claimed", [0, 1e-5, 0.5, 1, 1e6, INF, NAN])

@@ -48,7 +48,9 @@ def spent(names=("choices", "classes in leaves"), **changes):
     rows = [(0, "counts of records"), (0, "choices"), (1, "counts of records"), (1, "classes in leaves"), (-1, "other")]
     frame = pd.DataFrame(rows, columns=["level", "purpose"])
     epsilons = [0.1, 0.2, 0.1, 0.6, 0.0]
-    frame = frame.assign(epsilon_claimed=epsilons, epsilon_bound=epsilons, account=names[0], per_tree=True)
+    frame = frame.assign(
+        epsilon_claimed=epsilons, epsilon_of_noise=epsilons, account=names[0], per_tree=True, void=False
+    )
     return frame.assign(**changes)
 
 
@@ -236,7 +238,7 @@ def test_bars_are_stacked_level_by_level():
 
 def test_claim_and_bound_apart_and_what_is_infinite_named():
     bound = [0.1, math.inf, 0.1, 0.6, 0.0]
-    chart = charts.forest_budget(spent(epsilon_bound=bound))
+    chart = charts.forest_budget(spent(epsilon_of_noise=bound))
     assert spec_of(chart)["facet"]["sort"] == ["claimed", "provable bound"]
     rows = rows_of(chart, "stop").set_index(["which", "row", "purpose"])
     far = rows.loc[("provable bound", "level 0 (root)", "choices")]

@@ -73,17 +73,17 @@ def test_a_share_is_epsilon_by_2_n_and_4_h(bins, rounds, share, missing):
     """A numeric column of one bin cannot be cut, so that it does not count."""
     schema = Schema(columns=(A, *numbers(bins, missing=missing), Y), target="y")
     method = fit(pd.DataFrame(columns=list(schema.names), dtype=object), schema=schema, rounds=rounds)
-    spent = [entry.epsilon_bound for entry in choices(method)]
+    spent = [entry.epsilon_of_noise for entry in choices(method)]
     assert set(spent) == {share}
-    assert method.ledger_.epsilon_bound == 1
+    assert method.ledger_.epsilon_of_noise == 1
     (counts,) = [entry for entry in method.ledger_.entries if entry.mechanism == "laplace"]
-    assert counts.epsilon_bound >= Fraction(1, 2)
+    assert counts.epsilon_of_noise >= Fraction(1, 2)
 
 
 def questions(method):
     """Scope, epsilon and relation of every question, as the ledger tells them."""
     frame = method.ledger_.to_frame()
-    return list(zip(frame["scope"], frame["mechanism"], frame["epsilon_bound"], frame["relation"], strict=True))
+    return list(zip(frame["scope"], frame["mechanism"], frame["epsilon_of_noise"], frame["relation"], strict=True))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -102,7 +102,7 @@ def test_the_ledger_by_hand(relation, watched):
         ("halves of n 0–3 / right", "exponential", pytest.approx(half), "add_remove"),  # 0 alone cannot be cut
         ("", "laplace", pytest.approx(1 - 4 * share), relation),
     ]
-    assert method.ledger_.epsilon_bound == method.ledger_.epsilon_claimed == 1
+    assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 1
     assert method.steps_ == [("n", "0–5"), ("n", "0–3")]
     assert axis(method, "n").names == ("0", "1–3", "4–5")
     assert [candidates for candidates, _ in watched.chosen] == [5, 3, 1, 2, 2]
@@ -128,26 +128,26 @@ def test_information_gain_pays_for_its_range(classes, spread, relation, watched)
 @pytest.mark.parametrize("rounds", [1, 3, 30])
 def test_epsilon_is_spent_to_the_last(rounds, score, relation):
     method = fit(rounds=rounds, score=score, relation=relation, epsilon=0.7)
-    assert method.ledger_.epsilon_bound == method.ledger_.epsilon_claimed == 0.7
+    assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 0.7
     counts = method.ledger_.entries[-1]
     assert counts.mechanism == "laplace"
-    assert counts.epsilon_bound >= Fraction(0.7) / 2
+    assert counts.epsilon_of_noise >= Fraction(0.7) / 2
     if rounds == 30:  # all is divided: what is left over goes to the counts
         assert method.tree_.leaves.shape == SCHEMA.sizes
-        assert counts.epsilon_bound > Fraction(0.7) * 3 / 4
+        assert counts.epsilon_of_noise > Fraction(0.7) * 3 / 4
 
 
 def test_paper_mode_claims_epsilon_and_proves_nothing():
     method = fit(mode="paper")
     assert method.ledger_.epsilon_claimed == 1
-    assert method.ledger_.epsilon_bound == math.inf
+    assert method.ledger_.epsilon_of_noise == math.inf
     own = [entry for entry in method.ledger_.entries if entry.mechanism == "none"]
     assert own
-    assert all((entry.epsilon_claimed, entry.epsilon_bound) == (0, math.inf) and entry.reason for entry in own)
+    assert all((entry.epsilon_claimed, entry.epsilon_of_noise) == (0, math.inf) and entry.reason for entry in own)
     chosen = choices(method)
     assert len(own) == sum("halves" in scope for scope, mechanism, *_ in questions(method) if mechanism == "none") + 1
     half = [float(entry.epsilon_claimed) / 2 for entry in chosen]  # it does not use that Max only rises
-    assert [float(entry.epsilon_bound) for entry in chosen] == pytest.approx(half)
+    assert [float(entry.epsilon_of_noise) for entry in chosen] == pytest.approx(half)
 
 
 def test_paper_mode_claims_epsilon_whatever_the_rows_are():

@@ -71,8 +71,10 @@ def test_the_ledger_by_hand(relation, watched):
     told = method.ledger_.to_frame()
     half = 1 / 12 if relation == "add_remove" else 1 / 24
     assert told["mechanism"].tolist() == ["exponential"] * 7 + ["laplace"]
-    assert told["epsilon_bound"].to_numpy() == pytest.approx([1 / 12] * 3 + [half] * 2 + [1 / 12, half] + [1 - 6 / 12])
-    assert method.ledger_.epsilon_bound == method.ledger_.epsilon_claimed == 1
+    assert told["epsilon_of_noise"].to_numpy() == pytest.approx(
+        [1 / 12] * 3 + [half] * 2 + [1 / 12, half] + [1 - 6 / 12]
+    )
+    assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 1
     assert method.steps_[0] == ("n", "0–5")
 
 

@@ -148,7 +148,7 @@ def test_what_is_asked_and_what_it_costs():
     frame = rows(200)
     paper = DTCRD(mode="paper", privacy=1.5).fit(frame, schema=SCHEMA)
     assert list(paper.reports_.channels) == [("age",), ("size",), ("y",)]  # no category, and no number that is known
-    assert {entry.epsilon_bound for entry in paper.ledger_.entries} == {math.inf}
+    assert {entry.epsilon_of_noise for entry in paper.ledger_.entries} == {math.inf}
     assert all(entry.reason for entry in paper.ledger_.entries)
     assert paper.ledger_.epsilon_claimed == math.inf
     assert not paper.publishable_
@@ -158,8 +158,8 @@ def test_what_is_asked_and_what_it_costs():
     assert reports.min() >= 10 - noise.scale
     assert reports.max() <= 60 + noise.scale
     corrected = DTCRD(epsilon=3.0).fit(frame, schema=SCHEMA)
-    assert corrected.ledger_.epsilon_bound == corrected.ledger_.epsilon_claimed == 3
-    assert [entry.epsilon_bound for entry in corrected.ledger_.entries] == [1, 1, 1]
+    assert corrected.ledger_.epsilon_of_noise == corrected.ledger_.epsilon_claimed == 3
+    assert [entry.epsilon_of_noise for entry in corrected.ledger_.entries] == [1, 1, 1]
     assert corrected.reports_.channels["size",].scale == 3.0
 
 

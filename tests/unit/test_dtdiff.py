@@ -68,9 +68,9 @@ def test_the_ledger_by_hand(criterion, moved_once, relation, watched):
     method = fit(rows_of(n, np.where(n >= 4, "yes", "no")), ONE, relation=relation, rounds=2, criterion=criterion)
     entries = method.ledger_.entries
     assert [e.mechanism for e in entries] == ["exponential", "exponential", "laplace"]
-    assert [e.epsilon_bound for e in entries] == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+    assert [e.epsilon_of_noise for e in entries] == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
     assert [e.sensitivity for e in entries] == [1, 1, 2 if relation == "replace" else 1]
-    assert method.ledger_.epsilon_bound == method.ledger_.epsilon_claimed == 1
+    assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 1
     assert method.steps_ == [("n", "0–5"), ("n", "0–3")]
     assert axis(method, "n").names == ("0", "1–3", "4–5")
     factor = 1 / 4 if relation == "add_remove" and moved_once else 1 / 8
@@ -91,10 +91,10 @@ def test_four_classes_have_twice_the_information(relation, watched):
 @pytest.mark.parametrize("rounds", [1, 3, 30])
 def test_epsilon_is_spent_to_the_last(rounds, criterion, relation):
     method = fit(rounds=rounds, criterion=criterion, relation=relation, epsilon=0.7)
-    assert method.ledger_.epsilon_bound == method.ledger_.epsilon_claimed == 0.7
+    assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 0.7
     *chosen, counts = method.ledger_.entries
-    assert {entry.epsilon_bound for entry in chosen} == {Fraction(0.7) / (2 * rounds)}
-    assert counts.epsilon_bound == Fraction(0.7) - len(chosen) * Fraction(0.7) / (2 * rounds)
+    assert {entry.epsilon_of_noise for entry in chosen} == {Fraction(0.7) / (2 * rounds)}
+    assert counts.epsilon_of_noise == Fraction(0.7) - len(chosen) * Fraction(0.7) / (2 * rounds)
     # 3 values of a fall apart, 1 of c, and n takes 5 cuts; the last of these 9 is no choice
     assert len(chosen) == min(rounds, 8)
 
@@ -103,7 +103,7 @@ def test_a_single_candidate_is_no_choice_and_costs_nothing(watched):
     schema = Schema(columns=(C, Y), target="y")
     method = fit(FRAME, schema)
     assert method.steps_ == [("c", "(any)")]
-    assert [(e.mechanism, e.epsilon_bound) for e in method.ledger_.entries] == [("laplace", 1)]
+    assert [(e.mechanism, e.epsilon_of_noise) for e in method.ledger_.entries] == [("laplace", 1)]
     assert not watched.chosen
 
 
@@ -113,7 +113,7 @@ def test_paper_mode_claims_epsilon_and_costs_no_more(criterion, relation):
     method = fit(mode="paper", criterion=criterion, relation=relation, rounds=2)
     assert method.ledger_.epsilon_claimed == 1
     half = criterion == "Max" and relation == "add_remove"  # it does not use that Max only rises
-    assert method.ledger_.epsilon_bound == pytest.approx(3 / 4 if half else 1)
+    assert method.ledger_.epsilon_of_noise == pytest.approx(3 / 4 if half else 1)
     assert method.reconstructed
 
 
@@ -152,7 +152,7 @@ def test_weighted_choices_have_their_probabilities(noise, relation, person):
     seen = np.bincount(chosen, minlength=3)
     assert chisquare(seen, Again.times * np.array([4, 4, 8]) / 16).pvalue > 1e-4
     assert chisquare(seen, Again.times * np.array([4, 8, 16]) / 28).pvalue < 1e-9  # as without weights
-    assert table.ledger.epsilon_bound == pytest.approx(Again.times * person * np.log(2))
+    assert table.ledger.epsilon_of_noise == pytest.approx(Again.times * person * np.log(2))
 
 
 def test_noise_that_cannot_weigh_leaves_weights_out(watched):

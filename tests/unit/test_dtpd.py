@@ -225,14 +225,14 @@ def test_what_it_costs():
     frame = rows(50)
     paper = DTPD(mode="paper", theta=0.8).fit(frame, schema=SCHEMA)
     (entry,) = paper.ledger_.entries
-    assert entry.epsilon_bound == entry.epsilon_claimed == math.inf
+    assert entry.epsilon_of_noise == entry.epsilon_claimed == math.inf
     assert "told apart" in entry.reason
     each = DTPD(mode="paper", theta=0.8, groups="each").fit(frame, schema=SCHEMA)
-    assert float(each.ledger_.epsilon_bound) == pytest.approx(5 * math.log(4))
+    assert float(each.ledger_.epsilon_of_noise) == pytest.approx(5 * math.log(4))
     assert each.ledger_.epsilon_claimed == math.inf
     assert not paper.publishable_
     corrected = DTPD(epsilon=2.0).fit(frame, schema=SCHEMA)
-    assert corrected.ledger_.epsilon_bound == 2
+    assert corrected.ledger_.epsilon_of_noise == 2
     coin = corrected.reports_.channels["age",]
     assert isinstance(coin, Warner)
     assert coin.p == pytest.approx(math.exp(0.4) / (1 + math.exp(0.4)))

@@ -99,7 +99,7 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
     assert not allowed
     assert method.seen_ == (Watched, no_progress)
     assert (method.noise_label_, method.publishable_) == (noise.label, False)
-    assert method.ledger_.epsilon_bound == 0.75
+    assert method.ledger_.epsilon_of_noise == 0.75
     paper = Margins(mode="paper").fit(small_frame, schema=small_schema)
     assert opened[-1][-1]  # only paper mode may ask for raw rows
     assert paper.ledger_.plan is None

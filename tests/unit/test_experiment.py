@@ -68,16 +68,17 @@ def test_a_sweep_is_what_direct_calls_give(swept, data):
         for row in rows.itertuples():
             assert row.value == direct[row.model]
             assert row.epsilon_claimed == method.ledger_.epsilon_claimed
-            assert row.epsilon_bound == method.ledger_.epsilon_bound
+            assert (row.epsilon_of_noise, row.epsilon_bound) == (method.ledger_.epsilon_of_noise, math.inf)
+            assert row.void == method.ledger_.void
 
 
 def test_every_run_has_its_cost(swept):
     corrected, printed = (swept[swept["method"] == label] for label in ("C1", "printed"))
     assert (corrected["epsilon_claimed"] == corrected["epsilon"]).all()
-    assert (corrected["epsilon_bound"] == corrected["epsilon"]).all()
+    assert (corrected["epsilon_of_noise"] == corrected["epsilon"]).all()
     assert (printed["epsilon_claimed"] == printed["epsilon"]).all()
     loss = 150 * 5 * math.log(2) / (2 * math.ceil(math.log(2 * 1_000)))
-    np.testing.assert_allclose(printed["epsilon_bound"], loss * printed["epsilon"])
+    np.testing.assert_allclose(printed["epsilon_of_noise"], loss * printed["epsilon"])
 
 
 def test_two_workers_give_the_same(swept, data):
@@ -131,7 +132,7 @@ def test_a_run_that_fails_says_why_and_the_others_go_on(data, n_jobs):
     for label, reason in (("short", "20 rows"), ("swapped", "relation")):
         lost = frame[frame["method"] == label]
         assert lost["error"].str.contains(reason).all()
-        assert lost[["value", "epsilon_claimed", "epsilon_bound", "seconds"]].isna().all(axis=None)
+        assert lost[["value", "epsilon_claimed", "epsilon_of_noise", "epsilon_bound", "seconds"]].isna().all(axis=None)
         assert set(lost["model"]) == set(MODELS)
 
 

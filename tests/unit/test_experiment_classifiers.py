@@ -41,7 +41,7 @@ def test_a_sweep_is_what_direct_calls_give(data):
         values = rows.set_index("metric")["value"]
         assert values["accuracy"] == found.accuracy == fitted.score(data.test)
         assert values["balanced accuracy"] == found.balanced_accuracy
-        assert set(rows["epsilon_bound"]) == {epsilon}
+        assert set(rows["epsilon_of_noise"]) == {epsilon}
 
 
 def test_classifiers_beside_synthesizers(data):

@@ -184,7 +184,8 @@ def test_unseeded_runs_are_kept_as_draws_and_twins_are_two(data, tmp_path):
         lambda text: text.replace('"values": [[', '"values": [[[', 1),
         lambda text: text.replace('"seconds": ', '"seconds": -', 1),
         lambda text: text.replace('"accuracy"', '"beauty"', 1),
-        lambda text: text.replace('"epsilon_bound": 0.5', '"epsilon_bound": NaN', 1),
+        lambda text: text.replace('"epsilon_of_noise": 0.5', '"epsilon_of_noise": NaN', 1),
+        lambda text: text.replace('"void": "', '"void": 3, "was": "', 1),
         lambda text: "[" * 100_000 + "\n" + text,
     ],
 )
@@ -206,7 +207,9 @@ def test_the_file_is_its_owners_and_holds_no_cell(data, tmp_path):
         "run",
         "seconds",
         "epsilon_claimed",
+        "epsilon_of_noise",
         "epsilon_bound",
+        "void",
         "values",
     }
 
@@ -231,7 +234,7 @@ def test_failures_have_their_reason_and_are_tried_again(data, tmp_path):
 def test_a_cap_stops_runs_one_by_one_and_raising_it_lets_them_go_on(data, tmp_path):
     books = Books(tmp_path / "ledger.sqlite")
     books.set_cap("0" * 64, "small", "add_remove", 1.0)
-    only = {"C1": methods()["C1"]}
+    only = {"C1": methods(seed=None)["C1"]}
     ledgers = {"C1": books.begin("0" * 64, "small", "add_remove", "sweep").ledger}
     how = asked(epsilons=[0.4], repeats=4, store=tmp_path / "runs", ledgers=ledgers)
     frame = experiment.sweep(only, data, **how).drop_duplicates("repeat")
@@ -248,9 +251,9 @@ def test_runs_of_a_sweep_are_written_down_before_they_are_drawn(data, tmp_path, 
     told = []
     add, answer = Books.add, PrivateTable._answer
 
-    def written(self, run, claimed, bound, looks, void):
-        add(self, run, claimed, bound, looks, void)
-        told.append(bound)
+    def written(self, run, spent, looks, void, **how):
+        add(self, run, spent, looks, void, **how)
+        told.append(spent.bound)
 
     def drawn(self, question, draw):
         told.append("drawn")
@@ -261,7 +264,9 @@ def test_runs_of_a_sweep_are_written_down_before_they_are_drawn(data, tmp_path, 
     books = Books(tmp_path / "ledger.sqlite")
     books.set_cap("0" * 64, "small", "add_remove", 1.0)
     ledgers = {"C1": books.begin("0" * 64, "small", "add_remove", "sweep").ledger}
-    frame = experiment.sweep({"C1": methods()["C1"]}, data, **asked(epsilons=[0.4], repeats=4, ledgers=ledgers))
+    frame = experiment.sweep(
+        {"C1": methods(seed=None)["C1"]}, data, **asked(epsilons=[0.4], repeats=4, ledgers=ledgers)
+    )
     assert [found if found == "drawn" else float(found) for found in told] == [pytest.approx(0.4), "drawn"] * 2
     assert (frame.drop_duplicates("repeat")["error"] == "").sum() == 2
 

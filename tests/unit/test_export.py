@@ -89,10 +89,13 @@ def test_all_files_are_there_and_say_the_same(table):
     assert (config["method"], config["class"], config["rows"]) == ("NB-Synth", "NaiveBayesSynthesizer", 200)
     assert config["parameters"] == made.parameters
     assert (config["schema_source"], config["data"]) == ("declared", {"name": "people.csv"})
-    assert ledger["epsilon_bound"] == ledger["epsilon_claimed"] == 2.0
+    assert ledger["epsilon_of_noise"] == ledger["epsilon_claimed"] == 2.0
+    assert (ledger["epsilon_bound"], "seed" in ledger["void"], ledger["status"]) == ("infinity", True, "finished")
     assert len(ledger["entries"]) == 4
     frame = pd.read_csv(io.BytesIO(files["ledger.csv"]))
-    assert frame["epsilon_bound"].sum() == pytest.approx(2.0)
+    assert frame["epsilon_of_noise"].sum() == pytest.approx(2.0)
+    assert np.isinf(frame["epsilon_bound"]).all()
+    assert frame["void"].all()
     assert list(frame["name"]) == [entry["name"] for entry in ledger["entries"]]
 
 
@@ -152,7 +155,7 @@ def test_a_ledger_with_costs_booked_from_elsewhere_is_strict_json_too():
             name="a release",
             mechanism="release",
             epsilon_claimed=1,
-            epsilon_bound=1,
+            epsilon_of_noise=1,
             sensitivity=math.nan,
             claimed_sensitivity=math.nan,
             scale=math.nan,

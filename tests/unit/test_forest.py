@@ -122,7 +122,7 @@ def test_the_plain_forests_counts_are_the_rows_in_its_leaves():
         np.add.at(table, (leaves[:, tree], labels), 1)
         mine = plain.forest_.leaf & (plain.forest_.tree == tree)
         np.testing.assert_allclose(plain.forest_.classes[mine], table[mine], atol=1e-9)
-    assert plain.ledger_.epsilon_bound == math.inf
+    assert plain.ledger_.epsilon_of_noise == math.inf
 
 
 def test_the_plain_forests_divisions_are_the_best_of_their_column():

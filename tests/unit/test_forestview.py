@@ -121,7 +121,7 @@ def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema, chosen
     asked = {"epsilon": 1.0, "n_trees": 3, "max_depth": 3, "random_state": 1, **chosen}
     fitted = DiffPRFs(**asked).fit(small_frame, schema=small_schema)
     frame = forestview.budget(fitted.ledger_)
-    assert frame["epsilon_bound"].sum() == pytest.approx(account, rel=1e-12)
+    assert frame["epsilon_of_noise"].sum() == pytest.approx(account, rel=1e-12)
     assert frame["epsilon_claimed"].sum() == pytest.approx(account, rel=1e-12)
     assert set(frame["per_tree"]) == {per_tree}
     assert frame["level"].is_monotonic_increasing
@@ -140,23 +140,23 @@ def test_the_account_of_a_sample_is_named(small_frame, small_schema):
     assert set(frame["account"]) == {"4 trees, each: a random 25 % of the rows"}
     assert frame["per_tree"].all()
     inside = np.log(1 + (np.exp(1 / 4) - 1) / 0.25)  # ln(1 + g (e^x - 1)) = 1/4
-    assert frame["epsilon_bound"].sum() == pytest.approx(inside, rel=1e-6)
+    assert frame["epsilon_of_noise"].sum() == pytest.approx(inside, rel=1e-6)
 
 
 def test_what_paper_mode_looks_at_unprotected_is_infinite_on_its_level(small_frame, small_schema):
     fitted = DiffPRFs(mode="paper", n_trees=2, max_depth=2, random_state=1).fit(small_frame, schema=small_schema)
     frame = forestview.budget(fitted.ledger_).set_index(["level", "purpose"])
     assert frame["epsilon_claimed"].sum() == pytest.approx(0.5)
-    assert frame.loc[(0, "other"), "epsilon_bound"] == np.inf
-    assert frame.loc[(1, "other"), "epsilon_bound"] == np.inf
-    assert frame.loc[(0, "counts of records"), "epsilon_bound"] == pytest.approx(0.5 / 6)
+    assert frame.loc[(0, "other"), "epsilon_of_noise"] == np.inf
+    assert frame.loc[(1, "other"), "epsilon_of_noise"] == np.inf
+    assert frame.loc[(0, "counts of records"), "epsilon_of_noise"] == pytest.approx(0.5 / 6)
 
 
 @pytest.mark.parametrize("method", [SuLQID3, PINQID3])
 def test_single_trees_spend_evenly(small_frame, small_schema, method):
     fitted = method(epsilon=2.0, max_depth=1, random_state=1).fit(small_frame, schema=small_schema)
     frame = forestview.budget(fitted.ledger_)
-    assert frame["epsilon_bound"].sum() == pytest.approx(2.0)
+    assert frame["epsilon_of_noise"].sum() == pytest.approx(2.0)
     assert set(frame["account"]) == {"one tree"}
     assert frame[["level", "purpose"]].to_numpy().tolist() == [
         [0, "counts of records"],
@@ -169,7 +169,7 @@ def test_single_trees_spend_evenly(small_frame, small_schema, method):
 def entry(name, epsilon, claimed=None):
     claimed = Fraction(epsilon) if claimed is None else Fraction(claimed)
     kind = {"mechanism": "laplace", "sensitivity": 1.0, "claimed_sensitivity": 1.0, "scale": 1.0}
-    return Entry(name=name, epsilon_claimed=claimed, epsilon_bound=Fraction(epsilon), **kind)
+    return Entry(name=name, epsilon_claimed=claimed, epsilon_of_noise=Fraction(epsilon), **kind)
 
 
 def test_disjoint_parts_count_once_and_the_longest_of_the_dearest():
@@ -184,7 +184,7 @@ def test_disjoint_parts_count_once_and_the_longest_of_the_dearest():
     cheap.charge(entry("level 0: division, by Max", 4))
     root.charge(entry("levels that no tree reached", 0, claimed=3))
     frame = forestview.budget(ledger)
-    bound = frame[frame["epsilon_bound"] > 0].set_index(["level", "purpose"])["epsilon_bound"]
+    bound = frame[frame["epsilon_of_noise"] > 0].set_index(["level", "purpose"])["epsilon_of_noise"]
     assert bound.to_dict() == {
         (0, "counts of records"): 1.0,
         (0, "choices"): 2.0,
@@ -195,7 +195,7 @@ def test_disjoint_parts_count_once_and_the_longest_of_the_dearest():
     claimed = frame[frame["epsilon_claimed"] > 0].set_index(["level", "purpose"])["epsilon_claimed"]
     assert claimed.to_dict() == {(0, "counts of records"): 1.0, (0, "classes in leaves"): 5.0, (-1, "other"): 3.0}
     assert frame["level"].tolist()[-1] == -1
-    assert frame[["epsilon_claimed", "epsilon_bound"]].sum().tolist() == [9.0, 6.0]
+    assert frame[["epsilon_claimed", "epsilon_of_noise"]].sum().tolist() == [9.0, 6.0]
     assert (ledger.epsilon_claimed, ledger.epsilon_bound) == (9.0, 6.0)
 
 
@@ -203,7 +203,7 @@ def test_ledgers_of_other_methods_have_no_levels(small_frame, small_schema):
     fitted = NaiveBayesSynthesizer(random_state=1).fit(small_frame, schema=small_schema)
     frame = forestview.budget(fitted.ledger_)
     assert frame[["level", "purpose"]].to_numpy().tolist() == [[-1, "other"]]
-    assert frame["epsilon_bound"].sum() == pytest.approx(1.0)
+    assert frame["epsilon_of_noise"].sum() == pytest.approx(1.0)
     empty = forestview.budget(Ledger("replace"))
     assert isinstance(empty, pd.DataFrame)
     assert empty.empty

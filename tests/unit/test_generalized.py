@@ -105,7 +105,7 @@ def test_a_class_called_missing_is_not_the_missing_class(method):
 @pytest.mark.parametrize("method", [TaxonomyRelease, DiffGen])
 def test_hardly_any_epsilon_is_no_error(method, noise, epsilon, small_frame, small_schema):
     fitted = method(epsilon=epsilon, noise=noise, random_state=0).fit(small_frame, schema=small_schema)
-    assert fitted.ledger_.epsilon_bound == epsilon
+    assert fitted.ledger_.epsilon_of_noise == epsilon
     assert len(fitted.sample(5)) == 5
     assert np.isfinite(fitted.leaf_counts_).all()
 

@@ -73,7 +73,7 @@ def steps(method):
     )
 
 
-def total(entries, field="epsilon_bound"):
+def total(entries, field="epsilon_of_noise"):
     return sum((getattr(entry, field) for entry in entries), Fraction(0))
 
 
@@ -151,15 +151,15 @@ def test_what_paper_mode_books(schema, d, pairs_at_once, sum_without_entropies):
     assert k == 3
     entries = method.ledger_.entries
     assert total(entries, "epsilon_claimed") == Fraction(epsilon)
-    assert method.ledger_.epsilon_bound == math.inf
+    assert method.ledger_.epsilon_of_noise == math.inf
     (raw,) = [entry for entry in entries if entry.mechanism == "none"]
-    assert (raw.epsilon_claimed, raw.epsilon_bound) == (0, math.inf)
+    assert (raw.epsilon_claimed, raw.epsilon_of_noise) == (0, math.inf)
     assert float(total([entry for entry in entries if entry is not raw]) / Fraction(epsilon)) == pytest.approx(
         sum_without_entropies, abs=5e-3
     )
 
     (pairs,), choices, tables = steps(method)
-    assert pairs.epsilon_bound == pairs.epsilon_claimed * pairs_at_once
+    assert pairs.epsilon_of_noise == pairs.epsilon_claimed * pairs_at_once
     printed = information_step(n) * d * (d - 1) / (float(pairs.epsilon_claimed) * 2 * pairs_at_once)
     assert pairs.scale == pytest.approx(printed)
     assert pairs.draws == d * (d - 1) // 2
@@ -168,7 +168,7 @@ def test_what_paper_mode_books(schema, d, pairs_at_once, sum_without_entropies):
     assert len(choices) == d
     per_step = total(choices, "epsilon_claimed")
     sizes = [len(cluster) for cluster in method.clusters_]
-    assert [entry.epsilon_bound for entry in choices] == [per_step / size for size in sizes for _ in range(size)]
+    assert [entry.epsilon_of_noise for entry in choices] == [per_step / size for size in sizes for _ in range(size)]
 
     shares = {name: column.mean() for name, column in zip(*named_bits(frame, schema), strict=True)}
     weight = {name: math.exp(-entropy(share)) for name, share in shares.items()}
@@ -204,7 +204,7 @@ def test_noise_of_the_scores_on_all_complete_rows_of_adult(score, scale):
         ((entry,), _, _) = steps(method.fit(random_frame(schema, rows), schema=schema))
         assert entry.scale == pytest.approx(expected, rel=4e-3)
         step = {"R": 2 * (rows - 1) / rows**2, "MI": information_step(rows)}[score]
-        assert entry.scale == pytest.approx(52 * 51 / 2 * step / float(entry.epsilon_bound))
+        assert entry.scale == pytest.approx(52 * 51 / 2 * step / float(entry.epsilon_of_noise))
 
 
 CASES = [
@@ -227,16 +227,16 @@ def test_the_ledger_sums_to_epsilon_exactly(d, extra, relation):
     for epsilon in (0.3, 1 / 3, 2.0**-40, 7.1) if extra.get("n_clusters") == 1 or "partition" in extra else (0.7,):
         method = HMPrivBayes(epsilon=epsilon, relation=relation, random_state=1, **extra).fit(frame, schema=schema)
         assert total(method.ledger_.entries) == total(method.ledger_.entries, "epsilon_claimed") == Fraction(epsilon)
-        assert all(entry.epsilon_bound == entry.epsilon_claimed for entry in method.ledger_.entries)
+        assert all(entry.epsilon_of_noise == entry.epsilon_claimed for entry in method.ledger_.entries)
         _, choices, tables = steps(method)
         assert len(choices) == d
-        assert len({entry.epsilon_bound for entry in choices}) == 1
+        assert len({entry.epsilon_of_noise for entry in choices}) == 1
         if d > 1 and "partition" not in extra:
             k = min(extra.get("n_clusters", 3), d)
             for_tables = Fraction(epsilon) * Fraction(2 * d / k) / (d - 1 + 2 * Fraction(2 * d / k))
             assert total(choices) == total(tables) == for_tables
             assert total(tables[:d]) == for_tables / 10  # the bits themselves, equally
-            assert len({entry.epsilon_bound for entry in tables[:d]}) == 1
+            assert len({entry.epsilon_of_noise for entry in tables[:d]}) == 1
 
 
 @pytest.mark.parametrize("extra", [{"n_clusters": 1}, {}, {"n_clusters": 9}, {"eta": 0.9}], ids=str)
@@ -259,7 +259,7 @@ def test_a_huge_epsilon_gives_the_network_and_the_tables_without_noise(width, pa
     how = {"score": "MI", "max_parents": parents, "n_clusters": 3, "random_state": 0}
     free = NoPrivacy(**how).fit(frame, schema=schema)
     private = HMPrivBayes(epsilon=HUGE, relation=relation, **how).fit(frame, schema=schema)
-    assert free.ledger_.epsilon_bound == math.inf
+    assert free.ledger_.epsilon_of_noise == math.inf
     blocks = [tuple(bit(f"{block}{i}") for i in range(width)) for block in "abc"]
     assert sorted(private.clusters_) == sorted(free.clusters_) == blocks
     assert private.families_ == free.families_

@@ -122,11 +122,11 @@ def test_paper_mode_finds_the_chain_at_its_threshold():
 def test_paper_mode_claims_epsilon_and_proves_nothing():
     method = JTree(epsilon=2.0, mode="paper", structure_share=0.25, random_state=0).fit(chain(), schema=CHAIN)
     assert method.ledger_.epsilon_claimed == 2.0
-    assert method.ledger_.epsilon_bound == math.inf
+    assert method.ledger_.epsilon_of_noise == math.inf
     first, *tables = method.ledger_.entries
     assert (first.mechanism, float(first.epsilon_claimed)) == ("none", 0.5)
     assert "One person can turn many of them" in first.reason
-    assert sum(entry.epsilon_bound for entry in tables) == Fraction(3, 2)
+    assert sum(entry.epsilon_of_noise for entry in tables) == Fraction(3, 2)
 
 
 def test_paper_mode_leaves_out_the_weakest_edges_that_the_computer_has_no_room_for():
@@ -156,7 +156,7 @@ def test_edges_with_room_are_the_first_ones():
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 1, 1.7, 1e6])
 def test_the_ledger_sums_to_epsilon_exactly(epsilon, extra, relation, small_frame, small_schema):
     method = JTree(epsilon=epsilon, relation=relation, random_state=0, **extra).fit(small_frame, schema=small_schema)
-    assert sum(entry.epsilon_bound for entry in method.ledger_.entries) == Fraction(epsilon)
+    assert sum(entry.epsilon_of_noise for entry in method.ledger_.entries) == Fraction(epsilon)
     assert sum(entry.epsilon_claimed for entry in method.ledger_.entries) == Fraction(epsilon)
     rows = method.sample(200)
     small_schema.encode(rows)  # refuses anything outside
@@ -168,12 +168,12 @@ def test_what_each_question_costs():
     method = JTree(epsilon=1.0, relation="add_remove", random_state=0).fit(chain(), schema=CHAIN)
     count, *picks, table = method.ledger_.entries  # two tables of 9 cells are merged to one of 27
     assert count.name == "number of rows"
-    assert count.epsilon_bound == COUNT_SHARE * structure
-    assert [entry.epsilon_bound for entry in picks] == [(1 - COUNT_SHARE) * structure / 2] * 2
-    assert (table.epsilon_bound, table.scale) == (1 - structure, pytest.approx(1 / 0.8))
+    assert count.epsilon_of_noise == COUNT_SHARE * structure
+    assert [entry.epsilon_of_noise for entry in picks] == [(1 - COUNT_SHARE) * structure / 2] * 2
+    assert (table.epsilon_of_noise, table.scale) == (1 - structure, pytest.approx(1 / 0.8))
     method = JTree(epsilon=1.0, max_cells=20, random_state=0).fit(chain(), schema=CHAIN)
     *picks, first, second = method.ledger_.entries
-    assert [entry.epsilon_bound for entry in picks] == [structure / 2] * 2
+    assert [entry.epsilon_of_noise for entry in picks] == [structure / 2] * 2
     assert [entry.mechanism for entry in picks] == ["exponential"] * 2
     assert [entry.scale for entry in (first, second)] == pytest.approx([2 * 2 / 0.8] * 2)
 
@@ -183,8 +183,8 @@ def test_unspent_picks_go_to_the_tables():
     method = JTree(epsilon=1.0, edges=3, max_cells=9, random_state=0).fit(chain(), schema=CHAIN)
     picks = [entry for entry in method.ledger_.entries if entry.mechanism == "exponential"]
     assert len(picks) == len(method.edges_) == 2
-    assert sum(entry.epsilon_bound for entry in picks) == 2 * Fraction(0.2) / 3
-    assert sum(entry.epsilon_bound for entry in method.ledger_.entries) == 1
+    assert sum(entry.epsilon_of_noise for entry in picks) == 2 * Fraction(0.2) / 3
+    assert sum(entry.epsilon_of_noise for entry in method.ledger_.entries) == 1
 
 
 @pytest.mark.parametrize("max_cells", [1, 9, 30, 120])
@@ -231,7 +231,7 @@ def test_few_columns_and_columns_of_one_value(sizes, epsilon, mode):
     schema.encode(rows)
     assert sorted({name for clique in method.cliques_ for name in clique}) == list(schema.names)
     if mode == "corrected":
-        assert method.ledger_.epsilon_bound == epsilon
+        assert method.ledger_.epsilon_of_noise == epsilon
         assert not [edge for edge in method.edges_ if "c0" in edge and sizes[0] == 1]
 
 

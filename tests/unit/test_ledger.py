@@ -15,7 +15,7 @@ def entry(claimed, bound=None, name="q"):
         name=name,
         mechanism="laplace",
         epsilon_claimed=exact(claimed),
-        epsilon_bound=exact(claimed if bound is None else bound),
+        epsilon_of_noise=exact(claimed if bound is None else bound),
         sensitivity=1,
         claimed_sensitivity=1,
         scale=1.0,

@@ -194,11 +194,12 @@ def test_the_zip_is_complete_and_says_the_same(name):
     config, ledger = strict(files["config.json"]), strict(files["ledger.json"])
     assert (config["method"], config["target"], config["classes"]) == (name, "ill", ["no", "=yes"])
     assert config["parameters"] == made.parameters
-    assert ledger["epsilon_bound"] == ledger["epsilon_claimed"] == 20.0
+    assert ledger["epsilon_of_noise"] == ledger["epsilon_claimed"] == 20.0
+    assert ledger["epsilon_bound"] == "infinity"
     strict(files["model.json"])
     compile(files["replay.py"], "replay.py", "exec")
     text = files["README.md"]
-    assert "Epsilon that can be proved: none (it would be 20 but for what voids it)\n" in text
+    assert "Epsilon that can be proved: none (the noise alone would give 20)\n" in text
     assert "do not publish" in text
 
 

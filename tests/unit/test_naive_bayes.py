@@ -49,7 +49,7 @@ def test_epsilon_zero_gives_uniform_labels(mode, variant):
     method = NaiveBayesSynthesizer(epsilon=0, mode=mode, variant=variant, rows=8_000, random_state=0)
     labels = method.fit(planted(), schema=BITS).sample(8_000)["y"].astype(int)
     assert stats.chisquare(np.bincount(labels, minlength=2)).pvalue > 1e-4  # false-alarm rate 1e-4, seeded
-    assert method.ledger_.epsilon_bound == 0
+    assert method.ledger_.epsilon_of_noise == 0
 
 
 def test_epsilon_to_infinity_makes_algorithm_2_algorithm_1():
@@ -122,9 +122,9 @@ def test_paper_mode_books_s_draws_with_the_true_loss():
     delta = math.ceil(math.log(20))
     assert delta == 3
     assert (entry.draws, entry.claimed_sensitivity, float(entry.epsilon_claimed)) == (1_000, delta, 1.0)
-    assert float(entry.epsilon_bound) == pytest.approx(1_000 * 4 * math.log(2) / (2 * delta))
+    assert float(entry.epsilon_of_noise) == pytest.approx(1_000 * 4 * math.log(2) / (2 * delta))
     doubled = method.set_params(relation="replace").fit(frame, schema=BITS).ledger_
-    assert doubled.epsilon_bound == pytest.approx(2 * float(entry.epsilon_bound))
+    assert doubled.epsilon_of_noise == pytest.approx(2 * float(entry.epsilon_of_noise))
 
 
 @pytest.mark.parametrize(("base", "delta"), [("e", 12), ("2", 16), ("10", 5)])

@@ -450,7 +450,7 @@ def test_every_way_to_a_leaf_costs_the_whole_budget(name, relation, small_frame,
     epsilon = 7.3
     model = fitted(method, small_frame, small_schema, relation=relation, epsilon=epsilon, max_depth=3, **how)
     forest, (budget,) = model.forest_, budgets
-    assert model.ledger_.totals.bound == model.ledger_.totals.claimed == Fraction(epsilon)
+    assert model.ledger_.totals.of_noise == model.ledger_.totals.claimed == Fraction(epsilon)
     np.testing.assert_allclose(forest.spent[forest.leaf], float(budget), rtol=1e-12)
     inner = np.flatnonzero(~forest.leaf)
     assert len(inner)
@@ -477,7 +477,7 @@ def test_paper_mode_claims_the_whole_budget(method, relation, small_frame, small
         if method is DiffPRFs:
             assert model.ledger_.epsilon_bound == math.inf
         elif method in (SuLQID3, PINQID3):
-            assert model.ledger_.totals.bound == (1 if relation == ADD else 2) * Fraction(epsilon)
+            assert model.ledger_.totals.of_noise == (1 if relation == ADD else 2) * Fraction(epsilon)
 
 
 PRINTED = {
@@ -532,7 +532,7 @@ def test_paper_modes_bound_is_that_of_the_mechanism(name, unit, relation, small_
             model = method(mode="paper", relation=relation, epsilon=epsilon, max_depth=LEVELS, random_state=seed, **how)
             model.fit(frame.iloc[:rows], schema=small_schema)
             reached.add(int(model.forest_.level.max()))
-            bounds.append(model.ledger_.totals.bound)
+            bounds.append(model.ledger_.totals.of_noise)
             assert model.ledger_.totals.claimed == Fraction(epsilon)
             unasked = entries_of(model, "levels that no tree reached")
             assert len(unasked) == (model.forest_.level.max() < LEVELS)
@@ -631,7 +631,7 @@ def test_the_papers_shares_by_hand(small_frame, small_schema):
         assert {entry.epsilon_claimed for entry in found} == expected
         # exp(e q / 2), which for a score that only rises costs half.
         assert all(entry.scale == pytest.approx(2 / float(entry.epsilon_claimed)) for entry in found)
-        assert all(entry.epsilon_bound == pytest.approx(entry.epsilon_claimed / 2) for entry in found)
+        assert all(entry.epsilon_of_noise == pytest.approx(entry.epsilon_claimed / 2) for entry in found)
     plain = [entry for entry in entries_of(model, "division, by") if entry.mechanism == "exponential"]
     assert {entry.epsilon_claimed for entry in plain} == {Fraction(1, 300)}  # no number among the two columns
 
@@ -642,7 +642,7 @@ def test_the_papers_gain_has_a_sensitivity_in_the_wrong_unit(small_frame, small_
     assert chosen
     for entry in chosen:
         assert (entry.sensitivity, entry.claimed_sensitivity) == (1.0, pytest.approx(math.log(2)))
-        assert entry.epsilon_bound / entry.epsilon_claimed == pytest.approx(1 / math.log(2))  # 1.443
+        assert entry.epsilon_of_noise / entry.epsilon_claimed == pytest.approx(1 / math.log(2))  # 1.443
         assert "nats" in entry.reason
 
 
@@ -650,24 +650,24 @@ def test_sulqs_shares_by_hand(small_frame, small_schema):
     """e = B / (2 (d + 1)); at the root e / (|A| m_A (1 + |C|)) for each count."""
     model = fitted(SuLQID3, small_frame, small_schema, mode="paper", epsilon=8.0, max_depth=3)
     (first,) = entries_of(model, "level 0: records")
-    assert first.epsilon_bound == 1
+    assert first.epsilon_of_noise == 1
     for name, size in (("a.b[0]:Q", 4), ("grade", 3), ("age", 10), ("height", 3)):
         plain, crossed = entries_of(model, f"level 0: division: {name}")
         assert (plain.draws, crossed.draws) == (size, 2 * size)
         for entry in (plain, crossed):
-            assert entry.epsilon_bound / entry.draws == Fraction(1, 4 * size * 3)
+            assert entry.epsilon_of_noise / entry.draws == Fraction(1, 4 * size * 3)
             assert entry.scale == pytest.approx(4 * size * 3)
-    assert sum(entry.epsilon_bound for entry in entries_of(model, "level 0: division")) == 1
+    assert sum(entry.epsilon_of_noise for entry in entries_of(model, "level 0: division")) == 1
 
 
 def test_pinqs_shares_by_hand(small_frame, small_schema):
     model = fitted(PINQID3, small_frame, small_schema, mode="paper", epsilon=8.0, max_depth=3)
     found = entries_of(model, "level 0: division")
     assert len(found) == 8
-    assert {(entry.epsilon_bound, entry.draws, entry.scale) for entry in found} == {(Fraction(1, 8), 1, 8.0)}
+    assert {(entry.epsilon_of_noise, entry.draws, entry.scale) for entry in found} == {(Fraction(1, 8), 1, 8.0)}
     below = entries_of(model, "level 1: division")
     assert below  # three columns are left
-    assert {entry.epsilon_bound for entry in below} == {Fraction(1, 6)}
+    assert {entry.epsilon_of_noise for entry in below} == {Fraction(1, 6)}
 
 
 def test_c45s_shares_by_hand(small_frame, small_schema):

@@ -115,8 +115,8 @@ def test_the_sets_have_the_means_and_variances_of_the_parameters():
 def test_what_the_paper_gives_away_is_booked():
     method = PPNB(mode="paper", p0=0.35, random_state=0).fit(some_rows(20), schema=SCHEMA)
     x, n, y = method.ledger_.entries
-    assert x.epsilon_bound == pytest.approx(math.log1p(3 * 0.35 / 0.65))
-    assert n.epsilon_bound == y.epsilon_bound == math.inf
+    assert x.epsilon_of_noise == pytest.approx(math.log1p(3 * 0.35 / 0.65))
+    assert n.epsilon_of_noise == y.epsilon_of_noise == math.inf
     assert all(entry.epsilon_claimed == math.inf for entry in (x, n, y))
     assert n.reason
     assert y.reason
@@ -144,8 +144,8 @@ def test_accuracy_rises_with_p0():
 def bounds(**parameters):
     ledger = Ledger("replace")
     method = PPNB(**parameters).fit(some_rows(30), schema=SCHEMA, ledger=ledger)
-    assert ledger.totals.bound == Fraction(parameters.get("epsilon", 1.0))
-    return method, {entry.name.removeprefix("report of "): entry.epsilon_bound for entry in ledger.entries}
+    assert ledger.totals.of_noise == Fraction(parameters.get("epsilon", 1.0))
+    return method, {entry.name.removeprefix("report of "): entry.epsilon_of_noise for entry in ledger.entries}
 
 
 def test_epsilon_is_shared_exactly():
@@ -326,7 +326,7 @@ EVERY = (
 @pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-150, 1e-17, 1e-15, 1e-12, 1e-10, 1e-6, 36.0, 800.0, 1e9])
 def test_extreme_epsilons_are_paid_and_lead_somewhere(extra, epsilon):
     method = PPNB(epsilon=epsilon, random_state=0, **extra).fit(some_rows(60), schema=SCHEMA)
-    assert method.ledger_.epsilon_bound == epsilon
+    assert method.ledger_.epsilon_of_noise == epsilon
     assert np.isfinite(method.predict_proba(some_rows(20, 1))).all()
 
 

@@ -150,7 +150,7 @@ def test_it_says_what_the_card_says():
     html = report_of(release("NB-Synth", random_state=3)).html
     assert "<p class='void'>A known seed made the noise" in html
     assert "They are no bound" in html
-    assert "none (it would be 1 but for what voids it)" in html
+    assert "none (the noise alone would give 1)" in html
 
 
 def test_the_relation_is_told_in_words(page):

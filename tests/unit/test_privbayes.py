@@ -51,7 +51,7 @@ def real_table(frame, family, sizes):
     return counts
 
 
-def total(entries, field="epsilon_bound"):
+def total(entries, field="epsilon_of_noise"):
     return sum((getattr(entry, field) for entry in entries), Fraction(0))
 
 
@@ -161,7 +161,7 @@ def test_the_ledger_sums_to_epsilon_exactly(d, variant, relation):
             assert total(entries) == total(entries, "epsilon_claimed") == Fraction(epsilon)
             left = Fraction(epsilon)
             if relation == "add_remove":
-                assert (entries[0].name, entries[0].epsilon_bound) == ("number of rows", left / 100)
+                assert (entries[0].name, entries[0].epsilon_of_noise) == ("number of rows", left / 100)
                 left -= left / 100
             choices, tables = steps(method)
             for_network = left * Fraction(beta) if choices else 0
@@ -171,7 +171,7 @@ def test_the_ledger_sums_to_epsilon_exactly(d, variant, relation):
             for entry in tables:
                 assert entry.scale == pytest.approx(one_person * len(tables) / float(left - for_network))
             for entry in choices:
-                assert entry.epsilon_bound == for_network / len(choices)
+                assert entry.epsilon_of_noise == for_network / len(choices)
 
 
 @pytest.mark.parametrize("mode", ["paper", "corrected"])
@@ -194,7 +194,7 @@ def test_paper_mode_costs_what_it_claims_or_a_little_less(variant, score):
     assert total(choices + tables, "epsilon_claimed") == Fraction(epsilon)
     assert total(tables) == total(tables, "epsilon_claimed")
     if (variant, score) != ("general", None):
-        assert method.ledger_.epsilon_bound == epsilon
+        assert method.ledger_.epsilon_of_noise == epsilon
         return
     share = 0.3 * epsilon / 3
     printed = 3 / n + 2 / n**2
@@ -203,8 +203,8 @@ def test_paper_mode_costs_what_it_claims_or_a_little_less(variant, score):
         assert entry.claimed_sensitivity == pytest.approx(printed)
         assert entry.sensitivity == pytest.approx(3 * (n - 1) / n**2)
         assert entry.scale == pytest.approx(2 * printed / share)
-        assert float(entry.epsilon_bound) == pytest.approx(share * 3 * (n - 1) / (3 * n + 2))
-    assert 0.998 * epsilon < method.ledger_.epsilon_bound < epsilon
+        assert float(entry.epsilon_of_noise) == pytest.approx(share * 3 * (n - 1) / (3 * n + 2))
+    assert 0.998 * epsilon < method.ledger_.epsilon_of_noise < epsilon
 
 
 def test_the_printed_constant_is_above_every_change_of_small_tables():
@@ -364,4 +364,4 @@ def test_only_mutual_information_needs_a_bound_on_the_rows():
     frame = random_frame(schema, 100)
     with pytest.raises(ParameterError, match="max_rows"):
         PrivBayes(score="MI", relation="add_remove").fit(frame, schema=schema)
-    assert PrivBayes(relation="add_remove").fit(frame, schema=schema).ledger_.epsilon_bound == 1.0
+    assert PrivBayes(relation="add_remove").fit(frame, schema=schema).ledger_.epsilon_of_noise == 1.0

@@ -49,7 +49,7 @@ def real_table(frame, family):
     return counts
 
 
-def total(entries, field="epsilon_bound"):
+def total(entries, field="epsilon_of_noise"):
     return sum((getattr(entry, field) for entry in entries), Fraction(0))
 
 
@@ -80,7 +80,7 @@ def test_corrected_mode_spends_a_third_on_each_step_and_epsilon_exactly(d, clust
         assert total(pairs) == total(choices) == total(tables) == Fraction(epsilon) / 3
         assert len(choices) == sum(choices_of(len(cluster), parents) for cluster in method.clusters_)
         for step in (pairs, choices, tables):
-            assert len({entry.epsilon_bound for entry in step}) == 1
+            assert len({entry.epsilon_of_noise for entry in step}) == 1
         sensitivity = 2 if relation == "replace" else 1
         assert pairs[0].scale == pytest.approx(sensitivity * asked / (epsilon / 3))
         assert tables[0].scale == pytest.approx(sensitivity * len(tables) / (epsilon / 3))
@@ -98,13 +98,13 @@ def test_paper_mode_claims_epsilon_and_is_charged_what_it_costs(d, clusters):
     assert pairs.epsilon_claimed == Fraction(epsilon) / 3
     assert pairs.sensitivity == 1
     assert pairs.claimed_sensitivity == pytest.approx(1 / n)
-    assert float(pairs.epsilon_bound) == pytest.approx(d // 2 * n * epsilon / 3)
+    assert float(pairs.epsilon_of_noise) == pytest.approx(d // 2 * n * epsilon / 3)
     assert pairs.scale == pytest.approx(d * (d - 1) / (2 * (d // 2)) / n / (epsilon / 3))
     assert total(rest) == 2 * k * Fraction(epsilon) / 3
-    assert method.ledger_.epsilon_bound == pytest.approx((d // 2 * n + 2 * k) * epsilon / 3)
+    assert method.ledger_.epsilon_of_noise == pytest.approx((d // 2 * n + 2 * k) * epsilon / 3)
     choices = [entry for entry in rest if entry.mechanism == "exponential"]
     sizes = [choices_of(len(cluster), 3) for cluster in method.clusters_]
-    assert [entry.epsilon_bound for entry in choices] == [
+    assert [entry.epsilon_of_noise for entry in choices] == [
         Fraction(epsilon) / 3 / size for size in sizes for _ in range(size)
     ]
 
@@ -204,4 +204,4 @@ def test_parameters_that_do_not_fit():
         PrivSCBN(mode="paper", relation="add_remove").fit(frame, schema=bits(frame.columns))
     with pytest.raises(ParameterError, match="bound"):
         PrivSCBN(relation="add_remove").fit(frame, schema=bits(frame.columns, max_rows=None))
-    assert math.isfinite(PrivSCBN(mode="paper").fit(frame, schema=bits(frame.columns)).ledger_.epsilon_bound)
+    assert math.isfinite(PrivSCBN(mode="paper").fit(frame, schema=bits(frame.columns)).ledger_.epsilon_of_noise)

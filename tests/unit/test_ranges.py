@@ -258,7 +258,7 @@ def test_a_sweep_yields_whole_runs_and_says_why_one_fails():
     assert first["true"].tolist() == [25 * count for count in TRUTH]
     fitted = TaxonomyRelease(iterations=2, epsilon=2.0, random_state=6).fit(DATA.train, schema=SCHEMA)
     np.testing.assert_allclose(second["estimate"], fitted.tree_.answers(QUERIES))
-    assert first.loc[0, ["epsilon", "epsilon_claimed", "epsilon_bound", "relation", "error"]].tolist() == [
+    assert first.loc[0, ["epsilon", "epsilon_claimed", "epsilon_of_noise", "relation", "error"]].tolist() == [
         2.0,
         2.0,
         2.0,

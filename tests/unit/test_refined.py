@@ -120,14 +120,14 @@ def test_epsilon_is_divided_as_documented(relation):
     choices = [entry for entry in ledger.entries if entry.mechanism == "exponential"]
     tables = [entry for entry in ledger.entries if entry.mechanism == "laplace"]
     assert len(choices) == 2
-    assert {entry.epsilon_bound for entry in choices} == {whole * TREE / 2}
+    assert {entry.epsilon_of_noise for entry in choices} == {whole * TREE / 2}
     assert [entry.name for entry in tables[:3]] == ["counts of a × y", "counts of b × y", "counts of c × y"]
-    assert sum(entry.epsilon_bound for entry in tables[:3]) == whole * ONE_WAYS
-    assert sum(entry.epsilon_bound for entry in tables[3:]) == whole * EDGES
+    assert sum(entry.epsilon_of_noise for entry in tables[:3]) == whole * ONE_WAYS
+    assert sum(entry.epsilon_of_noise for entry in tables[3:]) == whole * EDGES
     assert all(entry.sensitivity == relation.histogram_l1 for entry in tables)
     roots = np.sqrt([6, 8, 6])
     np.testing.assert_allclose(
-        [float(entry.epsilon_bound / (whole * ONE_WAYS)) for entry in tables[:3]], roots / roots.sum()
+        [float(entry.epsilon_of_noise / (whole * ONE_WAYS)) for entry in tables[:3]], roots / roots.sum()
     )
 
 
@@ -156,7 +156,7 @@ def test_little_epsilon_buys_the_one_ways_twice():
     method = RefinedPrivBayes(epsilon=0.001, random_state=0).fit(chain(2_000), schema=CHAIN)
     assert method.edges_ == []
     assert len(method.ledger_.entries) == 6
-    assert method.ledger_.epsilon_bound == pytest.approx(0.001)
+    assert method.ledger_.epsilon_of_noise == pytest.approx(0.001)
     assert sum(method.epsilons_) == pytest.approx(0.001)
 
 

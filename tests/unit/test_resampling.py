@@ -24,7 +24,7 @@ def entry(bound, claimed=None):
         name="q",
         mechanism="laplace",
         epsilon_claimed=paid if claimed is None else Fraction(claimed),
-        epsilon_bound=paid,
+        epsilon_of_noise=paid,
         sensitivity=1.0,
         claimed_sensitivity=1.0,
         scale=1.0,
@@ -191,7 +191,7 @@ def test_infinite_costs_pass_through_every_kind():
             ledger = Ledger(relation)
             account = open_account(ledger)
             account.charge(entry(1))
-            leak = Entry(**{**vars(entry(1)), "epsilon_bound": math.inf})
+            leak = Entry(**{**vars(entry(1)), "epsilon_of_noise": math.inf})
             account.charge(leak)
             account.charge(entry(1))
             assert ledger.epsilon_bound == math.inf

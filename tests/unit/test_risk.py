@@ -17,6 +17,7 @@ from dpcore.ledger import Relation
 from dpcore.methods import NaiveBayesSynthesizer
 from dpcore.risk.attacks import correct
 from dpcore.schema import Schema
+from dpcore.tally import EPSILONS
 
 
 def schema_of(*sizes):
@@ -240,7 +241,7 @@ def test_a_release_of_the_rows_themselves_has_advantage_one(relation):
     found = result.iloc[0]
     assert (found["correct_in"], found["correct_out"], found["advantage"]) == (1, 0, 1)
     assert (found["low"], found["high"]) == (1, 1)
-    assert (found["epsilon_bound"], found["bound"]) == (math.inf, 1)
+    assert (found["epsilon_of_noise"], found["bound"]) == (math.inf, 1)
     assert (found["targets"], found["fits"], found["attack"], found["note"]) == (80, 4, "match", "")
 
 
@@ -296,7 +297,7 @@ def test_a_private_method_stays_below_its_bound(small_frame, small_schema):
     for relation in Relation:
         method.set_params(relation=str(relation))
         found = risk.in_out_advantage(method, crowd, targets, small_schema, "ill", fits=4, rows=300).iloc[0]
-        assert found["epsilon_bound"] == 1
+        assert found["epsilon_of_noise"] == 1
         assert found["bound"] == pytest.approx((math.e - 1) / (math.e + 1))
         assert found["advantage"] < found["bound"]
         assert found["note"] == ""
@@ -345,11 +346,11 @@ def test_risk_by_rows_is_what_direct_calls_give(seen):
     frame, targets = random_frame(rng, schema, 60), random_frame(rng, schema, 25)
     args = targets, schema, "x2", ["x0", "x1"]
     result = risk.risk_by_rows(Copies(random_state=3), frame, *args, [10, 60], repeats=2, tau=0.6, attack="match")
-    assert result.columns.tolist() == ["rows", "repeat", "metric", "value", "epsilon_claimed", "epsilon_bound"]
+    assert result.columns.tolist() == ["rows", "repeat", "metric", "value", *EPSILONS, "void"]
     assert result["rows"].tolist() == [10, 10, 60, 60] * 2
     assert result["repeat"].tolist() == [0] * 4 + [1] * 4
     assert result["metric"].tolist() == ["CAP", "advantage"] * 4
-    assert (result["epsilon_bound"] == math.inf).all()
+    assert (result["epsilon_of_noise"] == math.inf).all()
     assert (result["epsilon_claimed"] == 1).all()
     assert [state for _, state in seen] == [3, 3, 4, 4]
     assert [len(rows) for rows, _ in seen] == [10, 60] * 2

@@ -171,13 +171,13 @@ def test_in_a_pipeline(small_frame, small_schema):
     np.testing.assert_array_equal(pipeline.predict(features), expected)
     assert pipeline.score(features, classes) == accuracy_score(classes, expected)
     assert pipeline.classes_.tolist() == ["no", "yes"]
-    assert pipeline[-1].ledger_.epsilon_bound == 30
+    assert pipeline[-1].ledger_.epsilon_of_noise == 30
 
 
 @pytest.mark.parametrize("apart", [True, False])
 def test_every_fold_of_a_cross_validation_is_charged(apart, small_frame, small_schema):
     ledger = Ledger("add_remove", epsilon=6.25 * 5)
-    model = clone(FOREST).set_params(epsilon=6.25)
+    model = clone(FOREST).set_params(epsilon=6.25, random_state=None)  # a cap lets no seed through
     frame = small_frame.drop(columns="ill") if apart else small_frame
     scores = cross_val_score(
         model,
@@ -188,17 +188,16 @@ def test_every_fold_of_a_cross_validation_is_charged(apart, small_frame, small_s
         error_score="raise",
     )
     assert scores.shape == (5,)
-    assert scores.mean() > 0.6
     assert ledger.totals.bound == ledger.totals.claimed == 5 * Fraction(6.25)
     assert [child.name for child in ledger.children] == ["DiffPRFs"] * 5
-    with pytest.raises(BudgetError):
-        clone(FOREST).fit(small_frame, schema=small_schema, ledger=ledger)
+    with pytest.raises(BudgetError, match="needs a total"):
+        clone(model).fit(small_frame, schema=small_schema, ledger=ledger)
 
 
 def test_a_cross_validation_beyond_the_budget_stops(small_frame, small_schema):
     ledger = Ledger("add_remove", epsilon=10.0)
-    model = clone(FOREST).set_params(epsilon=4.0)
-    with pytest.raises(BudgetError):
+    model = clone(FOREST).set_params(epsilon=4.0, random_state=None)
+    with pytest.raises(BudgetError, match="needs a total"):
         cross_val_score(
             model,
             small_frame,
@@ -207,7 +206,7 @@ def test_a_cross_validation_beyond_the_budget_stops(small_frame, small_schema):
             params={"schema": small_schema, "ledger": ledger},
             error_score="raise",
         )
-    assert ledger.epsilon_bound <= 10
+    assert 0 < ledger.epsilon_bound <= 10
 
 
 def test_a_cross_validated_prediction_is_charged_as_well(small_frame, small_schema):
@@ -217,7 +216,7 @@ def test_a_cross_validated_prediction_is_charged_as_well(small_frame, small_sche
         model, small_frame, small_frame["ill"], cv=4, params={"schema": small_schema, "ledger": ledger}
     )
     assert accuracy_score(small_frame["ill"], found) > 0.6
-    assert ledger.epsilon_bound == 32
+    assert ledger.epsilon_of_noise == 32
 
 
 def test_a_search_over_epsilon_and_depth_pays_for_all_it_tries(small_frame, small_schema):
@@ -230,9 +229,9 @@ def test_a_search_over_epsilon_and_depth_pays_for_all_it_tries(small_frame, smal
     )
     search.fit(small_frame, small_frame["ill"], schema=small_schema, ledger=ledger)
     tried = 3 * 2 * (Fraction(0.5) + 20)
-    assert ledger.totals.bound == tried + Fraction(search.best_params_["epsilon"])
+    assert ledger.totals.of_noise == tried + Fraction(search.best_params_["epsilon"])
     assert search.best_params_["epsilon"] == 20
-    assert search.best_estimator_.ledger_.epsilon_bound == 20
+    assert search.best_estimator_.ledger_.epsilon_of_noise == 20
     assert search.predict(small_frame).shape == (600,)
     assert search.score(small_frame, small_frame["ill"]) > 0.7
     assert search.classes_.tolist() == ["no", "yes"]

@@ -24,7 +24,7 @@ ADD, REPLACE = "add_remove", "replace"
 def entry(claimed, bound=None, **more):
     bound = claimed if bound is None else bound
     numbers = {"sensitivity": 1.0, "claimed_sensitivity": 1.0, "scale": 1.0}
-    return Entry(name="q", mechanism="laplace", epsilon_claimed=claimed, epsilon_bound=bound, **numbers, **more)
+    return Entry(name="q", mechanism="laplace", epsilon_claimed=claimed, epsilon_of_noise=bound, **numbers, **more)
 
 
 @pytest.fixture
@@ -299,3 +299,108 @@ def test_a_plan_and_a_cap_are_both_kept():
     ledger.charge(entry(1.5))
     with pytest.raises(BudgetError, match="'run' is capped at 2"):
         ledger.charge(entry(0.25))
+
+
+# Void
+
+
+SEEDED = "A known seed made the noise."
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda ledger: ledger,
+        lambda ledger: ledger.child("a part"),
+        lambda ledger: ledger.parallel("groups", by="value").part("one"),
+        lambda ledger: ledger.parallel("groups", by="label").part("one"),
+        lambda ledger: ledger.repeated("many", 3),
+        lambda ledger: ledger.sampled("a sample", 0.1, 4),
+        lambda ledger: ledger.bootstrapped("a sample", 10),
+        lambda ledger: ledger.parallel("groups", by="value").part("one").child("x").repeated("many", 2),
+    ],
+)
+def test_of_what_is_void_nothing_is_proved_at_any_level(relation, part):
+    ledger, clear = Ledger(relation), Ledger(relation)
+    place = part(ledger)
+    place.void_because(SEEDED)
+    assert ledger.totals == (0, 0, 0)  # nothing was asked: nothing is lost
+    assert (ledger.void == SEEDED) == (place is ledger)
+    place.charge(entry(0.25))
+    part(clear).charge(entry(0.25))
+    node = place
+    while node is not None:
+        assert (node.epsilon_bound, node.void) == (math.inf, SEEDED)
+        node = node._parent
+    assert ledger.totals == clear.totals._replace(bound=math.inf)
+    assert ledger.epsilon_of_noise == clear.epsilon_of_noise == clear.epsilon_bound
+    ledger.child("another").charge(entry(1))
+    frame = ledger.to_frame()
+    assert frame["void"].tolist() == [True, place is ledger]
+    assert frame["epsilon_bound"].tolist() == [math.inf, math.inf if place is ledger else 1]
+    assert frame["epsilon_of_noise"].tolist() == [0.25, 1]
+    document = ledger.to_dict()
+    assert (document["epsilon_bound"], document["void"]) == ("infinity", SEEDED)
+    assert document["epsilon_of_noise"] == ledger.epsilon_of_noise
+
+
+def test_what_is_below_a_void_ledger_is_void():
+    ledger = Ledger(ADD)
+    ledger.void_because(SEEDED)
+    part = ledger.parallel("groups", by="value").part("one")
+    part.charge(entry(1))
+    assert (part.epsilon_bound, part.void, part.entries[0].epsilon_bound) == (math.inf, SEEDED, math.inf)
+    spent = Ledger(ADD)
+    spent.charge(entry(1))
+    ledger.adopt(spent)
+    assert (spent.epsilon_bound, spent.epsilon_of_noise, ledger.epsilon_of_noise) == (math.inf, 1, 2)
+
+
+def test_a_cap_lets_nothing_through_that_is_void(tmp_path):
+    books = Books(tmp_path / "ledger.sqlite")
+    books.set_cap("a" * 64, "people.csv", ADD, 100.0)
+    for ledger in (Ledger(ADD, epsilon=100), books.begin("a" * 64, "people.csv", ADD, "a run").ledger()):
+        data = datasets.load("sample")
+        method = NaiveBayesSynthesizer(random_state=1)
+        with pytest.raises(BudgetError, match=r"of this run nothing can be proved: A known seed.*Use no seed"):
+            method.fit(data.train, schema=data.schema, ledger=ledger)
+        assert ledger.totals == (0, 0, 0)
+        empty = Ledger(ADD)
+        empty.void_because(SEEDED)
+        ledger.adopt(empty)  # which asked nothing
+        spent = Ledger(ADD)
+        spent.void_because(SEEDED)
+        spent.charge(entry(1))
+        with pytest.raises(BudgetError, match="nothing can be proved"):
+            ledger.adopt(spent)
+        fit(ledger)
+        assert ledger.epsilon_bound == 1
+
+
+def test_a_plan_is_for_the_noise(small_frame, small_schema):
+    method = NaiveBayesSynthesizer(epsilon=0.5, random_state=1).fit(small_frame, schema=small_schema)
+    assert method.ledger_.totals == (0.5, 0.5, math.inf)
+    assert method.ledger_.plan == 0.5
+
+
+def test_what_turns_out_to_be_void_is_lost_at_once(tmp_path):
+    """The answers are there already: no cap can undo that, but it refuses what would come after."""
+    books = Books(tmp_path / "ledger.sqlite")
+    books.set_cap("a" * 64, "people.csv", ADD, 2.0)
+    run = books.begin("a" * 64, "people.csv", ADD, "a run").ledger()
+    top = Ledger(ADD, epsilon=2)
+    top.adopt(run)
+    part, other = run.child("a fit"), run.child("another")
+    part.child("a step").charge(entry(0.5))
+    other.charge(entry(0.5))
+    part.void_because("The seed was told.")
+    for ledger in (part, part.children[0], run, top):
+        assert ledger.epsilon_bound == math.inf
+    assert (other.epsilon_bound, top.epsilon_of_noise) == (0.5, 1)
+    account = books.account("a" * 64, ADD)
+    assert (account.epsilon_bound, account.void, account.looks) == (math.inf, "The seed was told.", 2)
+    with pytest.raises(BudgetError):
+        other.charge(entry(0.1))
+    with pytest.raises(ParameterError, match="no reason"):
+        run.void_because(" ")

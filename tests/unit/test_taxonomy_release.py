@@ -74,7 +74,7 @@ def entries(method):
     return chosen, [entry for entry in method.ledger_.entries if entry.mechanism != "exponential"]
 
 
-def total(found, field="epsilon_bound"):
+def total(found, field="epsilon_of_noise"):
     return sum((getattr(entry, field) for entry in found), Fraction(0))
 
 
@@ -200,7 +200,7 @@ def test_every_level_gets_its_share(shares, noise, relation):
     expected = [0.7 * weight / sum(weights) for weight in weights]
     assert method.level_epsilons_ == pytest.approx(expected)
     _, counted = entries(method)
-    assert [float(entry.epsilon_bound) for entry in counted] == pytest.approx([e for e in expected if e])
+    assert [float(entry.epsilon_of_noise) for entry in counted] == pytest.approx([e for e in expected if e])
     assert total(counted) == total(counted, "epsilon_claimed") == Fraction(0.7)
     source, person = make_noise(noise, 0), 2 if relation == "replace" else 1
     for level, (epsilon, size) in enumerate(zip(expected, sizes, strict=True)):
@@ -229,9 +229,11 @@ def test_the_noise_drawn_is_the_noise_booked(with_class, relation, watched):
     measured = [p.size for p in method.tree_.partitions][relation == "replace" :]
     assert watched.counted == [(size, entry.scale) for size, entry in zip(measured, counted, strict=True)]
     person = 2 if relation == "replace" else 1
-    assert [scale for _, scale in watched.counted] == pytest.approx([person / float(e.epsilon_bound) for e in counted])
+    assert [scale for _, scale in watched.counted] == pytest.approx(
+        [person / float(e.epsilon_of_noise) for e in counted]
+    )
     assert [entry.sensitivity for entry in counted] == [person] * len(counted)
-    assert method.level_epsilons_[relation == "replace" :] == [float(entry.epsilon_bound) for entry in counted]
+    assert method.level_epsilons_[relation == "replace" :] == [float(entry.epsilon_of_noise) for entry in counted]
     # Max only rises when a row is added, so its exponent need not be halved under add_remove.
     assert watched.chosen == [(n, pytest.approx(0.5 / 4 / person)) for n, _ in watched.chosen]
     assert len(chosen) == len(watched.chosen) == (4 if with_class else 0)
@@ -246,7 +248,7 @@ def test_choices_that_are_none_leave_their_share_to_the_counts(most, steps, choi
     assert method.steps_ == [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 3)][:steps]
     chosen, counted = entries(method)
     assert [n for n, _ in watched.chosen] == [2] * choices
-    assert [entry.epsilon_bound for entry in chosen] == [Fraction(1, 16)] * choices
+    assert [entry.epsilon_of_noise for entry in chosen] == [Fraction(1, 16)] * choices
     assert total(counted) == 1 - Fraction(choices, 16)
 
 
@@ -254,12 +256,12 @@ def test_a_single_column_is_no_choice(watched):
     method = fit(FRAME[["b", "y"]], schema=SCHEMA.select(["b", "y"]), selection_share=0.9)
     assert method.steps_ == [("b", 1), ("b", 2), ("b", 3)]
     assert not watched.chosen
-    assert [entry.epsilon_bound for entry in method.ledger_.entries] == [Fraction(1, 5)] * 5
+    assert [entry.epsilon_of_noise for entry in method.ledger_.entries] == [Fraction(1, 5)] * 5
 
 
 def test_the_selection_share_is_divided_by_the_iterations():
     chosen, counted = entries(fit(selection_share=0.25, iterations=3, epsilon=2.0))
-    assert [entry.epsilon_bound for entry in chosen] == [Fraction(1, 6)] * 3
+    assert [entry.epsilon_of_noise for entry in chosen] == [Fraction(1, 6)] * 3
     assert total(counted) == Fraction(3, 2)
 
 
@@ -273,14 +275,14 @@ def test_paper_mode_books_every_level_at_the_whole_share(measure, with_class, re
     share = Fraction(1, 2) if with_class else Fraction(1)
     assert method.ledger_.epsilon_claimed == 1
     assert len(counted) == levels
-    assert [entry.epsilon_bound for entry in counted] == [share] * levels
+    assert [entry.epsilon_of_noise for entry in counted] == [share] * levels
     assert [entry.epsilon_claimed for entry in counted] == [share / levels] * levels
     assert [e for e in method.level_epsilons_ if e] == [float(share)] * levels
     assert all(("adds up" in entry.reason) == (levels > 1) for entry in counted)
     # The mechanism's general form, which is twice too careful where Max only rises.
     choices = Fraction(1, 2) * with_class
     assert total(chosen) == pytest.approx(float(choices if relation == "replace" else choices / 2))
-    assert method.ledger_.epsilon_bound == pytest.approx(float(total(chosen) + levels * share))
+    assert method.ledger_.epsilon_of_noise == pytest.approx(float(total(chosen) + levels * share))
 
 
 def test_paper_mode_draws_less_noise_than_it_may(watched):
@@ -295,7 +297,7 @@ def test_paper_mode_measures_every_level_as_it_was_chosen():
     """Whatever the shares and the order are that corrected mode would use."""
     for parameters in ({}, {"level_shares": "leaves first"}, {"level_shares": (1, 0, 0, 2)}, {"order": "coarse"}):
         method = fit(mode="paper", with_class=False, iterations=3, **parameters)
-        assert method.ledger_.epsilon_bound == 4
+        assert method.ledger_.epsilon_of_noise == 4
         assert method.level_epsilons_ == [1.0] * 4
         assert method.levels_ == IN_TURN[:3]
 
