@@ -7,9 +7,10 @@ from dpcore.dashboard import frame, housekeeping, lessons, panels, presets, runs
 
 frame.frame(
     "See what privacy costs",
-    "Here you turn a table about people into a synthetic copy that protects each of them, and see what the copy keeps "
-    "and what it loses. Methods are there twice: as published, and corrected so that their guarantee "
-    "can be proved. The ledger shows the epsilon that the paper claims beside the epsilon that the run really cost.",
+    "Here you turn a table about people, one row for each, into a synthetic copy that protects every row, and see what "
+    "the copy keeps and what it loses. Somebody with several rows has less protection. Methods are there twice: as "
+    "published, and corrected so that their guarantee can be proved. The ledger shows the epsilon that the paper "
+    "claims beside the epsilon that the run really cost.",
 )
 
 left, middle, right = st.columns(3, gap="large")

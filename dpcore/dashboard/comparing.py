@@ -59,8 +59,8 @@ def accuracy(page: str, shown: ShownModel) -> None:
         return
     st.markdown(
         f"How well is **{escaped(release.target)}** predicted for {len(data.test):,} real rows that no method has "
-        "seen? Balanced accuracy is the mean share of each class that is found: a model that always says the "
-        "same scores no better than by chance."
+        f"seen? ({REAL_DATA}) Balanced accuracy is the mean share of each class that is found: a model that always "
+        "says the same scores no better than by chance."
     )
     scores, confusion, costs = found
     panels.chart(charts.mark_real(charts.classifier_scores(scores)), data=scores)

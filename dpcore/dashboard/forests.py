@@ -206,7 +206,7 @@ def next_run(name: str, parameters: Mapping[str, Any], printed: str, data: Datas
         why = f"{rows or USUAL_ROWS:,} rows, {known},"
         st.caption(f"By rule: {many}, at most {depth} levels deep (from {why} and epsilon {parameters['epsilon']:g}).")
     mode = printed[0].lower() + printed[1:] if parameters["mode"] == "paper" else "corrected"
-    relation = {"add_remove": "add or remove one person", "replace": "change one person's values"}
+    relation = {"add_remove": "add or remove one row", "replace": "change one row's values"}
     what = f"{name}, epsilon {parameters['epsilon']:g} ({relation[parameters['relation']]}), {mode}"
     st.caption(f"Next run: {what}. Every run is charged to the ledger.")
 

@@ -35,8 +35,8 @@ RELEASE = (
     "people; pure epsilon; for one release."
 )
 RELATIONS = {
-    "add_remove": "Add or remove one person",
-    "replace": "Change one person's values",
+    "add_remove": "Add or remove one row",
+    "replace": "Change one row's values",
 }
 NOISES = {
     "auto": "Exact (for publication)",
@@ -91,7 +91,8 @@ def epsilon_picker(
         key=f"{key}.epsilon",
         persist_state="session",
         format_func=lambda value: f"{value:g}",
-        help="How much one person can change the probability of any outcome: at most by the factor e to the epsilon.",
+        help="How much one row can change the probability of any outcome: at most by the factor e to the epsilon. A "
+        "person with several rows has less protection.",
     )
     with left:
         with st.container(horizontal=True, horizontal_alignment="distribute"):
@@ -162,7 +163,7 @@ def relation_picker(key: str, only: str | None = None, caption: str = "") -> str
     }
     offered = [only] if only else list(RELATIONS)
     return st.radio(
-        "What one person changes",
+        "What is protected: one row",
         offered,
         format_func=RELATIONS.__getitem__,
         key=f"{key}.relation.{only}" if only else f"{key}.relation",

@@ -111,7 +111,7 @@ def frame(title: str, lead: str) -> None:
         st.caption(spent())
         st.caption(
             "Teaching tool. Comparisons read the real rows: what is marked so must not be published, "
-            "nor must these row counts."
+            "nor must these row counts and the time that a run takes."
         )
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)

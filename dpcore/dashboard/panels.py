@@ -74,7 +74,7 @@ def headline(shown: AnyShown) -> None:
     cells[3].metric("Run time", f"{release.seconds:.2f} s", border=True)
     st.caption(
         f"{escaped(release.method)}, {release.parameters['mode']} mode, made from {escaped(release.data_name)}. "
-        f"{ledger.relation.sentence} {escaped(release.noise_label)}."
+        f"{ledger.relation.sentence} {escaped(release.noise_label)}. The run time hangs on the rows. {REAL_DATA}."
     )
     if release.guarantee_void:
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
@@ -198,7 +198,7 @@ def accuracy(page: str, shown: Shown) -> None:
     models = frame[frame["model"] != "majority class"]
     st.markdown(
         f"How well can **{escaped(target)}** be predicted for {len(data.test):,} real rows that no method has seen, by "
-        "a classifier that learned from the synthetic rows, or from the real ones?"
+        f"a classifier that learned from the synthetic rows, or from the real ones? ({REAL_DATA})"
     )
     chart(charts.mark_real(charts.accuracy(models, majority=majority)), data=frame)
     for note in frame.loc[frame["note"].fillna("") != "", "note"].unique():

@@ -215,7 +215,7 @@ def test_paper_mode_knows_one_relation_only() -> None:
         assert asked(at)["relation"] == "replace"
         assert "relation" not in keys(at)
         assert len(widget(at, "networks.relation.replace").options) == 1
-    assert "change one person's values" in said(at)
+    assert "change one row's values" in said(at)
     change(at, mode="corrected")
     assert asked(at)["relation"] == "add_remove"
 

@@ -156,3 +156,14 @@ def test_no_page_names_a_sum_of_the_rows() -> None:
         )
         assert dataset(at).token in screen or page not in ("data", PAGE, "networks")
         assert hashlib.sha256(raw).hexdigest()[:12] not in screen + words(at, everywhere=True), page
+
+
+def test_what_hangs_on_the_rows_is_marked_and_rows_are_what_is_protected() -> None:
+    """The time of a run and, under add_remove, the number of rows are answers that nobody paid for."""
+    at = released()
+    assert "The run time hangs on the rows. ⚠ Uses real data: do not publish." in said(at)
+    assert "nor must these row counts and the time that a run takes." in said(at)
+    assert "real rows that no method has seen" in said(tab(at, "Accuracy"))
+    (told,) = [text.value for text in at.markdown if "real rows that no method has seen" in text.value]
+    assert "Uses real data" in told
+    assert "protects every row" in said(opened(at, "home"))
