@@ -28,7 +28,7 @@ PAGE = 4096
 
 def entry(cost):
     numbers = {"sensitivity": 1.0, "claimed_sensitivity": 1.0, "scale": 1.0}
-    return Entry(name="q", mechanism="laplace", epsilon_claimed=cost, epsilon_bound=cost, **numbers)
+    return Entry(name="q", mechanism="laplace", epsilon_claimed=cost, epsilon_of_noise=cost, **numbers)
 
 
 def charged(folder, moments):
@@ -135,7 +135,7 @@ from pathlib import Path
 from dpcore.books import Books
 from dpcore.ledger import Entry
 cost = Fraction(1, 4)
-entry = Entry(name="q", mechanism="laplace", epsilon_claimed=cost, epsilon_bound=cost, sensitivity=1.0,
+entry = Entry(name="q", mechanism="laplace", epsilon_claimed=cost, epsilon_of_noise=cost, sensitivity=1.0,
               claimed_sensitivity=1.0, scale=1.0)
 for line in sys.stdin:  # a ledger: a child charges it for ever, and writes a dot to a log after every charge
     path = Path(line.strip())
