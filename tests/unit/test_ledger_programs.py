@@ -126,23 +126,26 @@ class Programs(RuleBasedStateMachine):
         above = self.at(where)
         self.places.append(self.lies(above.child("a part", plan=plan), above, "sum"))
 
-    @rule(where=PLACES, times=st.integers(-2, 3))
-    def repeated(self, where, times):
+    @rule(where=PLACES, times=st.integers(-2, 3), cost=COSTS)
+    def repeated(self, where, times, cost):
         above = self.at(where)
         try:
             part = above.repeated("many", times)
         except ParameterError:
             assert times < 1
         else:
-            self.places.append(self.lies(part, above, "sum", times))
+            self.places.append(self.lies(part, above, "sum", max(times, 1)))  # who asks, asks once at least
+            self.ask(part, cost)
 
-    @rule(where=PLACES, by=st.sampled_from(["value", "label"]), parts=st.integers(1, 3))
-    def group(self, where, by, parts):
+    @rule(where=PLACES, by=st.sampled_from(["value", "label"]), costs=st.lists(COSTS, min_size=1, max_size=3))
+    def group(self, where, by, costs):
         above = self.at(where)
         twice = 2 if by == "value" and above.relation == "replace" else 1
         group = self.lies(above.parallel("a group", by=by), above, "largest", twice)
         self.groups.append(group)
-        self.places += [self.lies(group.part("a part"), group, "sum") for _ in range(parts)]
+        for cost in costs:
+            self.places.append(self.lies(group.part("a part"), group, "sum"))
+            self.ask(self.places[-1], cost)
 
     @precondition(lambda self: self.groups)
     @rule(where=PLACES, cost=COSTS)
@@ -252,7 +255,7 @@ QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks as on POSIX")
 @pytest.mark.parametrize("machine", [Programs, FiledPrograms])
-@pytest.mark.parametrize("programs", [pytest.param(25), pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("programs", [pytest.param(50), pytest.param(1_000, marks=pytest.mark.slow)])
 def test_all_that_is_drawn_is_booked(machine, programs):
     how = settings(
         max_examples=programs, stateful_step_count=20, deadline=None, derandomize=programs < 100,
