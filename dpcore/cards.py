@@ -124,7 +124,7 @@ def against(release: AnyRelease, who: str) -> str:
     """Whom a guarantee holds against."""
     if release.attackable:
         return f"in exact arithmetic, whoever {who.rstrip(',')}. {release.attackable}"
-    return f"whoever {who.rstrip(',')}, whatever else they know and however long they compute."
+    return f"whoever {who.rstrip(',')}, whatever else they know, unless they predict this computer's random numbers."
 
 
 def publication(release: AnyRelease) -> str:
@@ -152,6 +152,7 @@ def not_protected(release: AnyRelease, *, local: bool) -> list[str]:
         "Other releases from the same rows, by this program or any other: their epsilons add up.",
         COMPARISONS,
         "The schema: columns, categories, bounds and bins are taken to be public, and so are the settings.",
+        "How long the run took, and what it did to the computer's memory.",
     ]
     if release.ledger.relation == "replace":
         found.append("Who is in the data, and how many: this relation protects values, not presence.")

@@ -1,4 +1,4 @@
-"""What dpcore raises. Every message names a cause and a remedy, and never a private value.
+"""What dpcore raises. Every message names a cause and a remedy, and never a cell's value.
 
 DPCoreError (ValueError)
 ├── DataError        a file or frame cannot be read or does not fit the schema

@@ -1,8 +1,9 @@
 """A report of a release as one HTML file: its card, its price, and what was released, with the charts.
 
 It opens without a network, and prints. Charts are images inside it (SVG), drawn as the dashboard draws them; there is
-no script, and the page forbids its readers' programs to run or fetch any. All texts are escaped. Nothing in it was
-computed from real rows, unless somebody hands over `pictures` that were: these come last, under a heading that says so.
+no script, and the page forbids its readers' programs to run or fetch any. All texts are escaped. Nothing but
+the release was computed from real rows, unless somebody hands over `pictures` that were: these come last, under a
+heading that says so.
 """
 
 from __future__ import annotations

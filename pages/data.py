@@ -61,12 +61,13 @@ share = right.slider(
 source = base.source
 if base.source == "inferred":
     st.error(
-        "This schema was **read off your rows**. Bounds and categories can betray a person, so no guarantee holds "
-        "until you have checked every line against public knowledge.",
+        "This schema was **read off your rows**. Bounds and categories can betray a person: no guarantee holds until "
+        "every line comes from public knowledge, with bounds that these rows did not set, and values that could occur "
+        "but do not.",
         icon=":material/gpp_bad:",
     )
     if st.checkbox(
-        "I have checked every line: it holds for anybody, whoever is in these rows", key=f"data.declared:{key}"
+        "Every line comes from public knowledge, and would be the same for other rows", key=f"data.declared:{key}"
     ):
         source = "declared"
 

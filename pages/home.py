@@ -7,10 +7,10 @@ from dpcore.dashboard import frame, housekeeping, lessons, panels, presets, runs
 
 frame.frame(
     "See what privacy costs",
-    "Here you turn a table about people, one row for each, into a synthetic copy that protects every row, and see what "
-    "the copy keeps and what it loses. Somebody with several rows has less protection. Methods are there twice: as "
-    "published, and corrected so that their guarantee can be proved. The ledger shows the epsilon that the paper "
-    "claims beside the epsilon that the run really cost.",
+    "Here you turn a table about people, one row for each, into a synthetic copy, and see what the copy keeps and what "
+    "it loses. Methods are there twice: as published, and corrected so that they provably protect every row. Somebody "
+    "with several rows has less protection. The ledger shows the epsilon that the paper claims beside the epsilon that "
+    "can be proved.",
 )
 
 left, middle, right = st.columns(3, gap="large")
@@ -21,11 +21,11 @@ with left:
             del st.session_state[key]  # earlier settings could be the paper's
         runs.request("naive_bayes")
         frame.open_page("naive_bayes")
-    st.caption("Makes one private copy of the bundled census-like sample. Takes a few seconds.")
+    st.caption("Makes one synthetic copy of the bundled census-like sample. Takes a few seconds.")
 with middle:
     if st.button("Use my own data", icon=":material/upload:", key="home.own"):
         frame.open_page("data")
-    st.caption("CSV, Excel or Parquet. Nothing leaves this computer.")
+    st.caption("CSV, Excel or Parquet. Read by the computer that runs this program, and sent nowhere else.")
 with right, st.popover("Go on from a release", icon=":material/settings_backup_restore:"):
     file = housekeeping.uploader("The zip of a release, or its config.json", type=["zip", "json"], key="home.settings")
     with frame.mendable():

@@ -62,7 +62,7 @@ if runs.requested(PAGE):
     runs.synthesize(PAGE, "NB-Synth", NaiveBayesSynthesizer(**chosen), data, size)
 shown = state.shown(PAGE)
 if shown is None:
-    st.info("Press Run to make a private copy. Every run is charged to the ledger.", icon=":material/arrow_upward:")
+    st.info("Press Run to make a copy. Every run is charged to the ledger.", icon=":material/arrow_upward:")
 else:
     panels.headline(shown)
     more = {

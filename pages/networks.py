@@ -77,7 +77,7 @@ if runs.requested(PAGE):
     runs.synthesize(PAGE, method, METHODS[method](**given), data, size)
 shown = state.shown(PAGE)
 if shown is None:
-    st.info("Press Run to make a private copy. Every run is charged to the ledger.", icon=":material/arrow_upward:")
+    st.info("Press Run to make a copy. Every run is charged to the ledger.", icon=":material/arrow_upward:")
 else:
     panels.headline(shown)
     more = {

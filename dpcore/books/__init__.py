@@ -12,8 +12,8 @@ What is promised:
   commit. A charge whose answer was never drawn may stay on the books; the reverse cannot happen.
 - Loss and damage are seen. Every line has a sum, the head has the sum of all and the number of changes (`sheet`), and a
   small file beside the ledger has them too (`witness`): a file that was damaged, cut, or replaced by an older copy is
-  an error, and not a smaller total. Only who puts back an older ledger and its witness together goes unnoticed.
-- Several tabs, processes and computers' programs at once: read, check against the cap and write are one transaction.
+  an error, and not a smaller total. A ledger and its witness that are deleted, or put back, together go unnoticed.
+- Several tabs and processes of one computer at once: read, check against the cap and write are one transaction.
 
 Epsilons are fractions, as text: totals rounded up to multiples of 2^-100; "inf" where nothing can be proved. The file
 holds no row, and no sum of rows that could be tested by whoever lacks the secret (`datasets.Content`).

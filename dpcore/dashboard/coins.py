@@ -167,7 +167,7 @@ def one(key: str, rule: Rule) -> None:
         st.session_state[f"{key}.answer"] = toss(rule, ANSWERS.index(truth), np.random.default_rng())
     answer: Answer | None = st.session_state.get(f"{key}.answer")
     if answer is None:
-        st.caption("Nothing leaves this computer, and nothing is drawn before you press the button.")
+        st.caption("Nothing is kept, and nothing is drawn before you press the button.")
         return
     if answer.rule != rule:
         st.caption("The rule was changed since. Press Toss to use it.")

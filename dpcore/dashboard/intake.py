@@ -128,7 +128,7 @@ def upload() -> None:
     file = housekeeping.uploader(
         f"A table with one row per person ({', '.join(FORMATS[:5])}, also packed; at most {MAX_BYTES >> 20} MB)",
         key="data.file",
-        help="Read in this program's memory on this computer; written nowhere.",
+        help="Read in the memory of the computer that runs this program; written nowhere.",
     )
     options = how_to_read("data")
     if file is None:

@@ -52,7 +52,7 @@ LESSONS: dict[str, Lesson] = {
         (
             Step(
                 "mechanisms",
-                "Epsilon bounds what **anybody** can learn about **one** person from what is released. Move epsilon, "
+                "Epsilon bounds what a release can tell **anybody** because of **one** person's row. Move epsilon, "
                 "then how sure somebody was before: near 0 the release changes nobody's mind; at 5 it may settle the "
                 "matter.",
                 tab="What epsilon means",

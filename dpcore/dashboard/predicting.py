@@ -58,7 +58,8 @@ def predict(page: str, shown: ShownModel | None) -> None:
     file = housekeeping.uploader(
         f"Rows to predict ({', '.join(FORMATS[:5])}, also packed; at most {MAX_BYTES >> 20} MB)",
         key=f"{page}.rows",
-        help="Read in this program's memory on this computer; written nowhere. Other columns are kept as they are.",
+        help="Read in the memory of the computer that runs this program; written nowhere. Other "
+        "columns are kept as they are.",
     )
 
     options = how_to_read(page)

@@ -142,7 +142,7 @@ def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: i
     def finish(**known: Any) -> AnyRelease:
         return export.release_of(method, name, method.sample(rows), **known)
 
-    release(page, name, method, data, "Making a private copy", finish)
+    release(page, name, method, data, "Making a copy", finish)
 
 
 def learn(page: str, name: str, method: PrivateClassifier, data: Dataset) -> None:

@@ -124,9 +124,10 @@ def keeping() -> None:
             st.markdown("Every charge is written to this file before any noise is drawn. It outlives the session:")
             st.code(str(books.path), language=None, wrap_lines=True)
             st.caption(
-                "It holds names of data sets, keyed checksums of them, times and epsilons; no row. Only your user can "
-                "read it. The key is in dpcore.secret beside it: keep that to yourself, because with both, somebody "
-                "who knows all rows but one could test guesses."
+                "It holds names of data sets, keyed checksums of them, times and epsilons; no row. It is made "
+                "readable by your user only, where the system knows such rights (not on Windows). The key is in "
+                "dpcore.secret beside it: keep that to yourself, because with both, somebody who knows all rows but "
+                "one could test guesses."
             )
             st.download_button(
                 "Save a copy",

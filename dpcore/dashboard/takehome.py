@@ -34,7 +34,8 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
     if "tree" in release.structure:
         also = " the generalized rows and the tree of counts,"
     st.markdown(
-        f"The zip holds the synthetic rows, the schema, the settings,{also} the ledger, {READERS}. No real row."
+        f"The zip holds the synthetic rows, the schema, the settings,{also} the ledger, {READERS}. No real row is "
+        "copied; a synthetic one may equal one by chance."
     )
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=WARNING)
@@ -68,7 +69,7 @@ def take_model_home(page: str, shown: ShownModel, comparisons: Callable[[str, Sh
         return
     also = "" if release.table_of_reports is None else " the table of reports and the rules that made it,"
     clear = [] if release.reports is None else [name for family in release.reports.clear for name in family]
-    honest = "No real row, and nothing that was measured on real rows."
+    honest = "No real row is copied; what was learned from the rows has the protection that the card states."
     if clear:
         honest = (
             f"The model was learned from true answers of {escaped(', '.join(clear))}, and holds exact figures of them."

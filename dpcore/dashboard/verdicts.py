@@ -115,7 +115,7 @@ def explained() -> None:
     with st.expander("How to read this"):
         st.markdown(
             "- **Two worlds:** two tables that differ in one person’s row; whoever cannot tell which of them was used "
-            "learns nothing about that person.\n"
+            "learns nothing that hangs on that person’s row.\n"
             "- **The event:** the attacker says “world B” (or A) whenever a run’s number is beyond a threshold. Half "
             "of the runs choose the threshold that promises most; only the other half counts, so that the choice is "
             "free.\n"

@@ -99,7 +99,7 @@ def test_a_file_of_ones_own_to_a_network(visitor):
     visitor.upload("people.csv", table().to_csv(index=False).encode())
     page = visitor.page
     visitor.choose("Class column", "ill")
-    page.get_by_text("I have checked every line").click()
+    page.get_by_text("Every line comes from public knowledge").click()
     visitor.press("Use these data")
     visitor.go("Bayesian networks")
     expect(page.get_by_role("radio", name="PrivBayes refined: a tree, with the class in every table")).to_be_checked()
@@ -141,7 +141,7 @@ def test_a_slow_run_is_stopped(visitor):
     page.get_by_role("button", name="Run", exact=True).click()
     seen = []
     for _ in range(2):  # the text moves
-        progress = page.get_by_text(re.compile(r"Making a private copy: \d+ of 175 bits placed"))
+        progress = page.get_by_text(re.compile(r"Making a copy: \d+ of 175 bits placed"))
         expect(progress).to_be_visible()
         seen.append(progress.inner_text())
         expect(page.get_by_text(seen[-1], exact=True)).to_have_count(0)

@@ -88,7 +88,7 @@ def test_a_server_that_is_killed_forgets_no_charge(visitor, server, ledger, cont
     assert seen.epsilon_bound <= left.epsilon_bound < 21
     log = tmp_path / "again.log"
     with started(log, server.port):
-        expect(page.get_by_text("Press Run to make a private copy.")).to_be_visible()  # the page finds it by itself
+        expect(page.get_by_text("Press Run to make a copy.")).to_be_visible()  # the page finds it by itself
         settle(page)
         person.run()
         found = account(ledger)
@@ -188,7 +188,7 @@ def test_other_data_in_the_middle_of_a_run(person, ledger):
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"town": rng.choice(["Ulm", "Bonn"], 400), "ill": rng.choice(["yes", "no"], 400)})
     person.upload("people.csv", frame.to_csv(index=False).encode())
-    page.get_by_text("I have checked every line").click()
+    page.get_by_text("Every line comes from public knowledge").click()
     person.press("Use these data")
     expect(page.get_by_text("These data are in use now.")).to_be_visible()
     old = account(ledger)
