@@ -49,7 +49,7 @@ def test_a_copy_releases_the_same_and_charges_nothing(name, given, child, small_
                     name="more",
                     mechanism="laplace",
                     epsilon_claimed=1,
-                    epsilon_bound=1,
+                    epsilon_of_noise=1,
                     sensitivity=1,
                     claimed_sensitivity=1,
                     scale=1,
