@@ -61,9 +61,8 @@ share = right.slider(
 source = base.source
 if base.source == "inferred":
     st.error(
-        "This schema was **read off your rows**. Bounds and categories can betray a person: no guarantee holds until "
-        "every line comes from public knowledge, with bounds that these rows did not set, and values that could occur "
-        "but do not.",
+        "This schema was **read off your rows**, and can betray a person. No guarantee holds until every line comes "
+        "from public knowledge: bounds that these rows did not set, and values that could occur but do not.",
         icon=":material/gpp_bad:",
     )
     if st.checkbox(
