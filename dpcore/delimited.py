@@ -70,6 +70,9 @@ def text_table(
     return pa.Table.from_arrays(columns, headers), read_as | ({"doubts": "\n".join(found)} if found else {})
 
 
+NO_TEXT = "The file is not text, although its extension says so.", "Check its format, or choose its encoding by hand."
+
+
 def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
     """The text and its encoding: asked for, else told by a mark, else UTF-8, whatever the rows hold."""
     declared = encoding is not None
@@ -94,14 +97,14 @@ def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
     if "\0" in (text[:BLOCK].lstrip("\r\n").partition("\n")[0] if declared else text):
         if not declared and _wide(raw):
             raise _other_encoding(raw)
-        raise DataError(
-            "The file is not text, although its extension says so.", "Check its format, or choose its encoding by hand."
-        )
+        raise DataError(*NO_TEXT)
     return text.removeprefix("\ufeff"), encoding
 
 
 def _other_encoding(raw: bytes) -> DataError:
     """What to say of a text that is not UTF-8. The encoding is a guess, and only a person may declare it."""
+    if b"\0" in raw and not _wide(raw):
+        return DataError(*NO_TEXT)
     guess = _guessed_encoding(raw)
     lines = raw.splitlines()
     wide = sum(_is_utf8(line) for line in lines if not line.isascii())

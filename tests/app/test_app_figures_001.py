@@ -284,7 +284,7 @@ def test_curves_hold_aggregates_only() -> None:
     for key in TITLES:
         made(at, key)
         (spec, tables) = charts(at)[-1]
-        assert (MARK in json.dumps(spec["title"])) == (key != "figure_6"), key
+        assert MARK in json.dumps(spec["title"]), key  # run times hang on the rows as well
         assert len(spec["description"]) > 20
         assert "datasets" not in spec
         every = [*tables, *(element.value for element in at.dataframe)]

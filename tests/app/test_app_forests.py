@@ -511,7 +511,7 @@ def test_a_figure_is_made_and_every_run_is_charged(key: str) -> None:
 def test_a_release_of_other_data_says_so() -> None:
     at = released(page(datasets.load("sample")))
     assert not [found for found in at.info if "which was chosen since" in found.value]
-    other = replace(dataset(at), name="other")
+    other = replace(dataset(at), name="other", token="other")
     at.session_state["dpcore.data"] = other
     (told,) = [found.value for found in run(at).info if "which was chosen since" in found.value]
     assert "made from sample" in told

@@ -99,12 +99,12 @@ def test_noisy_pairs_of_paper_mode_are_caught(claim, at_least, at_most):
     method = HMPrivBayes(mode="paper", epsilon=epsilon, random_state=0).fit(pair[0], schema=bits(12))
     entry = pairs_entry(method)
     assert float(entry.epsilon_claimed) == pytest.approx(claim)
-    assert float(entry.epsilon_bound) == pytest.approx(6 * claim)
+    assert float(entry.epsilon_of_noise) == pytest.approx(6 * claim)
     first, second = (exact_pairs("MI", table) for table in pair)
     assert not first.any()
     assert np.abs(second - first).sum() / entry.scale == pytest.approx(6 * claim)  # attained
     found = likelihood_bound(first, second, entry.scale)
-    assert claim < at_least < found < at_most < entry.epsilon_bound
+    assert claim < at_least < found < at_most < entry.epsilon_of_noise
 
 
 @pytest.mark.parametrize("score", ["R", "MI"])
@@ -113,10 +113,10 @@ def test_noisy_pairs_of_corrected_mode_stand(score):
     method = HMPrivBayes(epsilon=12.0, score=score, random_state=0).fit(pair[0], schema=bits(12))
     entry = pairs_entry(method)
     first, second = (exact_pairs(score, table) for table in pair)
-    assert np.abs(second - first).sum() / entry.scale == pytest.approx(float(entry.epsilon_bound))  # attained
-    assert 1 < likelihood_bound(first, second, entry.scale, alpha=RARE) < entry.epsilon_bound
+    assert np.abs(second - first).sum() / entry.scale == pytest.approx(float(entry.epsilon_of_noise))  # attained
+    assert 1 < likelihood_bound(first, second, entry.scale, alpha=RARE) < entry.epsilon_of_noise
     # Teeth: less noise by the factor 6, which is what parallel composition would make of it.
-    assert likelihood_bound(first, second, entry.scale / 6) > entry.epsilon_bound
+    assert likelihood_bound(first, second, entry.scale / 6) > entry.epsilon_of_noise
 
 
 # Tables of three clusters: they do not compose in parallel
@@ -255,7 +255,7 @@ def test_noisy_indices_of_paper_mode_are_caught():
         exact = PrivSCBN(mode="paper", epsilon=1e9, n_clusters=1, random_state=0).fit(frame(side), schema=bits(d))
         np.testing.assert_allclose(exact.similarity_[np.triu_indices(d, 1)], indices, atol=1e-3)
     loss = 36 / entry.scale
-    assert epsilon < loss <= entry.epsilon_bound
+    assert epsilon < loss <= entry.epsilon_of_noise
     found = likelihood_bound(np.ones(66), second, entry.scale)
     assert 30 * float(entry.epsilon_claimed) < found < loss
 
@@ -266,9 +266,9 @@ def test_two_bits_are_enough_to_catch_paper_mode():
     method = PrivSCBN(mode="paper", epsilon=epsilon, n_clusters=1, random_state=0)
     entry = pairs_entry(method.fit(frame(np.zeros((n, 2))), schema=bits(2)))
     assert 1 / entry.scale == pytest.approx(n * epsilon / 3)
-    assert 1 / entry.scale == pytest.approx(float(entry.epsilon_bound))
+    assert 1 / entry.scale == pytest.approx(float(entry.epsilon_of_noise))
     found = likelihood_bound([1.0], [0.0], entry.scale)
-    assert 4.5 < found < float(entry.epsilon_bound)
+    assert 4.5 < found < float(entry.epsilon_of_noise)
     assert found > 40 * float(entry.epsilon_claimed)
 
 
@@ -304,7 +304,7 @@ TABLES = [
 def test_noisy_tables_stand(method, d, relation):
     method = clone(method).set_params(relation=relation, random_state=0).fit(neighbors(d, 20)[1], schema=bits(d))
     entries = entries_of(method, "counts of")
-    paid = float(sum(entry.epsilon_bound for entry in entries))
+    paid = float(sum(entry.epsilon_of_noise for entry in entries))
     if isinstance(method, PrivBayes):
         left = method.epsilon * (1 if relation == "replace" else 0.99)
         assert paid == pytest.approx(0.7 * left)
@@ -350,7 +350,7 @@ WHOLE = [
 def whole_run(method, d, relation, trials, alpha):
     method, pair = clone(method).set_params(relation=relation), neighbors(d, 10, relation)
     ledger = clone(method).fit(pair[0], schema=bits(d)).ledger_
-    assert ledger.epsilon_bound <= ledger.epsilon_claimed == method.epsilon
+    assert ledger.epsilon_of_noise <= ledger.epsilon_claimed == method.epsilon
     return audit(seeded_runs(method, bits(d)), pair, towards_the_changed_row, trials, alpha=alpha).lower_bound
 
 

@@ -89,7 +89,7 @@ def label_bound(trials, alpha, **parameters):
         frame = crowd(row, trials)
         method = PPNB(random_state=seed, **{**EVERYTHING, **parameters}).fit(frame, schema=SCHEMA)
         hits.append(int(method.reports_.values[("y",)].sum()))
-    price = next(entry for entry in method.ledger_.entries if entry.name.endswith(" y")).epsilon_bound
+    price = next(entry for entry in method.ledger_.entries if entry.name.endswith(" y")).epsilon_of_noise
     return lower_bound(*hits, trials, alpha=alpha), float(price)
 
 
@@ -113,7 +113,7 @@ def twice(trials, seed):
         codes = np.full((trials, 3), value, dtype=np.uint8, order="F")
         table = PrivateTable(codes, SCHEMA, Ledger("replace"), make_noise("laplace", seed + value))
         sums.append(sum(table.randomize(question).values[("y",)].astype(int) for _ in "ab"))
-    return sums, table.ledger.epsilon_bound
+    return sums, table.ledger.epsilon_of_noise
 
 
 def test_two_reports_of_one_person_cost_twice():
@@ -283,8 +283,8 @@ def test_a_lot_that_two_answers_share_gives_both_away():
             hits.append(int((values[("a",)] == values[("b",)]).sum()))
         found = lower_bound(*hits, 1_000)
         if expected is None:
-            assert found < table.ledger.epsilon_bound == pytest.approx(2 * math.log(7 / 3))
+            assert found < table.ledger.epsilon_of_noise == pytest.approx(2 * math.log(7 / 3))
         else:
             assert tuple(hits) == expected
             assert found > 5 > 2 * math.log(7 / 3)
-            assert table.ledger.epsilon_bound == math.inf
+            assert table.ledger.epsilon_of_noise == math.inf

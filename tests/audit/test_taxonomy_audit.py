@@ -79,7 +79,7 @@ def path_bound(method, relation, *, less=1.0, alpha=0.05):
     for seed, side in enumerate((first, second)):
         seen = side + make_noise("laplace", seed).reals(np.zeros((DRAWS, len(side))), 1.0, grid=1.0) * scales
         sides.append((((np.abs(seen - first) - np.abs(seen - second)) / scales).sum(axis=1)).round(9))
-    paid = float(sum(entry.epsilon_bound for entry in entries))
+    paid = float(sum(entry.epsilon_of_noise for entry in entries))
     return lower_bound_of_statistics(sides[1], sides[0], alpha=alpha), paid, len(entries)
 
 

@@ -417,12 +417,12 @@ def test_laplace_reports_are_moved_into_bounds_first_and_have_their_scale():
     channel = TRR(lower=-2, upper=6, epsilon=0.5)
     asked = []
 
-    def laplace(values, scale):
-        asked.append((values.tolist(), scale))
+    def laplace(values, scale, *, grid, origin):
+        asked.append((values.tolist(), scale, grid, origin))
         return values + 1
 
     assert channel.report(np.array([-9.0, 0, 99]), None, laplace).tolist() == [-1, 1, 7]
-    assert asked == [([-2, 0, 6], 16)]
+    assert asked == [([-2, 0, 6], 16, 8 * 2.0**-20, -2)]
     assert (channel.scale, channel.mechanism, channel.epsilon) == (16, "laplace", 0.5)
     assert channel.moments == (1, 0, 0, 512)
     y = np.array([1.0, 5.0])
