@@ -156,7 +156,7 @@ def upload() -> None:
 
 def how_to_read(page: str) -> dict[str, Any]:
     """The questions how a text file is to be read; what was declared, as arguments of `read_frame`."""
-    with st.expander("How to read it"):
+    with st.expander("How to read it: encoding, delimiter, decimals"):
         columns = st.columns(3)
         declared = {
             "delimiter": DELIMITERS[

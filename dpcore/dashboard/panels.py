@@ -74,7 +74,8 @@ def headline(shown: AnyShown) -> None:
     cells[3].metric("Run time", f"{release.seconds:.2f} s", border=True)
     st.caption(
         f"{escaped(release.method)}, {release.parameters['mode']} mode, made from {escaped(release.data_name)}. "
-        f"{ledger.relation.sentence} {escaped(release.noise_label)}. The run time hangs on the rows. {REAL_DATA}."
+        f"{ledger.relation.sentence} {escaped(release.noise_label)}. "
+        f"The run time, and it alone, hangs on the rows ({REAL_DATA})."
     )
     if release.guarantee_void:
         st.error(release.guarantee_void, icon=":material/gpp_bad:")

@@ -161,7 +161,7 @@ def test_no_page_names_a_sum_of_the_rows() -> None:
 def test_what_hangs_on_the_rows_is_marked_and_rows_are_what_is_protected() -> None:
     """The time of a run and, under add_remove, the number of rows are answers that nobody paid for."""
     at = released()
-    assert "The run time hangs on the rows. ⚠ Uses real data: do not publish." in said(at)
+    assert "The run time, and it alone, hangs on the rows (⚠ Uses real data: do not publish)." in said(at)
     assert "nor must these row counts and the time that a run takes." in said(at)
     assert "real rows that no method has seen" in said(tab(at, "Accuracy"))
     (told,) = [text.value for text in at.markdown if "real rows that no method has seen" in text.value]
