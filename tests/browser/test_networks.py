@@ -99,7 +99,7 @@ def test_a_file_of_ones_own_to_a_network(visitor):
     visitor.upload("people.csv", table().to_csv(index=False).encode())
     page = visitor.page
     visitor.choose("Class column", "ill")
-    page.get_by_text("Every line comes from public knowledge").click()
+    page.get_by_text("would be the same for other rows").click()
     visitor.press("Use these data")
     visitor.go("Bayesian networks")
     expect(page.get_by_role("radio", name="PrivBayes refined: a tree, with the class in every table")).to_be_checked()

@@ -44,7 +44,7 @@ def test_upload_declare_and_run(visitor):
     expect(red_warning(page)).to_be_visible()
     assert "sample" in visitor.data_in_use  # nothing is in use before somebody says so
 
-    page.get_by_text("Every line comes from public knowledge").click()
+    page.get_by_text("would be the same for other rows").click()
     visitor.press("Use these data")
     expect(page.get_by_text("These data are in use now.")).to_be_visible()
     learn, test = map(
@@ -107,7 +107,7 @@ def test_names_are_text_and_never_markup(visitor):
     visitor.open()
     visitor.upload("[f](javascript:1) <b>y</b>.csv", frame.to_csv(index=False).encode())
     page = visitor.page
-    page.get_by_text("Every line comes from public knowledge").click()
+    page.get_by_text("would be the same for other rows").click()
     visitor.choose("Class column", MARKUP[2])
     visitor.press("Use these data")
     literal(page, "[f](javascript:1) <b>y</b>.csv")
