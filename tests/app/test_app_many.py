@@ -127,4 +127,4 @@ def test_a_server_that_was_killed_leaves_nothing_of_a_comparison(
         server.process.kill()
         assert isinstance(comparing.exception(), ConnectionClosed)
     left = {path.name.partition("-")[0] for path in tmp_path.rglob("*") if path.is_file()}
-    assert left - {"log", "ledger.sqlite"} == set()
+    assert left - {"log", "ledger.sqlite", "ledger.sqlite.witness"} == set()
