@@ -33,7 +33,7 @@ EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0,
 RELEASE = (
     "About you: whether you are in the data, or which of two rows is yours. Worst case over all observers and all "
     "people; pure epsilon; for one release. Holds with a declared schema and without a seed; as printed, only where "
-    "the paper is right."
+    "its proof holds."
 )
 RELATIONS = {
     "add_remove": "Add or remove one row",

@@ -47,7 +47,7 @@ USUAL = 4.0
 ABOUT = (
     "About you: what you answered, all your answers together. Worst case over all observers, the collector among "
     "them; pure epsilon; for one round of questions. Holds with a declared schema and without a seed; as printed, only "
-    "where the paper is right."
+    "where its proof holds."
 )
 P0 = (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
 NOISES: dict[str, dict[str, Any]] = {

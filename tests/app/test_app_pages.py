@@ -166,4 +166,4 @@ def test_what_hangs_on_the_rows_is_marked_and_rows_are_what_is_protected() -> No
     assert "real rows that no method has seen" in said(tab(at, "Accuracy"))
     (told,) = [text.value for text in at.markdown if "real rows that no method has seen" in text.value]
     assert "Uses real data" in told
-    assert "protects every row" in said(opened(at, "home"))
+    assert "provably protect every row" in said(opened(at, "home"))
