@@ -26,6 +26,8 @@ from dpcore.workbooks import workbook_table
 __all__ = ["FORMATS", "PACKED", "format_of", "table_of"]
 
 TEXT_FORMATS = ("csv", "tsv", "txt")
+# What unpacking documents for damaged files; zipfile has RuntimeError for passwords, and its child for odd packings.
+DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, ValueError)
 OPENERS: dict[str, Callable[[io.BytesIO], Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 PACKED = (*OPENERS, "zip")
 FORMATS = (*TEXT_FORMATS, "parquet", "xlsx", *(f"csv.{packed}" for packed in PACKED))
@@ -113,10 +115,9 @@ def unpacked(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, byte
         else:
             with OPENERS[packing](io.BytesIO(raw)) as file:
                 text = file.read(limit + 1)
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, ValueError) as error:
-        if isinstance(error, DataError):
-            raise
-        # RuntimeError is what zipfile raises for passwords, and NotImplementedError, its child, for odd packings
+    except DataError:
+        raise
+    except DAMAGED:
         raise DataError(
             f"The {packing} file is cut short, damaged or protected by a password.",
             "Pack it again without a password, or upload the table itself.",
