@@ -351,3 +351,22 @@ def test_a_model_from_a_file_needs_no_run() -> None:
     at = tab(page(), "Predict")
     assert "A model is enough" in said(at)
     assert not books(at)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "variant"), VARIANTS, ids=[" ".join(each) for each in VARIANTS])
+def test_a_table_of_100_columns_goes_through_every_tab(mode: str, variant: str) -> None:
+    answers = np.random.default_rng(0).choice(["no", "yes"], (80, 50))
+    sizes = np.random.default_rng(1).integers(0, 40, (80, 49))
+    wide = pd.concat([pd.DataFrame(answers).add_prefix("q"), pd.DataFrame(sizes).add_prefix("n")], axis=1)
+    at = choose(page(data(wide.assign(ill=people()["ill"].to_numpy()))), mode, variant)
+    press(at, "responses.run")
+    assert shown(at) is not None
+    for name in tabs(at):
+        tab(at, name)
+        assert not at.exception, name
+    if variant == PPNB:  # figures run methods of their own
+        for figure in figures_004.FIGURES:
+            change(at, figure=figure.title)
+            press(at, f"responses.{figure.key}.go")
+            assert not at.exception, figure.title
