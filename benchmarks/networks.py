@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 import dpcore as dp
+from dpcore.estimator import PrivateEstimator
 
 REPEATS = 3
 ROWS = 30_162
@@ -35,7 +36,7 @@ class OneWays(dp.NaiveBayesSynthesizer):
         return super().fit(frame.assign(**{"(none)": "all"}), schema=schema, **more)
 
 
-def releases() -> dict[str, Callable[[float], dp.methods.PrivateEstimator]]:
+def releases() -> dict[str, Callable[[float], PrivateEstimator]]:
     """Every row of the table, by its name."""
     return {
         "independent marginals": lambda e: OneWays(epsilon=e, x_source="model"),
@@ -95,7 +96,7 @@ def timed(name: str, work: Callable[[], object], runs: int) -> None:
 
 
 def speed(data: dp.datasets.Dataset, runs: int) -> None:
-    def fit(method: dp.methods.PrivateEstimator) -> Callable[[], object]:
+    def fit(method: PrivateEstimator) -> Callable[[], object]:
         return lambda: method.fit(data.train, schema=data.schema)
 
     everything = {"theta": 1e-9, "max_parents": 3}  # three parents whatever epsilon: all candidates

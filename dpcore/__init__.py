@@ -1,90 +1,59 @@
 """Differentially private data release, as published and as it can be proved.
 
 Start with `datasets.load("sample")`, a method of `METHODS`, and its `ledger_`.
+
+Nothing is loaded before it is used: a public name is imported when it is first asked for, from its place below, and a
+method's class from its line in `METHODS`. Type checkers read `__init__.pyi`, which `scripts/stubs.py` writes after
+both.
 """
 
-from dpcore import audit, datasets, evaluate, experiment, export, risk
-from dpcore.books import durable_ledger
-from dpcore.channels import ERRPH, OLH, OUE, RRPH, TRR, Warner
-from dpcore.column import Column
-from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
-from dpcore.forest import Forest
-from dpcore.ledger import Ledger, Relation
-from dpcore.methods import (
-    DTCRD,
-    DTPD,
-    METHODS,
-    PINQID3,
-    PPNB,
-    DiffGen,
-    DiffGenTree,
-    DiffPC45,
-    DiffPID3,
-    DiffPRF,
-    DiffPRFs,
-    DTDiff,
-    HMPrivBayes,
-    JTree,
-    NaiveBayesSynthesizer,
-    NoPrivacy,
-    PlainForest,
-    PlainNaiveBayes,
-    PrivBayes,
-    PrivSCBN,
-    RefinedPrivBayes,
-    SuLQID3,
-    TaxonomyRelease,
-)
-from dpcore.schema import Schema
-from dpcore.taxonomy import Taxonomy
+from __future__ import annotations
+
+from typing import Any
 
 __version__ = "0.1.0"
-__all__ = [
-    "DTCRD",
-    "DTPD",
-    "ERRPH",
-    "METHODS",
-    "OLH",
-    "OUE",
-    "PINQID3",
-    "PPNB",
-    "RRPH",
-    "TRR",
-    "BudgetError",
-    "Column",
-    "DPCoreError",
-    "DTDiff",
-    "DataError",
-    "DiffGen",
-    "DiffGenTree",
-    "DiffPC45",
-    "DiffPID3",
-    "DiffPRF",
-    "DiffPRFs",
-    "Forest",
-    "HMPrivBayes",
-    "JTree",
-    "Ledger",
-    "NaiveBayesSynthesizer",
-    "NoPrivacy",
-    "ParameterError",
-    "PlainForest",
-    "PlainNaiveBayes",
-    "PrivBayes",
-    "PrivSCBN",
-    "RefinedPrivBayes",
-    "Relation",
-    "Schema",
-    "SchemaError",
-    "SuLQID3",
-    "Taxonomy",
-    "TaxonomyRelease",
-    "Warner",
-    "audit",
-    "datasets",
-    "durable_ledger",
-    "evaluate",
-    "experiment",
-    "export",
-    "risk",
-]
+
+PLACES = {
+    "BudgetError": "errors:BudgetError",
+    "Column": "column:Column",
+    "DPCoreError": "errors:DPCoreError",
+    "DataError": "errors:DataError",
+    "ERRPH": "channels:ERRPH",
+    "Forest": "forest:Forest",
+    "Ledger": "ledger:Ledger",
+    "METHODS": "methods:METHODS",
+    "OLH": "channels:OLH",
+    "OUE": "channels:OUE",
+    "ParameterError": "errors:ParameterError",
+    "RRPH": "channels:RRPH",
+    "Relation": "ledger:Relation",
+    "Schema": "schema:Schema",
+    "SchemaError": "errors:SchemaError",
+    "TRR": "channels:TRR",
+    "Taxonomy": "taxonomy:Taxonomy",
+    "Warner": "channels:Warner",
+    "audit": "audit",
+    "datasets": "datasets",
+    "durable_ledger": "books:durable_ledger",
+    "evaluate": "evaluate",
+    "experiment": "experiment",
+    "export": "export",
+    "risk": "risk",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from dpcore.methods import METHODS
+    from dpcore.methods.registry import load
+
+    if name == "__all__":
+        return sorted({*PLACES, *METHODS.classes})
+    place = PLACES.get(name) or METHODS.classes.get(name)
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = load(place)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__getattr__("__all__"), "__version__"]

@@ -29,7 +29,6 @@ Place = Path | dict[str, bytes]
 FORMAT = "dpcore sweep 1"
 MOST_TEXT, MOST_METHODS, MOST_EPSILONS, MOST_REPEATS = 5_000_000, 100, 100, 10_000
 MOST_EPSILON = 1e9
-NAMES = {kind: name for name, kind in METHODS.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +136,8 @@ def some_of(given: Any, known: Sequence[str]) -> list[str]:
 def parameters_of(method: Method) -> dict[str, Any]:
     """A method's name and all its parameters, JSON-ready; ParameterError if they cannot be written down."""
     kind = type(method)
-    name = NAMES.get(kind, f"{kind.__module__}.{kind.__qualname__}")
+    own = f"{kind.__module__}.{kind.__qualname__}"
+    name = next((name for name, known in METHODS.items() if known is kind), own)
     given = {key: value for key, value in method.get_params().items() if key != "epsilon"}
     try:
         parameters = json.loads(json.dumps(given, default=plain, allow_nan=False))

@@ -1,0 +1,55 @@
+"""Classes by name, each imported when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, TypeVar
+
+__all__ = ["Registry", "load"]
+
+Kind = TypeVar("Kind")
+
+
+def load(place: str) -> Any:
+    """What stands at "module:Name", or the module at "module", below `dpcore`; imported if it was not."""
+    module, _, name = place.partition(":")
+    found = import_module(f"dpcore.{module}")
+    return getattr(found, name) if name else found
+
+
+class Registry(Mapping[str, Kind]):
+    """Classes by their printed names, read-only, in the order of the lines.
+
+    Names, their number and `in` import nothing; a class, and what lists classes (`values`, `items`), imports it.
+
+    Parameters
+    ----------
+    places : mapping of str to str
+        "module:Class", below `dpcore`, by printed name.
+
+    Attributes
+    ----------
+    classes : dict of str to str
+        The same places by the classes' own names.
+    """
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = dict(places)
+        self.classes = {place.partition(":")[2]: place for place in self._places.values()}
+
+    def __getitem__(self, name: str) -> Kind:
+        found: Kind = load(self._places[name])
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __repr__(self) -> str:
+        return f"Registry({self._places})"

@@ -1,0 +1,58 @@
+"""`import dpcore` loads nothing, every public name is there when it is used, and type checkers see the same names."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import dpcore
+from dpcore.methods import METHODS
+from scripts.stubs import stubs
+
+HEAVY = {"sklearn", "scipy", "altair", "joblib", "streamlit", "charset_normalizer", "opendp", "vl_convert"}
+ROOT = Path(dpcore.__file__).parents[1]
+
+
+def loaded(code: str) -> set[str]:
+    """Every module, and the top of every package, that a fresh process holds after some code."""
+    command = [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules)"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout.split()
+    return {*names, *(name.partition(".")[0] for name in names)}
+
+
+def test_the_front_door_loads_nothing() -> None:
+    names = loaded("import dpcore")
+    assert not names & (HEAVY | {"numpy", "pandas", "pyarrow"})
+    assert {name for name in names if name.startswith("dpcore")} == {"dpcore"}
+
+
+def test_every_public_name_is_there() -> None:
+    assert dpcore.__all__ == sorted({*dpcore.PLACES, *(kind.__name__ for kind in METHODS.values())})
+    assert set(dir(dpcore)) == {*dpcore.__all__, "__version__"}
+    assert [name for name in dpcore.__all__ if not hasattr(dpcore, name)] == []
+    assert list(METHODS) == [kind.title for kind in METHODS.values()]
+
+
+@pytest.mark.parametrize("module", ["dpcore", "dpcore.methods"])
+def test_a_wrong_name_is_refused_as_usual(module: str) -> None:
+    with pytest.raises(AttributeError, match=f"^module '{module}' has no attribute 'PrivBayse'$"):
+        getattr(import_module(module), "PrivBayse")  # noqa: B009
+    with pytest.raises(ImportError):
+        exec(f"from {module} import PrivBayse")
+
+
+def test_the_registry_is_a_mapping_that_imports_on_demand() -> None:
+    names = loaded(
+        "import dpcore\nassert 'JTree' in dpcore.METHODS and len(list(dpcore.METHODS)) == len(dpcore.METHODS)"
+    )
+    assert not {name for name in names if name.startswith("dpcore.methods.") and name != "dpcore.methods.registry"}
+    assert METHODS.get("no such method") is None
+    with pytest.raises(TypeError):
+        METHODS["JTree"] = object
+
+
+@pytest.mark.parametrize("path", stubs(), ids=lambda path: path.parent.name)
+def test_type_checkers_see_the_same_names(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == stubs()[path], "run python scripts/stubs.py"
