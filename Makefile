@@ -23,7 +23,7 @@ help:
 	@echo "make lock     solve both lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
 
 run: $(RUN)
-	@$(BIN)/python -m streamlit run app.py $(ARGS)
+	@$(BIN)/python -m dpcore.dashboard $(ARGS)
 
 test: $(DEV)
 	@$(BIN)/python -m pytest $(ARGS)

@@ -1,4 +1,4 @@
-"""The dashboard: `streamlit run app.py`."""
+"""The dashboard, which the command `dpcore` serves."""
 
 from dpcore.dashboard.frame import run
 

@@ -28,6 +28,7 @@ from urllib.request import urlopen
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 ROOT = Path(__file__).parents[1]
+COMMAND = (sys.executable, "-m", "dpcore.dashboard")
 SIZES, THEMES = ("1366x768", "1920x1080"), ("light", "dark")
 PAGES = ("home", "data", "naive_bayes", "networks", "taxonomy", "forests", "responses", "compare", "audit", "ledger")
 TABS = ("Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home")
@@ -76,20 +77,18 @@ def serving(log: Path) -> Iterator[str]:
 
 
 @contextmanager
-def started(log: Path, port: int = 0) -> Iterator[Server]:
-    """A dashboard on that port of this computer, or a free one. Ends with the block."""
+def started(log: Path, port: int = 0, command: Sequence[str] = COMMAND, folder: Path = ROOT) -> Iterator[Server]:
+    """A dashboard on that port of this computer, or a free one, started there by that command. Ends with the block."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", port))
         port = probe.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
-    options = {"headless": "true", "port": str(port), "address": "127.0.0.1", "fileWatcherType": "none"}
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    command += [word for key, value in options.items() for word in (f"--server.{key}", value)]
+    options = ["--no-browser", "--port", str(port), "--server.fileWatcherType", "none"]
     with log.open("wb") as output:
         environment = {"DPCORE_LEDGER": "session", **os.environ}
         server = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
+            [*command, *options], cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
         )
         try:
             wait_for(server, f"{address}/_stcore/health", log)

@@ -1,1 +1,9 @@
 """The Streamlit side: state, the page frame, forms and panels. The only part of the package that imports streamlit."""
+
+from pathlib import Path
+
+__all__ = ["FOLDER"]
+
+_BUILT = Path(__file__).parent / "app"
+# Where app.py, pages/ and .streamlit/ lie: inside the package once it is built, and at the top of a checkout.
+FOLDER = _BUILT if _BUILT.is_dir() else Path(__file__).parents[2]

@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dpcore.books import Line
-from dpcore.dashboard import housekeeping, lessons, state
+from dpcore.dashboard import FOLDER, housekeeping, lessons, state
 from dpcore.errors import BookError, DataError, DPCoreError
 from dpcore.noise import load_in_background
 from dpcore.texts import number
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["frame", "known", "mendable", "open_page", "page", "run"]
 
-PAGES = Path(__file__).parents[2] / "pages"
 SECTIONS = {
     "Start": [("home", "Home", ":material/home:"), ("data", "Data & schema", ":material/table:")],
     "Synthesize": [
@@ -48,7 +46,7 @@ def page(name: str) -> StreamlitPage:
     """The page of that file name, for navigation and links."""
     titles = {key: (title, icon) for entries in SECTIONS.values() for key, title, icon in entries}
     title, icon = titles[name]
-    return st.Page(PAGES / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "home")
+    return st.Page(FOLDER / "pages" / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "home")
 
 
 def navigation() -> StreamlitPage:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -335,12 +333,3 @@ def test_the_readme_lists_every_method_as_it_is() -> None:
         for name, method in methods.items()
     }
     assert {row[0] for row in rows if "(reconstructed)" in row[2]} == {k for k, m in methods.items() if m.reconstructed}
-
-
-@pytest.mark.slow
-def test_streamlit_knows_every_option_of_our_config() -> None:
-    show = [sys.executable, "-m", "streamlit", "config", "show"]
-    done = subprocess.run(show, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
-    assert "not a valid config option" not in done.stdout + done.stderr
-    assert 'address = "127.0.0.1"' in done.stdout
-    assert "\nfastReruns = false" in done.stdout  # on which `runs.unhurried` relies

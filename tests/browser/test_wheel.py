@@ -1,0 +1,122 @@
+"""The dashboard as people install it: from the wheel, started by its command, in a folder in which there is nothing.
+
+The wheel is built and installed without a network: what it needs is taken from the environment of the tests, and the
+package itself, which is not installed there, can come from the wheel alone.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+import dpcore
+from dpcore.books import Books
+from scripts.screenshots import ROOT, Server, started
+
+pytestmark = pytest.mark.browser
+
+# A page that tells what is in force, and breaks as a page would over a cell that it cannot read.
+BROKEN = """
+import json
+import streamlit as st
+import dpcore
+from dpcore.dashboard.frame import frame
+
+frame("Broken", "")
+st.code(json.dumps([dpcore.__file__, {{name: st.get_option(name) for name in {names!r}}}]))
+raise ValueError("x7-HIV+")
+"""
+
+
+def ended_well(command: list[str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def installed(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of a new environment, in which the wheel is installed."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    offline = ["--no-index", "--no-deps"]
+    ended_well([*pip, "wheel", *offline, "--no-build-isolation", "--wheel-dir", str(folder), "."], ROOT)
+    venv.create(folder / "env", symlinks=os.name != "nt")
+    programs = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
+    (wheel,) = folder.glob("*.whl")
+    ended_well([*pip, "--python", str(programs / "python"), "install", *offline, str(wheel)], folder)
+    site = ended_well(
+        [str(programs / "python"), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], folder
+    )
+    shared = dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
+    (Path(site.strip()) / "shared.pth").write_text("\n".join(shared), encoding="utf-8")
+    return programs
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def server(installed: Path, empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """What the command serves from the empty folder, with the home of somebody who never used it."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
+    with started(tmp_path / "server.log", command=[str(installed / "dpcore")], folder=empty) as found:
+        yield found
+
+
+def test_a_release_from_an_empty_folder(visitor, server, empty, tmp_path):
+    visitor.address = server.address
+    visitor.open()
+    heading = visitor.page.get_by_role("heading", level=1)
+    assert heading.evaluate("e => getComputedStyle(e).fontSize") == "34px"  # 2rem of 17, as config.toml has them
+    visitor.try_now()
+    assert visitor.headline()[:2] == ["1", "1"]
+    assert sum(line.looks for line in Books(tmp_path / "ledger.sqlite").accounts()) == 1
+    visitor.tab("Take home")
+    assert visitor.download("Download the release").path().stat().st_size > 100_000
+    assert list(empty.iterdir()) == []
+    assert "Traceback" not in (tmp_path / "server.log").read_text(errors="replace")
+
+
+def test_it_serves_this_computer_only_and_tells_nothing_of_errors(visitor, server, installed, tmp_path):
+    with pytest.raises(OSError, match=r"refused|unreachable|timed out"):  # other addresses of this computer
+        socket.create_connection(("127.0.0.2", server.port), timeout=5)
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    names = [f"{section}.{name}" for section in ("server", "browser", "client", "runner") for name in config[section]]
+    (page,) = installed.parent.rglob("dpcore/dashboard/app/pages/mechanisms.py")
+    whole = page.read_bytes()
+    page.write_text(BROKEN.format(names=names), encoding="utf-8")
+    try:
+        visitor.address = server.address
+        visitor.open()
+        visitor.go("Mechanisms")
+        shown = visitor.page.get_by_test_id("stException")
+        expect(shown).to_contain_text("ValueError")
+        assert "HIV" not in visitor.page.content()
+        assert shown.get_by_role("link").count() == 0
+        source, options = json.loads(visitor.page.get_by_test_id("stCode").inner_text())
+    finally:
+        page.write_bytes(whole)
+    assert Path(source).is_relative_to(installed.parent)
+    assert options == {name: config[name.split(".")[0]][name.split(".")[1]] for name in names}
+    assert "x7-HIV+" in (tmp_path / "server.log").read_text(errors="replace")  # it did break, for who started it to see
+
+
+def test_the_command_says_what_it_is(installed, empty):
+    assert ended_well([str(installed / "dpcore"), "version"], empty) == f"dpcore {dpcore.__version__}\n"
+    assert "--no-browser" in ended_well([str(installed / "dpcore"), "--help"], empty)

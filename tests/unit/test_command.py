@@ -1,0 +1,177 @@
+"""The command `dpcore`: what it understands, and that all of config.toml is in force wherever it is started."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from streamlit.web import cli
+
+import dpcore
+from dpcore.dashboard import FOLDER
+from dpcore.dashboard.__main__ import configured, main
+
+ROOT = Path(__file__).resolve().parents[2]
+# Stands in for the server, at the moment at which it would begin to listen.
+TOLD = """
+import json, sys
+from streamlit import get_option
+from streamlit.web import bootstrap
+from dpcore.dashboard.__main__ import main
+names = json.loads(sys.argv.pop())
+bootstrap.run = lambda script, *_: print(json.dumps([script, {name: get_option(name) for name in names}]))
+sys.exit(main())
+"""
+OTHERWISE = {
+    "server": {"address": "0.0.0.0", "enableXsrfProtection": False, "maxUploadSize": 900},
+    "client": {"showErrorDetails": "full", "showErrorLinks": "true"},
+    "runner": {"magicEnabled": True, "fastReruns": True},
+    "browser": {"gatherUsageStats": True},
+}
+
+
+def run(folder: Path, code: str, *arguments: str, **environment: str) -> str:
+    """What a new process prints that is started in that folder, which knows nothing of where the project is."""
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}", *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def declared() -> dict[str, object]:
+    """The options of config.toml by their full names; sections have at most two parts."""
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    found: dict[str, object] = {}
+    for section, options in config.items():
+        for name, value in options.items():
+            deeper = value if isinstance(value, dict) else {"": value}
+            found |= {f"{section}.{name}.{key}".rstrip("."): option for key, option in deeper.items()}
+    return found
+
+
+def options_of_a_server(folder: Path, *arguments: str, **environment: str) -> dict[str, object]:
+    names = json.dumps([*declared(), "server.port", "server.headless"])
+    script, found = json.loads(run(folder, TOLD, *arguments, names, **environment))
+    assert Path(script) == FOLDER / "app.py"
+    lists = {name: json.loads(str(found[name])) for name, value in declared().items() if isinstance(value, list)}
+    return {**found, **lists}
+
+
+@pytest.mark.slow
+def test_every_option_is_in_force_in_an_empty_folder(tmp_path):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    found = options_of_a_server(folder, HOME=str(tmp_path), USERPROFILE=str(tmp_path))
+    assert {name: found[name] for name in declared()} == declared()
+    assert found["server.address"] == "127.0.0.1"
+    assert found["runner.fastReruns"] is False  # on which `runs.unhurried` relies
+    assert list(folder.iterdir()) == []
+
+
+def test_every_option_is_in_force_where_files_and_variables_say_otherwise(tmp_path):
+    lines = [
+        f"{name} = {json.dumps(value)}" if name else f"[{section}]"
+        for section, options in OTHERWISE.items()
+        for name, value in [("", ""), *options.items()]
+    ]
+    for home in (tmp_path, tmp_path / "folder"):
+        (home / ".streamlit").mkdir(parents=True)
+        (home / ".streamlit" / "config.toml").write_text("\n".join(lines), encoding="utf-8")
+    variables = {
+        "_".join(["STREAMLIT", section, *re.split("(?=[A-Z])", name)]).upper(): str(value)
+        for section, options in OTHERWISE.items()
+        for name, value in options.items()
+    }
+    assert variables["STREAMLIT_CLIENT_SHOW_ERROR_DETAILS"] == "full"
+    found = options_of_a_server(tmp_path / "folder", HOME=str(tmp_path), USERPROFILE=str(tmp_path), **variables)
+    assert {name: found[name] for name in declared()} == declared()
+
+
+@pytest.fixture
+def handed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What Streamlit is started with."""
+    found: list[str] = []
+    monkeypatch.setattr(cli, "main", lambda words, **_: found.extend(words))
+    return found
+
+
+def test_nothing_is_asked_for(handed):
+    assert main([]) == 0
+    assert handed[:2] == ["run", str(FOLDER / "app.py")]
+    assert handed[2::2] == [f"--{name}" for name in declared()]
+    assert "--server.port" not in handed  # Streamlit looks for a free one
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        (["--port", "8600"], {"server.port": "8600"}),
+        (["--port=8600", "--no-browser"], {"server.port": "8600", "server.headless": "true"}),
+        (["--server.port", "8600"], {"server.port": "8600"}),
+        (["--server.maxUploadSize=200"], {"server.maxUploadSize": "200"}),
+        (["--server.port", "8601", "--port", "8600"], {"server.port": "8601"}),
+        (["--browser.serverAddress", "a=b"], {"browser.serverAddress": "a=b"}),
+        (["--theme.chartCategoricalColors", '["red"]'], {"theme.chartCategoricalColors": '["red"]'}),
+    ],
+)
+def test_what_is_asked_for_wins_and_is_said_once(handed, asked: list[str], given: dict[str, str]):
+    assert main(asked) == 0
+    flags = [name.removeprefix("--") for name in handed[2::2]]
+    assert len(flags) == len(set(flags))
+    ours = {name: value for name, (value,) in configured().items()}
+    assert dict(zip(flags, handed[3::2], strict=True)) == ours | given
+
+
+def test_options_with_several_values_keep_them(handed):
+    main(["--server.customComponentPathAllowlist", "a", "--server.customComponentPathAllowlist=b"])
+    assert handed[-4:] == [word for value in "ab" for word in ("--server.customComponentPathAllowlist", value)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "cause", "remedy"),
+    [
+        (["--port", "99999"], "'99999' is no port", "from 1 to 65535"),
+        (["--port", "0"], "'0' is no port", "from 1 to 65535"),
+        (["--port", "²"], "'²' is no port", "from 1 to 65535"),
+        (["--port"], "--port", "expected one argument"),
+        (["--prot", "8600"], "'--prot' is not known", "dpcore --help"),
+        (["--no"], "'--no' is not known", "dpcore --help"),
+        (["start"], "'start' is not known", "dpcore --help"),
+        (["--server.port"], "--server.port has no value", "--server.port VALUE"),
+        (["--server.port", "--no-browser"], "--server.port has no value", "--server.port VALUE"),
+        (["--server.prot", "8600"], "--server.prot", "--server.port"),
+        (["--server.maxUploadSize", "much"], "'much' is not a valid integer", "dpcore --help"),
+    ],
+)
+def test_what_is_not_understood_is_said_with_a_remedy(asked: list[str], cause: str, remedy: str, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(asked)
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert cause in said
+    assert remedy in said
+    assert "Traceback" not in said
+
+
+def test_a_port_that_is_taken_is_refused_before_anything_starts(handed, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SystemExit):
+        main(["--port", str(taken.getsockname()[1])])
+    said = capsys.readouterr().err
+    assert "cannot be had" in said
+    assert "Choose another with --port" in said
+    assert handed == []
+
+
+def test_help_and_version_do_not_wait_for_streamlit(tmp_path):
+    code = "import sys\nfrom dpcore.dashboard.__main__ import main\nmain(['version'])\ntry:\n    main(['--help'])\n"
+    said = run(tmp_path, f"{code}except SystemExit as ended:\n    print(ended.code, 'streamlit' in sys.modules)\n")
+    assert said.startswith(f"dpcore {dpcore.__version__}\n")
+    assert "--no-browser" in said
+    assert said.endswith("\n0 False\n")
