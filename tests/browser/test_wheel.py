@@ -6,6 +6,7 @@ package itself, which is not installed there, can come from the wheel alone.
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from playwright.sync_api import expect
 
 import dpcore
 from dpcore.books import Books
-from scripts.screenshots import ROOT, Server, started
+from scripts.screenshots import ROOT, Server, settle, started
 
 pytestmark = pytest.mark.browser
 
@@ -90,6 +91,19 @@ def test_a_release_from_an_empty_folder(visitor, server, empty, tmp_path):
     visitor.tab("Take home")
     assert visitor.download("Download the release").path().stat().st_size > 100_000
     assert list(empty.iterdir()) == []
+    assert "Traceback" not in (tmp_path / "server.log").read_text(errors="replace")
+
+
+def test_its_other_processes_start_too(visitor, server, tmp_path):
+    """The one that reads files of people, and those that share a comparison's runs."""
+    visitor.address = server.address
+    visitor.open()
+    visitor.upload("people.csv", b"age,ill\n" + b"30,no\n50,yes\n" * 50)
+    expect(visitor.page.get_by_role("button", name="Use these data")).to_be_visible()
+    visitor.go("Compare methods")
+    visitor.press("Run")
+    settle(visitor.page, 240)
+    assert re.search(r"Spent on them: \d+ releases", visitor.data_in_use)
     assert "Traceback" not in (tmp_path / "server.log").read_text(errors="replace")
 
 

@@ -60,8 +60,10 @@ def options_of_a_server(folder: Path, *arguments: str, **environment: str) -> di
     names = json.dumps([*declared(), "server.port", "server.headless"])
     script, found = json.loads(run(folder, TOLD, *arguments, names, **environment))
     assert Path(script) == FOLDER / "app.py"
-    lists = {name: json.loads(str(found[name])) for name, value in declared().items() if isinstance(value, list)}
-    return {**found, **lists}
+    lists = {name for name, value in declared().items() if isinstance(value, list)}
+    return {
+        name: json.loads(value) if name in lists and isinstance(value, str) else value for name, value in found.items()
+    }
 
 
 @pytest.mark.slow
