@@ -14,11 +14,12 @@ import pytest
 from protocol import PATIENCE, Visitor, marks
 from websockets.exceptions import ConnectionClosed
 
-from scripts.screenshots import started
+from scripts.screenshots import COMMAND, started
 
 VISITORS = int(os.environ.get("DPCORE_VISITORS", "20"))
 MARK = rb"(?:Zq|86420)(\d{3})"
 PAGE = "naive_bayes"
+OPEN = [*COMMAND, "--server.enableXsrfProtection", "false"]  # to visitors who are no browsers
 
 
 def table(place: int) -> bytes:
@@ -63,9 +64,8 @@ def visit(address: str, place: int, together: Barrier) -> Visitor:
 def test_no_visitor_gets_anything_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPCORE_LEDGER", "session")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setenv("STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION", "false")
     together = Barrier(VISITORS)
-    with started(tmp_path / "log") as server, ThreadPoolExecutor(VISITORS) as pool:
+    with started(tmp_path / "log", command=OPEN) as server, ThreadPoolExecutor(VISITORS) as pool:
         waiting = [pool.submit(visit, server.address, place, together) for place in range(VISITORS)]
         visitors = [found.result() for found in waiting]
     foreign = {
@@ -90,10 +90,9 @@ def test_a_server_keeps_one_upload_of_a_visitor_and_none_of_one_who_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DPCORE_LEDGER", "session")
-    monkeypatch.setenv("STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION", "false")
-    monkeypatch.setenv("STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL", "3")
     raw = table(0)
-    with started(tmp_path / "log") as server:
+    command = [*OPEN, "--server.disconnectedSessionTTL", "3"]
+    with started(tmp_path / "log", command=command) as server:
         with Visitor(server.address) as me:
             me.open("data")
             me.set("data.source", string_array_value=["My own file"])
