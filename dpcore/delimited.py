@@ -16,7 +16,6 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import islice
 
-import charset_normalizer
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
@@ -139,6 +138,8 @@ def _guessed_encoding(raw: bytes) -> str:
     # Western texts have lone accented letters; other scripts have runs, and only those does the detector tell apart
     runs = [match.end() - match.start() for match in islice(re.finditer(rb"[\x80-\xff]+", raw), 10_000)]
     if sum(run > 1 for run in runs) > len(runs) / 2:
+        import charset_normalizer  # seldom needed
+
         likely = charset_normalizer.from_bytes(raw[:SAMPLE], cp_isolation=list(OTHER_SCRIPTS)).best()
         if likely is not None:
             return likely.encoding

@@ -25,8 +25,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import logsumexp
-from scipy.stats import binom
 
 from dpcore.relation import Epsilon, Relation, exact
 
@@ -71,6 +69,9 @@ def bootstrap_loss(epsilon: Epsilon, relation: Relation, rows: int) -> Epsilon:
         return exact(float(-1 + np.logaddexp(x, log_expm1 - x)))
     if x > LARGEST:
         return exact(max(rows, 1) * x)
+    from scipy.special import logsumexp  # here, because whoever has a ledger would wait for them
+    from scipy.stats import binom
+
     k = np.arange(min(max(rows, 1), 40 * math.ceil(math.exp(x)) + 200) + 1)
     log_p = binom.logpmf(k, max(rows, 1), 1 / max(rows, 1))
     loss = 0.0

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.dashboard import frame, housekeeping, lessons, panels, presets, runs, state
+from dpcore.dashboard import frame, housekeeping, lessons, presets, runs, state
 
 frame.frame(
     "See what privacy costs",
@@ -48,4 +48,7 @@ for place, (name, lesson) in zip(st.columns(3, gap="large"), lessons.LESSONS.ite
             frame.open_page(lesson.steps[0].page)
 
 st.divider()
-panels.epsilon_primer()
+st.subheader("What does epsilon mean?")
+from dpcore.dashboard import forms  # noqa: E402  charts take longest to load: all that is above is shown by then
+
+forms.epsilon_picker("home")

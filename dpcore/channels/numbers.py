@@ -7,7 +7,6 @@ from math import inf
 from typing import Self
 
 import numpy as np
-from scipy.special import ndtri
 
 from dpcore.channels.base import LOTS, Channel, Floats, Lots
 from dpcore.errors import ParameterError
@@ -142,6 +141,8 @@ class Noised(TRR):
 
     def report(self, numbers: Floats, lots: Lots, laplace: Callable[..., Floats]) -> Floats:
         """See `TRR.report`; one lot per person, through the inverse distribution function."""
+        from scipy.special import ndtri  # here, because it takes longer to load than all channels
+
         drawn = lots(len(numbers))
         noise = 2 * drawn - 1 if self.kind == "uniform" else ndtri(np.maximum(drawn, SMALLEST))
         return np.asarray(np.clip(numbers, self.lower, self.upper) + self.scale * noise, dtype=float)

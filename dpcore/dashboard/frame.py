@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+import pkgutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from importlib import import_module
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore import dashboard
 from dpcore.books import Line
 from dpcore.dashboard import FOLDER, housekeeping, lessons, state
 from dpcore.errors import BookError, DataError, DPCoreError
+from dpcore.methods import METHODS
 from dpcore.noise import load_in_background
 from dpcore.texts import number
 
@@ -39,6 +44,7 @@ SECTIONS = {
 }
 # In the dark theme the primary color is bright, as it has letters of its own; on buttons, letters have to be dark.
 DARK_LETTERS = "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117}</style>"
+_once = Lock()
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
 
 
@@ -51,20 +57,41 @@ def page(name: str) -> StreamlitPage:
 
 def navigation() -> StreamlitPage:
     """Page set-up and the menu."""
+    st.set_option("client.showSidebarNavigation", True)  # off until now: the bare names of the files in `pages/`
     st.set_page_config(page_title="dpcore", page_icon="🛡️", layout="wide")  # a material icon would be fetched
     return st.navigation({name: [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()})
 
 
-@st.cache_resource(show_spinner=False)
-def prepared() -> bool:
-    """Begin, once per server, what the first release would wait for."""
-    load_in_background()
-    return True
+def load() -> None:
+    """Import what every page needs, and begin to import what its first release does."""
+    with suppress(RuntimeError):  # the server is ending; any other would be raised again where a page imports
+        for found in pkgutil.walk_packages(dashboard.__path__, f"{dashboard.__name__}."):
+            if not found.name.endswith(".__main__"):
+                import_module(found.name)
+        if list(METHODS.values()):
+            load_in_background()
+
+
+_loading = Thread(target=load, name="loading", daemon=True)
+
+
+def prepare() -> None:
+    """Begin, once per server, what the other pages would wait for."""
+    with _once:
+        if _loading.ident is None:
+            _loading.start()
+
+
+def prepared() -> None:
+    """Wait for it, if it was begun: two threads that import the same packages could meet them half made."""
+    with _once:
+        begun = _loading.ident is not None
+    if begun:
+        _loading.join()
 
 
 def run() -> None:
     """What app.py does: the menu, then the chosen page."""
-    prepared()
     chosen = navigation()
     housekeeping.presence()
     now, before = chosen.url_path or "home", st.session_state.get("dpcore.page")
@@ -72,11 +99,14 @@ def run() -> None:
         forget(before)
         housekeeping.forget_uploads()
     st.session_state["dpcore.page"] = now
+    if now != "home":
+        prepared()
     token = _inside_app.set(True)
     try:
         chosen.run()
     finally:
         _inside_app.reset(token)
+    prepare()
     forget(now)  # what was asked for in a tab that was left
 
 

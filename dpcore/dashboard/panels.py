@@ -29,7 +29,6 @@ from dpcore.texts import number
 __all__ = [
     "chart",
     "draw_open",
-    "epsilon_primer",
     "headline",
     "number",
     "price",
@@ -232,12 +231,6 @@ def comparisons(shown: Shown) -> list[tuple[Any, pd.DataFrame]]:
         pairs = remember(shown, "2-way", lambda: distances(shown, 2))
         found.append((charts.pair_heatmap(pairs), pairs))
     return found
-
-
-def epsilon_primer() -> None:
-    """Epsilon as odds, to play with; touches no data."""
-    st.subheader("What does epsilon mean?")
-    forms.epsilon_picker("home")
 
 
 def distances(shown: Shown, degree: int) -> pd.DataFrame:

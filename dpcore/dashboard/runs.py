@@ -12,22 +12,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException
 
-from dpcore import export, models
-from dpcore.classifying import PrivateClassifier
 from dpcore.dashboard import presets, state
 from dpcore.dashboard.frame import mendable
 from dpcore.dashboard.state import Kept
-from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
-from dpcore.estimator import PrivateEstimator, Synthesizer
-from dpcore.ledger import Ledger
-from dpcore.progress import Progress
-from dpcore.release import AnyRelease
+
+if TYPE_CHECKING:  # the first page does without what makes releases
+    from dpcore.classifying import PrivateClassifier
+    from dpcore.datasets import Dataset
+    from dpcore.estimator import PrivateEstimator, Synthesizer
+    from dpcore.ledger import Ledger
+    from dpcore.progress import Progress
+    from dpcore.release import AnyRelease
 
 __all__ = ["button", "cancellable", "learn", "request", "requested", "resting", "synthesize"]
 
@@ -138,6 +139,7 @@ def cancels(press: RerunException, key: str) -> bool:
 
 def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: int) -> None:
     """Fit, sample, and show the release on its page; a mendable failure leaves the earlier release in place."""
+    from dpcore import export
 
     def finish(**known: Any) -> AnyRelease:
         return export.release_of(method, name, method.sample(rows), **known)
@@ -147,6 +149,7 @@ def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: i
 
 def learn(page: str, name: str, method: PrivateClassifier, data: Dataset) -> None:
     """Fit a classifier, and show it on its page; a mendable failure leaves the earlier one in place."""
+    from dpcore import models
 
     def finish(**known: Any) -> AnyRelease:
         return models.release_of(method, name, **known)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -18,11 +18,13 @@ import streamlit as st
 from dpcore import datasets
 from dpcore.books import Books, OpenRun, asked_path
 from dpcore.datasets import Dataset
-from dpcore.estimator import PrivateEstimator
-from dpcore.export import Release
 from dpcore.ledger import Ledger, Relation
-from dpcore.models import ModelRelease
-from dpcore.release import AnyRelease
+
+if TYPE_CHECKING:  # the first page does without what makes releases
+    from dpcore.estimator import PrivateEstimator
+    from dpcore.export import Release
+    from dpcore.models import ModelRelease
+    from dpcore.release import AnyRelease
 
 __all__ = [
     "AnyShown",
@@ -44,7 +46,7 @@ __all__ = [
 ]
 
 Value = TypeVar("Value")
-Kind = TypeVar("Kind", bound=AnyRelease)
+Kind = TypeVar("Kind", bound="AnyRelease")
 MOST_REMEMBERED = 60
 
 
@@ -62,9 +64,9 @@ class Kept(Generic[Kind]):
     looks: pd.DataFrame | None = None
 
 
-Shown = Kept[Release]
-ShownModel = Kept[ModelRelease]
-AnyShown = Kept[Any]
+Shown: TypeAlias = Kept["Release"]
+ShownModel: TypeAlias = Kept["ModelRelease"]
+AnyShown: TypeAlias = Kept[Any]
 
 
 def dataset() -> Dataset:

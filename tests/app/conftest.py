@@ -15,6 +15,14 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import app_test
 
 from dpcore import charts
+from dpcore.dashboard import frame
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loaded() -> None:
+    """What a server imports beside its first page: here, no test would wait for it."""
+    frame.prepare()
+    frame.prepared()
 
 
 @pytest.fixture(autouse=True)

@@ -161,3 +161,20 @@ def test_a_lesson_stays_in_reach(visitor):
         visitor.page.mouse.wheel(0, distance)
         expect(visitor.page.get_by_role("button", name="Next", exact=True)).to_be_in_viewport(ratio=1)
         expect(visitor.page.get_by_text("a model is learned with epsilon 1")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("path", ["", "ledger"])
+def test_the_menu_of_a_fresh_server_never_lists_files(visitor, fresh_address, path):
+    visitor.address = fresh_address
+    visitor.page.add_init_script(
+        """
+        window.menus = new Set();
+        new MutationObserver(() => {
+            for (const menu of document.querySelectorAll("[data-testid=stSidebarNav]")) menus.add(menu.innerText);
+        }).observe(document, {subtree: true, childList: true, characterData: true});
+        """
+    )
+    visitor.open(path)
+    menus = visitor.page.evaluate("[...menus]")
+    assert any("Compare methods" in menu for menu in menus)
+    assert not [menu for menu in menus if "naive bayes" in menu]

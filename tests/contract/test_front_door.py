@@ -1,8 +1,10 @@
 """`import dpcore` loads nothing, every public name is there when it is used, and type checkers see the same names."""
 
+import ast
 import subprocess
 import sys
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,18 @@ def test_the_front_door_loads_nothing() -> None:
     names = loaded("import dpcore")
     assert not names & (HEAVY | {"numpy", "pandas", "pyarrow"})
     assert {name for name in names if name.startswith("dpcore")} == {"dpcore"}
+
+
+@pytest.mark.parametrize("name", ["Schema", "Taxonomy", "Ledger", "ERRPH", "Forest", "durable_ledger", "datasets"])
+def test_what_is_light_loads_nothing_heavy(name: str) -> None:
+    assert not loaded(f"import dpcore\ndpcore.{name}") & HEAVY  # pandas itself loads pyarrow
+
+
+def test_the_first_page_is_shown_before_anything_heavy_is_loaded() -> None:
+    body = ast.parse((ROOT / "pages" / "home.py").read_text(encoding="utf-8")).body[1:]
+    first = list(takewhile(lambda node: isinstance(node, ast.Import | ast.ImportFrom), body))
+    assert len(first) > 1
+    assert not loaded("\n".join(map(ast.unparse, first))) & HEAVY - {"streamlit"}
 
 
 def test_every_public_name_is_there() -> None:
