@@ -33,7 +33,7 @@ MEMORY = 2**30
 SECONDS = 20
 REFUSED = 3  # an exit code that neither Python nor a signal gives
 AT_ONCE = threading.BoundedSemaphore(2)  # the others wait: the limit of memory is meant for the computer
-# The package's front door imports every method, which takes seconds; a bare package finds the same modules.
+# A bare package, in which the modules are found that lie beside this one, and of which no line runs.
 START = """\
 import json, sys, types
 sys.path[:], folder = json.loads(sys.stdin.buffer.readline())

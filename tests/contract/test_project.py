@@ -74,6 +74,7 @@ ONLY = {
 MAX_LINES = {"dpcore": 400, "pages": 90, "app": 40}
 DRAWS = {"altair_chart", "area_chart", "bar_chart", "line_chart", "scatter_chart", "data_transformers"}
 CONVERTS = {"save", "show", "to_dict", "to_html", "to_json", "to_url"}
+ON_FIRST_USE = {"charset_normalizer", "opendp", "python_calamine", "vl_convert"}
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
 
 
@@ -142,12 +143,12 @@ def streamlit_imports(source: str, module: str) -> list[str]:
     return [f"{module}, line {line}: imports {name}" for line, name in found if name.split(".")[0] == "streamlit"]
 
 
-def eager_imports(source: str, module: str, slow: str = "opendp") -> list[str]:
-    """Imports of a slow library that run when the module is imported rather than on first use."""
+def eager_imports(source: str, module: str) -> list[str]:
+    """Imports of what is slow or seldom needed that run when the module is imported rather than on first use."""
     tree = ast.parse(source)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     lazy = {item for function in functions for item in imports(function, module)}
-    found = [item for item in imports(tree, module) if item[1].split(".")[0] == slow and item not in lazy]
+    found = [item for item in imports(tree, module) if item[1].split(".")[0] in ON_FIRST_USE and item not in lazy]
     return [f"{module}, line {line}: imports {name} outside a function" for line, name in found]
 
 
