@@ -31,8 +31,9 @@ def exported(places: dict[str, str]) -> list[str]:
     lines = []
     for name, place in places.items():
         module, _, inside = place.partition(":")
-        source = f"dpcore.{module}" if inside else f"dpcore.{module}".rpartition(".")[0]
-        lines.append(f"from {source} import {name} as {name}")
+        above, _, last = f"dpcore.{module}".rpartition(".")
+        source, its = (f"dpcore.{module}", inside) if inside else (above, last)
+        lines.append(f"from {source} import {its} as {name}")
     return sorted(lines)
 
 
