@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.evaluate import best
-from dpcore import datasets, evaluate, treeview
+from dpcore import count_tree_frames, datasets, evaluate, treeview
 from dpcore.datasets import Dataset
 from dpcore.methods import DiffGen, TaxonomyRelease
 from dpcore.queries import exact_answers, random_queries
@@ -87,7 +87,7 @@ def group_errors(data: Dataset) -> pd.DataFrame:
             name: TaxonomyRelease(random_state=run, **options).fit(data.train, schema=data.schema).tree_
             for name, options in TREES.items()
         }
-        queries = treeview.group_queries(trees[LEAVES_ONLY], 1_000, seed=run)
+        queries = count_tree_frames.group_queries(trees[LEAVES_ONLY], 1_000, seed=run)
         answers = {name: tree.answers(queries) for name, tree in trees.items()}
         answers |= {f"{name}, raw": trees[name].noisy_answers(queries)[0] for name in ("leaves first", "equal")}
         frames.append(evaluate.range_queries(data.train, answers, data.schema, queries).assign(repeat=run))

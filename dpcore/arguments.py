@@ -1,7 +1,8 @@
-"""What an argument may be: numbers of Python's and NumPy's kinds, which True and False are not, and tables."""
+"""What an argument may be: numbers as Python and NumPy have them (True and False are none), tables, and callbacks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
@@ -10,10 +11,15 @@ import pandas as pd
 
 from dpcore.errors import DataError
 
-__all__ = ["is_number", "is_plain", "is_whole", "plain", "require_frame"]
-
+__all__ = ["Progress", "is_number", "is_plain", "is_whole", "no_progress", "plain", "require_frame"]
 
 LARGEST = 2**63  # of whole numbers that NumPy computes with
+Progress = Callable[[float, str], None]
+"""Called by long work with the fraction done and a text; raising inside it cancels the work cleanly."""
+
+
+def no_progress(fraction: float, text: str) -> None:
+    """The callback of somebody who does not watch."""
 
 
 def is_number(value: object) -> bool:

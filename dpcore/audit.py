@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from sklearn.base import clone
 
-from dpcore.arguments import is_whole
+from dpcore.arguments import Progress, is_whole, no_progress
 from dpcore.errors import ParameterError
 from dpcore.estimator import PrivateEstimator
-from dpcore.progress import Progress, no_progress
 from dpcore.schema import Schema
 
 __all__ = ["FEWEST", "AuditResult", "Event", "audit", "lower_bound", "lower_bound_of_statistics", "separating_event"]

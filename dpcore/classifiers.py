@@ -20,10 +20,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.svm import LinearSVC
 
-from dpcore.arguments import require_frame
+from dpcore.arguments import Progress, require_frame
 from dpcore.column import Codes
 from dpcore.errors import DataError, ParameterError
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 
 __all__ = ["MODELS", "bayes_net", "one_hot", "real_ceiling", "require_rows", "tstr", "tstr_codes"]

@@ -10,11 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from dpcore.arguments import require_frame
+from dpcore.arguments import Progress, no_progress, require_frame
 from dpcore.errors import DataError, ParameterError
 from dpcore.estimator import PrivateEstimator
 from dpcore.ledger import Ledger
-from dpcore.progress import Progress, no_progress
 from dpcore.schema import Schema
 
 __all__ = ["PrivateClassifier"]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.arguments import is_number
+from dpcore.arguments import Progress, is_number
 from dpcore.binary import Binarization
 from dpcore.column import Codes
 from dpcore.errors import ParameterError
@@ -19,7 +19,6 @@ from dpcore.ledger import Epsilon, Relation, exact
 from dpcore.network import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess import project_rows
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import Entropy, MutualInformation, R, TableScore
 from dpcore.texts import finite_or_text

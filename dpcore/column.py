@@ -19,10 +19,12 @@ from dpcore.errors import DataError, SchemaError
 from dpcore.taxonomy import Taxonomy
 from dpcore.texts import as_text, canonical, is_writable, told_apart
 
-__all__ = ["MAX_CATEGORIES", "Codes", "Column", "Kind", "as_text", "canonical", "code_dtype"]
+__all__ = ["MAX_CATEGORIES", "Codes", "Column", "Counts", "Kind", "as_text", "canonical", "code_dtype"]
 
 Codes = NDArray[np.unsignedinteger[Any]]
 """Codes of rows: entry (i, j) is the category or bin of row i in column j; column-major when two-dimensional."""
+Counts = NDArray[np.int64]
+"""How many rows have each combination of codes of some columns, an axis for each of them."""
 
 MAX_CATEGORIES = 1_000
 MAX_BINS = 10_000

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.bits import PackedBits
-from dpcore.column import Codes
+from dpcore.column import Codes, Counts
 
-__all__ = ["Counter", "Counts", "joint_counts"]
+__all__ = ["Counter", "joint_counts"]
 
-Counts = NDArray[np.int64]
 Family = tuple[int, ...]
 REMEMBERED = 1 << 22  # cells; 32 MB
 WORTH_PACKING = 16  # families

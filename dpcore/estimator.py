@@ -17,13 +17,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from dpcore.arguments import is_number, is_plain, is_whole, plain
+from dpcore.arguments import Progress, is_number, is_plain, is_whole, no_progress, plain
 from dpcore.column import Codes
 from dpcore.errors import DataError, ParameterError
 from dpcore.ledger import Ledger, Relation
 from dpcore.noise import generator, make_noise
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress, no_progress
 from dpcore.schema import Schema
 
 __all__ = ["PrivateEstimator", "Synthesizer", "most_rows"]

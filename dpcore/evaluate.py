@@ -22,8 +22,8 @@ from dpcore.arguments import is_whole, require_frame
 from dpcore.binary import Binarization
 from dpcore.cells import as_numbers, distinct
 from dpcore.classifiers import MODELS, real_ceiling, require_rows, tstr, tstr_codes
-from dpcore.column import Codes, Column, canonical
-from dpcore.counting import Counter, Counts, joint_counts
+from dpcore.column import Codes, Column, Counts, canonical
+from dpcore.counting import Counter, joint_counts
 from dpcore.errors import ParameterError
 from dpcore.labels import Label, misclassification
 from dpcore.queries import query_names

@@ -17,13 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
+from dpcore.arguments import Progress
 from dpcore.classifying import PrivateClassifier
 from dpcore.counttree import HUGE, ReleasedTree
 from dpcore.errors import SchemaError
 from dpcore.ledger import exact
 from dpcore.partition import Axis, Partition
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import InfoGain, Max, SplitScore
 from dpcore.specializing import Descent, check_leaves

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcore.arguments import Progress
 from dpcore.attributes import Attribute, Groups
 from dpcore.ledger import exact
 from dpcore.plans import Flags, Floats, Ints, Plan
 from dpcore.private import Division, PrivateNodes
-from dpcore.progress import Progress
 
 __all__ = ["Grown", "grow"]
 

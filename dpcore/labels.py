@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import Progress, no_progress
 from dpcore.cells import as_numbers, distinct
 from dpcore.classifiers import require_rows, tstr_codes
 from dpcore.column import Codes, Column, canonical
 from dpcore.errors import ParameterError
-from dpcore.progress import Progress, no_progress
 from dpcore.schema import Schema
 
 __all__ = ["PROTOCOLS", "Label", "misclassification"]

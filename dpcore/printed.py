@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore import cards, charts, forestview, treeview
+from dpcore import cards, charts, count_tree_frames, forestview
 from dpcore.bayes import Bayes
 from dpcore.charts.base import REAL_DATA
 from dpcore.counttree import ReleasedTree
@@ -159,7 +159,7 @@ def pictures_of(release: AnyRelease) -> Iterable[Picture]:
         else:
             yield charts.network(families), families
     if "tree" in structure:
-        tree = treeview.nodes(ReleasedTree.from_dict(release.schema, structure["tree"]), most=MOST_NODES)
+        tree = count_tree_frames.nodes(ReleasedTree.from_dict(release.schema, structure["tree"]), most=MOST_NODES)
         yield charts.count_tree(tree, width=WIDTH - 180), tree
     if "forest" in structure:
         forest = Forest.from_dict(release.schema, structure["forest"])

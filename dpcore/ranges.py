@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.base import clone
 
+from dpcore.arguments import Progress, no_progress
 from dpcore.classifiers import require_rows
 from dpcore.counttree import ReleasedTree
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.estimator import Synthesizer
 from dpcore.ledger import Ledger, Relation
-from dpcore.progress import Progress, no_progress
 from dpcore.queries import RangeQuery, exact_answers, query_names
 from dpcore.schema import Schema
 from dpcore.tally import EPSILONS

@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.arguments import is_number
+from dpcore.arguments import Progress, is_number, no_progress
 from dpcore.classifying import PrivateClassifier
 from dpcore.errors import ParameterError
 from dpcore.ledger import Ledger, Relation
 from dpcore.noise import NoNoise, noise_kind
-from dpcore.progress import Progress, no_progress
 from dpcore.reports import Reports
 from dpcore.schema import Schema
 

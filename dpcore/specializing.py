@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import Progress
 from dpcore.column import MISSING, Column
 from dpcore.errors import ParameterError
 from dpcore.hierarchy import Hierarchy, interval_name
 from dpcore.ledger import Epsilon, Relation, exact
 from dpcore.partition import Partition
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import IntervalSplit, Score, Specialization, SplitScore
 

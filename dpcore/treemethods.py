@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.arguments import is_number
+from dpcore.arguments import Progress, is_number
 from dpcore.attributes import Attribute, attributes_of, ticks_of
 from dpcore.classifying import PrivateClassifier
 from dpcore.errors import ParameterError
@@ -21,7 +21,6 @@ from dpcore.ledger import Epsilon, Relation
 from dpcore.noise import generator
 from dpcore.plans import Plan
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
 from dpcore.settling import forest_of

@@ -29,13 +29,12 @@ from fractions import Fraction
 from math import inf
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, Protocol
 
 from dpcore import texts
 from dpcore.books.file import BookFile, IncompleteError
 from dpcore.books.sheet import Cell, Sheet
 from dpcore.books.written import UnreadableError, known, moment, number, rounded, text, whole
-from dpcore.datasets import Content, Dataset
 from dpcore.errors import BookError, BudgetError
 from dpcore.ledger import Ledger, Totals
 from dpcore.relation import Epsilon, Relation, exact
@@ -55,6 +54,14 @@ __all__ = [
 
 SESSION = "session"
 NOTHING: tuple[Cell, ...] = ("0", "0", "0", 0, "")  # claimed, of the noise, proved, looks, void
+
+
+class Rows(Protocol):
+    """What has an account: rows that know what they are called by whoever has a secret."""
+
+    @property
+    def name(self) -> str: ...
+    def key(self, secret: bytes, /) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -103,10 +110,9 @@ class Account(Line):
 class Books(BookFile):
     """What all sessions together spent."""
 
-    def key(self, data: Dataset) -> str:
+    def key(self, data: Rows) -> str:
         """What these rows are called here: the same whenever the same file is read."""
-        content = data.content or Content.of_rows(data.train, data.test)
-        return content.keyed(self.secret())
+        return data.key(self.secret())
 
     def begin(self, key: str, name: str, relation: Relation | str, purpose: str) -> OpenRun:
         """A new run, which has spent nothing yet."""
@@ -213,12 +219,12 @@ class BookedLedger(Ledger):
         self._looks = looks
 
 
-def durable_ledger(data: Dataset, relation: Relation | str, *, purpose: str = "Python") -> Ledger:
+def durable_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Python") -> Ledger:
     """A ledger for `fit(ledger=...)` whose charges are written to the user's file before anything is drawn.
 
     Parameters
     ----------
-    data : Dataset
+    data : datasets.Dataset
         Whose account is charged.
     relation : {"add_remove", "replace"}
         The relation of the methods that will charge it.

@@ -35,7 +35,7 @@ BAND = 34
 def count_tree(frame: pd.DataFrame, *, title: str = "", width: int = 820) -> Chart:
     """A tree's nodes as rectangles, a row per level, twice: noisy counts, and consistent ones, on one color scale.
 
-    `frame`: of `treeview.nodes`, maybe `with_truth`: `level`, `divides`, `left`, `right`, `label`, `name`, `noisy`,
+    `frame`: of `count_tree_frames`, maybe `with_truth`: `level`, `divides`, `left`, `right`, `label`, `name`, `noisy`,
     `noisy_margin`, `consistent`, `consistent_margin`, and maybe `true` and `noise`. Colors are absolute errors if the
     true counts are there; without them half the widths of 95 % intervals, and the chart shows nothing private.
     Levels that were not measured say so among the noisy ones. `width`: the pixels of both pictures.

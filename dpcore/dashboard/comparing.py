@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, judging
+from dpcore.arguments import Progress
 from dpcore.bayes import Bayes
 from dpcore.charts.base import REAL_DATA
 from dpcore.classifying import PrivateClassifier
@@ -21,7 +22,6 @@ from dpcore.datasets import Dataset
 from dpcore.forest import Forest
 from dpcore.methods import METHODS, PlainNaiveBayes
 from dpcore.models import ModelRelease
-from dpcore.progress import Progress
 
 __all__ = ["accuracy", "pictures", "redraws"]
 

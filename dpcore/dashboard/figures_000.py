@@ -8,12 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, evaluate
+from dpcore.arguments import Progress
 from dpcore.dashboard import forms, panels
 from dpcore.dashboard.frame import escaped
 from dpcore.dashboard.reproduce import MODES, Figure, beside_real, lacks_accuracy, reference_lines
 from dpcore.datasets import Dataset
 from dpcore.methods import NaiveBayesSynthesizer
-from dpcore.progress import Progress
 
 __all__ = ["FIGURES"]
 

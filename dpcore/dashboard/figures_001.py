@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, evaluate, risk
+from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.reproduce import MODES, Figure, ledger_of, swept
@@ -19,7 +20,6 @@ from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.estimator import Synthesizer
 from dpcore.methods import HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
-from dpcore.progress import Progress
 
 __all__ = ["FIGURES"]
 

@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts, evaluate, treeview
+from dpcore import charts, count_tree_frames, evaluate
+from dpcore.arguments import Progress
 from dpcore.dashboard import panels
 from dpcore.dashboard.reproduce import MODES, Figure, beside_real, lacks_accuracy, ledger_of, reference_lines
 from dpcore.datasets import Dataset
 from dpcore.estimator import Synthesizer
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
-from dpcore.progress import Progress
 
 __all__ = ["FIGURES"]
 
@@ -39,7 +39,7 @@ def ranges(sets: list[Dataset], count: int, _: Progress) -> Iterator[tuple[float
     }
     for i, data in enumerate(sets):
         public = TaxonomyRelease(with_class=False).fit(data.train.head(0), schema=data.schema).tree_
-        queries = treeview.group_queries(public, QUERIES)
+        queries = count_tree_frames.group_queries(public, QUERIES)
         told = MODES["corrected"]
         ledgers = {name: ledger_of(method, data, name, told) for name, method in methods.items()}
         for part, frame in evaluate.range_sweep(methods, data, queries, count, ledgers=ledgers):

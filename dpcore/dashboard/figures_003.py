@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, judging
+from dpcore.arguments import Progress
 from dpcore.dashboard import panels
 from dpcore.dashboard.reproduce import MODES, Figure, lacks_accuracy, swept
 from dpcore.datasets import Dataset
 from dpcore.estimator import PrivateEstimator
 from dpcore.methods import DiffPRF, DiffPRFs, PlainForest
-from dpcore.progress import Progress
 
 __all__ = ["FIGURES"]
 

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, judging
+from dpcore.arguments import Progress
 from dpcore.channels import RRPH, Warner
 from dpcore.classifying import PrivateClassifier
 from dpcore.dashboard import panels
@@ -18,7 +19,6 @@ from dpcore.dashboard.responses import NOISES
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
-from dpcore.progress import Progress
 from dpcore.reporting import boolean_data
 from dpcore.tally import EPSILONS
 

@@ -11,6 +11,7 @@ import streamlit as st
 from sklearn.base import clone
 
 from dpcore import charts, evaluate, judging
+from dpcore.arguments import Progress
 from dpcore.dashboard import panels, runs, state
 from dpcore.dashboard.state import AnyShown
 from dpcore.datasets import Dataset
@@ -18,7 +19,6 @@ from dpcore.estimator import Synthesizer
 from dpcore.export import Release
 from dpcore.methods import METHODS
 from dpcore.models import ModelRelease
-from dpcore.progress import Progress
 
 __all__ = ["redraws"]
 

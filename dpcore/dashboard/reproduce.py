@@ -13,13 +13,13 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import datasets, evaluate, experiment
+from dpcore.arguments import Progress
 from dpcore.dashboard import runs, state
 from dpcore.dashboard.frame import escaped, mendable
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
 from dpcore.estimator import PrivateEstimator, Synthesizer
 from dpcore.ledger import Ledger
-from dpcore.progress import Progress
 
 __all__ = ["MODES", "Figure", "beside_real", "figures", "lacks_accuracy", "ledger_of", "reference_lines", "swept"]
 

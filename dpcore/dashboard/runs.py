@@ -23,11 +23,11 @@ from dpcore.dashboard.state import Kept
 from dpcore.errors import DPCoreError
 
 if TYPE_CHECKING:  # the first page does without what makes releases
+    from dpcore.arguments import Progress
     from dpcore.classifying import PrivateClassifier
     from dpcore.datasets import Dataset
     from dpcore.estimator import PrivateEstimator, Synthesizer
     from dpcore.ledger import Ledger
-    from dpcore.progress import Progress
     from dpcore.release import AnyRelease
 
 __all__ = ["button", "cancellable", "learn", "request", "requested", "resting", "synthesize"]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts, evaluate, treeview
+from dpcore import charts, count_tree_frames, evaluate, treeview
 from dpcore.charts.base import REAL_DATA
 from dpcore.counttree import SURE, ReleasedTree
 from dpcore.dashboard import panels, repeats
@@ -123,10 +123,10 @@ def tree(page: str, shown: Shown) -> None:
     private = st.toggle("Color by error (reads the real rows)", value=True, key=f"{page}.tree_errors")
     key = f"{page}.tree_at:{id(shown)}"
     at: tuple[int, int] = st.session_state.get(key) or (0, 0)
-    frame = remember(shown, f"nodes {at}", lambda: treeview.nodes(found, at=at, most=MOST_NODES))
+    frame = remember(shown, f"nodes {at}", lambda: count_tree_frames.nodes(found, at=at, most=MOST_NODES))
     inner = frame[frame["level"] < levels - 1].drop_duplicates("name")  # what one level left whole
     named = zip(inner["level"].tolist(), inner["place"].tolist(), inner["name"].tolist(), strict=True)
-    names = {(0, 0): treeview.ALL, **{(level, place): name for level, place, name in named}}
+    names = {(0, 0): count_tree_frames.ALL, **{(level, place): name for level, place, name in named}}
     options = list(names)
     if len(options) > 1:
         st.selectbox("From this group down", options, options.index(at), format_func=names.__getitem__, key=key)
@@ -175,7 +175,7 @@ def range_errors(shown: Shown, found: ReleasedTree, workload: str) -> pd.DataFra
     schema, divided = release.schema, release.schema.select(found.leaves.family)
     codes = schema.encode(shown.data.train)
     queries = (
-        treeview.group_queries(found, QUERIES)
+        count_tree_frames.group_queries(found, QUERIES)
         if workload == GROUPS
         else random_queries(divided if workload == DIVIDED else schema, QUERIES)
     )

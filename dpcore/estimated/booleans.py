@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import Progress
 from dpcore.attributes import Groups, attributes_of
 from dpcore.column import Column
 from dpcore.estimated.trees import Division, Node, Stops, entropy, grow
 from dpcore.forest import Forest
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 
 __all__ = ["Booleans", "Conjunctions", "id3"]

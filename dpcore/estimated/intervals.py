@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import Progress
 from dpcore.attributes import Attribute, NumberCut, attributes_of
 from dpcore.channels import TRR, Channel, Noised
 from dpcore.column import Column
 from dpcore.deconvolution import NOTICED, Cells, assigned, reconstruct
 from dpcore.estimated.trees import Division, Node, Stops, gini, grow
 from dpcore.forest import Forest
-from dpcore.progress import Progress
 from dpcore.reports import Reports
 
 __all__ = ["VARIANTS", "Reconstruction"]

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from dpcore.arguments import Progress, no_progress
 from dpcore.classifiers import MODELS
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
@@ -20,7 +21,6 @@ from dpcore.experiment.workers import Job, NewLedger, Run, results
 from dpcore.labels import Label
 from dpcore.ledger import Entry, exact
 from dpcore.measures import MEASURES, Method, Pair, Yardstick, check_measures
-from dpcore.progress import Progress, no_progress
 from dpcore.tally import EPSILONS
 
 __all__ = ["COLUMNS", "Run", "entry_of", "finished", "plan", "stream", "sweep", "tidy"]

@@ -35,10 +35,10 @@ Reference  Mohammed, Chen, Fung and Yu, Differentially private data release for 
 
 from __future__ import annotations
 
+from dpcore.arguments import Progress
 from dpcore.generalized import GeneralizingSynthesizer
 from dpcore.ledger import exact
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import InfoGain, Max, SplitScore
 from dpcore.specializing import Descent, by_value, check_leaves

@@ -33,8 +33,8 @@ Reference  Mohammed, Chen, Fung and Yu, Differentially private data release for 
 
 from __future__ import annotations
 
+from dpcore.arguments import Progress
 from dpcore.grouptree import GroupClassifier
-from dpcore.progress import Progress
 from dpcore.specializing import Descent, by_value
 
 __all__ = ["DiffGenTree"]

@@ -49,7 +49,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.arguments import is_number
+from dpcore.arguments import Progress, is_number
 from dpcore.channels import ERRPH, TRR, Channel, Noised
 from dpcore.deconvolution import width
 from dpcore.errors import ParameterError
@@ -57,7 +57,6 @@ from dpcore.estimated import VARIANTS, Reconstruction, Stops
 from dpcore.forest import Forest
 from dpcore.ledger import exact
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.reports import Family, Questionnaire
 from dpcore.responding import NO_EPSILON, LocalClassifier
 from dpcore.schema import Schema

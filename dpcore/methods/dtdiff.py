@@ -36,9 +36,9 @@ Reference  Zhu, Xiong, Xiang and Zhou, An effective deferentially private data r
 
 from __future__ import annotations
 
+from dpcore.arguments import Progress
 from dpcore.grouptree import GroupClassifier
 from dpcore.ledger import exact
-from dpcore.progress import Progress
 from dpcore.scores.specialization import JointSpecialization
 from dpcore.specializing import Descent, Value, division, halves
 

@@ -46,14 +46,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.arguments import is_number
+from dpcore.arguments import Progress, is_number
 from dpcore.channels import Warner
 from dpcore.errors import ParameterError
 from dpcore.estimated import Booleans, Conjunctions, Stops, id3
 from dpcore.forest import Forest
 from dpcore.ledger import exact
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.reports import Questionnaire, families
 from dpcore.responding import NO_EPSILON, LocalClassifier
 from dpcore.schema import Schema

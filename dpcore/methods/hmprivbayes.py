@@ -54,6 +54,7 @@ from itertools import combinations
 
 import numpy as np
 
+from dpcore.arguments import Progress
 from dpcore.binary import Binarization
 from dpcore.clustered import SCORES, ClusteredSynthesizer, Floats, check_eta, grow_network, pair_matrix, placing
 from dpcore.clusters import contiguous_clusters, related_columns, spectral_clusters
@@ -63,7 +64,6 @@ from dpcore.network import Family
 from dpcore.noise import generator
 from dpcore.postprocess import combine_row_sums, project_rows
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores.base import xlog2
 

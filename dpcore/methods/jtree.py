@@ -56,7 +56,7 @@ from typing import Any
 import numpy as np
 
 from dpcore import junction
-from dpcore.arguments import is_number, is_whole
+from dpcore.arguments import Progress, is_number, is_whole
 from dpcore.column import Codes, code_dtype
 from dpcore.counting import joint_counts
 from dpcore.errors import ParameterError
@@ -64,7 +64,6 @@ from dpcore.estimator import Synthesizer
 from dpcore.ledger import Relation
 from dpcore.noise import generator
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import TableScore
 from dpcore.scores.information import MutualInformation, R

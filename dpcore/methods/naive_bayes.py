@@ -43,7 +43,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.arguments import is_number, is_whole
+from dpcore.arguments import Progress, is_number, is_whole
 from dpcore.column import Codes, code_dtype
 from dpcore.counting import joint_counts
 from dpcore.errors import ParameterError
@@ -52,7 +52,6 @@ from dpcore.ledger import Relation, exact
 from dpcore.noise import generator
 from dpcore.postprocess import combine_row_sums, project_rows, spread_difference, systematic_sample
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores.naive_bayes import ClassLogScore, class_log_scores
 

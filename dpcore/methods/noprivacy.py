@@ -19,11 +19,11 @@ from math import inf
 
 import numpy as np
 
+from dpcore.arguments import Progress
 from dpcore.clustered import SCORES, ClusteredSynthesizer, check_eta, grow_network, pair_matrix, placing, to_measure
 from dpcore.clusters import related_columns, spectral_clusters
 from dpcore.noise import NoNoise, generator
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 
 __all__ = ["NoPrivacy"]

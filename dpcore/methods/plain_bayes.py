@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import Progress
 from dpcore.bayes import Bayes
 from dpcore.channels import ERRPH, TRR, Channel
 from dpcore.learning import bayes_of
 from dpcore.noise import NoNoise
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.reports import Family, Questionnaire
 from dpcore.responding import LocalClassifier
 from dpcore.schema import Schema

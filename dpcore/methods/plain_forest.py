@@ -18,11 +18,11 @@ from math import inf
 
 import numpy as np
 
+from dpcore.arguments import Progress
 from dpcore.forest import Forest
 from dpcore.forestmethods import ForestClassifier
 from dpcore.noise import NoNoise
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 
 __all__ = ["PlainForest"]
 

@@ -46,7 +46,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from dpcore.arguments import is_number
+from dpcore.arguments import Progress, is_number
 from dpcore.bayes import Bayes
 from dpcore.channels import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.errors import ParameterError
@@ -54,7 +54,6 @@ from dpcore.learning import FINISHES, answerable, bayes_of, coarser
 from dpcore.ledger import Epsilon, exact, shares_of
 from dpcore.noise import generator
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.reports import Family, Questionnaire
 from dpcore.responding import NO_EPSILON, LocalClassifier
 from dpcore.schema import Schema

@@ -37,13 +37,12 @@ from typing import Self
 
 import numpy as np
 
-from dpcore.arguments import is_number
+from dpcore.arguments import Progress, is_number
 from dpcore.clustered import SCORES, NetworkSynthesizer, to_measure
 from dpcore.errors import ParameterError
 from dpcore.ledger import Epsilon, Relation, exact
 from dpcore.noise import generator
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import LinearF
 

@@ -40,13 +40,13 @@ from itertools import combinations
 
 import numpy as np
 
+from dpcore.arguments import Progress
 from dpcore.clustered import SCORES, ClusteredSynthesizer, Floats, pair_matrix, placing
 from dpcore.clusters import spectral_clusters
 from dpcore.ledger import Epsilon, Relation, exact, shares_of
 from dpcore.network import Family
 from dpcore.noise import generator
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.scores import Entropy, Jaccard
 
 __all__ = ["PrivSCBN"]

@@ -41,12 +41,12 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import Progress
 from dpcore.clustered import Floats, NetworkSynthesizer
 from dpcore.column import Codes, Column, code_dtype
 from dpcore.ledger import Epsilon, Relation, exact, shares_of
 from dpcore.postprocess import draw_given, fit_margins, merge_rare, project_rows
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import DistanceFromMargins
 

@@ -46,12 +46,11 @@ from math import inf
 
 import numpy as np
 
-from dpcore.arguments import is_number
+from dpcore.arguments import Progress, is_number
 from dpcore.errors import ParameterError
 from dpcore.generalized import Floats, GeneralizingSynthesizer, leaf_share
 from dpcore.ledger import Epsilon, Relation, exact
 from dpcore.private import PrivateTable
-from dpcore.progress import Progress
 from dpcore.schema import Schema
 from dpcore.scores import ConditionalEntropy, Max, SplitScore
 from dpcore.walk import Walk

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.column import Codes, Column, code_dtype
-from dpcore.counting import Counter, Counts
+from dpcore.column import Codes, Column, Counts, code_dtype
+from dpcore.counting import Counter
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.ledger import Ledger, Relation
 from dpcore.noise import Noise

@@ -9,11 +9,11 @@ import pandas as pd
 from scipy.stats import t as student
 from sklearn.base import clone
 
+from dpcore.arguments import Progress, no_progress
 from dpcore.classifiers import require_rows
 from dpcore.errors import ParameterError
 from dpcore.estimator import Synthesizer
 from dpcore.ledger import Relation
-from dpcore.progress import Progress, no_progress
 from dpcore.risk.attacks import MATCH, correct
 from dpcore.schema import Schema
 

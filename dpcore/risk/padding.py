@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from dpcore.arguments import Progress, no_progress
 from dpcore.errors import ParameterError
 from dpcore.estimator import Synthesizer
 from dpcore.ledger import Ledger
-from dpcore.progress import Progress, no_progress
 from dpcore.risk.attacks import advantage, cap
 from dpcore.schema import Schema
 

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.counting import Counts
+from dpcore.column import Counts
 from dpcore.errors import ParameterError
 from dpcore.ledger import Relation
 from dpcore.noise import Weights

@@ -6,7 +6,7 @@ from math import log2, prod
 
 import numpy as np
 
-from dpcore.counting import Counts
+from dpcore.column import Counts
 from dpcore.errors import ParameterError
 from dpcore.ledger import Relation
 from dpcore.scores.base import UNIT, Floats, Shape, TableScore, most_rows, need_rows, per_record, xlog2

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.counting import Counts
+from dpcore.column import Counts
 from dpcore.ledger import Relation
 from dpcore.noise import Weights
 from dpcore.scores.base import CountTables, Floats, Score, Shape

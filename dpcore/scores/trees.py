@@ -9,7 +9,7 @@ from math import log, log2, prod
 
 import numpy as np
 
-from dpcore.counting import Counts
+from dpcore.column import Counts
 from dpcore.ledger import Relation
 from dpcore.scores.base import UNIT, Floats, Shape, TableScore, most_rows, need_rows, xlog2
 from dpcore.scores.information import MutualInformation, information_rounding

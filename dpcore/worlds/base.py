@@ -16,12 +16,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dpcore.arguments import Progress, no_progress
 from dpcore.audit import FEWEST, AuditResult, Event, separating_event
 from dpcore.column import Codes
 from dpcore.errors import ParameterError
 from dpcore.estimator import PrivateEstimator
 from dpcore.ledger import Ledger
-from dpcore.progress import Progress, no_progress
 from dpcore.schema import Schema
 
 __all__ = ["Case", "Twins", "Verdict", "run"]

@@ -40,7 +40,7 @@ from streamlit.testing.v1 import AppTest
 from test_app_release import another
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
-from dpcore import Schema, Taxonomy, experiment, treeview
+from dpcore import Schema, Taxonomy, count_tree_frames, experiment
 from dpcore.counttree import ReleasedTree
 from dpcore.dashboard import figures_002, repeats, reproduce, trees
 from dpcore.datasets import Dataset
@@ -368,7 +368,7 @@ def test_groups_that_a_level_leaves_whole_stand_once_in_the_list() -> None:
     at = page(replace(found, schema=replace(found.schema, columns=columns)))
     at = tab(released(change(at, with_class=False)), "Tree")
     tree = ReleasedTree.from_dict(shown(at).release.schema, shown(at).release.structure["tree"])
-    names = treeview.nodes(tree)["name"]
+    names = count_tree_frames.nodes(tree)["name"]
     assert names.duplicated().any()
     options = widget(at, "taxonomy.tree_at").options
     assert len(set(options)) == len(options) > 5

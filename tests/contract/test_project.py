@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # A module may import from the lines above its own. Modules on one line do not know each other; a package is one module.
 LAYERS = [
-    ("clusters", "deconvolution", "doubts", "errors", "postprocess", "progress", "spreadsheet", "texts"),
+    ("clusters", "deconvolution", "doubts", "errors", "postprocess", "spreadsheet", "texts"),
     ("arguments",),
     ("cells", "consistency", "documents", "junction", "relation"),
     ("channels", "resampling", "taxonomy", "splitting"),
@@ -28,8 +28,8 @@ LAYERS = [
     ("schema",),
     ("attributes", "binary", "bits", "ledger", "noise", "partition", "queries"),
     ("counting", "counttree", "forest", "network", "noderows", "reports"),
-    ("bayes", "estimated", "exposure", "forestview", "scores", "treeview"),
-    ("search", "threshold"),
+    ("bayes", "estimated", "exposure", "count_tree_frames", "forestview", "scores"),
+    ("search", "threshold", "treeview"),
     ("private",),
     ("estimator", "learning", "plans"),
     ("classifying", "clustered", "generalized", "growing", "specializing", "walk"),

@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 
 from dpcore import NaiveBayesSynthesizer, datasets, export
+from dpcore.arguments import no_progress
 from dpcore.books import Books, durable_ledger, usual_path
 from dpcore.dashboard import repeats, state
 from dpcore.errors import BookError, BudgetError
 from dpcore.ledger import Entry, Ledger
 from dpcore.methods import METHODS
 from dpcore.private.table import PrivateTable
-from dpcore.progress import no_progress
 
 ROOT = Path(__file__).parents[2]
 SHA = "a" * 64

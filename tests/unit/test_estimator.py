@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import dpcore.estimator
+from dpcore.arguments import no_progress
 from dpcore.column import Column
 from dpcore.errors import BudgetError, DataError, ParameterError, SchemaError
 from dpcore.estimator import PrivateEstimator, Synthesizer
@@ -19,7 +20,6 @@ from dpcore.ledger import Ledger, Relation
 from dpcore.methods import METHODS
 from dpcore.noise import NumpyNoise, generator, noise_kind
 from dpcore.private import PrivateTable
-from dpcore.progress import no_progress
 from dpcore.schema import Schema
 
 

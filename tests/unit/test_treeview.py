@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore import treeview
+from dpcore import count_tree_frames, treeview
 from dpcore.column import Column
 from dpcore.counttree import SURE, ReleasedTree
 from dpcore.errors import ParameterError
@@ -56,7 +56,7 @@ def test_true_counts_are_in_the_order_of_the_cells():
 
 def test_nodes_by_hand():
     released = tree()
-    frame = treeview.nodes(released)
+    frame = count_tree_frames.nodes(released)
     assert frame["level"].tolist() == [0] + [1] * 2 + [2] * 4 + [3] * 8
     # cells are numbered with the awkward column outermost, so the classes' nodes have to be brought together
     assert frame["place"].tolist() == [0, 0, 1, 0, 2, 1, 3, 0, 4, 2, 6, 1, 5, 3, 7]
@@ -78,7 +78,7 @@ def test_nodes_by_hand():
 
 def test_true_counts_stand_beside_the_nodes():
     released = tree()
-    frame = treeview.nodes(released)
+    frame = count_tree_frames.nodes(released)
     found = treeview.with_truth(frame, treeview.true_counts(released, CODES))
     assert found["true"].tolist() == [11, 8, 3, 8, 0, 0, 3, 5, 3, 0, 0, 0, 0, 2, 1]
     np.testing.assert_allclose(found["noise"], frame["noisy"] - found["true"])
@@ -87,27 +87,27 @@ def test_true_counts_stand_beside_the_nodes():
 
 @pytest.mark.parametrize("most", [1, 3, 6, 7, 14, 15, 400])
 def test_whole_levels_are_shown_as_long_as_there_is_room(most):
-    frame = treeview.nodes(tree(), most=most)
+    frame = count_tree_frames.nodes(tree(), most=most)
     assert len(frame) == {1: 1, 3: 3, 6: 3, 7: 7, 14: 7}.get(most, 15)
 
 
 def test_part_of_the_tree():
-    frame = treeview.nodes(tree(), at=(2, 3))
+    frame = count_tree_frames.nodes(tree(), at=(2, 3))
     assert frame["name"].tolist() == [f"{AWKWARD} {x}, c <b>yes</b>" for x in ("qs", "q", "s")]
     assert frame[["left", "right"]].to_numpy().tolist() == [[0, 2], [0, 1], [1, 2]]
     assert frame["parent"].tolist() == [-1, 3, 3]
-    assert len(treeview.nodes(tree(), at=(3, 7))) == 1
+    assert len(count_tree_frames.nodes(tree(), at=(3, 7))) == 1
 
 
 @pytest.mark.parametrize("arguments", [{"at": (4, 0)}, {"at": (-1, 0)}, {"at": (1, 2)}, {"at": (1, -1)}, {"most": 0}])
 def test_nodes_that_are_not_there(arguments):
     with pytest.raises(ParameterError) as caught:
-        treeview.nodes(tree(), **arguments)
+        count_tree_frames.nodes(tree(), **arguments)
     assert caught.value.remedy
 
 
 def test_a_public_root_and_what_was_never_measured():
-    frame = treeview.nodes(tree(variances=[0.0, math.inf, math.inf, 2.0]))
+    frame = count_tree_frames.nodes(tree(variances=[0.0, math.inf, math.inf, 2.0]))
     assert frame.loc[0, ["measured", "noisy_margin"]].tolist() == [True, 0]
     assert frame["consistent_margin"][0] == pytest.approx(0, abs=1e-6)
     assert frame["measured"].tolist() == [True] + [False] * 6 + [True] * 8
@@ -125,7 +125,7 @@ def test_a_release_with_hardly_any_noise_shows_the_true_counts(method):
     frame = private_frame()
     released = method.fit(frame, schema=SCHEMA).tree_
     truth = treeview.true_counts(released, SCHEMA.encode(frame))
-    found = treeview.with_truth(treeview.nodes(released), truth)
+    found = treeview.with_truth(count_tree_frames.nodes(released), truth)
     np.testing.assert_allclose(found["consistent"], found["true"], atol=0.1)
     assert found["true"][0] == 300
     for level, part in found.groupby("level"):
