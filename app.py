@@ -1,5 +1,5 @@
 """The dashboard, which the command `dpcore` serves."""
 
-from dpcore.dashboard.frame import run
+from dpcore.dashboard.shell import run
 
 run()

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.consistency import CountTree
+from dpcore.postprocess.least_squares import CountTree
 
 SIZES = (10_000, 100_000, 1_000_000, 4_000_000)
 COLUMNS = ("both passes", "ns per node", "query variance", "projection", "subtree", "whole numbers")

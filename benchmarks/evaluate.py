@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from dpcore import datasets, evaluate
-from dpcore.classifiers import one_hot
-from dpcore.counting import joint_counts
+from dpcore.door.exact_counts import joint_counts
+from dpcore.evaluate.learners import one_hot
 
 
 def best(call: Callable[[], Any], runs: int = 5) -> tuple[float, Any]:

@@ -26,11 +26,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.evaluate import best
 from dpcore import datasets
-from dpcore.classifying import PrivateClassifier
 from dpcore.datasets import Dataset
-from dpcore.judging import judged
+from dpcore.domain.schema import Schema
+from dpcore.evaluate.classification import judged
 from dpcore.methods import METHODS, DiffPRFs, PlainForest
-from dpcore.schema import Schema
+from dpcore.methods.classifier import PrivateClassifier
 
 RUNS = 5
 EPSILONS = (2.0, 1.0, 0.5, 0.25, 0.1)

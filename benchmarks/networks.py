@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import dpcore as dp
-from dpcore.estimator import PrivateEstimator
+from dpcore.methods.base import PrivateEstimator
 
 REPEATS = 3
 ROWS = 30_162

@@ -22,8 +22,8 @@ import numpy as np
 
 from dpcore import datasets
 from dpcore.datasets import Dataset
+from dpcore.mechanisms.noise import make_noise
 from dpcore.methods import METHODS
-from dpcore.noise import make_noise
 
 RUNS = 5
 MILLION = 1_000_000

@@ -19,10 +19,12 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.evaluate import best
-from dpcore import count_tree_frames, datasets, evaluate, treeview
+from dpcore import datasets, evaluate
 from dpcore.datasets import Dataset
+from dpcore.domain.range_query import exact_answers, random_queries
+from dpcore.evaluate import tree_errors
 from dpcore.methods import DiffGen, TaxonomyRelease
-from dpcore.queries import exact_answers, random_queries
+from dpcore.postprocess import count_tree_frames
 
 RUNS = 10
 LEAVES_ONLY = "leaves only"
@@ -65,7 +67,7 @@ def errors(data: Dataset) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
         methods = {name: TaxonomyRelease(random_state=run, **options) for name, options in TREES.items()}
         for name, method in {**methods, "DiffGen": DiffGen(random_state=run)}.items():
             tree = method.fit(data.train, schema=schema).tree_
-            free = tree.answers(queries, treeview.true_counts(tree, codes)[-1])
+            free = tree.answers(queries, tree_errors.true_counts(tree, codes)[-1])
             found[name] = tree.answers(queries), free
             if name in ("leaves first", "equal"):
                 found[f"{name}, raw"] = tree.noisy_answers(queries)[0], free

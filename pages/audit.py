@@ -1,19 +1,20 @@
 """Twin worlds: attacks on every method, as printed and corrected, one's own row, and a game."""
 
-from dpcore.dashboard import frame, guessing, ownrow, panels, state, twins
+from dpcore.dashboard import panels, session, shell
+from dpcore.dashboard.sections import membership_game, own_row, twin_worlds
 
 PAGE = "audit"
 
-frame.frame(
+shell.frame(
     "Twin worlds",
     "Does a method keep its word? Run it in two worlds that differ in one person, and try to tell them apart.",
 )
-data = state.dataset()
+data = session.dataset()
 panels.draw_open(
     PAGE,
     {
-        "Attack a method": lambda: twins.attack(PAGE, data),
-        "With a row of my own data": lambda: ownrow.own(PAGE, data),
-        "The membership game": lambda: guessing.game(PAGE, data),
+        "Attack a method": lambda: twin_worlds.attack(PAGE, data),
+        "With a row of my own data": lambda: own_row.own(PAGE, data),
+        "The membership game": lambda: membership_game.game(PAGE, data),
     },
 )

@@ -2,18 +2,19 @@
 
 import streamlit as st
 
-from dpcore.dashboard import forms, frame, housekeeping, runs, state, sweep_results, sweep_runs, sweeps
+from dpcore.dashboard import controls, housekeeping, jobs, session, shell
+from dpcore.dashboard.sections import sweep, sweep_results, sweep_runs
 from dpcore.errors import ParameterError
 from dpcore.experiment import Config
 
 PAGE = "compare"
 
-frame.frame(
+shell.frame(
     "Compare methods",
     "Run methods beside each other, at several epsilons and several times, and see what is chance and what is not. "
     "Every run is a release of the same rows, and **all of them are charged**.",
 )
-data = state.dataset()
+data = session.dataset()
 
 
 def load() -> None:
@@ -22,7 +23,7 @@ def load() -> None:
     if file is None:
         return
     try:
-        sweeps.restore(PAGE, Config.from_json(file.getvalue()))
+        sweep.restore(PAGE, Config.from_json(file.getvalue()))
     except ParameterError as error:
         st.session_state[f"{PAGE}.refused"] = str(error)
 
@@ -30,29 +31,29 @@ def load() -> None:
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with forms.drawer(PAGE, sweep_runs.shown(data)):
-        plan = sweeps.ask(PAGE, data)
+    with controls.drawer(PAGE, sweep_runs.shown(data)):
+        plan = sweep.ask(PAGE, data)
         housekeeping.uploader(
             "Or the settings of an earlier comparison (JSON)", type="json", key=f"{PAGE}.file", on_change=load
         )
         if refused := st.session_state.pop(f"{PAGE}.refused", ""):
-            st.error(frame.escaped(refused), icon=":material/error:")
+            st.error(shell.escaped(refused), icon=":material/error:")
     st.session_state[f"{PAGE}.chosen"] = plan
-    if missing := sweeps.lacks(plan):
+    if missing := sweep.lacks(plan):
         st.info(missing)
     else:
-        with frame.mendable():
-            sweeps.said(plan, sweep_runs.finished(plan.config, data), sweep_runs.pace(plan.config, data))
+        with shell.mendable():
+            sweep.said(plan, sweep_runs.finished(plan.config, data), sweep_runs.pace(plan.config, data))
 
 
 def offer(label: str) -> None:
     """The button for the last comparison, whatever the settings say now. It rests during a run, as the other does."""
-    look = {"disabled": runs.resting(PAGE), "icon": ":material/play_arrow:"}
-    st.button(label, key=f"{PAGE}.again", on_click=runs.request, args=(PAGE, "the last one"), **look)
+    look = {"disabled": jobs.resting(PAGE), "icon": ":material/play_arrow:"}
+    st.button(label, key=f"{PAGE}.again", on_click=jobs.request, args=(PAGE, "the last one"), **look)
 
 
 settings()
-forms.run_button(PAGE)
+controls.run_button(PAGE)
 shown, last = sweep_runs.shown(data), None
 if shown is not None and len(shown.frames) < shown.planned:
     last = shown.config
@@ -66,10 +67,10 @@ elif shown is None and (found := sweep_runs.earlier(data)) is not None:
         st.markdown(f":material/history: An earlier comparison of these data {state_of_it}.")
         offer("Show it" if done else "Go on")
 chosen = st.session_state[f"{PAGE}.chosen"]
-asked = runs.requested(PAGE)
+asked = jobs.requested(PAGE)
 if asked == "the last one" and last is not None:
     sweep_runs.run(PAGE, last, data)
-elif asked == "run" and not sweeps.lacks(chosen):
+elif asked == "run" and not sweep.lacks(chosen):
     sweep_runs.run(PAGE, chosen.config, data)
 if shown is None:
     st.info("Press Run to compare. Nothing is asked of the rows before.", icon=":material/arrow_upward:")

@@ -3,9 +3,10 @@
 import streamlit as st
 
 from dpcore import Schema, SchemaError
-from dpcore.dashboard import frame, housekeeping, intake, schema_editor, state
+from dpcore.dashboard import housekeeping, session, shell
+from dpcore.dashboard.sections import intake, schema_editor
 
-frame.frame(
+shell.frame(
     "Data & schema",
     "Choose the rows, then say what everybody may know about them: columns, bounds, categories. A method learns that "
     "for free, and pays for everything else.",
@@ -13,18 +14,17 @@ frame.frame(
 intake.choose()
 rows = intake.current()
 if rows.fixed is not None:
-    st.caption(frame.escaped(rows.read_as))
-
+    st.caption(shell.escaped(rows.read_as))
 for doubt in rows.doubts:
-    st.warning(frame.escaped(doubt), icon=":material/help:")
+    st.warning(shell.escaped(doubt), icon=":material/help:")
 whose = "real data, for your eyes only" if rows.people else "nobody's rows"
-with st.expander(f"The first rows of {frame.escaped(rows.name)}: {whose}", expanded=False):
+with st.expander(f"The first rows of {shell.escaped(rows.name)}: {whose}", expanded=False):
     st.dataframe(rows.frame.head(20), hide_index=True)
-    st.caption(frame.escaped(rows.read_as))
+    st.caption(shell.escaped(rows.read_as))
 
 st.subheader("What is public")
 headers = [str(name) for name in rows.frame.columns]
-with frame.mendable():
+with shell.mendable():
     uploaded = housekeeping.uploader("Load a schema (JSON)", type="json", key="data.schema_file")
     if uploaded is not None and st.session_state.get("data.schema_id") != uploaded.file_id:
         loaded = Schema.from_json(uploaded.getvalue())
@@ -36,7 +36,7 @@ owner, base = st.session_state.get("data.base", ("", rows.schema))
 if owner != rows.token:
     base = rows.schema
 for note in base.notes:
-    st.warning(frame.escaped(note), icon=":material/info:")
+    st.warning(shell.escaped(note), icon=":material/info:")
 if owner == rows.token and (left_out := len(set(headers) - set(base.names))):
     st.caption(f"{left_out:,} columns of the data are not in this schema and are ignored.")
 key = f"{rows.token}:{hash(base.to_json())}"  # another file or another schema: other widgets
@@ -70,21 +70,21 @@ if base.source == "inferred":
     ):
         source = "declared"
 
-with frame.mendable():
+with shell.mendable():
     schema = schema_editor.schema_of(table, base, target=target, source=source, max_rows=bound)
     if gone := schema_editor.dropped(schema, base):
         told = "The taxonomies of these columns no longer fit their values, and would be dropped: "
-        st.warning(told + frame.escaped(", ".join(gone)) + ".", icon=":material/account_tree:")
+        st.warning(told + shell.escaped(", ".join(gone)) + ".", icon=":material/account_tree:")
     go, save = st.columns([1, 3])
     if go.button("Use these data", type="primary", icon=":material/check:", key="data.use"):
-        state.set_dataset(intake.dataset_of(rows, schema, share))
+        session.set_dataset(intake.dataset_of(rows, schema, share))
         st.session_state["data.base"] = (rows.token, schema)  # the table's edits would go when the page changes
         st.session_state["data.done"] = rows.token
         st.rerun()
     save.download_button(
         "Save the schema", schema.to_json(), "schema.json", "application/json", key="data.save", on_click="ignore"
     )
-if st.session_state.get("data.done") == rows.token == state.dataset().token:
+if st.session_state.get("data.done") == rows.token == session.dataset().token:
     st.success("These data are in use now.", icon=":material/check_circle:")
     if st.button("Go to Naive Bayes", icon=":material/arrow_forward:", key="data.next"):
-        frame.open_page("naive_bayes")
+        shell.open_page("naive_bayes")

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.dashboard import frame, housekeeping, lessons, presets, runs, state
+from dpcore.dashboard import housekeeping, jobs, lessons, links, session, shell
 
-frame.frame(
+shell.frame(
     "See what privacy costs",
     "Here you turn a table about people, one row for each, into a synthetic copy, and see what the copy keeps and what "
     "it loses. Methods are there twice: as published, and corrected so that they provably protect every row. Somebody "
@@ -16,26 +16,26 @@ frame.frame(
 left, middle, right = st.columns(3, gap="large")
 with left:
     if st.button("Try it now", type="primary", icon=":material/play_arrow:", key="home.try"):
-        state.set_dataset(datasets.load("sample"))
+        session.set_dataset(datasets.load("sample"))
         for key in [key for key in st.session_state if str(key).startswith("naive_bayes.")]:
             del st.session_state[key]  # earlier settings could be the paper's
-        runs.request("naive_bayes")
-        frame.open_page("naive_bayes")
+        jobs.request("naive_bayes")
+        shell.open_page("naive_bayes")
     st.caption("Makes one synthetic copy of the bundled census-like sample. Takes a few seconds.")
 with middle:
     if st.button("Use my own data", icon=":material/upload:", key="home.own"):
-        frame.open_page("data")
+        shell.open_page("data")
     st.caption("CSV, Excel or Parquet. Read by the computer that runs this program, and sent nowhere else.")
 with right, st.popover("Go on from a release", icon=":material/settings_backup_restore:"):
     file = housekeeping.uploader("The zip of a release, or its config.json", type=["zip", "json"], key="home.settings")
-    with frame.mendable():
+    with shell.mendable():
         if file is not None:
-            page, settings, data = presets.asked_by_file(file.getvalue())
-            frame.known(page)
-            st.markdown(f"Settings of the page **{frame.page(page).title}**, used on {frame.escaped(data)}.")
+            page, settings, data = links.asked_by_file(file.getvalue())
+            shell.known(page)
+            st.markdown(f"Settings of the page **{shell.page(page).title}**, used on {shell.escaped(data)}.")
             if st.button("Open that page with these settings", key="home.restore", type="primary"):
-                presets.ask(page, settings)
-                frame.open_page(page)
+                links.ask(page, settings)
+                shell.open_page(page)
     st.caption("Restores what the page's controls said. The data are not in it: choose them on Data & schema.")
 
 st.subheader("Lessons of five minutes", anchor=False)
@@ -45,10 +45,10 @@ for place, (name, lesson) in zip(st.columns(3, gap="large"), lessons.LESSONS.ite
         st.markdown(lesson.promise)
         if st.button("Start the lesson", key=f"home.lesson.{name}", icon=":material/school:"):
             lessons.begin(name)
-            frame.open_page(lesson.steps[0].page)
+            shell.open_page(lesson.steps[0].page)
 
 st.divider()
 st.subheader("What does epsilon mean?")
-from dpcore.dashboard import forms  # noqa: E402  charts take longest to load: all that is above is shown by then
+from dpcore.dashboard import controls  # noqa: E402  charts take longest to load: all that is above is shown by then
 
-forms.epsilon_picker("home")
+controls.epsilon_picker("home")

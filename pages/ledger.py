@@ -2,24 +2,25 @@
 
 import streamlit as st
 
-from dpcore.dashboard import frame, spending
+from dpcore.dashboard import shell
+from dpcore.dashboard.sections import ledger
 
-frame.frame(
+shell.frame(
     "Ledger",
     "Every release, redraw and comparison, by data set, today's and earlier ones. Epsilons of the same rows **add "
     "up**, whether you liked a result or not.",
 )
-accounts = spending.read_accounts()
+accounts = ledger.read_accounts()
 if accounts is not None:
     if not accounts:
         st.info("This ledger has nothing on it yet. Make a release first.", icon=":material/receipt_long:")
         if st.button("Go to Naive Bayes", key="ledger.next"):
-            frame.open_page("naive_bayes")
-    with frame.mendable():
+            shell.open_page("naive_bayes")
+    with shell.mendable():
         for account in accounts:
-            spending.account_panel(account)
-    spending.both_relations(accounts)
-    spending.keeping()
+            ledger.account_panel(account)
+    ledger.both_relations(accounts)
+    ledger.keeping()
     st.caption(
         "The ledger knows data by their file: another file with the same people starts a new account, and what other "
         "programs released is not in it."

@@ -1,10 +1,11 @@
 """Mechanisms: what noise, choices and epsilon do, as live pictures without any data."""
 
-from dpcore.dashboard import compositions, frame, mechanisms, panels
+from dpcore.dashboard import panels, shell
+from dpcore.dashboard.sections import composition, mechanisms
 
 PAGE = "mechanisms"
 
-frame.frame(
+shell.frame(
     "Mechanisms",
     "The basic tools of differential privacy, each as a picture to play with. **No data are read on this page, "
     "and nothing is spent:** all numbers are made up.",
@@ -16,8 +17,8 @@ panels.draw_open(
         "Choosing": lambda: mechanisms.choosing(PAGE),
         "Randomized response": lambda: mechanisms.response(PAGE),
         "What epsilon means": lambda: mechanisms.beliefs(PAGE),
-        "Asking again": lambda: compositions.asking(PAGE),
-        "Disjoint groups": lambda: compositions.groups(PAGE),
-        "Floating point": lambda: compositions.floats(PAGE),
+        "Asking again": lambda: composition.asking(PAGE),
+        "Disjoint groups": lambda: composition.groups(PAGE),
+        "Floating point": lambda: composition.floats(PAGE),
     },
 )

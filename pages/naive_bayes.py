@@ -3,7 +3,8 @@
 import streamlit as st
 
 from dpcore import NaiveBayesSynthesizer
-from dpcore.dashboard import figures_000, forms, frame, panels, presets, repeats, reproduce, runs, state
+from dpcore.dashboard import controls, jobs, links, panels, session, shell
+from dpcore.dashboard.tabs import figures_000, paper_figures, redraw
 
 PAGE = "naive_bayes"
 CORRECTED = {
@@ -16,31 +17,31 @@ PAPER = {
     "Algorithm 1: random rows, labels by the exact model (no privacy)": {"variant": "Alg1"},
 }
 
-frame.frame(
+shell.frame(
     "Naive Bayes",
     "Learn how every attribute depends on one class column, privately; then make as many new rows as you like.",
 )
-data = state.dataset()
+data = session.dataset()
 
 
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with presets.of(PAGE, data):
-        with forms.drawer(PAGE, state.shown(PAGE)):
-            epsilon = forms.epsilon_picker(PAGE)
+    with links.of(PAGE, data):
+        with controls.drawer(PAGE, session.shown(PAGE)):
+            epsilon = controls.epsilon_picker(PAGE)
             left, middle, right = st.columns(3, gap="medium")
         with left:
-            method = forms.method_picker(PAGE, CORRECTED, PAPER)
+            method = controls.method_picker(PAGE, CORRECTED, PAPER)
         with middle:
-            rows = forms.rows_picker(PAGE, data)
-            target = forms.target_picker(PAGE, data)
+            rows = controls.rows_picker(PAGE, data)
+            target = controls.target_picker(PAGE, data)
             smoothing = st.number_input(
                 "Smoothing (pseudo-count)", 0.01, 1000.0, 1.0, key=f"{PAGE}.smoothing", persist_state="session"
             )
         with right:
-            relation = forms.relation_picker(PAGE)
-            noise = forms.noise_picker(PAGE)
+            relation = controls.relation_picker(PAGE)
+            noise = controls.noise_picker(PAGE)
         parameters = {
             **method,
             **noise,
@@ -52,21 +53,21 @@ def settings() -> None:
         if method["variant"] in ("C2", "Alg1", "Alg2"):
             parameters["rows"] = rows
         st.session_state[f"{PAGE}.chosen"] = (parameters, rows)
-        forms.next_run(parameters, rows)
+        controls.next_run(parameters, rows)
 
 
 settings()
-forms.run_button(PAGE)
-if runs.requested(PAGE):
+controls.run_button(PAGE)
+if jobs.requested(PAGE):
     chosen, size = st.session_state[f"{PAGE}.chosen"]
-    runs.synthesize(PAGE, "NB-Synth", NaiveBayesSynthesizer(**chosen), data, size)
-shown = state.shown(PAGE)
+    jobs.synthesize(PAGE, "NB-Synth", NaiveBayesSynthesizer(**chosen), data, size)
+shown = session.shown(PAGE)
 if shown is None:
     st.info("Press Run to make a copy. Every run is charged to the ledger.", icon=":material/arrow_upward:")
 else:
     panels.headline(shown)
     more = {
-        "Draw again": lambda: repeats.redraws(PAGE, shown),
-        "The paper's figures": lambda: reproduce.figures(f"{PAGE}.figures", data, figures_000.FIGURES, repeats=5),
+        "Draw again": lambda: redraw.redraws(PAGE, shown),
+        "The paper's figures": lambda: paper_figures.figures(f"{PAGE}.figures", data, figures_000.FIGURES, repeats=5),
     }
     panels.tabs(PAGE, shown, more)

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from dpcore import METHODS
-from dpcore.dashboard import figures_001, forms, frame, networks, panels, presets, repeats, reproduce, runs, state
+from dpcore.dashboard import controls, jobs, links, panels, session, shell
+from dpcore.dashboard.tabs import figures_001, network, paper_figures, redraw
 
 PAGE = "networks"
 CORRECTED = {
@@ -37,53 +38,53 @@ CHOICES = {
     "partition": ("Clusters from", {"learned": "Noisy scores", "public": "The columns' order (free)"}),
 }
 
-frame.frame(
+shell.frame(
     "Bayesian networks",
     "Learn which columns hang together, privately; measure those tables; then make as many new rows as you like.",
 )
-data = state.dataset()
+data = session.dataset()
 
 
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with presets.of(PAGE, data):
-        with forms.drawer(PAGE, state.shown(PAGE)):
-            epsilon = forms.epsilon_picker(PAGE)
+    with links.of(PAGE, data):
+        with controls.drawer(PAGE, session.shown(PAGE)):
+            epsilon = controls.epsilon_picker(PAGE)
             left, middle, right = st.columns(3, gap="medium")
         with left:
-            chosen = forms.method_picker(PAGE, CORRECTED, PAPER, REMARKS)
+            chosen = controls.method_picker(PAGE, CORRECTED, PAPER, REMARKS)
         name, paper = chosen.pop("method"), chosen["mode"] == "paper"
         if name == "PrivBayes refined":
             left.caption("This project's own method; no paper printed it.")
         known = METHODS[name]().get_params()
         with middle:
-            rows = forms.rows_picker(PAGE, data)
+            rows = controls.rows_picker(PAGE, data)
             if "target" in known:
-                chosen["target"] = forms.target_picker(PAGE, data)
-            chosen |= forms.network_picker(PAGE, name, known, chosen, CHOICES)
+                chosen["target"] = controls.target_picker(PAGE, data)
+            chosen |= controls.network_picker(PAGE, name, known, chosen, CHOICES)
         with right:
-            relation = forms.relation_picker(PAGE, "replace" if paper or name == "NoPrivacy" else None)
-            noise = forms.noise_picker(PAGE)
+            relation = controls.relation_picker(PAGE, "replace" if paper or name == "NoPrivacy" else None)
+            noise = controls.noise_picker(PAGE)
         parameters = {**chosen, **noise, "epsilon": epsilon, "relation": relation}
         st.session_state[f"{PAGE}.chosen"] = (name, parameters, rows)
-        forms.next_run(parameters, rows, name)
+        controls.next_run(parameters, rows, name)
 
 
 settings()
-forms.run_button(PAGE)
-if runs.requested(PAGE):
+controls.run_button(PAGE)
+if jobs.requested(PAGE):
     method, given, size = st.session_state[f"{PAGE}.chosen"]
-    runs.synthesize(PAGE, method, METHODS[method](**given), data, size)
-shown = state.shown(PAGE)
+    jobs.synthesize(PAGE, method, METHODS[method](**given), data, size)
+shown = session.shown(PAGE)
 if shown is None:
     st.info("Press Run to make a copy. Every run is charged to the ledger.", icon=":material/arrow_upward:")
 else:
     panels.headline(shown)
     more = {
-        "Network": lambda: networks.network(shown),
-        "Clusters": lambda: networks.clusters(shown),
-        "Draw again": lambda: repeats.redraws(PAGE, shown),
-        "The paper's figures": lambda: reproduce.figures(PAGE, data, figures_001.FIGURES),
+        "Network": lambda: network.network(shown),
+        "Clusters": lambda: network.clusters(shown),
+        "Draw again": lambda: redraw.redraws(PAGE, shown),
+        "The paper's figures": lambda: paper_figures.figures(PAGE, data, figures_001.FIGURES),
     }
     panels.tabs(PAGE, shown, more)

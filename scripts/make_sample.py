@@ -5,10 +5,10 @@
 Method    PrivBayes refined, epsilon 1 under add_remove. Its constants were chosen by looking at releases of Adult,
           which is public; that look is not in the ledger.
 Noise     OpenDP's exact discrete samplers, fed by the operating system. There is no seed, so a second run makes another
-          sample and spends another epsilon; the one in `dpcore/data` was made once.
+          sample and spends another epsilon; the one in `dpcore/datasets/files` was made once.
 Schema    Adult's declared schema, with cut points that give the well-known pile-ups (no capital gain, the 40-hour week)
           bins of their own. The cut points were chosen from general knowledge, not from the rows.
-Writes    dpcore/data/sample.parquet, sample.schema.json, sample.ledger.json
+Writes    dpcore/datasets/files/sample.parquet, sample.schema.json, sample.ledger.json
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CUTS: dict[str, tuple[float, ...]] = {
     "capital-loss": (1, 1_000, 1_500, 1_750, 2_000, 2_500),
     "hours-per-week": (10, 20, 30, 35, 40, 41, 45, 50, 60, 80),
 }
-FOLDER = Path(__file__).parents[1] / "dpcore" / "data"
+FOLDER = Path(__file__).parents[1] / "dpcore" / "datasets" / "files"
 
 
 def main() -> None:

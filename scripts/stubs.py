@@ -8,7 +8,7 @@ sys.path.insert(0, str(ROOT))
 
 import dpcore as dp  # noqa: E402
 
-HEAD = '"""Written by scripts/stubs.py: the names that are imported when they are used."""\n\n# ruff: noqa: I001\n'
+HEAD = '"""Written by scripts/stubs.py: the names that are imported when they are used."""\n\n# ruff: noqa\n'
 
 
 def stubs() -> dict[Path, str]:
@@ -16,7 +16,7 @@ def stubs() -> dict[Path, str]:
     methods = "\n".join(
         [
             HEAD,
-            "from dpcore.estimator import PrivateEstimator",
+            "from dpcore.methods.base import PrivateEstimator",
             *exported(dp.METHODS.classes),
             "from dpcore.methods.registry import Registry",
             "\nMETHODS: Registry[type[PrivateEstimator]]\n",

@@ -13,9 +13,9 @@ A chart is as wide as its container, but one with panels cannot be: its `width` 
 """
 
 from dpcore.charts.base import mark_real, specification
-from dpcore.charts.columns import affinity, marginal, pair_heatmap, pair_tables, worst_columns
-from dpcore.charts.compare import compared
-from dpcore.charts.composing import (
+from dpcore.charts.classification import classifier_scores, confusion, costs, importance
+from dpcore.charts.comparison import compared
+from dpcore.charts.composition import (
     average_errors,
     loss_sums,
     possible_numbers,
@@ -23,23 +23,15 @@ from dpcore.charts.composing import (
     split_table,
     telltale,
 )
-from dpcore.charts.exposure import averaging, descriptions, tails
+from dpcore.charts.curves import accuracy, curves, redraws, sweep, sweep_variance
+from dpcore.charts.epsilon import claimed_vs_bound, epsilon_split, odds, odds_icons
 from dpcore.charts.forest import forest_budget, forest_tree
-from dpcore.charts.guessing import game_scores, round_worlds
-from dpcore.charts.judging import classifier_scores, confusion, costs, importance
-from dpcore.charts.learning import accuracy, curves, redraws, sweep, sweep_variance
-from dpcore.charts.mechanisms import (
-    answer_strip,
-    belief,
-    choice_ratios,
-    election,
-    ratio_band,
-    two_worlds,
-    votes,
-)
+from dpcore.charts.marginals import affinity, marginal, pair_heatmap, pair_tables, worst_columns
+from dpcore.charts.mechanisms import answer_strip, belief, choice_ratios, election, ratio_band, two_worlds, votes
+from dpcore.charts.membership_game import game_scores, round_worlds
 from dpcore.charts.network import graph, network
-from dpcore.charts.price import claimed_vs_bound, epsilon_split, odds, odds_icons
 from dpcore.charts.ranges import error_by_range, range_answers
+from dpcore.charts.report_privacy import averaging, descriptions, tails
 from dpcore.charts.reports import reported_numbers, reported_shares, steps
 from dpcore.charts.responses import channel_matrix, coin_estimates, crowd, trust
 from dpcore.charts.taxonomy import taxonomy

@@ -23,7 +23,7 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
-from dpcore.texts import number
+from dpcore.text import number
 
 __all__ = ["forest_budget", "forest_tree"]
 
@@ -45,9 +45,9 @@ READABLE = 3.5  # contrast
 def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
     """One tree: the root at the left, leaves at the right, every branch's condition on its line.
 
-    `frame`: of `forestview.nodes`: `place`, `parent`, `level`, `x`, `text`, `side`, `edge`, `noisy`, `counts`, `class`,
-    `share`, `spent`, `folded`. A box has the color of its most probable class, the paler the less sure it is. `width`:
-    the pixels that the texts should fit in; the chart is as wide as its container.
+    `frame`: of `forest_frames.nodes`: `place`, `parent`, `level`, `x`, `text`, `side`, `edge`, `noisy`, `counts`,
+    `class`, `share`, `spent`, `folded`. A box has the color of its most probable class, the paler the less sure it is.
+    `width`: the pixels that the texts should fit in; the chart is as wide as its container.
     """
     data = _boxes(frame)
     data = data.join(_columns(data, width), on="level")
@@ -196,7 +196,7 @@ def _contrast(one: str, other: str) -> float:
 def forest_budget(frame: pd.DataFrame, *, title: str = "", width: int = 620) -> Chart:
     """Where epsilon goes on the way down a tree: a bar per level, a color per purpose.
 
-    `frame`: of `forestview.budget`: `level`, `purpose`, `epsilon_claimed`, `epsilon_of_noise`, `account`, `void`. If
+    `frame`: of `forest_frames.budget`: `level`, `purpose`, `epsilon_claimed`, `epsilon_of_noise`, `account`, `void`. If
     claim and noise differ there is a picture for each; what is infinite is drawn to the edge and named. `width`: a
     picture's.
     """

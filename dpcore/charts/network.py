@@ -30,7 +30,7 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
-from dpcore.texts import number
+from dpcore.text import number
 
 __all__ = ["graph", "network"]
 

@@ -122,8 +122,8 @@ def level_errors(frame: pd.DataFrame, *, title: str = "") -> Chart:
     """How far noisy and consistent counts are from the true ones: a dot per run in a row per level.
 
     `frame`: one row per run, level and kind: `level`, `divides`, `which` ("noisy" or "consistent") and `error` (mean
-    absolute error of the level's nodes), as `treeview.level_errors` has them. Errors of 0 are left out: the axis is a
-    log scale.
+    absolute error of the level's nodes), as `tree_errors.level_errors` has them. Errors of 0 are left out: the axis is
+    a log scale.
     """
     data = tidy(frame, ["which", "divides"], ["level", "error"]).dropna().sort_values("level", kind="stable")
     data["row"] = _rows(data)

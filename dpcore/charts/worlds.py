@@ -25,7 +25,7 @@ from dpcore.charts.base import (
     tooltips,
 )
 from dpcore.charts.responses import nearer
-from dpcore.texts import number as epsilon_text
+from dpcore.text import number as epsilon_text
 
 __all__ = ["known_epsilon", "world_piles", "world_ratios"]
 

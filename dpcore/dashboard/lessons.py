@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.dashboard import presets, state
+from dpcore.dashboard import links, session
 from dpcore.dashboard.lesson_plans import LESSONS
 
 __all__ = ["LESSONS", "bar", "begin"]
@@ -26,7 +26,7 @@ FOOT = (
 
 def begin(name: str) -> None:
     """Start a lesson, on the bundled sample; a button's callback."""
-    state.set_dataset(datasets.load("sample"))
+    session.set_dataset(datasets.load("sample"))
     to(name, 0)
 
 
@@ -36,7 +36,7 @@ def to(name: str, number: int) -> None:
     st.session_state["dpcore.lesson"] = (name, number)
     for key in [key for key in st.session_state if str(key).startswith(f"{step.page}.")]:
         del st.session_state[key]
-    presets.ask(step.page, step.settings)
+    links.ask(step.page, step.settings)
     if step.tab:
         st.session_state[f"{step.page}.tab"] = step.tab
     st.session_state["dpcore.open"] = step.page

@@ -14,17 +14,17 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, evaluate
-from dpcore.books import Line
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
+from dpcore.accounting.store import Line
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import forms, runs, state
-from dpcore.dashboard.frame import escaped, mendable
-from dpcore.dashboard.state import AnyShown, Shown, remember
-from dpcore.dashboard.takehome import take_home
-from dpcore.estimator import Synthesizer
-from dpcore.ledger import Ledger
+from dpcore.dashboard import controls, jobs, session
+from dpcore.dashboard.session import AnyShown, Shown, remember
+from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.tabs.take_home import take_home
 from dpcore.methods import METHODS
-from dpcore.relation import Relation
-from dpcore.texts import number
+from dpcore.methods.base import Synthesizer
+from dpcore.text import number
 
 __all__ = [
     "chart",
@@ -80,8 +80,8 @@ def headline(shown: AnyShown) -> None:
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
     if release.attackable:
         st.warning(release.attackable, icon=":material/warning:")
-    if shown.data.token != state.dataset().token:
-        made, now = escaped(release.data_name), escaped(state.dataset().name)
+    if shown.data.token != session.dataset().token:
+        made, now = escaped(release.data_name), escaped(session.dataset().name)
         st.info(f"This was made from {made}. Press Run to use {now}, which was chosen since.", icon=":material/update:")
 
 
@@ -102,7 +102,7 @@ def price(shown: AnyShown) -> None:
                 st.markdown("Its source promises nothing that could be put so.")
             else:
                 seen = "your reports" if reported(shown) else "the release"
-                st.markdown(ledger.void if ledger.void and place is right else forms.odds_sentence(epsilon, seen))
+                st.markdown(ledger.void if ledger.void and place is right else controls.odds_sentence(epsilon, seen))
                 if place is right and shown.release.attackable:
                     st.markdown(shown.release.attackable)
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
@@ -212,7 +212,7 @@ def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
     privacy: noise, and whatever a method leaves out because its epsilon is small.
     """
     release, data = shown.release, shown.data
-    with runs.cancellable("Training classifiers", f"{page}.accuracy") as progress:
+    with jobs.cancellable("Training classifiers", f"{page}.accuracy") as progress:
         found = [evaluate.tstr(data.train, data.test, release.synthetic, release.schema, target, progress=progress)]
         # With NumPy's noise, of which nothing is left at this epsilon.
         quiet = METHODS[release.method](**{**release.parameters, "noise": "laplace"}).at_epsilon(NO_NOISE)

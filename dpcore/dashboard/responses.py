@@ -8,12 +8,12 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.channels import ERRPH
-from dpcore.dashboard import forms
-from dpcore.dashboard.forests import WRONG
+from dpcore.dashboard import controls
+from dpcore.dashboard.tabs.forest import WRONG
+from dpcore.domain.schema import Schema
+from dpcore.mechanisms.randomizers import ERRPH
 from dpcore.methods import METHODS
-from dpcore.schema import Schema
-from dpcore.texts import number
+from dpcore.text import number
 
 __all__ = [
     "CHOICES",
@@ -93,7 +93,7 @@ def amount(key: str, mode: str, name: str) -> dict[str, Any]:
     """How much noise: epsilon in corrected mode, the printed rule's own parameter otherwise."""
     known = METHODS[name]().get_params()
     if mode == "corrected":
-        return {"epsilon": forms.epsilon_picker(key, USUAL, EPSILONS, ABOUT, SEEN)}
+        return {"epsilon": controls.epsilon_picker(key, USUAL, EPSILONS, ABOUT, SEEN)}
     if "p0" in known:
         p0 = float(picked_p(key, "p0", "p0: how probably an answer is the truth on purpose", 0.5))
         several = ", ".join(f"{k} values: **{number(float(ERRPH(k, p0=p0).epsilon))}**" for k in (2, 4, 16))

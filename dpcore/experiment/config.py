@@ -12,13 +12,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from dpcore.books.secret import kept_secret
-from dpcore.classifiers import MODELS
+from dpcore.accounting.store.secret import kept_secret
 from dpcore.datasets import Content, Dataset
-from dpcore.documents import json_value
+from dpcore.domain.documents import json_value
 from dpcore.errors import DPCoreError, ParameterError
-from dpcore.labels import Label
-from dpcore.measures import MEASURES, Method
+from dpcore.evaluate.evaluator import MEASURES, Method
+from dpcore.evaluate.labels import Label
+from dpcore.evaluate.learners import MODELS
 from dpcore.methods import METHODS
 
 __all__ = ["Config", "Place", "digest", "parameters_of", "rows_key", "yardstick_of"]

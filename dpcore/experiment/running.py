@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from dpcore.accounting.ledger import Entry, exact
+from dpcore.accounting.tally import EPSILONS
 from dpcore.arguments import Progress, no_progress
-from dpcore.classifiers import MODELS
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
+from dpcore.evaluate.evaluator import MEASURES, Method, Pair, Yardstick, check_measures
+from dpcore.evaluate.labels import Label
+from dpcore.evaluate.learners import MODELS
 from dpcore.experiment.config import Config, Place, digest, parameters_of
 from dpcore.experiment.store import Store, restored
 from dpcore.experiment.workers import Job, NewLedger, Run, results
-from dpcore.labels import Label
-from dpcore.ledger import Entry, exact
-from dpcore.measures import MEASURES, Method, Pair, Yardstick, check_measures
-from dpcore.tally import EPSILONS
 
 __all__ = ["COLUMNS", "Run", "entry_of", "finished", "plan", "stream", "sweep", "tidy"]
 

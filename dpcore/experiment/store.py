@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpcore.accounting.tally import EPSILONS
 from dpcore.datasets import Dataset
-from dpcore.documents import json_value
+from dpcore.domain.documents import json_value
 from dpcore.errors import DataError
+from dpcore.evaluate.evaluator import Pair
 from dpcore.experiment.config import Config, Place, yardstick_of
-from dpcore.measures import Pair
-from dpcore.tally import EPSILONS
 
 __all__ = ["Store"]
 

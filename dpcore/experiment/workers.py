@@ -18,11 +18,11 @@ import numpy as np
 import pandas as pd
 from joblib.externals import loky
 
-from dpcore.classifying import PrivateClassifier
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.tally import EPSILONS
 from dpcore.errors import DPCoreError
-from dpcore.ledger import Ledger
-from dpcore.measures import Method, Pair, Yardstick
-from dpcore.tally import EPSILONS
+from dpcore.evaluate.evaluator import Method, Pair, Yardstick
+from dpcore.methods.classifier import PrivateClassifier
 
 __all__ = ["Job", "NewLedger", "Run", "results"]
 

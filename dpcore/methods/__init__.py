@@ -11,32 +11,32 @@ from typing import TYPE_CHECKING, Any
 from dpcore.methods.registry import Registry, load
 
 if TYPE_CHECKING:
-    from dpcore.estimator import PrivateEstimator
+    from dpcore.methods.base import PrivateEstimator
 
 METHODS: Registry[type[PrivateEstimator]] = Registry(
     {
         "NB-Synth": "methods.naive_bayes:NaiveBayesSynthesizer",
-        "HMPrivBayes": "methods.hmprivbayes:HMPrivBayes",
-        "PrivBayes": "methods.privbayes:PrivBayes",
-        "PrivBayes refined": "methods.refined:RefinedPrivBayes",
-        "PrivSCBN": "methods.privscbn:PrivSCBN",
-        "JTree": "methods.jtree:JTree",
-        "NoPrivacy": "methods.noprivacy:NoPrivacy",
-        "TaxonomyRelease": "methods.taxonomy_release:TaxonomyRelease",
-        "DiffGen": "methods.diffgen:DiffGen",
-        "DiffPRFs": "methods.diffprfs:DiffPRFs",
-        "DiffPRF": "methods.diffprf:DiffPRF",
-        "SuLQ-ID3": "methods.id3:SuLQID3",
-        "PINQ-ID3": "methods.id3:PINQID3",
-        "DiffP-ID3": "methods.id3:DiffPID3",
-        "DiffP-C4.5": "methods.c45:DiffPC45",
-        "DT-Diff": "methods.dtdiff:DTDiff",
-        "DiffGen tree": "methods.diffgen_tree:DiffGenTree",
-        "Plain forest": "methods.plain_forest:PlainForest",
-        "PPNB": "methods.ppnb:PPNB",
-        "DTPD": "methods.dtpd:DTPD",
-        "DTCRD": "methods.dtcrd:DTCRD",
-        "Plain naive Bayes": "methods.plain_bayes:PlainNaiveBayes",
+        "HMPrivBayes": "methods.networks.hmprivbayes:HMPrivBayes",
+        "PrivBayes": "methods.networks.privbayes:PrivBayes",
+        "PrivBayes refined": "methods.networks.refined:RefinedPrivBayes",
+        "PrivSCBN": "methods.networks.privscbn:PrivSCBN",
+        "JTree": "methods.networks.jtree:JTree",
+        "NoPrivacy": "methods.networks.noprivacy:NoPrivacy",
+        "TaxonomyRelease": "methods.groups.taxonomy_release:TaxonomyRelease",
+        "DiffGen": "methods.groups.diffgen:DiffGen",
+        "DiffPRFs": "methods.trees.diffprfs:DiffPRFs",
+        "DiffPRF": "methods.trees.diffprf:DiffPRF",
+        "SuLQ-ID3": "methods.trees.id3:SuLQID3",
+        "PINQ-ID3": "methods.trees.id3:PINQID3",
+        "DiffP-ID3": "methods.trees.id3:DiffPID3",
+        "DiffP-C4.5": "methods.trees.c45:DiffPC45",
+        "DT-Diff": "methods.groups.dtdiff:DTDiff",
+        "DiffGen tree": "methods.groups.diffgen_tree:DiffGenTree",
+        "Plain forest": "methods.trees.plain_forest:PlainForest",
+        "PPNB": "methods.local.ppnb:PPNB",
+        "DTPD": "methods.local.dtpd:DTPD",
+        "DTCRD": "methods.local.dtcrd:DTCRD",
+        "Plain naive Bayes": "methods.local.plain_bayes:PlainNaiveBayes",
     }
 )
 

@@ -43,17 +43,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.accounting.ledger import Relation, exact
 from dpcore.arguments import Progress, is_number, is_whole
-from dpcore.column import Codes, code_dtype
-from dpcore.counting import joint_counts
+from dpcore.domain.column import Codes, code_dtype
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.door.exact_counts import joint_counts
 from dpcore.errors import ParameterError
-from dpcore.estimator import Synthesizer, most_rows
-from dpcore.ledger import Relation, exact
-from dpcore.noise import generator
-from dpcore.postprocess import combine_row_sums, project_rows, spread_difference, systematic_sample
-from dpcore.private import PrivateTable
-from dpcore.schema import Schema
-from dpcore.scores.naive_bayes import ClassLogScore, class_log_scores
+from dpcore.mechanisms.noise import generator
+from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
+from dpcore.methods.base import Synthesizer, most_rows
+from dpcore.postprocess.simplex import combine_row_sums, project_rows, spread_difference, systematic_sample
 
 __all__ = ["NaiveBayesSynthesizer"]
 

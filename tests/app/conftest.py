@@ -15,14 +15,14 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import app_test
 
 from dpcore import charts
-from dpcore.dashboard import frame
+from dpcore.dashboard import shell
 
 
 @pytest.fixture(scope="session", autouse=True)
 def loaded() -> None:
     """What a server imports beside its first page: here, no test would wait for it."""
-    frame.prepare()
-    frame.prepared()
+    shell.prepare()
+    shell.prepared()
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> type[PagesManager]:
 def ledger_file(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where sessions of a test write down what they spend; two sessions of one test share it.
 
-    In memory if there is a folder for that: every charge waits for the disk, which tests/unit/test_books.py looks at.
+    In memory if there is a folder for that: every charge waits for the disk, which tests/accounting/test_store.py looks
+    at.
     """
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None, ignore_cleanup_errors=True) as folder:

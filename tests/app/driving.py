@@ -11,7 +11,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
-from dpcore.dashboard.state import Shown
+from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
 
 ROOT = Path(__file__).parents[2]

@@ -25,12 +25,12 @@ from driving import (
 )
 from streamlit.testing.v1 import AppTest
 
-from dpcore import worlds
+from dpcore.audit import cases
 from dpcore.charts.base import REAL_DATA
-from dpcore.charts.price import odds
-from dpcore.dashboard import guessing, twins
-from dpcore.dashboard.guessing import Game, Round, Rules
-from dpcore.dashboard.piles import interval
+from dpcore.charts.epsilon import odds
+from dpcore.dashboard.sections import membership_game, twin_worlds
+from dpcore.dashboard.sections.histogram_pair import interval
+from dpcore.dashboard.sections.membership_game import Game, Round, Rules
 from dpcore.errors import DataError
 
 PAGE = "audit"
@@ -40,13 +40,13 @@ TITLES = [
     "What the attacker saw, run by run",
     "How many times as frequent in world B as in world A",
 ]
-original = worlds.run
+original = cases.run
 
 
 @pytest.fixture(autouse=True)
 def same_lots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Attacks draw the same noise each time."""
-    monkeypatch.setattr(worlds, "run", lambda *args, **kwargs: original(*args, **{"seed": 11} | kwargs))
+    monkeypatch.setattr(cases, "run", lambda *args, **kwargs: original(*args, **{"seed": 11} | kwargs))
 
 
 def at_tab(name: str) -> AppTest:
@@ -91,7 +91,7 @@ def test_nothing_runs_unasked() -> None:
     assert titles(at) == []
     assert "Nothing is drawn before" in said(at)
     assert "nothing is charged" in said(at)
-    first = worlds.cases_of("NB-Synth", "paper")[0]
+    first = cases.cases_of("NB-Synth", "paper")[0]
     chosen = {name: widget(at, f"{PAGE}.{name}").value for name in ("method", "mode", "case", "trials")}
     assert chosen == {"method": "NB-Synth", "mode": "paper", "case": first.key, "trials": first.trials}
     assert first.story in said(at)
@@ -148,7 +148,7 @@ def test_above_what_is_proved_is_a_false_alarm_or_a_mistake(monkeypatch: pytest.
         found = original(case, *args, **kwargs)
         return replace(found, result=replace(found.result, lower_bound=1.2))
 
-    monkeypatch.setattr(worlds, "run", unlucky)
+    monkeypatch.setattr(cases, "run", unlucky)
     at = attacked(mode="corrected", trials=20)
     assert "at least epsilon 1.2, and 1 is claimed" in said(at)
     assert "5 in 100 false alarms" in said(at)
@@ -169,22 +169,22 @@ def test_results_are_kept_by_case_and_settings_run_nothing() -> None:
 def test_another_case_has_another_number_of_runs() -> None:
     at = change(started(PAGE), trials=50)
     change(at, method="Plain forest")
-    (case,) = worlds.cases_of("Plain forest", "paper")
+    (case,) = cases.cases_of("Plain forest", "paper")
     assert widget(at, f"{PAGE}.mode").value == "paper"
     assert widget(at, f"{PAGE}.mode").options == ["As printed"]
     assert widget(at, f"{PAGE}.case").value == case.key
     assert widget(at, f"{PAGE}.trials").value == case.trials
     change(at, method="DiffGen", mode="corrected")
-    assert widget(at, f"{PAGE}.case").value == worlds.cases_of("DiffGen", "corrected")[0].key
+    assert widget(at, f"{PAGE}.case").value == cases.cases_of("DiffGen", "corrected")[0].key
 
 
-@pytest.mark.parametrize("case", worlds.CASES, ids=lambda case: case.key)
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.key)
 def test_the_tables_of_every_case_are_told(case) -> None:
-    first, second = twins.tables(case.pair)
+    first, second = twin_worlds.tables(case.pair)
     assert (first["rows"].sum(), second["rows"].sum()) == tuple(len(frame) for frame in case.pair)
     assert first.iloc[0, -1] == "◀ differs"
     assert (first[""] != "").sum() in (1, 2)
-    assert case.trials in twins.TRIALS
+    assert case.trials in twin_worlds.TRIALS
 
 
 def test_a_link_or_a_lesson_chooses() -> None:
@@ -197,7 +197,7 @@ def test_a_link_or_a_lesson_chooses() -> None:
     assert widget(at, f"{PAGE}.trials").value == 200
     assert at.session_state.get("dpcore.twins", {}) == {}
     at = started()
-    key = worlds.cases_of("JTree", "corrected")[-1].key
+    key = cases.cases_of("JTree", "corrected")[-1].key
     for name, value in {"method": "JTree", "mode": "corrected", "case": key, "trials": 20, "tab": OWN}.items():
         at.session_state[f"{PAGE}.{name}"] = value
     run(at.switch_page(f"pages/{PAGE}.py"))
@@ -229,7 +229,7 @@ def test_what_was_cancelled_leaves_the_last_result(monkeypatch: pytest.MonkeyPat
         progress(0.5, "half way")
         st.stop()
 
-    monkeypatch.setattr(worlds, "run", stopped)
+    monkeypatch.setattr(cases, "run", stopped)
     press(at, f"{PAGE}.run")
     run(at)
     assert metrics(at) == found
@@ -294,7 +294,7 @@ def test_a_method_that_cannot_is_told_with_a_remedy(monkeypatch: pytest.MonkeyPa
     def refusing(*args, **kwargs):
         raise DataError("The table has no row of that number.", "Choose one from 0 to 3.")
 
-    monkeypatch.setattr(worlds, "own_row", refusing)
+    monkeypatch.setattr(cases, "own_row", refusing)
     at = press(at_tab(OWN), f"{PAGE}.own.run")
     (message,) = mendable(at)
     assert "no row of that number" in message
@@ -305,11 +305,11 @@ def test_a_method_that_cannot_is_told_with_a_remedy(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_round_is_dealt_guessed_once_and_revealed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guessing, "deal", lambda rules, _: Round(rules, True, (guessing.COUNT + 3,)))
+    monkeypatch.setattr(membership_game, "deal", lambda rules, _: Round(rules, True, (membership_game.COUNT + 3,)))
     at = at_tab(GAME)
     assert at.button(f"{PAGE}.game.in").disabled
     press(at, f"{PAGE}.game.deal")
-    assert f"Released: {guessing.COUNT + 3} ill people" in said(at)
+    assert f"Released: {membership_game.COUNT + 3} ill people" in said(at)
     assert "X is in" not in said(at)
     press(at, f"{PAGE}.game.out")
     assert "Wrong" in said(at)
@@ -319,7 +319,7 @@ def test_a_round_is_dealt_guessed_once_and_revealed(monkeypatch: pytest.MonkeyPa
     press(at, f"{PAGE}.game.deal")
     press(at, f"{PAGE}.game.in")
     assert ":green[:material/check_circle: Right]" in said(at)
-    assert playing(at).scores == {(Rules(1.0), guessing.PLAYERS): (1, 2)}
+    assert playing(at).scores == {(Rules(1.0), membership_game.PLAYERS): (1, 2)}
     (table,) = [found.value for found in at.dataframe if "rounds" in found.value]
     assert table[["rounds", "right", "share", "allowed"]].to_numpy().tolist() == [[2, 1, "50.0 %", "73.1 %"]]
     press(at, f"{PAGE}.game.reset")
@@ -329,11 +329,11 @@ def test_a_round_is_dealt_guessed_once_and_revealed(monkeypatch: pytest.MonkeyPa
 
 def test_a_second_press_that_was_on_its_way_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Game(round=Round(Rules(1.0), True, (4,)))
-    monkeypatch.setattr(guessing, "state", lambda: found)
+    monkeypatch.setattr(membership_game, "state", lambda: found)
     for guess in (False, True, True):
-        guessing.vote(guess)
+        membership_game.vote(guess)
     assert found.guess is False
-    assert found.scores == {(Rules(1.0), guessing.PLAYERS): (0, 1)}
+    assert found.scores == {(Rules(1.0), membership_game.PLAYERS): (0, 1)}
 
 
 def test_settings_deal_no_other_round() -> None:
@@ -350,14 +350,14 @@ def test_settings_deal_no_other_round() -> None:
     ("epsilon", "mode"), [(0.1, "corrected"), (1.0, "corrected"), (5.0, "corrected"), (1.0, "paper")]
 )
 def test_the_best_strategy_plays(monkeypatch: pytest.MonkeyPatch, epsilon: float, mode: str) -> None:
-    monkeypatch.setattr(guessing, "lots", lambda: np.random.default_rng(3))
+    monkeypatch.setattr(membership_game, "lots", lambda: np.random.default_rng(3))
     at = change(at_tab(GAME), game__epsilon=epsilon, game__mode=mode)
     press(at, f"{PAGE}.game.auto")
     rules = Rules(epsilon, mode)
-    right, rounds = playing(at).scores[rules, guessing.BEST]
+    right, rounds = playing(at).scores[rules, membership_game.BEST]
     assert rounds == 100
     low, high = interval(np.array([float(right)]), rounds)
-    assert low[0] <= guessing.best_share(rules) <= high[0]
+    assert low[0] <= membership_game.best_share(rules) <= high[0]
     assert "Scores, and the most that epsilon allows" in titles(at)
     assert f"{100 * odds(epsilon):.1f} %" in said(at)
     assert ("It is not: 9 answers cost 9 × 1 = **9**" in said(at)) == (mode == "paper")
@@ -365,12 +365,12 @@ def test_the_best_strategy_plays(monkeypatch: pytest.MonkeyPatch, epsilon: float
 
 
 def test_answers_that_are_paid_once_are_shown_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guessing, "lots", lambda: np.random.default_rng(3))
+    monkeypatch.setattr(membership_game, "lots", lambda: np.random.default_rng(3))
     at = press(change(at_tab(GAME), game__mode="paper"), f"{PAGE}.game.deal")
     one = playing(at).round
-    assert len(one.answers) == guessing.ASKED
+    assert len(one.answers) == membership_game.ASKED
     assert "Released: " + ", ".join(map(str, one.answers)) in said(at)
-    assert f"{one.number} of 9 answers are above {guessing.COUNT}" in said(at)
+    assert f"{one.number} of 9 answers are above {membership_game.COUNT}" in said(at)
 
 
 def test_every_widget_has_the_prefix_of_its_page() -> None:

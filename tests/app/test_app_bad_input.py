@@ -36,9 +36,9 @@ from driving import (
 from streamlit.testing.v1 import AppTest
 
 from dpcore import export
-from dpcore.cells import typed
-from dpcore.dashboard.intake import DECIMALS, ENCODINGS
-from dpcore.reading import MAX_BYTES
+from dpcore.dashboard.sections.intake import DECIMALS, ENCODINGS
+from dpcore.datasets.reading import MAX_BYTES
+from dpcore.domain.cells import typed
 
 GOOD = people()
 EVERY_TAB = ("Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home")

@@ -8,22 +8,22 @@ import pytest
 from driving import charts, elements, metrics, press, run, said, widget
 from streamlit.testing.v1 import AppTest
 
-from dpcore.dashboard import coins
-from dpcore.dashboard.coins import ANSWERS, Rule, ask, estimate, toss
+from dpcore.dashboard.sections import coin_game
+from dpcore.dashboard.sections.coin_game import ANSWERS, Rule, ask, estimate, toss
 
 KEY = "page.coin"
 
 
 def game() -> None:
-    from dpcore.dashboard import coins
+    from dpcore.dashboard.sections import coin_game
 
-    coins.game("page")
+    coin_game.game("page")
 
 
 def known() -> None:
-    from dpcore.dashboard import exposures
+    from dpcore.dashboard.sections import report_privacy
 
-    exposures.measures("page")
+    report_privacy.measures("page")
 
 
 @pytest.fixture
@@ -269,4 +269,4 @@ def test_every_widget_has_the_prefix_of_its_page(at: AppTest, measures: AppTest)
         keys = [element.key for element in elements(found) if getattr(element, "key", None)]
         assert keys
         assert all(key.startswith("page.") for key in keys)
-    assert coins.CROWDS == 50
+    assert coin_game.CROWDS == 50

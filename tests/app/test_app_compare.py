@@ -24,7 +24,7 @@ from driving import (
 from streamlit.testing.v1 import AppTest
 
 from dpcore import experiment
-from dpcore.dashboard import sweep_results, sweep_runs, sweeps
+from dpcore.dashboard.sections import sweep, sweep_results, sweep_runs
 from dpcore.datasets import load
 
 PAGE = "compare"
@@ -293,8 +293,8 @@ def test_nobody_is_ahead_by_chance():
 
 def test_every_offered_method_can_be_built():
     data, how = load("sample"), {"epsilons": [1.0], "repeats": 1, "measures": ["accuracy"], "models": ["Bayes net"]}
-    plan = sweeps.plan_of(list(sweeps.CATALOG), list(sweeps.MODES), "replace", 1, data, **how)
-    assert len(plan.config.methods) + len(plan.left_out) == 2 * len(sweeps.CATALOG)
+    plan = sweep.plan_of(list(sweep.CATALOG), list(sweep.MODES), "replace", 1, data, **how)
+    assert len(plan.config.methods) + len(plan.left_out) == 2 * len(sweep.CATALOG)
     reasons = set(plan.left_out.values())
     assert reasons <= {"no paper printed it.", "it is a reference without privacy."}
-    assert np.isclose(sweeps.total([0.1, 0.2]), 0.3)
+    assert np.isclose(sweep.total([0.1, 0.2]), 0.3)

@@ -30,8 +30,8 @@ from driving import (
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Column, Schema, datasets
-from dpcore.dashboard.intake import SOURCES
-from dpcore.dashboard.schema_editor import schema_frame, schema_of
+from dpcore.dashboard.sections.intake import SOURCES
+from dpcore.dashboard.sections.schema_editor import schema_frame, schema_of
 from dpcore.errors import DataError
 
 

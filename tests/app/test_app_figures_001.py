@@ -36,7 +36,8 @@ from streamlit.testing.v1 import AppTest
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
 from dpcore import datasets, experiment
-from dpcore.dashboard import figures_001, reproduce, schema_editor
+from dpcore.dashboard.sections import schema_editor
+from dpcore.dashboard.tabs import figures_001, paper_figures
 from dpcore.errors import DataError, ParameterError
 from dpcore.methods import JTree
 
@@ -54,7 +55,7 @@ def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures_001, "ROWS", (100, 200))
     monkeypatch.setattr(figures_001, "PARENTS", {"adult": (1,), "big5": (1, 2)})
     monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
-    monkeypatch.setattr(reproduce, "here", lambda _: False)
+    monkeypatch.setattr(paper_figures, "here", lambda _: False)
 
 
 def using(frame: pd.DataFrame, target: str | None = "ill", ignored: tuple[str, ...] = ()) -> AppTest:
@@ -367,7 +368,7 @@ def test_what_distances_are_of_can_be_chosen(small: AppTest) -> None:
 
 
 def test_published_data_are_offered_where_they_are(monkeypatch: pytest.MonkeyPatch, adult: datasets.Dataset) -> None:
-    monkeypatch.setattr(reproduce, "here", lambda name: name == "adult")
+    monkeypatch.setattr(paper_figures, "here", lambda name: name == "adult")
     at = using(people())
     sets = widget(at, "networks.sets")
     assert sets.options == ["people\\.csv", "adult"]  # a file's name, and no Markdown

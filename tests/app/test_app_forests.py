@@ -41,9 +41,9 @@ from test_app_release import another
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
 from dpcore import Schema, datasets, experiment
-from dpcore.dashboard import comparing, figures_003, forests, repeats, reproduce
+from dpcore.dashboard.tabs import classifier, figures_003, forest, paper_figures, redraw
 from dpcore.datasets import Dataset
-from dpcore.models import Model
+from dpcore.export.models import Model
 
 CORRECTED = [
     "DiffPRFs: trees that cut numbers where they like",
@@ -57,7 +57,7 @@ CORRECTED = [
 ]
 RARE = {"DiffP-C4.5", "DiffP-ID3", "PINQ-ID3", "SuLQ-ID3", "DT-Diff"}  # printed right, and as corrected but for prices
 VARIANTS: list[Any] = [("corrected", name) for name in CORRECTED]
-VARIANTS += [pytest.param("paper", x, marks=pytest.mark.slow if x in RARE else ()) for x in forests.PAPER]
+VARIANTS += [pytest.param("paper", x, marks=pytest.mark.slow if x in RARE else ()) for x in forest.PAPER]
 PRFS, DTDIFF = CORRECTED[0], CORRECTED[6]
 TABS = [
     "Price",
@@ -81,7 +81,7 @@ def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures_003, "TREES", 2)
     monkeypatch.setattr(figures_003, "DEPTH", 2)
     monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
-    monkeypatch.setattr(reproduce, "here", lambda _: False)
+    monkeypatch.setattr(paper_figures, "here", lambda _: False)
 
 
 def data(frame: pd.DataFrame | None = None, name: str = "people", **schema: Any) -> Dataset:
@@ -176,8 +176,8 @@ def test_nothing_is_computed_in_tabs_that_are_shut(monkeypatch: pytest.MonkeyPat
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr(comparing, "compared", never)
-    monkeypatch.setattr(forests, "forestview", None)
+    monkeypatch.setattr(classifier, "compared", never)
+    monkeypatch.setattr(forest, "forestview", None)
     at = released(page())
     for name in ("Draw again", "Predict", "The paper's figures", "Take home"):
         tab(at, name)
@@ -296,7 +296,7 @@ def test_redraws_are_charged() -> None:
     assert (claimed, bound) == pytest.approx((10.5, 10.5))
     frame = shown(at).redraws
     assert set(frame["metric"]) == {"accuracy", "balanced accuracy"}
-    assert set(frame["run"]) == set(range(1 + repeats.REDRAWS))
+    assert set(frame["run"]) == set(range(1 + redraw.REDRAWS))
     assert "Nine of ten runs" in said(at)
     assert marked(at) == [True]
 

@@ -28,7 +28,7 @@ from driving import (
 )
 from streamlit.testing.v1 import AppTest
 
-from dpcore.books import Books
+from dpcore.accounting.store import Books
 
 KEY = "add_remove"
 
@@ -190,8 +190,8 @@ def test_a_visitor_opens_no_file_of_the_host(monkeypatch, tmp_path) -> None:
 
 
 def pressed_as_before() -> None:
-    from dpcore.books import usual_path
-    from dpcore.dashboard import state
+    from dpcore.accounting.store import usual_path
+    from dpcore.dashboard import session as state
 
     state.keep_books(usual_path())
     state.books().accounts()

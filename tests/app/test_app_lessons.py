@@ -6,8 +6,8 @@ import pytest
 from driving import elements, errors, opened, press, run, said, started
 from streamlit.testing.v1 import AppTest
 
-from dpcore.dashboard.frame import SECTIONS
 from dpcore.dashboard.lesson_plans import LESSONS
+from dpcore.dashboard.shell import SECTIONS
 
 TITLES = {name: title for entries in SECTIONS.values() for name, title, _ in entries}
 STEPS = [(name, number) for name, lesson in LESSONS.items() for number in range(len(lesson.steps))]

@@ -42,8 +42,9 @@ from driving import (
 from streamlit.testing.v1 import AppTest
 from test_app_release import another
 
-from dpcore.binary import Binarization
-from dpcore.dashboard import repeats, schema_editor
+from dpcore.dashboard.sections import schema_editor
+from dpcore.dashboard.tabs import redraw
+from dpcore.domain.binarize import Binarization
 from dpcore.methods import METHODS
 
 CORRECTED = {
@@ -385,7 +386,7 @@ def test_redraws_cost_twenty_times_epsilon(mode: str, variant: str, relation: st
     ((account, spent),) = books(at).items()
     assert account == (key_of(at), relation)
     assert spent[1:] == pytest.approx((21 * 0.5, 21 * bound))
-    assert len({*shown(at).redraws["run"]}) == 1 + repeats.REDRAWS
+    assert len({*shown(at).redraws["run"]}) == 1 + redraw.REDRAWS
 
 
 def test_a_void_guarantee_is_not_called_private() -> None:

@@ -26,7 +26,7 @@ from driving import (
 )
 from streamlit.testing.v1 import AppTest
 
-from dpcore.dashboard import presets
+from dpcore.dashboard import links
 from dpcore.errors import DataError
 
 PAPER = "Algorithm 2: random rows, labels by the exponential mechanism"
@@ -73,8 +73,8 @@ def test_all_settings_go_through_a_link() -> None:
 
 
 def presets_link(settings: dict) -> str:
-    shown = {name: presets.as_text(value) for name, value in settings.items() if value is not None}
-    return "http://127.0.0.1/naive_bayes?" + presets.urlencode(shown)
+    shown = {name: links.as_text(value) for name, value in settings.items() if value is not None}
+    return "http://127.0.0.1/naive_bayes?" + links.urlencode(shown)
 
 
 def test_the_tab_take_home_has_the_link() -> None:
@@ -180,7 +180,7 @@ def test_a_file_restores_a_page(zipped: bool) -> None:
 )
 def test_a_file_that_holds_no_settings(raw: bytes) -> None:
     with pytest.raises(DataError, match=r"Choose the zip"):
-        presets.asked_by_file(raw)
+        links.asked_by_file(raw)
 
 
 def test_a_link_that_no_page_can_take_is_told_once() -> None:

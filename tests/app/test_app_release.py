@@ -43,7 +43,8 @@ from driving import (
 )
 from streamlit.testing.v1 import AppTest
 
-from dpcore import Schema, cards
+from dpcore import Schema
+from dpcore.export import privacy_card
 
 FILES = {"synthetic.csv", "schema.json", "config.json", "ledger.json", "ledger.csv"}
 FILES |= {"replay.py", "replay.ipynb", "report.html", "card.md", "README.md"}
@@ -154,7 +155,7 @@ def test_formats_and_downloads_follow_the_choice(downloads: list[Any]) -> None:
 def test_the_card_is_on_the_tab_and_in_the_zip(downloads: list[Any]) -> None:
     at = tab(released(), "Take home")
     text = unzipped(downloads[-1]())["card.md"].decode()
-    for what, about in cards.card(shown(at).release).facts:
+    for what, about in privacy_card.card(shown(at).release).facts:
         assert f"**{what}:** {about}" in said(at).replace("\u200b", "")
         assert f"**{what}:** {about}" in text
     assert "k rows cost k times epsilon" in said(at)

@@ -35,7 +35,8 @@ from streamlit.runtime.scriptrunner import RerunData, RerunException, StopExcept
 from streamlit.testing.v1 import AppTest
 
 from dpcore import NaiveBayesSynthesizer, datasets, experiment
-from dpcore.dashboard import figures_000, panels, reproduce, runs
+from dpcore.dashboard import jobs, panels
+from dpcore.dashboard.tabs import figures_000, paper_figures
 from dpcore.errors import BudgetError
 
 RUNS = 32  # of the figure, with one repeat: two methods at 16 epsilons
@@ -85,7 +86,7 @@ def cancel(monkeypatch: pytest.MonkeyPatch, text: str, how: Callable[[], BaseExc
     stop = text
     ticks = count()  # a second passes between any two looks at the clock, so that every step is shown
     clock = SimpleNamespace(monotonic=lambda: float(next(ticks)), perf_counter=lambda: float(next(ticks)))
-    monkeypatch.setattr(runs, "time", clock)
+    monkeypatch.setattr(jobs, "time", clock)
     monkeypatch.setattr(DeltaGenerator, "progress", progress)
     return seen
 
@@ -242,7 +243,7 @@ def test_canceled_release_keeps_the_earlier_one(
 
 def overhear(monkeypatch: pytest.MonkeyPatch) -> list[RerunException]:
     """The presses that Streamlit gets back after a release."""
-    unhurried, heard = runs.unhurried, []
+    unhurried, heard = jobs.unhurried, []
 
     @contextmanager
     def overheard(*arguments: Any) -> Any:
@@ -253,7 +254,7 @@ def overhear(monkeypatch: pytest.MonkeyPatch) -> list[RerunException]:
             heard.append(press)
             raise
 
-    monkeypatch.setattr(runs, "unhurried", overheard)
+    monkeypatch.setattr(jobs, "unhurried", overheard)
     return heard
 
 
@@ -335,7 +336,7 @@ def test_cancel_stops_work_and_takes_the_bar_away() -> None:
     def script() -> None:
         import streamlit as st
 
-        from dpcore.dashboard.runs import cancellable
+        from dpcore.dashboard.jobs import cancellable
 
         done = st.session_state.setdefault("done", [])
         if st.button("go", key="go"):
@@ -451,7 +452,7 @@ def test_the_paper_states_a_figure_of_adult_alone(
     small: AppTest, one_process: None, monkeypatch: pytest.MonkeyPatch, adult: datasets.Dataset
 ) -> None:
     monkeypatch.setattr(figures_000, "EPSILONS", (0.0, 1.5))
-    monkeypatch.setattr(reproduce, "here", lambda name: name == "adult")
+    monkeypatch.setattr(paper_figures, "here", lambda name: name == "adult")
     at = tab(released(small), "The paper's figures")
     drawn = len(charts(at))
     widget(at, f"{FIGURES}.sets").set_value(["people.csv", "adult"])

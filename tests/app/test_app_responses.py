@@ -34,10 +34,12 @@ from driving import (
 )
 from streamlit.testing.v1 import AppTest
 
-from dpcore import Schema, datasets, models
-from dpcore.dashboard import figures_004, reproduce, responses
+from dpcore import Schema, datasets
+from dpcore.dashboard import responses
+from dpcore.dashboard.tabs import figures_004, paper_figures
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
+from dpcore.export import models
 
 PPNB, DTPD, DTCRD = responses.CORRECTED
 VARIANTS = [("corrected", name) for name in responses.CORRECTED] + [("paper", name) for name in responses.PAPER]
@@ -52,7 +54,7 @@ def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driving, "PAGE", "responses")
     monkeypatch.setattr(figures_004, "GRID", (0.4, 0.9))
     monkeypatch.setattr(figures_004, "RECORD", (1.0, 4.0))
-    monkeypatch.setattr(reproduce, "here", lambda _: False)
+    monkeypatch.setattr(paper_figures, "here", lambda _: False)
 
 
 def data(frame: pd.DataFrame | None = None, **schema: Any) -> Dataset:

@@ -12,8 +12,9 @@ import pytest
 import vl_convert
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import charts, printed
+from dpcore import charts
 from dpcore.dashboard import panels
+from dpcore.export import report
 
 SESSIONS, TIMES = 8, 12
 
@@ -55,7 +56,7 @@ def test_charts_of_one_session_hold_nothing_of_another(monkeypatch: pytest.Monke
             if (place + marks.index(mark)) % 2:
                 panels.chart(chart)
             else:
-                printed.svg(chart, 1)
+                report.svg(chart, 1)
 
     with ThreadPoolExecutor(SESSIONS) as pool:
         list(pool.map(session, marks))

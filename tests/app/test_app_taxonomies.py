@@ -8,16 +8,17 @@ from driving import charts, dataset, edit, mendable, opened, press, run, said, s
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Column, Schema, Taxonomy, datasets
-from dpcore.dashboard.schema_editor import dropped, schema_frame, schema_of
-from dpcore.dashboard.taxonomies import draft_of, taxonomy_of
-from dpcore.hierarchy import Hierarchy, intervals
-from dpcore.published import adult_schema
+from dpcore.dashboard.sections.schema_editor import dropped, schema_frame, schema_of
+from dpcore.dashboard.sections.taxonomy_editor import draft_of, taxonomy_of
+from dpcore.datasets.published import adult_schema
+from dpcore.domain.taxonomy_tree import Hierarchy, intervals
 
 
 def page() -> None:
-    from dpcore.dashboard import state, taxonomies
+    from dpcore.dashboard import session
+    from dpcore.dashboard.sections import taxonomy_editor
 
-    taxonomies.editor("tree", state.dataset())
+    taxonomy_editor.editor("tree", session.dataset())
 
 
 @pytest.fixture

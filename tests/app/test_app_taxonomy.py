@@ -40,12 +40,13 @@ from streamlit.testing.v1 import AppTest
 from test_app_release import another
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
-from dpcore import Schema, Taxonomy, count_tree_frames, experiment
-from dpcore.counttree import ReleasedTree
-from dpcore.dashboard import figures_002, repeats, reproduce, trees
+from dpcore import Schema, Taxonomy, experiment
+from dpcore.dashboard.tabs import count_tree, figures_002, paper_figures, redraw
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
 from dpcore.methods import METHODS
+from dpcore.postprocess import count_tree_frames
+from dpcore.postprocess.count_tree import ReleasedTree
 
 CORRECTED = {
     "All levels counted and made consistent": {},
@@ -70,9 +71,9 @@ def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driving, "PAGE", "taxonomy")
     monkeypatch.setattr(figures_002, "EPSILONS", (0.2, 1.0))
     monkeypatch.setattr(figures_002, "QUERIES", 20)
-    monkeypatch.setattr(trees, "QUERIES", 40)
+    monkeypatch.setattr(count_tree, "QUERIES", 40)
     monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
-    monkeypatch.setattr(reproduce, "here", lambda _: False)
+    monkeypatch.setattr(paper_figures, "here", lambda _: False)
 
 
 def data(frame: pd.DataFrame | None = None, name: str = "people", **schema: Any) -> Dataset:
@@ -376,7 +377,7 @@ def test_groups_that_a_level_leaves_whole_stand_once_in_the_list() -> None:
 
 @pytest.mark.parametrize("variant", [DIFFGEN, ALL])
 def test_a_level_that_is_too_wide_to_draw(monkeypatch: pytest.MonkeyPatch, variant: str) -> None:
-    monkeypatch.setattr(trees, "MOST_NODES", 5)
+    monkeypatch.setattr(count_tree, "MOST_NODES", 5)
     given = data(people().rename(columns={"town": "(rows)"}))  # a column may be called so
     at = tab(released(choose(page(given), "corrected", variant)), "Tree")
     assert not mendable(at)
@@ -415,7 +416,7 @@ def test_a_query_is_answered_in_every_way(mode: str, variant: str) -> None:
 
 
 def test_an_answer_that_would_squeeze_the_others_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "WIDEST", 0.01)
+    monkeypatch.setattr(count_tree, "WIDEST", 0.01)
     at = tab(released(page()), "Ask a range")
     row = answered(at).loc["flat"]
     assert f"Off the chart: **flat** would have answered **{row['estimate']:,.0f}**" in said(at)
@@ -427,10 +428,12 @@ def test_every_workload_and_no_noise_as_a_reference() -> None:
     first, spent = shown(at), books(at)
     methods = {"consistent", "noisy: the fewest nodes", "published groups", "flat"}
     seen = []
-    for workload in (trees.GROUPS, trees.DIVIDED, trees.EVERY, trees.GROUPS):
+    for workload in (count_tree.GROUPS, count_tree.DIVIDED, count_tree.EVERY, count_tree.GROUPS):
         change(at, workload=workload)
         (table,) = [t.value for t in at.dataframe if "absolute" in t.value]
-        assert set(table["release"]) == methods | ({"no noise, same groups"} if workload != trees.GROUPS else set())
+        assert set(table["release"]) == methods | (
+            {"no noise, same groups"} if workload != count_tree.GROUPS else set()
+        )
         assert marked(at)[-1]
         seen.append(table)
     pd.testing.assert_frame_equal(seen[0], seen[-1])
@@ -447,7 +450,7 @@ def test_redraws_cost_twenty_times_epsilon_and_show_the_levels() -> None:
     after = books(at)[account]
     assert after[1:] == pytest.approx((21 * spent[1], 21 * spent[2]))
     looks = shown(at).looks
-    assert set(looks["run"]) == set(range(1, 1 + repeats.REDRAWS))
+    assert set(looks["run"]) == set(range(1, 1 + redraw.REDRAWS))
     assert set(looks["which"]) == {"noisy", "consistent"}
 
 
@@ -462,7 +465,7 @@ def test_charts_hold_counts_of_groups_only() -> None:
             assert "1234.5" not in text, name
             assert "datasets" not in spec
             assert len(spec["description"]) > 20
-            assert all(len(table) <= 2 * trees.MOST_NODES for table in tables)
+            assert all(len(table) <= 2 * count_tree.MOST_NODES for table in tables)
 
 
 # Other data

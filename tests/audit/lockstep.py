@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from dpcore.channels import OLH, OUE, KeepOrDraw
-from dpcore.ledger import Entry, Ledger
-from dpcore.noise import Noise
+from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.mechanisms.noise import Noise
+from dpcore.mechanisms.randomizers import OLH, OUE, KeepOrDraw
 
 __all__ = ["ROUNDING", "Auditor", "LeakError", "LossError", "World", "here"]
 

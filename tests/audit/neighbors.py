@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from dpcore.column import Column
-from dpcore.schema import Schema
-from dpcore.taxonomy import Taxonomy
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy import Taxonomy
 
 __all__ = ["Pair", "random_pair", "random_schema"]
 

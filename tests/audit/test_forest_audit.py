@@ -15,19 +15,19 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 
-from dpcore.attributes import GRID, Groups, NumberCut, flat
-from dpcore.audit import audit, lower_bound, lower_bound_of_statistics
-from dpcore.column import Column
-from dpcore.ledger import Ledger
+from dpcore.accounting.amplification import bootstrap_loss
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
+from dpcore.audit.bound import audit, lower_bound, lower_bound_of_statistics
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.splits import GRID, Groups, NumberCut, flat
+from dpcore.door import PrivateTable
+from dpcore.door.exact_node_counts import NodeRows
+from dpcore.mechanisms.noise import NoNoise, make_noise
+from dpcore.mechanisms.noise.numpy_noise import log_of
+from dpcore.mechanisms.scores import Gini, InfoGain, Max
 from dpcore.methods import DiffPRF, DiffPRFs
-from dpcore.noderows import NodeRows
-from dpcore.noise import NoNoise, make_noise
-from dpcore.noise.seeded import log_of
-from dpcore.private import PrivateTable
-from dpcore.relation import Relation
-from dpcore.resampling import bootstrap_loss
-from dpcore.schema import Schema
-from dpcore.scores import Gini, InfoGain, Max
 
 RARE = 1e-3
 RELATIONS = ["add_remove", "replace"]

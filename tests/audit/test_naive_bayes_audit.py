@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.audit import audit
-from dpcore.column import Column
+from dpcore.audit.bound import audit
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
 from dpcore.methods import NaiveBayesSynthesizer
-from dpcore.schema import Schema
 
 BITS = Schema(
     columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "abcy"),

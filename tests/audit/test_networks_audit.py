@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from dpcore.audit import audit, lower_bound_of_statistics
-from dpcore.column import Column
+from dpcore.audit.bound import audit, lower_bound_of_statistics
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.mechanisms.noise import make_noise
 from dpcore.methods import HMPrivBayes, NoPrivacy, PrivBayes, PrivSCBN
-from dpcore.noise import make_noise
-from dpcore.schema import Schema
 
 DRAWS = 200_000
 CHUNK = 20_000

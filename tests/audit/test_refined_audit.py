@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from dpcore.audit import audit
-from dpcore.column import Column
+from dpcore.audit.bound import audit
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
 from dpcore.methods import RefinedPrivBayes
-from dpcore.schema import Schema
 
 BIT = ("0", "1")
 SCHEMA = Schema(

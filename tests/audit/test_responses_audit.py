@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.audit import audit, lower_bound
-from dpcore.channels import ERRPH, OLH, OUE, TRR, KeepOrDraw, Warner
-from dpcore.column import Column
-from dpcore.ledger import Ledger
-from dpcore.methods.ppnb import PPNB
-from dpcore.noise import make_noise
-from dpcore.private import PrivateTable, responses
-from dpcore.reports import Questionnaire
-from dpcore.schema import Schema
+from dpcore.accounting.ledger import Ledger
+from dpcore.audit.bound import audit, lower_bound
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable, responses
+from dpcore.mechanisms.noise import make_noise
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, KeepOrDraw, Warner
+from dpcore.methods.local.ppnb import PPNB
+from dpcore.postprocess.reports import Questionnaire
 
 RARE = 1e-3
 SCHEMA = Schema(

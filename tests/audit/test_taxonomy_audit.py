@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from dpcore.audit import audit, lower_bound_of_statistics
-from dpcore.column import Column
-from dpcore.counting import joint_counts
-from dpcore.ledger import Relation
+from dpcore.accounting.ledger import Relation
+from dpcore.audit.bound import audit, lower_bound_of_statistics
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.door.exact_counts import joint_counts
+from dpcore.mechanisms.noise import make_noise
+from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization
 from dpcore.methods import DiffGen, TaxonomyRelease
-from dpcore.noise import make_noise
-from dpcore.schema import Schema
-from dpcore.scores import InfoGain, IntervalSplit, Max, Specialization
 
 DRAWS = 100_000
 RARE = 1e-3

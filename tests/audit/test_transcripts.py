@@ -20,21 +20,21 @@ from neighbors import random_pair, random_schema
 from sklearn.base import clone
 from variants import VARIANTS, alike
 
-import dpcore.estimator
-import dpcore.ledger
-from dpcore import noise
-from dpcore.channels import ERRPH, OLH, OUE, Warner, answers
+import dpcore.accounting.ledger
+import dpcore.methods.base
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
+from dpcore.door import PrivateNodes, responses
+from dpcore.door.exact_node_counts import NodeRows
+from dpcore.door.rows import PrivateRows
 from dpcore.errors import DPCoreError, ParameterError
-from dpcore.estimator import Synthesizer
-from dpcore.ledger import Ledger
+from dpcore.mechanisms import noise
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, Warner, categorical
+from dpcore.mechanisms.scores import Max, MutualInformation, R, TableScore
+from dpcore.mechanisms.scores.specialization import OwnCandidates
 from dpcore.methods import METHODS
-from dpcore.noderows import NodeRows
-from dpcore.private import PrivateNodes, responses
-from dpcore.private.rows import PrivateRows
-from dpcore.relation import Relation
-from dpcore.responding import LocalClassifier
-from dpcore.scores import Max, MutualInformation, R, TableScore
-from dpcore.scores.specialization import OwnCandidates
+from dpcore.methods.base import Synthesizer
+from dpcore.methods.local.base import LocalClassifier
 
 EPSILONS = (0.01, 0.5, 1.0, 3.0, 20.0)
 MORE = {  # instead of the variants of the contract: other tables, and more of epsilon for what is chosen
@@ -178,7 +178,7 @@ def door(monkeypatch):
     for module in [module for name, module in sys.modules.items() if name.split(".")[0] == "dpcore"]:
         if vars(module).get("generator") is original:
             monkeypatch.setattr(module, "generator", public_lots)
-    monkeypatch.setattr(dpcore.estimator, "make_noise", lambda *_: here.world)
+    monkeypatch.setattr(dpcore.methods.base, "make_noise", lambda *_: here.world)
     monkeypatch.setattr(np.random, "default_rng", lambda *given: fresh(*given) if given else refuse())
     for name in ("token_bytes", "token_hex", "randbits", "randbelow"):
         monkeypatch.setattr(secrets, name, refuse)
@@ -316,7 +316,7 @@ def empty_nodes_left_out(monkeypatch):
 
 def undoubled(monkeypatch):
     """What is in parallel by value is charged under replace as if a record could not change places."""
-    monkeypatch.setattr(dpcore.ledger, "twice", lambda paid: paid)
+    monkeypatch.setattr(dpcore.accounting.ledger, "twice", lambda paid: paid)
 
 
 def halved(of, name):
@@ -333,12 +333,12 @@ def wrongly_monotone(monkeypatch):
 
 
 def too_rare_samples(monkeypatch):
-    true = dpcore.ledger.poisson_inside
-    monkeypatch.setattr(dpcore.ledger, "poisson_inside", lambda epsilon, rate: true(epsilon, rate * rate))
+    true = dpcore.accounting.ledger.poisson_inside
+    monkeypatch.setattr(dpcore.accounting.ledger, "poisson_inside", lambda epsilon, rate: true(epsilon, rate * rate))
 
 
 def too_truthful(monkeypatch):
-    monkeypatch.setattr(answers, "falling", lambda epsilon: math.exp(-1.2 * float(epsilon)))
+    monkeypatch.setattr(categorical, "falling", lambda epsilon: math.exp(-1.2 * float(epsilon)))
 
 
 def one_question_counted(monkeypatch):

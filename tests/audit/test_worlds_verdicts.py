@@ -7,12 +7,12 @@ false-alarm rate of each new choice of seeds. Verdicts are taken at 0.05, as the
 import numpy as np
 import pytest
 
-from dpcore import worlds
-from dpcore.audit import lower_bound_of_statistics
-from dpcore.channels import ERRPH, TRR, Warner
+from dpcore.accounting.relation import Relation
+from dpcore.audit import cases
+from dpcore.audit.bound import lower_bound_of_statistics
+from dpcore.mechanisms.randomizers import ERRPH, TRR, Warner
+from dpcore.mechanisms.scores import Max
 from dpcore.methods import METHODS
-from dpcore.relation import Relation
-from dpcore.scores import Max
 
 RARE, FEW = 1e-3, 20
 SOON = {  # caught with so few runs
@@ -25,7 +25,7 @@ SOON = {  # caught with so few runs
     "PrivSCBN/paper/index": 200,
     "TaxonomyRelease/paper/all/add_remove": 600,
 }
-every_case = pytest.mark.parametrize("case", worlds.CASES, ids=lambda case: case.key)
+every_case = pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.key)
 CAUGHT = {  # by METHODS.md: the flaws of papers, one by one; all else that claims an epsilon stands
     ("NB-Synth", "paper", "labels"),
     ("HMPrivBayes", "paper", "pairs"),
@@ -43,18 +43,18 @@ CLAIMLESS = {"NoPrivacy", "Plain forest", "Plain naive Bayes", "PPNB", "DTPD", "
 
 
 def case_of(key):
-    return next(case for case in worlds.CASES if case.key == key)
+    return next(case for case in cases.CASES if case.key == key)
 
 
 def test_what_is_expected_is_what_the_specification_says():
-    for case in worlds.CASES:
+    for case in cases.CASES:
         if (case.mode == "paper" and case.method in CLAIMLESS) or case.key == "NB-Synth/paper/Alg1":
             assert case.expected == "no claim", case.key
         else:
             flawed = tuple(case.key.split("/")[:3]) in CAUGHT
             assert case.expected == ("caught" if flawed else "not caught"), case.key
-    assert {tuple(case.key.split("/")[:3]) for case in worlds.CASES if case.expected == "caught"} == CAUGHT
-    assert {(case.method, case.mode) for case in worlds.CASES} == {
+    assert {tuple(case.key.split("/")[:3]) for case in cases.CASES if case.expected == "caught"} == CAUGHT
+    assert {(case.method, case.mode) for case in cases.CASES} == {
         (name, mode) for name, kind in METHODS.items() for mode in kind.modes
     }
 
@@ -66,7 +66,7 @@ def proved(twins):
 
 @every_case
 def test_a_few_runs_stay_below_what_is_proved(case):
-    twins = worlds.run(case, FEW, seed=11)
+    twins = cases.run(case, FEW, seed=11)
     assert np.isfinite(twins.first).all()
     assert np.isfinite(twins.second).all()
     assert proved(twins)
@@ -76,13 +76,13 @@ def test_a_few_runs_stay_below_what_is_proved(case):
 
 @pytest.mark.parametrize("key", SOON)
 def test_flaws_are_caught_soon(key):
-    assert worlds.run(case_of(key), SOON[key], seed=2).verdict == "caught"
+    assert cases.run(case_of(key), SOON[key], seed=2).verdict == "caught"
 
 
 @pytest.mark.slow
 @every_case
 def test_verdicts_agree_with_the_specification(case):
-    twins = worlds.run(case, seed=5)
+    twins = cases.run(case, seed=5)
     assert twins.verdict == case.expected
     assert proved(twins)
     if case.expected == "no claim":
@@ -141,8 +141,8 @@ PLANTED = [
 @pytest.mark.parametrize(("plant", "key", "trials"), PLANTED)
 def test_half_a_sensitivity_is_caught(plant, key, trials, monkeypatch):
     case = case_of(key)
-    assert worlds.run(case, trials, seed=7).verdict == case.expected == "not caught"
+    assert cases.run(case, trials, seed=7).verdict == case.expected == "not caught"
     plant(monkeypatch)
-    twins = worlds.run(case, trials, seed=7)
+    twins = cases.run(case, trials, seed=7)
     assert twins.verdict == "caught"
     assert twins.result.claimed == case.estimator.epsilon  # the ledger books what it always did

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dpcore.dashboard.frame import SECTIONS
+from dpcore.dashboard.shell import SECTIONS
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser

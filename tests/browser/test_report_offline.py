@@ -2,7 +2,8 @@
 
 import pytest
 
-from dpcore import datasets, export, models
+from dpcore import datasets, export
+from dpcore.export import models
 from dpcore.methods import METHODS
 
 pytestmark = pytest.mark.browser

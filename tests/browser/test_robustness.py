@@ -14,9 +14,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dpcore import datasets
-from dpcore.books import Account, Books
+from dpcore.accounting.store import Account, Books
 from dpcore.datasets import Dataset
-from dpcore.texts import number
+from dpcore.text import number
 from scripts.screenshots import Server, settle, started
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dpcore import Schema
-from dpcore.counttree import ReleasedTree
+from dpcore.postprocess.count_tree import ReleasedTree
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser

@@ -20,7 +20,7 @@ import pytest
 from playwright.sync_api import expect
 
 import dpcore
-from dpcore.books import Books
+from dpcore.accounting.store import Books
 from scripts.screenshots import ROOT, Server, settle, started
 
 pytestmark = pytest.mark.browser

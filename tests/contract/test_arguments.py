@@ -9,11 +9,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from dpcore.classifying import PrivateClassifier
+from dpcore.accounting.ledger import Ledger
 from dpcore.errors import DataError, DPCoreError, ParameterError
-from dpcore.estimator import Synthesizer
-from dpcore.ledger import Ledger
 from dpcore.methods import METHODS
+from dpcore.methods.base import Synthesizer
+from dpcore.methods.classifier import PrivateClassifier
 
 WRONG = (
     True,

@@ -12,15 +12,15 @@ import pytest
 from sklearn.base import clone
 from variants import VARIANTS, alike, fitted_state
 
-import dpcore.estimator
-from dpcore.classifying import PrivateClassifier
+import dpcore.methods.base
+from dpcore.accounting.ledger import Ledger
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError
-from dpcore.estimator import Synthesizer
-from dpcore.ledger import Ledger
 from dpcore.methods import METHODS
-from dpcore.private import PrivateTable
-from dpcore.schema import Schema
-from dpcore.treemethods import TreeClassifier
+from dpcore.methods.base import Synthesizer
+from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.trees.base import TreeClassifier
 
 CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]
 # What can be proved of paper mode, beside what it claims: more, nothing at all, or (where the paper is right) no more.
@@ -143,7 +143,7 @@ class Tape:
                 tape.answers.append((question, deepcopy(answer)))
                 return answer
 
-        monkeypatch.setattr(dpcore.estimator, "PrivateTable", TapedTable)
+        monkeypatch.setattr(dpcore.methods.base, "PrivateTable", TapedTable)
 
 
 @pytest.mark.parametrize(("name", "extra", "relation"), RELATED)

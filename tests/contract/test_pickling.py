@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.errors import ParameterError
-from dpcore.estimator import Synthesizer
-from dpcore.ledger import Entry, Ledger
 from dpcore.methods import METHODS
+from dpcore.methods.base import Synthesizer
 
 RESAMPLES = ({}, {"resample": "disjoint"}, {"resample": "poisson"}, {"resample": "full"}, {"resample": "bootstrap"})
 CASES = [

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-import dpcore.methods.jtree
-from dpcore.column import Column
+import dpcore.methods.networks.jtree
+from dpcore.accounting.ledger import Ledger
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError, SchemaError
-from dpcore.estimator import Synthesizer
-from dpcore.ledger import Ledger
 from dpcore.methods import METHODS
-from dpcore.schema import Schema
+from dpcore.methods.base import Synthesizer
 
 NAMES = (
     "a.b[0]:Q",
@@ -102,7 +102,7 @@ def tried(name, mode, relation, epsilon, schema):
 @pytest.mark.parametrize("case", SCHEMAS)
 @pytest.mark.parametrize("name", METHODS)
 def test_a_fit_works_or_is_refused_before_anything_is_charged(name, case, monkeypatch):
-    monkeypatch.setattr(dpcore.methods.jtree, "MOST_CELLS", 2**15)  # only takes less time
+    monkeypatch.setattr(dpcore.methods.networks.jtree, "MOST_CELLS", 2**15)  # only takes less time
     schema, worked = schema_of(SCHEMAS[case]), []
     for mode in METHODS[name].modes:
         for relation in METHODS[name].relations:

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from corpus import CASES, Case
 
-from dpcore import worker
+from dpcore.datasets import worker
+from dpcore.datasets.reading import read_frame
 from dpcore.errors import DataError
-from dpcore.reading import read_frame
 
 TABLE = b"a,b\n1,x\n2,y\n"
 # The system counts for a process what its parent had when it was started: a small one stands between, and measures.
@@ -90,15 +90,15 @@ def test_it_inherits_no_environment_and_shows_nothing(monkeypatch) -> None:
 def test_it_loads_what_it_needs_and_not_the_package() -> None:
     command = [sys.executable, *worker.FLAGS, "-c", worker.START.replace("\nserve()", "\nprint(*sys.modules)")]
     done = subprocess.run(command, input=worker.places(), capture_output=True, check=True, timeout=60)
-    assert b"dpcore.delimited" in done.stdout
-    assert not {b"pandas", b"sklearn", b"streamlit", b"dpcore.schema"} & set(done.stdout.split())
+    assert b"dpcore.datasets.delimited" in done.stdout
+    assert not {b"pandas", b"sklearn", b"streamlit", b"dpcore.domain"} & set(done.stdout.split())
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, an alarm ends it after 21 seconds")
 def test_it_dies_with_its_parent() -> None:
-    source = "from dpcore.reading import read_frame; read_frame(b'a,b\\n' + b'1,2\\n' * 12_000_000)"
-    root = Path(worker.__file__).parents[1]
+    source = "from dpcore.datasets.reading import read_frame; read_frame(b'a,b\\n' + b'1,2\\n' * 12_000_000)"
+    root = Path(worker.__file__).parents[2]
     parent = subprocess.Popen([sys.executable, "-c", source], cwd=root)
     listed = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
     try:

@@ -1,0 +1,325 @@
+"""What a run cost: every question asked of private rows, with the epsilon claimed and the epsilon proved.
+
+The ledger records events apart from how they compose (the idea is dp_accounting's). Three totals stand in it:
+`epsilon_claimed`, what the method's source says that the questions cost; `epsilon_of_noise`, what the noise that was
+really drawn costs, if nothing else gives it away; and `epsilon_bound`, what can be proved. The last two are one number
+unless the ledger is void: a known seed or an inferred schema gives the rows away whatever the noise, and then nothing
+can be proved. In corrected mode claim and noise are equal. Sums are exact (rational arithmetic).
+
+Composition lives here alone:
+
+sequential   Questions about the same rows add up (Dwork and Roth 2014, Theorem 3.16).
+parallel     Questions about disjoint *records* cost the largest of the parts (McSherry 2009, Theorem 4). One added or
+             removed record touches one part. A *replaced* record may leave one part and enter another: when the parts
+             are formed by the records' values, each of the two parts sees one record less or more, so the parts are
+             charged under add_remove and the whole costs twice the largest. Parts formed by labels drawn independently
+             of the values stay at the largest under both relations. Splitting attributes is not splitting records.
+repeated     The same questions t times over: t times their cost.
+sampled      Questions about a secret random sample cost less than they would on all rows, and questions about a
+             bootstrap sample more (`amplification`).
+
+`tally` has the sums, the caps and the lock: any thread of one process may charge; copies and other processes may not.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+import pandas as pd
+
+from dpcore.accounting.amplification import bootstrap_loss, poisson_inside
+from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
+from dpcore.accounting.tally import EPSILONS, Prices, Tally, Totals, whole
+from dpcore.errors import ParameterError
+from dpcore.text import finite_or_text
+
+__all__ = ["Entry", "Epsilon", "Ledger", "Relation", "Totals", "exact", "shares_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One question to the door.
+
+    Attributes
+    ----------
+    name : str
+        What was asked, in the schema's terms.
+    mechanism : str
+        laplace, geometric, exponential, … or "none" for raw access.
+    epsilon_claimed, epsilon_of_noise : Fraction or inf
+        What the source claims, and what the noise that is drawn costs, for all `draws` together.
+    sensitivity : float
+        The true sensitivity under the ledger's relation.
+    claimed_sensitivity : float
+        What the source says it is.
+    scale : float
+        Noise scale in the question's units (for the exponential mechanism: one over the exponent's factor).
+    draws : int
+        How many answers were drawn.
+    reason : str
+        Why claim and noise differ, in words.
+    void : bool
+        Whether its ledger is void.
+    """
+
+    name: str
+    mechanism: str
+    epsilon_claimed: Epsilon
+    epsilon_of_noise: Epsilon
+    sensitivity: float
+    claimed_sensitivity: float
+    scale: float
+    draws: int = 1
+    reason: str = ""
+    void: bool = False
+
+    def __post_init__(self) -> None:
+        try:
+            for name in ("epsilon_claimed", "epsilon_of_noise"):
+                object.__setattr__(self, name, exact(getattr(self, name)))
+            object.__setattr__(self, "draws", whole(self.draws, "number of draws", least=0))
+        except ParameterError:
+            raise ParameterError(
+                "A question would cost less than nothing, or no number.", "A ledger gives nothing back."
+            ) from None
+
+    @property
+    def epsilon_bound(self) -> Epsilon:
+        """What can be proved that it cost."""
+        return math.inf if self.void else self.epsilon_of_noise
+
+
+class Ledger(Tally):
+    """An account of questions under one neighboring relation. Any thread of its process may charge it.
+
+    Parameters
+    ----------
+    relation : Relation or str
+    epsilon : float, optional
+        Somebody's cap on `epsilon_bound`. A question that would exceed it raises BudgetError and is not recorded. No
+        cap lets through what is void.
+    plan : float, optional
+        What a method means to draw: a cap on `epsilon_of_noise`.
+    name : str
+        For people.
+
+    Attributes
+    ----------
+    status : {"open", "finished", "stopped"}
+        Whether it can be charged; if not, it is the record of a run that came to its end, or did not.
+    """
+
+    def __init__(
+        self,
+        relation: Relation | str,
+        *,
+        epsilon: Epsilon | None = None,
+        plan: Epsilon | None = None,
+        name: str = "run",
+    ) -> None:
+        super().__init__(name, epsilon, plan)
+        self.relation = Relation.parse(relation)
+
+    def __repr__(self) -> str:
+        status = "" if self.status == "open" else f", {self.status}"
+        return f"Ledger({self.name!r}, claimed={self.epsilon_claimed:g}, bound={self.epsilon_bound:g}{status})"
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All questions, in order, those of children included."""
+        return [entry for _, _, entry in self._walk()]
+
+    @property
+    def own_entries(self) -> list[Entry]:
+        """The questions that were charged to this ledger itself, in order."""
+        void = bool(self._reasons_above())
+        return [replace(item, void=True) if void else item for item in self._items if isinstance(item, Entry)]
+
+    @property
+    def children(self) -> list[Ledger]:
+        """The ledgers directly under this one, in order."""
+        return [item for item in self._items if isinstance(item, Ledger)]
+
+    @property
+    def in_parallel(self) -> bool:
+        """Whether the accounts directly under this one hold disjoint records, of which the dearest counts."""
+        return self._rule == "parallel"
+
+    def charge(self, *entries: Entry) -> None:
+        """Record questions *before* their answers are drawn: all of them, or none.
+
+        Raises
+        ------
+        BudgetError
+            If this ledger or one above it would exceed its cap. Nothing is recorded then.
+        ParameterError
+            If what is charged here could not be counted: this is a group, or closed, or another process's.
+        """
+        self._refuse_group()
+        if not all(isinstance(entry, Entry) for entry in entries):
+            raise ParameterError("Only questions are charged.", "Pass Entry objects.")
+        if entries:
+            claimed = sum((entry.epsilon_claimed for entry in entries), start=exact(0))
+            paid = sum((entry.epsilon_of_noise for entry in entries), start=exact(0))
+            self._charge(entries, Totals(claimed, paid, paid))
+
+    def child(self, name: str, epsilon: Epsilon | None = None, *, plan: Epsilon | None = None) -> Ledger:
+        """A sequential part of this ledger, optionally with a cap or plan of its own."""
+        self._refuse_group()
+        return self._new(Ledger(self.relation, epsilon=epsilon, plan=plan, name=name))
+
+    def parallel(self, name: str, *, by: Literal["value", "label"], plainly_claimed: bool = False) -> Ledger:
+        """A group whose parts (`part`) hold disjoint records.
+
+        Parameters
+        ----------
+        name : str
+        by : {"value", "label"}
+            Whether the parts are formed by the records' values (public predicates or earlier noisy answers) or by
+            labels drawn for each record independently of its values. See the module docstring for the difference.
+        plainly_claimed : bool
+            Whether the source claims the largest part's cost under replace as well.
+        """
+        self._refuse_group()
+        if by not in ("value", "label"):
+            raise ParameterError("The parts of a group are not formed like that.", "Choose by='value' or by='label'.")
+        twofold = by == "value" and self.relation is Relation.REPLACE
+        group = Ledger(Relation.ADD_REMOVE if twofold else self.relation, name=name)
+        group._rule = "parallel"
+        if twofold:
+            group._of_parts = Prices(claimed=exact if plainly_claimed else twice, bound=twice)
+        return self._new(group)
+
+    def part(self, name: str) -> Ledger:
+        """One part of a parallel group."""
+        if not self.in_parallel:
+            raise ParameterError("Only a parallel group has parts.", "Call parallel(…) first.")
+        return self._new(Ledger(self.relation, name=name), self._of_parts)
+
+    def share_of(self, epsilon: Epsilon) -> Epsilon:
+        """What this part of a parallel group may spend, for the group to cost `epsilon`."""
+        if self._parent is None or self._parent._rule != "parallel":
+            raise ParameterError("This is no part of a parallel group.", "Ask one of its parts.")
+        return exact(epsilon) / self._prices.bound(Fraction(1))
+
+    def repeated(self, name: str, times: int) -> Ledger:
+        """An account of what is done `times` times over, once or more, with the same questions each time."""
+        self._refuse_group()
+        many = whole(times, "number of times", least=1)
+        return self._new(Ledger(self.relation, name=name), Prices(lambda paid: many * paid, lambda paid: many * paid))
+
+    def sampled(self, name: str, rate: float, epsilon: Epsilon) -> Ledger:
+        """An account of questions about a secret Poisson sample, whose plan costs this ledger `epsilon`.
+
+        Below the plan it is counted in proportion. That is no less than the true cost, which is convex in what is spent
+        inside and 0 at 0. Under replace the row that leaves and the row that comes cost one addition or removal each.
+        """
+        self._refuse_group()
+        cost = exact(epsilon)
+        if math.isinf(cost) or not 0 < rate <= 1:
+            raise ParameterError("No such sample has a price.", "Use a rate in (0, 1] and a finite epsilon.")
+        inside = poisson_inside(cost / self.relation.histogram_l1, rate)
+
+        def price(paid: Epsilon) -> Epsilon:
+            return cost * paid / inside if inside else exact(paid)
+
+        return self._new(Ledger(Relation.ADD_REMOVE, plan=inside, name=name), Prices(price, price))
+
+    def bootstrapped(self, name: str, rows: int) -> Ledger:
+        """An account of questions about a bootstrap sample, for sources that claim what they would cost on the rows."""
+        self._refuse_group()
+        size = whole(rows, "number of rows", least=0)
+        prices = Prices(bound=lambda paid: bootstrap_loss(paid, self.relation, size))
+        return self._new(Ledger(self.relation, name=name), prices)
+
+    def adopt(self, ledger: Ledger) -> Ledger:
+        """Make another ledger a part of this one. What it has spent counts from now on, here and above.
+
+        Raises
+        ------
+        BudgetError
+            If that exceeds a cap. Nothing is changed then.
+        ParameterError
+            If it is counted in a ledger already, this one's among them, or has another relation.
+        """
+        self._refuse_group()
+        if ledger.relation is not self.relation:
+            raise ParameterError(
+                f"{ledger.name!r} counts under {ledger.relation}, {self.name!r} under {self.relation}.",
+                "Epsilons of different relations do not add up: keep two ledgers.",
+            )
+        self._join(ledger)
+        return ledger
+
+    def _new(self, ledger: Ledger, prices: Prices | None = None) -> Ledger:
+        ledger._prices = prices or ledger._prices
+        self._join(ledger)
+        return ledger
+
+    def _refuse_group(self) -> None:
+        if self.in_parallel:
+            raise ParameterError(
+                "A parallel group has no rows of its own: it counts the dearest of its parts.",
+                "Use one of its parts: part(…) makes one.",
+            )
+
+    def _walk(self, scope: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Relation, Entry]]:
+        rows = []
+        void = bool(self._reasons_above())
+        for item in self._items:
+            if isinstance(item, Ledger):
+                rows += item._walk((*scope, item.name) if item.name else scope)
+            else:
+                rows.append((scope, self.relation, replace(item, void=True) if void else item))
+        return rows
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per question, in order: its scope, the fields of `Entry`, and the relation it was charged under."""
+        rows = [
+            {
+                "scope": " / ".join(scope),
+                "name": entry.name,
+                "mechanism": entry.mechanism,
+                "relation": str(relation),
+                "draws": entry.draws,
+                "sensitivity": entry.sensitivity,
+                "claimed_sensitivity": entry.claimed_sensitivity,
+                "scale": entry.scale,
+                "epsilon_claimed": float(entry.epsilon_claimed),
+                "epsilon_of_noise": float(entry.epsilon_of_noise),
+                "epsilon_bound": float(entry.epsilon_bound),
+                "void": entry.void,
+                "reason": entry.reason,
+            }
+            for scope, relation, entry in self._walk()
+        ]
+        columns = ["scope", "name", "mechanism", "relation", "draws", "sensitivity", "claimed_sensitivity", "scale"]
+        return pd.DataFrame(rows, columns=[*columns, *EPSILONS, "void", "reason"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ledger as JSON-ready values; infinite numbers become the text "infinity"."""
+        return {
+            "name": self.name,
+            "relation": str(self.relation),
+            "status": self.status,
+            "epsilon_claimed": finite_or_text(self.epsilon_claimed),
+            "epsilon_of_noise": finite_or_text(self.epsilon_of_noise),
+            "epsilon_bound": finite_or_text(self.epsilon_bound),
+            "void": self.void,
+            "entries": [
+                {key: finite_or_text(value) for key, value in row.items()} for row in self.to_frame().to_dict("records")
+            ],
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def twice(paid: Epsilon) -> Epsilon:
+    """The price of a part that a replaced record may leave, or enter."""
+    return 2 * paid

@@ -1,0 +1,282 @@
+"""What was ever spent on which data, in one SQLite file of the user's.
+
+A session's `Ledger` knows what every question cost; the books know what all sessions together spent, and survive them.
+Rows are known by the HMAC of their file's content, keyed with a secret beside the ledger. There is one account per
+data set and neighboring relation, because epsilons of different relations do not add up, and one line per run.
+
+What is promised:
+
+- Written before noise is drawn. A charge reaches the file, and the disk, before `Ledger.charge` returns, and nothing
+  is drawn before that. If it cannot be written, BookError is raised and nothing is drawn.
+- Never too little. A process that is killed leaves whole charges or none: SQLite's journal and file are synced at every
+  commit. A charge whose answer was never drawn may stay on the books; the reverse cannot happen.
+- Loss and damage are seen. Every line has a sum, the head has the sum of all and the number of changes (`sheet`), and a
+  small file beside the ledger has them too (`witness`): a file that was damaged, cut, or replaced by an older copy is
+  an error, and not a smaller total. A ledger and its witness that are deleted, or put back, together go unnoticed.
+- Several tabs and processes of one computer at once: read, check against the cap and write are one transaction.
+
+Epsilons are fractions, as text: totals rounded up to multiples of 2^-100; "inf" where nothing can be proved. The file
+holds no row, and no sum of rows that could be tested by whoever lacks the secret (`datasets.Content`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from math import inf
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Protocol
+
+from dpcore import text as texts
+from dpcore.accounting.ledger import Ledger, Totals
+from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.accounting.store.file import BookFile, IncompleteError
+from dpcore.accounting.store.sheet import Cell, Sheet
+from dpcore.accounting.store.written import UnreadableError, known, moment, number, rounded, text, whole
+from dpcore.errors import BookError, BudgetError
+
+__all__ = [
+    "Account",
+    "BookedLedger",
+    "Books",
+    "IncompleteError",
+    "Line",
+    "OpenRun",
+    "Run",
+    "asked_path",
+    "durable_ledger",
+    "usual_path",
+]
+
+SESSION = "session"
+NOTHING: tuple[Cell, ...] = ("0", "0", "0", 0, "")  # claimed, of the noise, proved, looks, void
+
+
+class Rows(Protocol):
+    """What has an account: rows that know what they are called by whoever has a secret."""
+
+    @property
+    def name(self) -> str: ...
+    def key(self, secret: bytes, /) -> str: ...
+
+
+@dataclass(frozen=True)
+class Line:
+    """What was spent under one relation on one data set, in one run or altogether; `looks` counts releases."""
+
+    key: str
+    relation: Relation
+    name: str
+    claimed: Epsilon
+    of_noise: Epsilon
+    bound: Epsilon
+    looks: int
+    void: str
+
+    @property
+    def epsilon_claimed(self) -> float:
+        """What the methods' sources say was spent."""
+        return float(self.claimed)
+
+    @property
+    def epsilon_of_noise(self) -> float:
+        """What the noise that was drawn costs, if nothing else gives it away."""
+        return float(self.of_noise)
+
+    @property
+    def epsilon_bound(self) -> float:
+        """What can be proved that was spent; infinite where nothing can."""
+        return float(self.bound)
+
+
+@dataclass(frozen=True)
+class Run(Line):
+    """One run; `name` is its purpose."""
+
+    begun: datetime
+
+
+@dataclass(frozen=True)
+class Account(Line):
+    """All runs on one data set under one relation; `cap` refuses what would exceed it."""
+
+    cap: Epsilon | None
+
+
+class Books(BookFile):
+    """What all sessions together spent."""
+
+    def key(self, data: Rows) -> str:
+        """What these rows are called here: the same whenever the same file is read."""
+        return data.key(self.secret())
+
+    def begin(self, key: str, name: str, relation: Relation | str, purpose: str) -> OpenRun:
+        """A new run, which has spent nothing yet."""
+        relation = Relation.parse(relation)
+        with self.transaction() as sheet:
+            place, _, *spent = account_of(sheet, key, relation)
+            place = sheet.write("accounts", place, key, str(relation), name, *spent)
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            token = token_hex(16)  # numbers would begin again in a new file
+            run = sheet.write("runs", None, token, place, purpose, now, *NOTHING)
+        return OpenRun(self, run, token, relation, purpose)
+
+    def add(self, run: OpenRun, spent: Totals, looks: int, void: str, *, drawn: bool = False) -> None:
+        """Write a charge down, on the disk when this returns; BudgetError, and nothing written, if a cap forbids it.
+
+        What is `drawn` already, and has turned out to cost more, no cap forbids.
+        """
+        if not all(part >= 0 for part in (*spent, looks)):
+            raise ValueError("a charge gives nothing back")
+        with self.transaction(whole=False) as sheet:
+            token, place, purpose, begun, *before = sheet.line("runs", run.place) or ("", 0, "", "")
+            if token != run.token:
+                raise BookError(f"The ledger {self.path} no longer has this run.", "Nothing was drawn. Run it again.")
+            key, relation, name, *earlier, cap = sheet.line("accounts", whole(place)) or unreadable()
+            after, limit = more(earlier, spent, looks, void), None if cap is None else number(cap)
+            total = number(after[2])
+            if limit is not None and total > limit and not drawn:
+                if void:
+                    raise BudgetError(
+                        f"The budget of {name!r} is capped at {float(limit):g}, and of this run nothing can be proved: "
+                        f"{void}",
+                        "Nothing was drawn. Use no seed and a schema that was declared, or remove the cap on the page "
+                        "Ledger.",
+                    )
+                needs = f"a total of epsilon {texts.number(float(total))}" if total < inf else "more than any epsilon"
+                way = "Ask for less, or raise the cap" if total < inf else "No cap allows that: remove it"
+                raise BudgetError(
+                    f"This question needs {needs} for {name!r}, whose budget is capped at {float(limit):g}.",
+                    f"Nothing was drawn. {way} on the page Ledger.",
+                )
+            sheet.write("runs", run.place, token, place, purpose, begun, *more(before, spent, looks, void))
+            sheet.write("accounts", whole(place), key, relation, name, *after, cap)
+
+    def accounts(self) -> list[Account]:
+        """All accounts on which something was spent, or which have a cap; the oldest first."""
+        with self.transaction(writes=False) as sheet:
+            return [
+                Account(str(key), known(relation), str(name), *read(spent), None if cap is None else number(cap))
+                for _, key, relation, name, *spent, cap in sheet.lines("accounts")
+                if spent[3] or cap is not None
+            ]
+
+    def account(self, key: str, relation: Relation | str) -> Account | None:
+        """The account of one data set under one relation, if there is one."""
+        found = [line for line in self.accounts() if (line.key, line.relation) == (key, Relation.parse(relation))]
+        return found[0] if found else None
+
+    def runs(self, key: str, relation: Relation | str) -> list[Run]:
+        """The runs of one account that spent something, in order."""
+        relation = Relation.parse(relation)
+        with self.transaction(writes=False) as sheet:
+            place, *_ = account_of(sheet, key, relation)
+            return [
+                Run(key, relation, str(purpose), *read(spent), moment(begun))
+                for _, _, account, purpose, begun, *spent in sheet.lines("runs")
+                if account == place and spent[3]
+            ]
+
+    def set_cap(self, key: str, name: str, relation: Relation | str, cap: float | None) -> None:
+        """Refuse, from now on, what would take the account's provable total above `cap`; None: nothing is refused."""
+        relation = Relation.parse(relation)
+        with self.transaction() as sheet:
+            place, called, *spent, _ = account_of(sheet, key, relation)
+            told = None if cap is None else text(exact(cap))
+            sheet.write("accounts", place, key, str(relation), called or name, *spent, told)
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """A run that may be charged, by one ledger or several, in this process or in others: it can be pickled."""
+
+    books: Books
+    place: int
+    token: str
+    relation: Relation
+    purpose: str
+
+    def ledger(self) -> BookedLedger:
+        """A new ledger whose charges are written down as this run's."""
+        return BookedLedger(self)
+
+
+class BookedLedger(Ledger):
+    """A ledger every charge of which is written in the books before it counts; not to be copied."""
+
+    def __init__(self, run: OpenRun) -> None:
+        super().__init__(run.relation, name=run.purpose)
+        self.run, self._looks = run, 0
+
+    def _write_down(self, new: Totals, void: str, *, drawn: bool) -> None:
+        looks = max(len(self._items), self._looks, 1)  # a fit is a part; a question outside fits is a look of its own
+        added = Totals(*map(growth, self.totals, new))
+        self.run.books.add(self.run, added, looks - self._looks, void, drawn=drawn)
+        self._looks = looks
+
+
+def durable_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Python") -> Ledger:
+    """A ledger for `fit(ledger=...)` whose charges are written to the user's file before anything is drawn.
+
+    Parameters
+    ----------
+    data : datasets.Dataset
+        Whose account is charged.
+    relation : {"add_remove", "replace"}
+        The relation of the methods that will charge it.
+    purpose : str
+        What the page Ledger calls this run.
+
+    Raises
+    ------
+    BookError
+        If the file cannot be read or written.
+    """
+    books = Books(asked_path())
+    return books.begin(books.key(data), data.name, relation, purpose).ledger()
+
+
+def asked_path() -> Path | None:
+    """The file that `$DPCORE_LEDGER` names, or the usual one; None for "session": nothing is kept."""
+    asked = os.environ.get("DPCORE_LEDGER", "")
+    return None if asked == SESSION else Path(asked) if asked else usual_path()
+
+
+def usual_path() -> Path:
+    """Where the file is if nobody says more: `$XDG_STATE_HOME/dpcore` or `~/.local/state/dpcore`."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "dpcore" / "ledger.sqlite"
+
+
+def account_of(sheet: Sheet, key: str, relation: Relation) -> tuple[Any, ...]:
+    """An account's number, name, what was spent, and cap; no number if there is none yet."""
+    for place, known_key, known_relation, *rest in sheet.lines("accounts"):
+        if (known_key, known_relation) == (key, str(relation)):
+            return place, *rest
+    return None, "", *NOTHING, None
+
+
+def unreadable() -> tuple[Cell, ...]:
+    """An account of a run that is not there."""
+    raise UnreadableError
+
+
+def growth(old: Epsilon, new: Epsilon) -> Epsilon:
+    """What comes to the books when a ledger's total grows; totals may be infinite."""
+    return Fraction(0) if new == old else rounded(new) - rounded(old)
+
+
+def more(before: Sequence[Cell], spent: Totals, looks: int, void: str) -> tuple[Cell, ...]:
+    """What a line says after a charge."""
+    *sums, was_looks, was_void = before
+    told = str(was_void) if void in str(was_void) else f"{was_void} {void}".strip()
+    return (*(text(number(a) + b) for a, b in zip(sums, spent, strict=True)), whole(was_looks) + looks, told)
+
+
+def read(spent: Sequence[Cell]) -> tuple[Epsilon, Epsilon, Epsilon, int, str]:
+    """What a line says."""
+    claimed, of_noise, bound, looks, void = spent
+    return number(claimed), number(of_noise), number(bound), whole(looks), str(void)

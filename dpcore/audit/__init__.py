@@ -1,0 +1,13 @@
+"""Attacks: lower bounds on epsilon from many runs on neighboring tables."""
+
+from dpcore.audit.bound import (
+    FEWEST,
+    AuditResult,
+    Event,
+    audit,
+    lower_bound,
+    lower_bound_of_statistics,
+    separating_event,
+)
+
+__all__ = ["FEWEST", "AuditResult", "Event", "audit", "lower_bound", "lower_bound_of_statistics", "separating_event"]

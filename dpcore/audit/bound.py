@@ -1,0 +1,195 @@
+"""Empirical lower bounds on epsilon: run a method on two neighboring tables and count how often an event happens.
+
+If a method is epsilon-DP, then Pr[event | D] <= e^epsilon Pr[event | D'] for every event. Confidence bounds on the two
+probabilities (Clopper and Pearson 1934) turn counts into a lower bound that is too high with probability at most
+`alpha`. A bound above the claim refutes the claim; a bound below it proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import beta
+from sklearn.base import clone
+
+from dpcore.arguments import Progress, is_whole, no_progress
+from dpcore.domain.schema import Schema
+from dpcore.errors import ParameterError
+from dpcore.methods.base import PrivateEstimator
+
+__all__ = ["FEWEST", "AuditResult", "Event", "audit", "lower_bound", "lower_bound_of_statistics", "separating_event"]
+
+FEWEST = 20
+Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
+"""A mechanism as a function: (frame, number of runs) -> that many independent outputs."""
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an audit found.
+
+    Attributes
+    ----------
+    lower_bound : float
+        Epsilon is at least this, with the stated confidence; 0 if nothing was found.
+    claimed, bound : float
+        The ledger's two epsilons of one run (NaN if the mechanism has no ledger).
+    confidence : float
+    trials : int
+        Runs on each of the two tables, half of which chose the threshold.
+    """
+
+    lower_bound: float
+    claimed: float
+    bound: float
+    confidence: float
+    trials: int
+
+    @property
+    def caught(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.lower_bound > self.claimed
+
+
+@dataclass(frozen=True)
+class Event:
+    """The event by which an audit tells two worlds apart: a run's number is at or beyond a threshold.
+
+    Attributes
+    ----------
+    threshold : float
+        Infinite if no event promised anything.
+    above : bool
+        Whether the event is "at or above"; otherwise "at or below".
+    likely : {0, 1}
+        The world in which it happens more often.
+    hits : (int, int)
+        How often it happened in the first world and in the second, among the runs that were counted.
+    counted : int
+        Those runs, per world.
+    lower_bound : float
+    """
+
+    threshold: float
+    above: bool
+    likely: int
+    hits: tuple[int, int]
+    counted: int
+    lower_bound: float
+
+
+def lower_bound(hits: int, hits_other: int, trials: int, *, alpha: float = 0.05, delta: float = 0.0) -> float:
+    """Lower confidence bound on epsilon from event counts in `trials` runs on each of two neighboring tables.
+
+    ln((p_lo - delta) / q_hi) with one-sided Clopper-Pearson bounds at alpha/2 each; at least 0.
+    """
+    p_low = float(beta.ppf(alpha / 2, hits, trials - hits + 1)) if hits else 0.0
+    q_high = float(beta.ppf(1 - alpha / 2, hits_other + 1, trials - hits_other)) if hits_other < trials else 1.0
+    return float(np.log((p_low - delta) / q_high)) if p_low - delta > q_high else 0.0
+
+
+def lower_bound_of_statistics(
+    first: NDArray[np.floating[Any]],
+    second: NDArray[np.floating[Any]],
+    *,
+    alpha: float = 0.05,
+    delta: float = 0.0,
+) -> float:
+    """Lower bound from one number per run on each of two neighboring tables, shape (trials,) each."""
+    return separating_event(first, second, alpha=alpha, delta=delta).lower_bound
+
+
+def separating_event(
+    first: NDArray[np.floating[Any]],
+    second: NDArray[np.floating[Any]],
+    *,
+    alpha: float = 0.05,
+    delta: float = 0.0,
+) -> Event:
+    """The event that tells two worlds apart best, from one number per run in each of them, shape (trials,) each.
+
+    The first half of the runs chooses the event (above or below a threshold, and which table makes it likely) that
+    promises most; the second half alone is counted, so the choice costs no confidence.
+    """
+    if len(first) != len(second) or len(first) < FEWEST:
+        raise ParameterError(
+            f"An audit needs the same number of runs, {FEWEST} or more, on both tables.", "Raise trials."
+        )
+    if not (0 < alpha < 1 and 0 <= delta < 1):
+        raise ParameterError("The 'alpha' or 'delta' parameter is not a probability.", "Try alpha=0.05, delta=0.")
+    half = len(first) // 2
+    choose, count = (first[:half], second[:half]), (first[half:], second[half:])
+    best, event = 0.0, (np.inf, 1.0, 0)
+    tail = np.geomspace(1e-4, 0.5, 100)
+    levels = np.concatenate([tail, 1 - tail])
+    for threshold in np.unique(np.quantile(np.concatenate(choose), levels, method="nearest")):
+        for sign in (1.0, -1.0):
+            hits = [int((sign * values >= sign * threshold).sum()) for values in choose]
+            for side in (0, 1):
+                found = lower_bound(hits[side], hits[1 - side], half, alpha=alpha, delta=delta)
+                if found > best:
+                    best, event = found, (float(threshold), sign, side)
+    threshold, sign, side = event
+    hits = [int((sign * values >= sign * threshold).sum()) for values in count]
+    found = lower_bound(hits[side], hits[1 - side], len(count[0]), alpha=alpha, delta=delta)
+    return Event(threshold, sign > 0, side, (hits[0], hits[1]), len(count[0]), found)
+
+
+def audit(
+    method: PrivateEstimator | Runs,
+    pair: tuple[pd.DataFrame, pd.DataFrame],
+    event: Callable[[Any], float],
+    trials: int,
+    *,
+    schema: Schema | None = None,
+    alpha: float = 0.05,
+    delta: float = 0.0,
+    progress: Progress = no_progress,
+) -> AuditResult:
+    """Run a method on both tables of a neighboring pair and bound its epsilon from below.
+
+    Parameters
+    ----------
+    method : estimator or callable
+        An unfitted estimator without a seed (`schema` is then needed; outputs are fitted clones), or a function
+        (frame, runs) -> outputs.
+    pair : two DataFrames
+        Neighbors under the method's relation.
+    event : callable
+        Output -> number (or bool); how the number separates the tables is found from the first half of the runs.
+    trials : int
+        Runs on each table.
+
+    Returns
+    -------
+    AuditResult
+    """
+    if not is_whole(trials, FEWEST):
+        raise ParameterError(f"An audit needs {FEWEST} runs or more on each table.", "Raise trials.")
+    claimed = bound = np.nan
+    if isinstance(method, PrivateEstimator):
+        if schema is None or method.random_state is not None:
+            raise ParameterError("An audited method needs a schema and no seed.", "Pass schema=, random_state=None.")
+        first = clone(method).fit(pair[0], schema=schema)
+        claimed, bound = first.ledger_.epsilon_claimed, first.ledger_.epsilon_of_noise
+    statistics = []
+    for side, frame in enumerate(pair):
+        values = np.empty(trials)
+        if isinstance(method, PrivateEstimator):
+            for run in range(trials):
+                values[run] = event(clone(method).fit(frame, schema=schema))
+                progress((side + (run + 1) / trials) / 2, f"World {side + 1}: run {run + 1:,} of {trials:,}")
+        else:
+            outputs = method(frame, trials)
+            if len(outputs) != trials:
+                raise ParameterError("The mechanism gave another number of outputs than asked.", "One output per run.")
+            values[:] = [event(output) for output in outputs]
+            progress((side + 1) / 2, f"World {side + 1} done")
+        statistics.append(values)
+    found = lower_bound_of_statistics(statistics[0], statistics[1], alpha=alpha, delta=delta)
+    return AuditResult(found, claimed, bound, 1 - alpha, trials)

@@ -1,0 +1,244 @@
+"""Cases of the methods that collect randomized answers: what all reports of one person say about them."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import log
+from typing import Any
+
+import numpy as np
+
+from dpcore.audit.game import Case
+from dpcore.audit.tables import bits, changed, frame_of
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.mechanisms.randomizers import OUE, TRR, KeepOrDraw
+from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
+from dpcore.methods.base import PrivateEstimator
+
+__all__ = ["CASES"]
+
+FOUR = Schema(
+    columns=(
+        Column(name="x", kind="categorical", categories=tuple("abcd")),
+        Column(name="n", kind="continuous", lower=0, upper=10, bins=5),
+        Column(name="y", kind="categorical", categories=("no", "yes")),
+    ),
+    target="y",
+)
+ROWS = (("a", 0.0, "no"), ("d", 10.0, "yes"))
+PAIR = changed(frame_of(FOUR, ROWS[0]), ROWS[1])
+BITS = bits("aby", "y")
+BIT_PAIR = changed(frame_of(BITS, "000"), "111")
+TURNED = changed(frame_of(BITS, "000"), "010")
+HEAD = "One person who says (a, 0, no) in one world and (d, 10, yes) in the other: everything differs. "
+
+
+def report(fitted: Any, *family: str) -> Any:
+    """What the one person reported."""
+    return fitted.reports_.values[family][0]
+
+
+def reported_class(fitted: Any) -> float:
+    """The reported class: 0 or 1."""
+    return float(report(fitted, "y"))
+
+
+def reported_value(fitted: Any) -> float:
+    """Whether the value d was reported."""
+    return float(report(fitted, "x") == 3)
+
+
+def reported_size(fitted: Any) -> float:
+    """The absolute reported number."""
+    return float(abs(report(fitted, "n")))
+
+
+def reported_number(fitted: Any) -> float:
+    """The reported number."""
+    return float(report(fitted, "n"))
+
+
+def bits_kept(fitted: Any) -> float:
+    """Whether the reported a and b differ."""
+    return float(report(fitted, "a") != report(fitted, "b"))
+
+
+def log_ratio(fitted: Any) -> float:
+    """The log-likelihood ratio of all reports of the one person."""
+    reports, found = fitted.reports_, 0.0
+    for family, channel in reports.channels.items():
+        if len(reports.values[family]):
+            found += ratio_of(channel, reports.values[family][0], *values_of(reports.schema, family))
+    return round(found, 9)
+
+
+@cache
+def values_of(schema: Schema, family: tuple[str, ...]) -> list[Any]:
+    """A family's true value in both worlds: its code, and the number if it is one."""
+    found = []
+    for table in PAIR if "x" in schema.names else BIT_PAIR:
+        codes = schema.encode(table)[-1].astype(int)
+        sizes = [schema[name].size for name in family]
+        code = int(np.ravel_multi_index([codes[schema.index(name)] for name in family], sizes))
+        found.append((code, float(table["n"].iloc[-1]) if family == ("n",) else 0.0))
+    return found
+
+
+def ratio_of(channel: Any, said: Any, one: tuple[int, float], other: tuple[int, float]) -> float:
+    """ln of P[report | other] / P[report | one]."""
+    if isinstance(channel, TRR):
+        return float((abs(said - one[1]) - abs(said - other[1])) / channel.scale)
+    if isinstance(channel, KeepOrDraw):
+        return float(log(channel.matrix[said, other[0]] / channel.matrix[said, one[0]]))
+    if isinstance(channel, OUE):
+        gained = log(0.5 / channel.q) - log(0.5 / (1 - channel.q))
+        return gained * (float(said[other[0]]) - float(said[one[0]]))
+    raise TypeError(channel)
+
+
+def likelier(fitted: Any) -> float:
+    """The predicted probability of the class "yes" for the second record."""
+    return float(fitted.predict_proba(PAIR[1])[0, 1])
+
+
+def case(
+    key: str, title: str, told: str, estimator: PrivateEstimator, looks_at: str, statistic: Any, **change: Any
+) -> Case:
+    """One person's reports, in the method and mode that the key begins with."""
+    method, mode = key.split("/")[:2]
+    how: dict[str, Any] = {"schema": FOUR, "pair": PAIR, "story": HEAD + told, "trials": 1_500, "expected": "no claim"}
+    return Case(
+        **{
+            **how,
+            "key": key,
+            "method": method,
+            "mode": mode,
+            "title": title,
+            "relation": "replace",
+            "estimator": estimator,
+            "looks_at": looks_at,
+            "statistic": statistic,
+            **change,
+        }
+    )
+
+
+RATIO = "Log-likelihood ratio of all reports"
+TIGHT: dict[str, Any] = {"expected": "not caught", "trials": 3_000}
+IN_BITS: dict[str, Any] = {"schema": BITS, "pair": BIT_PAIR}
+BIT_HEAD = "One person whose bits a, b and class are 000 in one world and 111 in the other. "
+EVERYTHING: dict[str, Any] = {"pairs": False, "asked": None, "merge": False}
+CASES = (
+    case(
+        "PPNB/paper/label",
+        "The class as printed",
+        "The class is reported as it is. No epsilon is claimed, and none holds.",
+        PPNB(mode="paper"),
+        "Reported class: 0 for no, 1 for yes",
+        reported_class,
+        trials=500,
+    ),
+    case(
+        "PPNB/paper/numbers",
+        "A number as printed",
+        "The number is multiplied by a random one, and another is added: 0 stays near 0, and 10 seldom does. No "
+        "epsilon is claimed, and none holds.",
+        PPNB(mode="paper"),
+        "Absolute reported number",
+        reported_size,
+    ),
+    case(
+        "PPNB/paper/value",
+        "One value by ERRPH",
+        "The paper claims no epsilon for the value either, but this one has it: ln(1 + 4 p0 / (1 - p0)), 1.61 at p0 = "
+        "0.5, is proved for the one report that is looked at, and the lower bound stays below.",
+        PPNB(mode="paper", p0=0.5),
+        "Whether d was reported",
+        reported_value,
+        trials=3_000,
+        step=" x",
+    ),
+    case(
+        "PPNB/corrected/record",
+        "The whole record, by default",
+        "They are asked for one column by lot, and report it with their class as one value. All that they report is "
+        "looked at.",
+        PPNB(epsilon=2.0),
+        RATIO,
+        log_ratio,
+        **TIGHT,
+    ),
+    case(
+        "PPNB/corrected/everything",
+        "The whole record, every column asked",
+        "They report class, value and number, each with a third of epsilon. All three reports are looked at together.",
+        PPNB(epsilon=2.0, protocol="ERRPH", **EVERYTHING),
+        RATIO,
+        log_ratio,
+        **TIGHT,
+    ),
+    case(
+        "PPNB/corrected/moments",
+        "The whole record, numbers with Laplace noise",
+        "They report class, value and number, each with a third of epsilon; the number has Laplace noise. All three "
+        "reports are looked at together.",
+        PPNB(epsilon=2.0, numbers="moments", **EVERYTHING),
+        RATIO,
+        log_ratio,
+        **TIGHT,
+    ),
+    case(
+        "DTPD/paper/one group",
+        "All bits turned round together",
+        "",
+        DTPD(mode="paper"),
+        "Whether the reported a and b differ",
+        bits_kept,
+        trials=500,
+        schema=BITS,
+        pair=TURNED,
+        story="One person whose bits a, b and class are 000 in one world and 010 in the other. All bits are sent as "
+        "they are or all turned round, so that the reported a and b are equal in the first world and differ in the "
+        "second, in every run. No epsilon is claimed, and none holds.",
+    ),
+    case(
+        "DTPD/corrected/record",
+        "Every bit for itself",
+        "",
+        DTPD(epsilon=2.0),
+        RATIO,
+        log_ratio,
+        **IN_BITS,
+        **TIGHT,
+        story=BIT_HEAD + "Each bit is turned round for itself, with a third of epsilon. All reports are looked at.",
+    ),
+    case(
+        "DTCRD/paper/numbers",
+        "A number with uniform noise",
+        "The number gets noise that ends somewhere. Reports beyond what 0 and the noise can come to are of 10 for "
+        "sure. No epsilon is claimed, and none holds.",
+        DTCRD(mode="paper"),
+        "Reported number",
+        reported_number,
+    ),
+    case(
+        "DTCRD/corrected/record",
+        "The number and the class",
+        "The number gets Laplace noise and the class is randomized, each with half of epsilon. Both are looked at.",
+        DTCRD(epsilon=2.0),
+        RATIO,
+        log_ratio,
+        **TIGHT,
+    ),
+    case(
+        "Plain naive Bayes/paper/class",
+        "True answers",
+        "Everybody hands in the truth, and the classifier follows it. Nothing is claimed; more runs only make the "
+        "lower bound larger.",
+        PlainNaiveBayes(),
+        "Predicted probability of yes for (d, 10)",
+        likelier,
+        trials=300,
+    ),
+)

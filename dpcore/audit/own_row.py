@@ -1,0 +1,128 @@
+"""A case about one's own row: the table as it is beside the same without that person, or with other values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+from sklearn.base import clone
+
+from dpcore.accounting.ledger import Relation
+from dpcore.audit.game import Case
+from dpcore.domain.column import Codes
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, ParameterError
+from dpcore.methods import METHODS
+from dpcore.methods.base import PrivateEstimator, Synthesizer
+
+__all__ = ["own_row"]
+
+TRIALS, SAMPLED = 100, 2_000
+Row = Mapping[str, Any]
+Statistic = Callable[[PrivateEstimator], float]
+
+
+def own_row(
+    estimator: PrivateEstimator,
+    schema: Schema,
+    frame: pd.DataFrame,
+    row: int,
+    relation: Relation | str,
+    *,
+    other: Row | None = None,
+    trials: int = TRIALS,
+) -> Case:
+    """Somebody's own table beside the same table without one person, or with that person's values changed.
+
+    Nothing of it is private: real rows are read, and the person who is asked about is named. It costs 2 x `trials` fits
+    and no epsilon, because nothing of it may be handed on.
+
+    Parameters
+    ----------
+    estimator : PrivateEstimator
+        Unfitted; its relation and seed are replaced.
+    schema : Schema
+    frame : DataFrame
+    row : int
+        The person's place in the frame, from 0.
+    relation : {"add_remove", "replace"}
+        Without the person, or with other values.
+    other : mapping of column name to value
+        The other values, for replace.
+    trials : int
+        Runs per world.
+
+    Returns
+    -------
+    Case
+        Its first world is the table as it is. What must come out is not known: `expected` says "not caught".
+
+    Raises
+    ------
+    DataError, ParameterError, SchemaError
+        If there is no such row, or the method or the schema does not take such tables.
+    """
+    relation = Relation.parse(relation)
+    if not 0 <= row < len(frame):
+        raise DataError("The table has no row of that number.", f"Choose one from 0 to {len(frame) - 1:,}.")
+    names = list(schema.names)
+    first = frame.loc[:, names].reset_index(drop=True)
+    mine, rest = first.iloc[[row]], first.drop(index=row)
+    if relation is Relation.REPLACE:
+        if other is None or set(other) != set(names):
+            raise ParameterError("There is no other row with every column of the schema.", "Give all of its values.")
+        put = pd.DataFrame([dict(other)], columns=names)
+        second, changes = pd.concat([rest, put] if len(rest) else [put], ignore_index=True), "has other values"
+    else:
+        second, changes = rest.reset_index(drop=True), "is missing"
+    schema.encode(second)  # refuses values that do not fit, before anything is run
+    method = next((name for name, kind in METHODS.items() if type(estimator) is kind), estimator.title)
+    statistic, looks_at = (
+        (
+            near(schema, mine),
+            f"How alike {SAMPLED:,} synthetic rows are to the row: columns that agree, and one more if all do",
+        )
+        if isinstance(estimator, Synthesizer)
+        else (chance_of_class(estimator, schema, mine), "Predicted probability of the row’s own class")
+    )
+    return Case(
+        key=f"{method}/{estimator.mode}/own/{relation}",
+        method=method,
+        mode=estimator.mode,
+        title="A row of your own table",
+        story=f"Your table as it is, and the same table in which one person {changes}. One row of many moves a release "
+        "little: that the two worlds look alike here proves nothing about rows that stand out more.",
+        relation=str(relation),
+        schema=schema,
+        pair=(first, second),
+        estimator=clone(estimator).set_params(relation=str(relation), random_state=None),
+        looks_at=looks_at,
+        statistic=statistic,
+        trials=trials,
+        expected="not caught",
+    )
+
+
+def near(schema: Schema, mine: pd.DataFrame) -> Statistic:
+    """In how many columns synthetic rows agree with one row, on average, and how often in all of them."""
+    codes: Codes = schema.encode(mine)[0]
+
+    def statistic(fitted: Any) -> float:
+        agree = schema.encode(fitted.sample(SAMPLED)) == codes
+        return float(agree.sum(axis=1).mean() + agree.all(axis=1).mean())
+
+    return statistic
+
+
+def chance_of_class(estimator: PrivateEstimator, schema: Schema, mine: pd.DataFrame) -> Statistic:
+    """The probability that a released classifier gives to the row's own class."""
+    target = estimator.get_params().get("target") or schema.target
+    if target is None:
+        raise ParameterError("The classifier has no class column.", "Set the schema's target.")
+    place = int(schema.encode(mine)[0, schema.index(target)])
+
+    def statistic(fitted: Any) -> float:
+        return round(float(fitted.predict_proba(mine)[0, place]), 9)
+
+    return statistic

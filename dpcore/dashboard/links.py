@@ -1,0 +1,164 @@
+"""What a page's controls say, as plain values: into a link or a file, and back.
+
+A page draws its settings inside `of`. There every control is known by its key without the page's name, such as
+"epsilon". Values that come from a link or a file are input like any other: only controls that the page draws take
+one, Streamlit returns what is no option to its default, and where a page cannot be drawn with them all are dropped.
+A link holds parameters only: a control that belongs to one data set is named without the data's token.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpcore.datasets import Dataset
+from dpcore.domain.documents import json_value
+from dpcore.errors import DataError
+
+__all__ = ["ask", "asked_by_file", "link", "of", "settings_of"]
+
+OF_DATA = ":data"  # in a name, for the token of the data in use
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may ask for gigabytes to unpack
+MOST_BYTES, MOST_SETTINGS = 1_000_000, 100
+# What Streamlit's controls, and the pages' look-ups after them, make of a value that is none of their own.
+UNFIT = (StreamlitAPIException, TypeError, ValueError, LookupError, ArithmeticError)
+# What a zip or a JSON document that is damaged, or of another kind, makes the libraries raise.
+UNREADABLE = (ValueError, KeyError, TypeError, RuntimeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
+Settings = Mapping[str, Any]
+
+
+def ask(page: str, settings: Settings) -> None:
+    """Set a page's controls the next time they are drawn."""
+    waiting(page).update(settings)
+
+
+def waiting(page: str) -> dict[str, Any]:
+    """Values for controls that were not drawn yet."""
+    found: dict[str, Any] = st.session_state.setdefault(f"dpcore.presets:{page}", {})
+    return found
+
+
+@contextmanager
+def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
+    """Draw a page's settings, or a part of them, inside this."""
+    asked = waiting(page)
+    asked |= asked_by_link()
+    if st.session_state.pop("dpcore.presets.refused", False):
+        told = "The settings from that link or file do not fit this page, and were left out."
+        st.warning(told, icon=":material/link_off:")
+    keys = {name: key_of(page, name, data) for name in asked}
+    before = drawn()
+    try:
+        for name, key in keys.items():
+            st.session_state[key] = asked[name]
+        yield
+    except UNFIT:
+        if not asked:
+            raise
+        asked.clear()
+        for key in set(keys.values()) - before:  # those are drawn already, and not to be touched
+            st.session_state.pop(key, None)
+        st.session_state["dpcore.presets.refused"] = True
+        st.rerun()
+    new = drawn() - before
+    for name, key in keys.items():
+        if key in new:
+            del asked[name]
+        elif st.session_state.get(key) is asked[name]:  # no control of these, maybe one that is still to come
+            del st.session_state[key]
+    names = {name_of(page, key, data): key for key in sorted(new) if key.startswith(f"{page}.")}
+    values = {name: st.session_state.get(key) for name, key in names.items()}
+    parts = st.session_state.setdefault(f"dpcore.settings:{page}", {})
+    parts[part] = {name: value for name, value in values.items() if plain(value)}
+
+
+def drawn() -> frozenset[str]:
+    """The keys of all controls that this run has drawn so far."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return frozenset() if context is None else context.shared.widget_user_keys_this_run.snapshot()
+
+
+def key_of(page: str, name: str, data: Dataset) -> str:
+    """A control's key."""
+    return f"{page}.{name.removesuffix(OF_DATA)}:{data.token}" if name.endswith(OF_DATA) else f"{page}.{name}"
+
+
+def name_of(page: str, key: str, data: Dataset) -> str:
+    """What a control is called in links and files."""
+    name = key.removeprefix(f"{page}.")
+    return name.removesuffix(f":{data.token}") + OF_DATA if name.endswith(f":{data.token}") else name
+
+
+def plain(value: Any) -> bool:
+    """Whether a value can stand in a link."""
+    return value is None or isinstance(value, str | bool | int | float)
+
+
+def settings_of(page: str) -> dict[str, Any]:
+    """What the controls of a page said when they were last drawn."""
+    parts = st.session_state.get(f"dpcore.settings:{page}", {})
+    return {name: value for part in parts.values() for name, value in part.items()}
+
+
+def link(page: str, settings: Settings, target: str | None) -> str:
+    """The address of a page with these settings. The class column is left out where it is the schema's own."""
+    shown = {k: v for k, v in settings.items() if v is not None and (k, v) != (f"target{OF_DATA}", target)}
+    address = str(st.context.url or "").partition("?")[0].rstrip("/")
+    base = address if address.endswith(f"/{page}") else f"{address}/{page}"
+    return f"{base}?{urlencode({name: as_text(value) for name, value in shown.items()})}"
+
+
+def as_text(value: Any) -> str:
+    """A value in a link: text as it is, unless it would be read as something else."""
+    return value if isinstance(value, str) and from_text(value) == value else json.dumps(value, ensure_ascii=False)
+
+
+def from_text(text: str) -> Any:
+    """A value from a link."""
+    try:
+        value = json_value(text, DataError, "This value of a link is not JSON", "")
+    except DataError:
+        return text
+    return value if plain(value) else text
+
+
+def asked_by_link() -> Settings:
+    """What the address says, which is then forgotten, so that it is not asked for twice."""
+    found = {name: from_text(st.query_params[name]) for name in list(st.query_params)[:MOST_SETTINGS]}
+    if found:
+        st.query_params.clear()
+    return found
+
+
+def asked_by_file(raw: bytes) -> tuple[str, Settings, str]:
+    """The page, its settings, and the name of the data, from a release's zip or its `config.json`."""
+    remedy = "Choose the zip of a release of rows or of a classifier, or the config.json in it."
+    cause = "This file holds no settings of a page"
+    try:
+        if zipfile.is_zipfile(io.BytesIO(raw)):
+            with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+                if archive.getinfo("config.json").compress_type not in PACKINGS:
+                    raise DataError(f"{cause}: it is packed in an unusual way.", remedy)
+                with archive.open("config.json") as file:
+                    raw = file.read(MOST_BYTES + 1)
+        config = json_value(raw, DataError, cause, remedy, most=MOST_BYTES)
+        page, settings = config["page"]["name"], config["page"]["settings"]
+        data = config["data"]["name"]
+        known = isinstance(page, str) and isinstance(data, str) and isinstance(settings, dict)
+    except DataError:
+        raise
+    except UNREADABLE as error:
+        raise DataError(f"{cause}.", remedy) from error
+    if not known or len(settings) > MOST_SETTINGS or not all(plain(value) for value in settings.values()):
+        raise DataError(f"{cause}.", remedy)
+    return page, settings, data

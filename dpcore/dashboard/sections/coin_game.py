@@ -1,0 +1,296 @@
+"""The coin game: what it is to answer with a coin, and what a thousand such answers are worth. No private data.
+
+Noise is drawn when a button is pressed, from the operating system's randomness and without any seed; what was drawn
+stays in the session, and every other widget shows the same draw in another way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore import charts
+from dpcore.dashboard import panels
+from dpcore.mechanisms.randomizers import RRPH, KeepOrDraw, Warner
+
+__all__ = ["Answer", "Crowd", "ask", "game", "toss"]
+
+QUESTION = "Have you ever cheated in an exam?"
+ANSWERS = ("no", "yes")
+RULES = {"RRPH": "Truth, or a second toss", "Warner": "Truth, or the opposite (Warner)"}
+PEOPLE = (100, 1_000, 10_000)
+CROWDS = 50
+Z = 1.96
+TENTHS = ".1f"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One channel for two answers, and the words in which people are told it; `p0` is what a report is worth."""
+
+    name: str
+    p0: float
+
+    @property
+    def p(self) -> float:
+        """Warner's probability of the truth for the same channel."""
+        return (1 + self.p0) / 2
+
+    @property
+    def channel(self) -> KeepOrDraw:
+        """The randomizer."""
+        return RRPH(p0=self.p0) if self.name == "RRPH" else Warner(p=self.p)
+
+    @property
+    def words(self) -> str:
+        """What everybody is told."""
+        if self.name == "Warner":
+            return (
+                f"Spin a spinner that shows green with probability {percent(self.p)}. **Green: tell the truth. "
+                "Red: say the opposite.** Nobody else sees the spinner."
+            )
+        if self.p0 == 0.5:
+            return (
+                "Toss a coin. **Heads: tell the truth. Tails: toss again, and say yes for heads and no for tails.** "
+                "Nobody else sees the coins."
+            )
+        return (
+            f"Spin a spinner that shows green with probability {percent(self.p0)}. **Green: tell the truth. Red: toss "
+            "a coin, and say yes for heads and no for tails.** Nobody else sees them."
+        )
+
+    def after(self, said: int, prior: float = 0.5) -> float:
+        """How sure an observer is of "yes", who thought so with probability `prior` before the report."""
+        no, yes = self.channel.matrix[said] * (1 - prior, prior)
+        return float(yes / (no + yes)) if no + yes else prior
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One person's answer: what is true, what the lot said, and what was reported."""
+
+    rule: Rule
+    truth: int
+    honest: bool
+    said: int
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """A crowd's reports: `counts` of people by report and truth, and one row of `estimates` per crowd asked."""
+
+    rule: Rule
+    share: float
+    people: int
+    counts: pd.DataFrame
+    estimates: pd.DataFrame
+
+
+def percent(value: float, digits: str = ".3g") -> str:
+    """A share with as many digits as it needs, or with these."""
+    return f"{100 * value:{digits}} %"
+
+
+@st.fragment
+def game(page: str) -> None:
+    """What is different on this page; one answer with a coin, and then a crowd's."""
+    panels.chart(charts.trust())
+    st.markdown(
+        "Elsewhere a curator holds the true rows. **Here nobody holds them:** you trust only your coin, and pay with "
+        "much more noise."
+    )
+    st.subheader("The rule")
+    rule = rule_picker(f"{page}.coin")
+    st.divider()
+    st.subheader("1. Play one answer")
+    one(f"{page}.coin", rule)
+    st.divider()
+    st.subheader("2. Watch a crowd do it")
+    many(f"{page}.coin", rule)
+
+
+def rule_picker(key: str) -> Rule:
+    """Which words, and how often the truth; the words change nothing of what a report is worth."""
+    left, right = st.columns(2, gap="large")
+    name = left.radio(
+        "How it is told",
+        list(RULES),
+        format_func=RULES.__getitem__,
+        key=f"{key}.rule",
+        persist_state="session",
+    )
+    p0 = right.slider(
+        "Share of answers that count (p0)",
+        0,
+        100,
+        50,
+        5,
+        format="%d %%",
+        key=f"{key}.p0",
+        persist_state="session",
+        help="The rest is as good as a fair coin. With Warner's words the truth is told with p = (1 + p0) / 2.",
+    )
+    rule = Rule(name, p0 / 100)
+    st.info(rule.words, icon=":material/casino:")
+    st.caption(
+        f"**The same channel in other words:** either rule says the truth {percent(rule.p)} of the time "
+        f"({percent(rule.p0)} plus half of the rest). Switch the words: no probability below changes."
+    )
+    return rule
+
+
+def toss(rule: Rule, truth: int, rng: np.random.Generator) -> Answer:
+    """What one person reports."""
+    if rule.name == "Warner":
+        honest = bool(rng.random() < rule.p)
+        return Answer(rule, truth, honest, truth if honest else 1 - truth)
+    honest = bool(rng.random() < rule.p0)
+    return Answer(rule, truth, honest, truth if honest else int(rng.random() < 0.5))
+
+
+def one(key: str, rule: Rule) -> None:
+    """The visitor's own answer."""
+    left, right = st.columns([2, 1], gap="large", vertical_alignment="bottom")
+    truth = left.radio(
+        f"**{QUESTION}** Your true answer, or one that you make up:",
+        ANSWERS,
+        horizontal=True,
+        key=f"{key}.truth",
+        persist_state="session",
+    )
+    if right.button("Toss", type="primary", icon=":material/casino:", key=f"{key}.toss", width="stretch"):
+        st.session_state[f"{key}.answer"] = toss(rule, ANSWERS.index(truth), np.random.default_rng())
+    answer: Answer | None = st.session_state.get(f"{key}.answer")
+    if answer is None:
+        st.caption("Nothing is kept, and nothing is drawn before you press the button.")
+        return
+    if answer.rule != rule:
+        st.caption("The rule was changed since. Press Toss to use it.")
+    told(answer)
+
+
+def told(answer: Answer) -> None:
+    """What happened, what others see of it, and what they can tell from that."""
+    rule, said = answer.rule, ANSWERS[answer.said]
+    other = "say the opposite" if rule.name == "Warner" else f"toss again: it says {said}"
+    decided = "tell the truth" if answer.honest else other
+    private, public = st.columns(2, gap="medium")
+    with private.container(border=True, height="stretch"):
+        st.markdown(":material/visibility_off: **Only you know**")
+        st.markdown(f"Your true answer: **{ANSWERS[answer.truth]}**. The lot said: **{decided}**.")
+    with public.container(border=True, height="stretch"):
+        st.markdown(":material/visibility: **What the collector gets**")
+        st.markdown(f"### “{said}”")
+    cells = st.columns(3)
+    before, after = 0.5, rule.after(answer.said)
+    cells[0].metric("Sure of “yes” before", percent(before), border=True)
+    cells[1].metric("Sure of “yes” after", percent(after), border=True)
+    cells[2].metric("… if 10 % of all are “yes”", f"10 % → {percent(rule.after(answer.said, 0.1))}", border=True)
+    if rule.p0 == 0:
+        why = "The report has nothing to do with the truth: it tells nothing about you, and nothing about anybody."
+    elif rule.p0 == 1:
+        why = "Everybody always tells the truth: the report gives you away."
+    else:
+        chance = rule.channel.matrix[answer.said, 1 - answer.said]
+        why = (
+            f"**Why nobody can tell:** of those whose true answer is “{ANSWERS[1 - answer.said]}”, "
+            f"{percent(chance)} say “{said}” as well. You can always say that it was the lot."
+        )
+    st.markdown(why)
+
+
+def ask(rule: Rule, share: float, people: int, rng: np.random.Generator) -> Crowd:
+    """One crowd in which exactly that share is "yes" (rounded to people), asked once."""
+    yes = round(share * people)
+    truth = np.repeat([0, 1], [people - yes, yes]).astype(np.int8)
+    said = rule.channel.report(truth, rng.random)
+    cells = np.bincount(2 * said + truth, minlength=4)
+    rows = [(ANSWERS[place // 2], ANSWERS[place % 2], int(count)) for place, count in enumerate(cells)]
+    counts = pd.DataFrame(rows, columns=["said", "truth", "people"])
+    return Crowd(rule, yes / people, people, counts, estimate(rule, said, people))
+
+
+def estimate(rule: Rule, said: np.ndarray, people: int) -> pd.DataFrame:
+    """The unbiased share of "yes" with its interval.
+
+    People are fixed and only their lots are random: each report varies by a (1 - a) with a = (1 + p0) / 2, whatever is
+    true, so that the estimate's variance is (1 - p0^2) / (4 n p0^2) and needs no estimate itself.
+    """
+    support = np.bincount(said, minlength=2).astype(float)
+    share = float(rule.channel.estimate(support, np.array(float(people)))[1] / people)
+    half = Z * sqrt((1 - rule.p0**2) / (4 * people)) / rule.p0 if rule.p0 else inf
+    return pd.DataFrame({"said": [support[1] / people], "estimate": share, "low": share - half, "high": share + half})
+
+
+def many(key: str, rule: Rule) -> None:
+    """A crowd that the visitor makes up."""
+    left, middle, right = st.columns([3, 3, 2], gap="large", vertical_alignment="bottom")
+    share = left.slider(
+        "Share whose true answer is yes", 0, 100, 30, 1, format="%d %%", key=f"{key}.share", persist_state="session"
+    )
+    people = middle.select_slider(
+        "People", PEOPLE, value=1_000, format_func="{:,}".format, key=f"{key}.people", persist_state="session"
+    )
+    wanted = (rule, share, people)
+    if right.button("Ask them", type="primary", icon=":material/groups:", key=f"{key}.ask", width="stretch"):
+        st.session_state[f"{key}.crowd"] = ask(rule, share / 100, people, np.random.default_rng())
+    crowd: Crowd | None = st.session_state.get(f"{key}.crowd")
+    if crowd is None:
+        st.caption("Make up a crowd, and press the button: everybody in it follows the rule for themselves.")
+        return
+    if (crowd.rule, round(100 * crowd.share), crowd.people) != wanted:
+        st.caption(
+            f"Below: {crowd.people:,} people, {percent(crowd.share)} yes, p0 = {percent(crowd.rule.p0)}. Settings were "
+            "changed since: press the button to ask again."
+        )
+    again, blind = f"Ask {CROWDS} other crowds like this", crowd.rule.p0 == 0
+    if st.button(again, icon=":material/casino:", key=f"{key}.again", disabled=blind):
+        crowd = st.session_state[f"{key}.crowd"] = with_more(crowd)
+    result(crowd)
+    if crowd.rule.p0:
+        panels.chart(charts.coin_estimates(crowd.estimates, truth=crowd.share))
+    revealed = st.toggle("Show what only this game can know: who told the truth", key=f"{key}.reveal")
+    panels.chart(charts.crowd(crowd.counts, revealed=revealed))
+    numbers = (100 * crowd.estimates).round(1).add_suffix(", %")
+    panels.table_behind(numbers, "The numbers behind these charts, one row per crowd")
+
+
+def with_more(crowd: Crowd) -> Crowd:
+    """The same crowd, with so many others like it beside it."""
+    rng = np.random.default_rng()
+    more = [ask(crowd.rule, crowd.share, crowd.people, rng).estimates for _ in range(CROWDS)]
+    return replace(crowd, estimates=pd.concat([crowd.estimates.head(1), *more], ignore_index=True))
+
+
+def result(crowd: Crowd) -> None:
+    """What was said, what follows from it, and what is true."""
+    rule, first = crowd.rule, crowd.estimates.iloc[0]
+    said, share, half = (float(first[name]) for name in ("said", "estimate", "high"))
+    half -= share
+    tells = rule.p0 > 0
+    look: Any = {"border": True, "height": "stretch"}
+    cells = st.columns(4)
+    cells[0].metric("Said yes", percent(said, TENTHS), **look)
+    near: Any = {"delta": f"± {percent(half, TENTHS)} (95 %)", "delta_color": "off", "delta_arrow": "off"}
+    cells[1].metric("Estimate", percent(share, TENTHS) if tells else "none", **look, **(near if tells else {}))
+    cells[2].metric("Clipped to 0 … 100 %", percent(min(max(share, 0), 1), TENTHS) if tells else "none", **look)
+    cells[3].metric("Truth", percent(crowd.share), **look, help="Only this game knows it.")
+    if not tells:
+        st.warning("With p0 = 0 half of all say yes whatever is true: perfect privacy, and nothing to learn.")
+        return
+    by_lot = (1 - rule.p0) / 2
+    st.caption(
+        f"The lot alone makes {percent(by_lot)} of all people say yes. What is left is p0 times the true share: "
+        f"({percent(said, TENTHS)} − {percent(by_lot)}) / {rule.p0:g} = **{percent(share, TENTHS)}**."
+    )
+    if share < 0 or share > 1:
+        where = "below 0 %: fewer" if share < 0 else "above 100 %: more"
+        st.warning(
+            f"An estimate {where} people said yes than the rule makes likely for any crowd. That is noise and no "
+            "mistake. Clipping it looks better, but then estimates of many crowds are wrong on average."
+        )

@@ -1,0 +1,245 @@
+"""What many answers cost and give, as live pictures: one count again and again, groups, and floating point.
+
+Arithmetic on made-up numbers, as in `dashboard.mechanisms`: no data are read and nothing is spent.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore import charts, teaching
+from dpcore.accounting.relation import Relation
+from dpcore.dashboard import controls, panels
+from dpcore.dashboard.sections.mechanisms import assumed, epsilon_slider, look, redrawn
+from dpcore.text import number
+
+__all__ = ["asking", "floats", "groups"]
+
+TRUTH, MOST_ANSWERS, SMALL_DELTA = 100, 100, 1e-6
+PEOPLE = ("A", "B", "You", "C", "D", "E", "F", "G")
+COLUMNS = ("age", "town", "job", "ill")
+YOU = PEOPLE.index("You")
+COUNTS = (0, 1, 10, 100, 1_000, 10_000)
+WIDEST = 30  # possible answers of each world in the zoomed picture, about
+
+
+@st.fragment
+def asking(page: str) -> None:
+    """One count, asked again and again."""
+    key = f"{page}.asking"
+    left, right = st.columns([2, 5], gap="large")
+    with left:
+        answers = int(
+            st.slider("Answers to one question (k)", 1, MOST_ANSWERS, 20, key=f"{key}.k", persist_state="session")
+        )
+        epsilon = epsilon_slider(key, default=0.5)
+        seed = redrawn(key, "Ask other lots")
+        errors = teaching.average_deviations(epsilon, MOST_ANSWERS)
+        here = errors[errors["answers"] == answers].iloc[0]
+        st.metric("Epsilon in all", number(answers * epsilon), border=True)
+        st.metric("Error of the average", f"{here['each']:.3g}", border=True)
+        st.metric("… if epsilon is shared", f"{here['shared']:.3g}", border=True)
+        st.metric("… of one answer", f"{here['once']:.3g}", border=True)
+    found = teaching.repeated_answers(TRUTH, epsilon, answers, seed)
+    with right:
+        look(
+            f"noise averages out. After {answers} answers the average is off by {here['each']:.3g}, typically, where "
+            f"one answer is off by {here['once']:.3g}. **That is why every answer is charged:** epsilon "
+            f"{answers} × {epsilon:g} = {number(answers * epsilon)}."
+        )
+        panels.chart(charts.running_average(found, truth=TRUTH))
+        panels.chart(charts.average_errors(errors, at=answers))
+        st.markdown(
+            "**Sharing one epsilon does not pay.** With epsilon/k for each answer, noise is k times as wide, and "
+            "averaging wins back only the square root of k: the variance is 2k/epsilon², **k times** the 2/epsilon² of "
+            "one answer with all of it. Ask once, and write the answer down."
+        )
+        st.caption(
+            "The average is not the best way to put Laplace answers together. The variance of the median of many is "
+            "about half of it, k/epsilon², and still about k/2 times that of one answer."
+        )
+        assumed(
+            f"a count of {TRUTH} that you change by 1 (add or remove one person), Laplace noise drawn anew for every "
+            "answer; pure epsilon. “Typical” is the standard deviation."
+        )
+        added(epsilon, answers)
+        panels.table_behind(found, "The answers, one by one")
+        panels.table_behind(errors, "The errors, by number of answers")
+
+
+def added(epsilon: float, answers: int) -> None:
+    """How the losses of geometric answers add up."""
+    st.subheader("How privacy losses add up")
+    likely = teaching.loss_epsilon(epsilon, answers, SMALL_DELTA)
+    worst = answers * epsilon
+    label = f"epsilon {number(likely)} with delta {SMALL_DELTA:g}"
+    look(
+        f"with whole-number noise each answer moves the log odds by +{epsilon:g} or −{epsilon:g}. All {answers} in one "
+        f"direction, {number(worst)}, is what pure epsilon books; most sums are far from it."
+    )
+    found = teaching.losses(epsilon, answers)
+    panels.chart(charts.loss_sums(found, worst=worst, likely=likely, label=label))
+    assumed(
+        f"geometric noise, the same count each time, you are in the data (without you: the mirror image). For these "
+        f"answers together: pure epsilon {number(worst)}, and also ({number(likely)}, {SMALL_DELTA:g}), both exact. "
+        "The ledger of the other pages books pure epsilons and their sum."
+    )
+    panels.table_behind(found, "The sums and their probabilities")
+
+
+@st.fragment
+def groups(page: str) -> None:
+    """Splitting people and splitting columns."""
+    key = f"{page}.groups"
+    left, right = st.columns([2, 5], gap="large")
+    with left:
+        parts = int(st.slider("Parts", 2, len(COLUMNS), 4, key=f"{key}.parts", persist_state="session"))
+        epsilon = epsilon_slider(key, "epsilon for the count of each part")
+        relation = Relation(
+            st.radio(
+                "Neighbors",
+                [Relation.ADD_REMOVE.value, Relation.REPLACE.value],
+                format_func=controls.RELATIONS.__getitem__,
+                key=f"{key}.relation",
+                persist_state="session",
+            )
+        )
+        people = float(teaching.split_people_epsilon(epsilon, parts, relation))
+        columns = float(teaching.split_columns_epsilon(epsilon, parts))
+        st.metric("People: epsilon in all", f"{people:.3g}", border=True)
+        st.metric("Columns: epsilon in all", f"{columns:.3g}", border=True)
+    tables = split_tables(parts, relation)
+    with right:
+        look(
+            "your row. Groups of people: you are in one of them. Groups of columns: **you are in all of them.** Only "
+            "the first is parallel composition, where every group gets the whole epsilon."
+        )
+        first, second = st.columns(2, gap="medium")
+        with first:
+            panels.chart(charts.split_table(tables["people"], title="Groups of people"))
+        with second:
+            panels.chart(charts.split_table(tables["columns"], title="Groups of columns"))
+        moved = (
+            "A row more or less changes one group’s count: the counts of a histogram cost epsilon together, however "
+            "many bins there are."
+            if relation is Relation.ADD_REMOVE
+            else "A person whose values change may leave one group and enter another: two counts move, and the "
+            "histogram costs **2 epsilon** together, however many bins there are."
+        )
+        st.markdown(moved)
+        st.markdown(
+            f"Everybody has cells in all {parts} groups of columns, so that their costs add up: {parts} × {epsilon:g} "
+            f"= {number(columns)}. Paper 001 books its clusters of columns as if they were groups of people; "
+            "its claim is too small for that reason (page Bayesian networks)."
+        )
+        assumed(
+            "for people: how many rows are in each group, and a public rule from a row to its group. For columns: how "
+            "many rows have a “yes” in each group’s columns. Each count moves by 1 at most; pure epsilon; neighbors: "
+            f"{controls.RELATIONS[relation.value].lower()}."
+        )
+        both = pd.concat([table.assign(split=name) for name, table in tables.items()], ignore_index=True)
+        panels.table_behind(both, "The cells behind these pictures")
+
+
+def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
+    """A made-up table, cut into groups of people and into groups of columns.
+
+    Under replace your values may be those of a row in another group: the count of the next one may change as well.
+    """
+    rows = {person: group for group, block in enumerate(np.array_split(PEOPLE, parts)) for person in block}
+    blocks = {column: group for group, block in enumerate(np.array_split(COLUMNS, parts)) for column in block}
+    own = rows["You"]
+    touched = {own} if relation is Relation.ADD_REMOVE else {own, (own + 1) % parts}
+    cells = [(person, column) for person in PEOPLE for column in COLUMNS]
+    base = pd.DataFrame(cells, columns=["person", "column"])
+    by_people = base["person"].map(rows)
+    by_columns = base["column"].map(blocks)
+    return {
+        "people": base.assign(part=[f"count {part + 1}" for part in by_people], yours=by_people.isin(touched)),
+        "columns": base.assign(part=[f"count {part + 1}" for part in by_columns], yours=True),
+    }
+
+
+@lru_cache(64)
+def telltale(epsilon: float) -> pd.DataFrame:
+    """How many answers give their world away, by the true count; with the numbers that programs really use."""
+    shares = [teaching.telltale_share(count, epsilon) for count in COUNTS]
+    return pd.DataFrame({"count": [f"{count:,}" for count in COUNTS], "share": shares})
+
+
+@lru_cache(64)
+def few_bits(count: int, epsilon: float, bits: int) -> float:
+    """The same for uniform numbers of a few bits."""
+    return teaching.telltale_share(count, epsilon, bits=bits)
+
+
+@lru_cache(64)
+def zoomed(count: int, epsilon: float, bits: int) -> pd.DataFrame:
+    """The possible answers around the middle of both counts, about 30 of each world."""
+    gap = 2.0 ** (1 - bits) / epsilon * math.exp(epsilon / 2)
+    low, high = count + 0.5 - WIDEST / 2 * gap, count + 0.5 + WIDEST / 2 * gap
+    return teaching.possible_answers(count, epsilon, bits, low, high)
+
+
+@st.fragment
+def floats(page: str) -> None:
+    """The holes of textbook noise."""
+    key = f"{page}.floats"
+    left, right = st.columns([2, 5], gap="large")
+    with left:
+        count = st.select_slider(
+            "True count without you", COUNTS, value=10, key=f"{key}.count", persist_state="session"
+        )
+        epsilon = epsilon_slider(key)
+        bits = int(
+            st.slider(
+                "Bits of the uniform number",
+                8,
+                16,
+                10,
+                key=f"{key}.bits",
+                persist_state="session",
+                help="Few, so that the holes can be seen. Programs use 53; the picture below has those.",
+            )
+        )
+        shares = telltale(epsilon)
+        full = float(shares["share"].iloc[COUNTS.index(count)])
+        st.metric(f"Telltale answers, {bits} bits", f"{few_bits(count, epsilon, bits):.1%}", border=True)
+        st.metric("… 53 bits (usual)", f"{full:.2%}" if full else "none seen", border=True)
+        st.metric("… whole numbers", "0 %", border=True)
+    found = zoomed(count, epsilon, bits)
+    whole = np.arange(count - 4, count + 6, dtype=float)
+    both = pd.DataFrame({"world": np.repeat(["without", "with"], len(whole)), "answer": [*whole, *whole], "both": True})
+    with right:
+        look(
+            "textbook Laplace noise in floating point can give some numbers only. With few bits the two worlds’ "
+            "numbers hardly ever agree: **all digits of one answer tell which world it is**, whatever epsilon says. "
+            f"With the usual 53 bits, {f'{full:.2%} of the answers' if full else 'hardly any answer'} at this count "
+            f"{'do' if full else 'does'} so."
+        )
+        title = f"Textbook noise, {bits} bits, zoomed in"
+        panels.chart(charts.possible_numbers(found, title=title))
+        panels.chart(charts.possible_numbers(both, title="Whole-number noise: both worlds can give all"))
+        panels.chart(charts.telltale(shares))
+        st.markdown(
+            "Full numbers have holes too. Small counts have more digits after the point, and more telltale answers; "
+            "with large counts rounding covers most holes, but how often an answer comes up still need not obey "
+            "epsilon exactly. With whole numbers there are no holes: every one is possible in both worlds."
+        )
+        st.markdown(
+            "**The remedy** is noise on whole numbers, drawn exactly: the noise “Exact (for publication)” that "
+            "pages begin with. “NumPy, continuous (teaching)” is the kind of noise in this picture."
+        )
+        assumed(
+            "count + noise, noise = −sign(u − ½) · ln(1 − 2 |u − ½|) / epsilon, u a multiple of 1/2^bits. The observer "
+            "sees all digits and knows everybody else’s rows. Tried in this program’s own arithmetic: all u of few "
+            "bits in the zoomed picture; 20,000 answers of a fixed seed for each share (none: of these). "
+            "Mironov (2012) found it."
+        )
+        panels.table_behind(found, "The possible answers in the picture")
+        panels.table_behind(shares, "The shares by true count")

@@ -1,0 +1,189 @@
+"""From a choice or a file to rows in the session: read once, kept until something better is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore import datasets
+from dpcore.dashboard import housekeeping
+from dpcore.dashboard.shell import mendable
+from dpcore.datasets import Content, Dataset
+from dpcore.datasets.reading import FORMATS, MAX_BYTES, read_frame
+from dpcore.domain.cells import typed
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError
+
+__all__ = ["Intake", "choose", "current", "dataset_of", "how_to_read"]
+
+SOURCES = {
+    "sample": "Bundled sample",
+    "adult": "UCI Adult",
+    "big5": "Big Five answers",
+    "bank cards": "Bank cards",
+    "bank cards, dependent": "Bank cards, dependent",
+    "upload": "My own file",
+}
+# What is not chosen follows from the header and from rules, never from the rows (`delimited`).
+DELIMITERS = {"as in the header": None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+ENCODINGS = {
+    "UTF-8, or as marked": None,
+    "UTF-8": "utf-8",
+    "UTF-16": "utf-16",
+    "Western (Windows-1252)": "cp1252",
+    "Western (Latin-1)": "latin-1",
+    "Cyrillic (Windows-1251)": "cp1251",
+    "Greek (Windows-1253)": "cp1253",
+    "Hebrew (Windows-1255)": "cp1255",
+    "Arabic (Windows-1256)": "cp1256",
+    "Chinese (GB 18030)": "gb18030",
+    "Chinese (Big5)": "big5",
+    "Japanese (Shift JIS)": "shift_jis",
+    "Japanese (ISO-2022-JP)": "iso2022_jp",
+    "Korean (EUC-KR)": "euc_kr",
+    "UTF-16, little-endian": "utf-16-le",
+    "UTF-16, big-endian": "utf-16-be",
+}
+DECIMALS = {"comma beside semicolons": None, "point": ".", "comma": ","}
+
+
+@dataclass(frozen=True, eq=False)
+class Intake:
+    """What was read: a split data set as it is, or an uploaded frame that is still to be split.
+
+    `options` are how a person declared the file to be read, as arguments of `datasets.read`; `doubts` are what in it
+    speaks against that. `split_seed` is drawn once per reading.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    schema: Schema
+    fixed: Dataset | None
+    read_as: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+    content: Content | None = field(default=None, repr=False)
+    token: str = field(default_factory=datasets.new_token)
+    split_seed: int = field(default_factory=datasets.secret_seed)
+
+    @property
+    def people(self) -> bool:
+        """Whether there are people in these rows: not in simulated ones, nor in the sample, which is a release."""
+        return self.fixed is None or self.name not in ("sample", *datasets.BANK_CARDS)
+
+
+def current() -> Intake:
+    """What was read last; the bundled sample at first."""
+    if "dpcore.intake" not in st.session_state:
+        st.session_state["dpcore.intake"] = known("sample", download=False)
+    found: Intake = st.session_state["dpcore.intake"]
+    return found
+
+
+def known(name: str, *, download: bool) -> Intake:
+    """One of the data sets that the package knows."""
+    data = datasets.load(name, download=download)
+    return Intake(data.name, data.train, data.schema, data, data.note, token=data.token)
+
+
+def choose() -> None:
+    """The question where the rows come from. A failure says what to do and leaves the earlier rows in place."""
+    source = st.segmented_control(
+        "Where do the rows come from?",
+        list(SOURCES),
+        default="sample",
+        required=True,
+        format_func=SOURCES.__getitem__,
+        key="data.source",
+        persist_state="session",
+    )
+    if source == "upload":
+        upload()
+        return
+    if current().fixed is None or current().name != source:
+        with mendable():
+            try:
+                st.session_state["dpcore.intake"] = known(str(source), download=False)
+            except DataError:
+                offer_download(str(source))
+
+
+def offer_download(name: str) -> None:
+    """A published data set that is not on this computer: fetch it if somebody asks."""
+    if name not in ("adult",):
+        st.session_state["dpcore.intake"] = known(name, download=False)  # raises, with where to get it
+    st.info(f"{SOURCES[name]} is not on this computer. It can be fetched once from its public source.")
+    if st.button("Fetch it now", icon=":material/cloud_download:", key="data.fetch"):
+        with st.spinner("Fetching"):
+            st.session_state["dpcore.intake"] = known(name, download=True)
+        st.rerun()
+
+
+def upload() -> None:
+    """A person's own file."""
+    file = housekeeping.uploader(
+        f"A table with one row per person ({', '.join(FORMATS[:5])}, also packed; at most {MAX_BYTES >> 20} MB)",
+        key="data.file",
+        help="Read in the memory of the computer that runs this program; written nowhere.",
+    )
+    options = how_to_read("data")
+    if file is None:
+        return
+    asked = (file.file_id, *options.items())
+    if st.session_state.get("dpcore.asked") == asked and current().fixed is None:
+        return
+    with mendable():
+        raw = file.getvalue()
+        frame = read_frame(raw, file.name, **options)
+        found = frame.attrs.get("read_as", {})
+        read_as = ", ".join(f"{key} {value!r}" for key, value in found.items() if value and key != "doubts")
+        st.session_state["dpcore.intake"] = Intake(
+            file.name,
+            frame,
+            Schema.infer(frame),
+            None,
+            f"Read with {read_as}.",
+            options,
+            tuple(found.get("doubts", "").splitlines()),
+            Content(raw),
+        )
+        st.session_state["dpcore.asked"] = asked
+
+
+def how_to_read(page: str) -> dict[str, Any]:
+    """The questions how a text file is to be read; what was declared, as arguments of `read_frame`."""
+    with st.expander("How to read it: encoding, delimiter, decimals"):
+        columns = st.columns(3)
+        declared = {
+            "delimiter": DELIMITERS[
+                columns[0].selectbox("Columns are separated by", DELIMITERS, key=f"{page}.delimiter")
+            ],
+            "encoding": ENCODINGS[columns[1].selectbox("Encoding", ENCODINGS, key=f"{page}.encoding")],
+            "decimal": DECIMALS[columns[2].selectbox("Decimal mark", DECIMALS, key=f"{page}.decimal")],
+        }
+    return {name: value for name, value in declared.items() if value is not None}
+
+
+def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
+    """The data set to work with: the schema must fit every row, and the split is made before any fit.
+
+    Raises
+    ------
+    DataError
+        If rows do not fit the schema.
+    """
+    if intake.fixed is not None:
+        schema.encode(intake.fixed.train)
+        schema.encode(intake.fixed.test)
+        return replace(intake.fixed, schema=schema)
+    schema.encode(intake.frame)
+    rows = typed(intake.frame, [column.name for column in schema if column.numeric])
+    train, test = datasets.split(rows, test_share, intake.split_seed)
+    if train.empty:
+        raise DataError("The lots put every row aside for testing.", "Use a table with more rows.")
+    reading = {"test_share": test_share, "split_seed": intake.split_seed, **intake.options}
+    return Dataset(intake.name, train, test, schema, intake.token, intake.read_as, reading, intake.content)

@@ -1,0 +1,191 @@
+"""The ledger on the screen: what all sessions together spent on which data, caps, and where the file is."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.accounting.ledger import Relation
+from dpcore.accounting.store import Account, IncompleteError, Run, usual_path
+from dpcore.dashboard import controls, panels, session
+from dpcore.dashboard.shell import escaped, mendable
+from dpcore.errors import BookError
+
+__all__ = ["account_panel", "both_relations", "keeping", "read_accounts"]
+
+
+def read_accounts() -> list[Account] | None:
+    """All accounts, those of the data in use first; None, with what to do about it, if they cannot be read."""
+    try:
+        found, used = session.books().accounts(), session.books().key(session.dataset())
+    except BookError as error:
+        st.error(f"{escaped(error.cause)}", icon=":material/error:")
+        st.markdown(
+            "Until this is mended nothing is drawn, because nothing could be written down. **Two ways on:** set the "
+            "file aside (it is renamed, not deleted; what it holds is no longer added up), or keep a ledger for this "
+            "session only, which forgets what was spent before."
+        )
+        if isinstance(error, IncompleteError):
+            st.markdown(
+                "**A third way:** what the file holds is sound, but charges may be missing. If you have put it back "
+                "from a copy and there is no later one, go on with it; its totals may be too small from then on."
+            )
+        with st.container(horizontal=True):
+            st.button("Set the file aside and begin a new one", on_click=set_aside, key="ledger.aside", type="primary")
+            st.button("Keep this session only", on_click=leave_file, key="ledger.session")
+            if isinstance(error, IncompleteError):
+                st.button("Go on with what it holds", on_click=go_on, key="ledger.go_on")
+        return None
+    return sorted(found, key=lambda line: line.key != used)
+
+
+def account_panel(account: Account) -> None:
+    """One data set under one relation: totals, cap, runs, and this session's questions."""
+    key = f"{account.key}.{account.relation}"
+    st.subheader(f"{escaped(account.name)} · {controls.RELATIONS[account.relation].lower()}", anchor=False)
+    cells = st.columns(4)
+    cells[0].metric("Releases looked at", f"{account.looks:,}", border=True)
+    cells[1].metric("Epsilon claimed, in all", panels.told(account.epsilon_claimed), border=True)
+    cells[2].metric("Epsilon proved, in all", panels.proved(account), border=True)
+    cells[3].metric("Cap", "not set" if account.cap is None else panels.number(float(account.cap)), border=True)
+    times = "once" if account.looks == 1 else f"{account.looks:,} times"
+    total = f"total epsilon {panels.proved(account)}"
+    if math.isinf(account.epsilon_bound) and not account.void:
+        total = "no total can be proved"  # "none" could be read as nothing
+    st.markdown(f"**You have looked {times}: {total}.** {meaning(account)}")
+    st.caption(f"{account.relation.sentence}")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        cap = st.number_input(
+            "Refuse what would take the proved total above",
+            0.0,
+            1e6,
+            None if account.cap is None else float(account.cap),
+            step=0.5,
+            placeholder="no cap",
+            key=f"ledger.cap.{key}",
+            width=320,
+        )
+        st.button("Set the cap", key=f"ledger.set.{key}", on_click=set_cap, args=(account, cap), disabled=cap is None)
+        if account.cap is not None:
+            st.button("Remove the cap", key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
+    runs = session.books().runs(account.key, account.relation)
+    st.dataframe(runs_frame(runs), hide_index=True, key=f"ledger.{key}")
+    asked = session.accounts().get((account.key, str(account.relation)))
+    if asked is not None and asked.entries:
+        panels.table_behind(asked.to_frame(), "Every question of this session")
+
+
+def meaning(account: Account) -> str:
+    """What a total means for one person."""
+    if not account.looks:
+        return "Nothing was spent yet."
+    return escaped(account.void) if account.void else controls.odds_sentence(account.epsilon_bound, "all of them")
+
+
+def runs_frame(runs: list[Run]) -> pd.DataFrame:
+    """One row per run, the latest first."""
+    return pd.DataFrame(
+        [
+            {
+                "when": f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}",
+                "run": run.name,
+                "releases": run.looks,
+                "epsilon claimed": panels.told(run.epsilon_claimed),
+                "epsilon proved": panels.proved(run),
+            }
+            for run in reversed(runs)
+        ]
+    )
+
+
+def both_relations(accounts: list[Account]) -> None:
+    """What data that were asked under both relations cost altogether."""
+    by_data: dict[str, dict[Relation, Account]] = {}
+    for account in accounts:
+        if account.looks and not account.void:  # no sum with a void one is a bound
+            by_data.setdefault(account.key, {})[account.relation] = account
+    for found in by_data.values():
+        if len(found) == 2:
+            total = 2 * found[Relation.ADD_REMOVE].epsilon_bound + found[Relation.REPLACE].epsilon_bound
+            st.markdown(
+                f"The rows of **{escaped(found[Relation.REPLACE].name)}** were asked under both relations. "
+                "Changing a row is removing one and adding another, so together they cost at most epsilon "
+                f"**{panels.told(total)}** under replace; under add_remove no total is known."
+            )
+
+
+def keeping() -> None:
+    """Where the ledger is kept, and other places for it."""
+    books = session.books()
+    with st.expander("Where this ledger is kept"):
+        if books.kept:
+            st.markdown("Every charge is written to this file before any noise is drawn. It outlives the session:")
+            st.code(str(books.path), language=None, wrap_lines=True)
+            st.caption(
+                "It holds names of data sets, keyed checksums of them, times and epsilons; no row. It is made "
+                "readable by your user only, where the system knows such rights (not on Windows). The key is in "
+                "dpcore.secret beside it: keep that to yourself, because with both, somebody who knows all rows but "
+                "one could test guesses."
+            )
+            st.download_button(
+                "Save a copy",
+                books.copy,
+                "ledger-copy.zip",
+                "application/zip",
+                key="ledger.copy",
+                on_click="ignore",
+                icon=":material/download:",
+                help="The ledger as it is now, with its key. Unpack it into an empty folder, and name the ledger in it "
+                "with DPCORE_LEDGER. What is charged later is not in it: put it back only if the ledger is lost.",
+            )
+            sure = st.checkbox(
+                "I want another ledger: totals begin at 0 there, though what was spent stays spent", key="ledger.sure"
+            )
+            with st.container(horizontal=True):
+                st.button("Keep this session only", on_click=leave_file, key="ledger.session", disabled=not sure)
+                st.button("Set it aside and begin a new one", on_click=set_aside, key="ledger.aside", disabled=not sure)
+            st.caption("Setting it aside does so for every open tab of yours; nothing is deleted.")
+        else:
+            st.markdown(
+                "This ledger lives **for this session only**. Tomorrow it has forgotten what was spent, and the totals "
+                "are then too small."
+            )
+            if not session.hosted():
+                path = st.session_state.get("dpcore.books.left", usual_path())
+                st.button("Keep it in a file", on_click=session.keep_books, args=(path,), key="ledger.keep")
+                st.caption(f"The file is {path}. What this session spent until then is not in it.")
+        aggregates = "aggregates that were measured on real rows without noise, which are not private."
+        st.caption(
+            f"Finished runs of comparisons are kept in the folder {books.path.parent / 'sweeps'}: {aggregates} Only "
+            "your user can read them. Delete the folder to forget them."
+            if books.kept
+            else f"Finished runs of comparisons are kept in memory, and go with the session: {aggregates}"
+        )
+        if moved := st.session_state.get("dpcore.books.aside"):
+            st.caption(f"The earlier ledger is in {moved}.")
+
+
+def set_cap(account: Account, cap: float | None) -> None:
+    """A button's callback."""
+    with mendable():
+        session.books().set_cap(account.key, account.name, account.relation, cap)
+
+
+def leave_file() -> None:
+    """A button's callback: a ledger for this session, with a way back to the file."""
+    st.session_state["dpcore.books.left"] = session.books().path
+    session.keep_books(None)
+
+
+def go_on() -> None:
+    """A button's callback."""
+    with mendable():
+        session.books().go_on()
+
+
+def set_aside() -> None:
+    """A button's callback."""
+    with mendable():
+        st.session_state["dpcore.books.aside"] = str(session.books().set_aside())

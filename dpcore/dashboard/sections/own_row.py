@@ -1,0 +1,192 @@
+"""Twin worlds of one's own: the table in use, and the same without one person or with that person's values changed.
+
+Real rows are read by many runs. Nothing of them is released, so that nothing is charged; everything is marked, and what
+it would cost to show it is said.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.accounting.relation import Relation
+from dpcore.audit import cases
+from dpcore.audit.cases import Case
+from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import controls, jobs, links, panels
+from dpcore.dashboard.sections import twin_worlds, verdicts
+from dpcore.dashboard.sections.verdicts import Done
+from dpcore.dashboard.shell import escaped, mendable
+from dpcore.datasets import Dataset
+from dpcore.methods import METHODS
+from dpcore.methods.base import PrivateEstimator
+
+__all__ = ["Asked", "own"]
+
+TRIALS = (20, 30, 50, 70, 100, 150, 200, 300, 500)
+CHANGES = {"add_remove": "Remove this person", "replace": "Give this person the values of another"}
+WAIT = 20.0  # seconds that nobody minds
+CELLS, USUAL = 200_000, 0.06  # a table of so many cells takes most methods so many seconds
+UNCLAIMED = ("PPNB", "DTPD", "DTCRD")  # as printed; their papers know no epsilon
+SLOW = {
+    **{("HMPrivBayes", mode): 0.55 for mode in ("paper", "corrected")},
+    **{("PrivSCBN", mode): 0.5 for mode in ("paper", "corrected")},
+    **{("DiffPRFs", "paper"): 1.1, ("DiffPRFs", "corrected"): 0.2, ("DiffP-C4.5", "paper"): 0.2},
+    **{("NoPrivacy", "paper"): 0.3, ("Plain forest", "paper"): 0.35, ("JTree", "corrected"): 0.17},
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be run: rows are counted from 1, as people do."""
+
+    method: str
+    mode: str
+    epsilon: float
+    relation: str
+    row: int
+    other: int
+    trials: int
+
+
+def own(page: str, data: Dataset) -> None:
+    """Choose a person, run both worlds, and see."""
+    st.markdown(
+        "**Could anybody tell from a release whether this person is in the table?** Your own table is one world, and "
+        "the same table without one person, or with that person’s values changed, is the other."
+    )
+    st.warning(f"Everything below: {REAL_DATA.removeprefix('⚠ ').lower()}.", icon=":material/visibility_lock:")
+    key = f"{page}.own"
+    with links.of(page, data, "own"):
+        asked = settings(key, data)
+    with st.expander(f"The person’s values. {REAL_DATA}"), mendable():
+        values(data, asked)
+    price(asked)
+    look = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
+    jobs.button("Run on my own table", key, f"{key}.run", **look)
+    if jobs.requested(key):
+        with mendable(), jobs.cancellable("Running both worlds", key) as progress:
+            start = time.perf_counter()
+            case = case_of(asked, data)
+            found = cases.run(case, asked.trials, progress=progress)
+            kept = (asked, data.token, case, Done(found, time.perf_counter() - start))
+            st.session_state["dpcore.twins.own"] = kept
+    if "dpcore.twins.own" not in st.session_state:
+        st.info("Press the button. Nothing is read before.", icon=":material/arrow_upward:")
+        return
+    before, token, case, done = st.session_state["dpcore.twins.own"]
+    if (before, token) != (asked, data.token):
+        st.info("The settings or the data were changed since. Below: the last run.", icon=":material/update:")
+    told(before, case, done)
+    verdicts.headline(case, done)
+    verdicts.pictures(page, case, done, real=True)
+    verdicts.explained()
+
+
+def settings(key: str, data: Dataset) -> Asked:
+    """Method, epsilon, person, and what becomes of them."""
+    epsilon = controls.epsilon_picker(key)
+    left, right = st.columns(2, gap="large")
+    with left:
+        names = [name for name in METHODS if target(data) or "target" not in METHODS[name]().get_params()]
+        name = st.selectbox(
+            "Method", names, format_func=twin_worlds.grouped, key=f"{key}.method", persist_state="session"
+        )
+        kind = METHODS[name]
+        modes = [mode for mode in twin_worlds.MODES if mode in kind.modes]
+        mode = st.radio(
+            "Mode", modes, modes.index(modes[-1]), format_func=twin_worlds.MODES.__getitem__,
+            key=f"{key}.mode.{len(modes)}", horizontal=True, persist_state="session",
+        )  # fmt: skip
+        options = [option for option in CHANGES if Relation.parse(option) in kind.relations]
+        if (name, mode) == ("JTree", "paper"):  # it takes the number of rows as known
+            options = ["replace"]
+        relation = st.radio(
+            "What happens to the person", options, format_func=CHANGES.__getitem__,
+            key=f"{key}.relation.{'.'.join(options)}", persist_state="session",
+        )  # fmt: skip
+    with right:
+        rows = len(data.train)
+        row = place("Row of the person, from 1", f"{key}.row:{data.token}", 1, rows)
+        other = 1
+        if relation == "replace":
+            other = place("Row whose values are taken", f"{key}.other:{data.token}", min(2, rows), rows)
+        seconds = SLOW.get((name, mode), USUAL) * max(data.train.size / CELLS, 0.1)
+        usual = max((trials for trials in TRIALS if 2 * trials * seconds <= WAIT), default=TRIALS[0])
+        usual = min(usual, 100)
+        trials = st.select_slider(
+            "Runs in each world", TRIALS, value=usual, key=f"{key}.trials.{name}.{mode}", persist_state="session"
+        )
+        st.caption(f"About {math.ceil(2 * trials * seconds)} seconds on a usual computer.")
+    return Asked(name, mode, epsilon, relation, row, other, int(trials))
+
+
+def place(label: str, key: str, usual: int, rows: int) -> int:
+    """A row's number, from 1."""
+    return int(st.number_input(label, 1, rows, usual, key=key, persist_state="session"))
+
+
+def target(data: Dataset) -> str | None:
+    """The class column: the schema's, or the last one with categories."""
+    names = [column.name for column in data.schema if not column.numeric]
+    wished = data.schema.target
+    return wished if wished in names else names[-1] if names else None
+
+
+def case_of(asked: Asked, data: Dataset) -> Case:
+    """The case of one's own."""
+    kind: type[PrivateEstimator] = METHODS[asked.method]
+    estimator = kind(mode=asked.mode, relation=asked.relation).at_epsilon(asked.epsilon)
+    if "target" in estimator.get_params():
+        estimator.set_params(target=target(data))
+    other = {str(name): value for name, value in data.train.iloc[asked.other - 1].items()}
+    given = other if asked.relation == "replace" else None
+    return cases.own_row(
+        estimator, data.schema, data.train, asked.row - 1, asked.relation, other=given, trials=asked.trials
+    )
+
+
+def values(data: Dataset, asked: Asked) -> None:
+    """The values of the person in both worlds, side by side; a table that has no download."""
+    names = list(data.schema.names)
+    mine = data.train[names].iloc[asked.row - 1]
+    changed = data.train[names].iloc[asked.other - 1] if asked.relation == "replace" else None
+    there = ["(not there)"] * len(names) if changed is None else [escaped(str(value)) for value in changed]
+    shown = {"World A": [escaped(str(value)) for value in mine], "World B": there}
+    st.table(pd.DataFrame(shown, index=pd.Index([escaped(name) for name in names], name="column")))
+
+
+def price(asked: Asked) -> None:
+    """Why nothing is charged, and what it would cost."""
+    if asked.mode == "paper" and (len(METHODS[asked.method].modes) == 1 or asked.method in UNCLAIMED):
+        would = "no epsilon would be left: this method claims none**"
+    else:
+        times = runs_of(asked) * asked.trials
+        would = f"the price would be the sum of all runs: epsilon {panels.number(times * asked.epsilon)}** ({times:,} "
+        would += f"times {asked.epsilon:g}, if one run keeps its claim)"
+    st.caption(
+        f"Both worlds together are {2 * asked.trials:,} runs on real rows. They are not charged, because nothing of "
+        f"them is released: like all comparisons they are for the eyes of whoever holds the data. **If you showed this "
+        f"to anybody, {would}, and they would learn whom you asked about."
+    )
+
+
+def runs_of(asked: Asked) -> int:
+    """What one run in each world costs, in runs: under replace, one person's values stand in two rows of world B."""
+    return 3 if asked.relation == "replace" else 2
+
+
+def told(asked: Asked, case: Case, done: Done) -> None:
+    """What was run."""
+    st.divider()
+    result = done.twins.result
+    total = runs_of(asked) * result.trials * result.bound
+    cost = f"epsilon {panels.number(total)}" if math.isfinite(total) else "more than any epsilon"
+    st.markdown(
+        f"Row {asked.row:,}, {asked.method}, {asked.mode} mode. {case.story} Neighbors: "
+        f"{controls.RELATIONS[asked.relation].lower()}; pure epsilon, for one run; all these runs together: {cost}."
+    )

@@ -1,0 +1,146 @@
+"""The schema as one editable table, and back.
+
+The table's base frame is kept in the session and never overwritten by what was edited (Streamlit would lose every
+second edit); the edited frame is read when somebody applies it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, cast
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.domain.column import KINDS, Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy import Taxonomy
+from dpcore.errors import SchemaError
+
+__all__ = ["IGNORED", "dropped", "editor", "schema_frame", "schema_of"]
+
+USED, IGNORED = "use", "ignore"
+
+
+def schema_frame(schema: Schema, headers: list[str]) -> pd.DataFrame:
+    """One row per header of the data: what the schema says of it, or "ignore" if it says nothing."""
+    rows = []
+    for name in headers:
+        column = schema[name] if name in schema.names else None
+        row: dict[str, Any] = {"use": IGNORED, "name": name, "kind": "categorical", "lower": None, "upper": None}
+        row |= {"bins": "", "categories": [], "missing": False, "outside": "refuse"}
+        if column is not None:
+            row |= {"use": USED, "kind": column.kind, "missing": column.missing, "outside": column.outside}
+            if column.numeric:
+                cuts = column.bins
+                bins = ", ".join(repr(float(cut)) for cut in cuts) if isinstance(cuts, tuple) else str(cuts)
+                row |= {"lower": column.lower, "upper": column.upper, "bins": bins}
+            else:
+                row |= {"categories": list(column.categories)}
+        rows.append(row)
+    return pd.DataFrame(rows).astype({"lower": "float64", "upper": "float64"})
+
+
+def schema_of(table: pd.DataFrame, base: Schema, *, target: str | None, source: str, max_rows: int | None) -> Schema:
+    """The schema that an edited table declares; SchemaError names the column that does not work.
+
+    Descriptions and taxonomies of the base schema are kept where they still fit.
+    """
+    columns = []
+    for row in table.to_dict("records"):
+        if row["use"] == IGNORED:
+            continue
+        name = str(row["name"])
+        known = base[name] if name in base.names else None
+        fields: dict[str, Any] = {
+            "name": name,
+            "kind": row["kind"],
+            "missing": bool(row["missing"]),
+            "outside": row["outside"],
+            "description": known.description if known else "",
+        }
+        if row["kind"] in ("integer", "continuous"):
+            fields |= {"lower": number(row["lower"]), "upper": number(row["upper"]), "bins": bins_of(name, row["bins"])}
+        else:
+            listed = row["categories"]
+            fields["categories"] = tuple(str(c).strip() for c in (listed if listed is not None else ()))
+        columns.append(with_taxonomy(Column(**fields), known.taxonomy if known else None))
+    chosen = target if target in [column.name for column in columns] else None
+    return Schema(
+        columns=tuple(columns),
+        target=chosen,
+        source=cast(Literal["declared", "inferred"], source),
+        max_rows=max_rows,
+        notes=base.notes if source == "inferred" else (),
+    )
+
+
+def with_taxonomy(column: Column, taxonomy: Taxonomy | None) -> Column:
+    """The column with this taxonomy if it fits; without one otherwise."""
+    try:
+        return replace(column, taxonomy=taxonomy)
+    except SchemaError:
+        return column
+
+
+def dropped(schema: Schema, base: Schema) -> list[str]:
+    """The columns of a schema that had a taxonomy in its base and have none now."""
+    had = {column.name for column in base if column.taxonomy is not None}
+    return [column.name for column in schema if column.taxonomy is None and column.name in had]
+
+
+def number(cell: Any) -> float | None:
+    """A bound, or None for an empty cell."""
+    return None if cell is None or pd.isna(cell) else float(cell)
+
+
+def bins_of(name: str, text: object) -> int | tuple[float, ...]:
+    """A number of bins (`16`) or cut points (`1, 5000`; a single one with its decimals, `5.0`); empty means 16."""
+    words = [word for word in str(text or "").replace(";", ",").split(",") if word.strip()]
+    try:
+        if not words:
+            return 16
+        count = len(words) == 1 and words[0].strip().isdigit()
+        return int(words[0]) if count else tuple(float(word) for word in words)
+    except ValueError:
+        raise SchemaError(
+            f"Column {name!r}: the bins are not a number or a list of cut points.", "Write 16, or 1, 5000, 10000."
+        ) from None
+
+
+def editor(base: pd.DataFrame, key: str) -> pd.DataFrame:
+    """The editable table."""
+    config = st.column_config
+    table = st.data_editor(
+        base,
+        key=key,
+        hide_index=True,
+        disabled=["name"],
+        placeholder="",
+        column_config={
+            "use": config.SelectboxColumn("Role", options=[USED, IGNORED], required=True, width="small"),
+            "name": config.TextColumn("Column", pinned=True),
+            "kind": config.SelectboxColumn(
+                "Type",
+                options=list(KINDS),
+                required=True,
+                help="Categories (ordered or not), whole numbers, or numbers.",
+            ),
+            "lower": config.NumberColumn("Lowest", help="The lowest value that could occur, from public knowledge."),
+            "upper": config.NumberColumn("Highest", help="The highest value that could occur."),
+            "bins": config.TextColumn("Bins", help="How many, or the cut points: 16, or 1, 5000, 10000."),
+            "categories": config.ListColumn("Categories", help="Every value that could occur.", width="large"),
+            "missing": config.CheckboxColumn("Missing", help="Whether empty cells are allowed; they become a value."),
+            "outside": config.SelectboxColumn(
+                "Outside",
+                options=["refuse", "clip"],
+                required=True,
+                help="What happens to values outside: an error, or the nearest bound (for categories: missing).",
+            ),
+        },
+    )
+    st.caption(
+        "A double click, or Enter, shows all of a cell's categories, and lets you change them. "
+        "To the right: missing cells, and values outside."
+    )
+    return table

@@ -1,0 +1,253 @@
+"""What the page of comparisons asks: methods and modes, epsilons, repeats and measures; and what that would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import streamlit as st
+
+from dpcore import experiment
+from dpcore.accounting.ledger import exact
+from dpcore.accounting.relation import Relation
+from dpcore.dashboard import controls
+from dpcore.dashboard.shell import escaped
+from dpcore.datasets import Dataset
+from dpcore.errors import ParameterError
+from dpcore.evaluate.evaluator import RANGE_ERROR
+from dpcore.evaluate.learners import MODELS
+from dpcore.experiment import Config, Method
+from dpcore.methods import METHODS
+from dpcore.text import number
+
+__all__ = ["LOCAL", "MODES", "Plan", "ask", "lacks", "plan_of", "restore", "said", "total"]
+
+MODES = {"corrected": "corrected", "paper": "as printed"}
+C1 = "NB-Synth C1 (random rows)"
+Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]
+"""By the name on the screen: the method, and by mode the parameters that differ from its own."""
+
+
+def as_they_are(*names: str) -> dict[str, tuple[str, Mapping[str, Mapping[str, Any]]]]:
+    """Methods with their own parameters."""
+    return {name: (name, {mode: {} for mode in METHODS[name].modes}) for name in names}
+
+
+SYNTHESIZERS: Offered = {
+    "NB-Synth": ("NB-Synth", {"corrected": {"x_source": "model"}, "paper": {"variant": "Alg2"}}),
+    C1: ("NB-Synth", {"corrected": {}}),
+    **as_they_are("PrivBayes", "PrivBayes refined", "HMPrivBayes", "PrivSCBN", "JTree"),
+    **as_they_are("TaxonomyRelease", "DiffGen", "NoPrivacy"),
+}
+FORESTS = ("DiffPRFs", "DiffPRF", "DiffP-C4.5", "DiffP-ID3", "PINQ-ID3", "SuLQ-ID3", "DT-Diff", "DiffGen tree")
+CLASSIFIERS: Offered = as_they_are(*FORESTS, "Plain forest")
+LOCALS: Offered = as_they_are("PPNB", "DTPD", "DTCRD", "Plain naive Bayes")
+LOCAL = tuple(LOCALS)
+GROUPS: Mapping[str, Offered] = {
+    "Make synthetic rows": SYNTHESIZERS,
+    "Learn a classifier": CLASSIFIERS,
+    "Local: people randomize their answers": LOCALS,
+}
+CATALOG: Offered = {**SYNTHESIZERS, **CLASSIFIERS, **LOCALS}
+USUAL = ("NB-Synth", "PrivBayes refined", "DiffPRFs")
+MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
+USUAL_MEASURES = ("accuracy", "2-way AVD")
+USUAL_EPSILONS, USUAL_REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = (0.1, 0.5, 2.0), 3, 20, 10, 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A sweep that the settings describe, and what is left out of it, with reasons."""
+
+    config: Config
+    left_out: Mapping[str, str]
+
+    @property
+    def runs(self) -> int:
+        """How many releases that is."""
+        return len(self.config.methods) * len(self.config.epsilons) * self.config.repeats
+
+
+def ask(page: str, data: Dataset) -> Plan:
+    """All settings; moving one draws nothing and spends nothing."""
+    names: list[str] = []
+    for place, (title, offered, spot) in enumerate(
+        zip(GROUPS, GROUPS.values(), st.columns([4, 4, 3], gap="large"), strict=True)
+    ):
+        chosen = spot.pills(
+            title,
+            list(offered),
+            default=[name for name in USUAL if name in offered],
+            selection_mode="multi",
+            wrap=True,
+            key=f"{page}.methods.{place}",
+            persist_state="session",
+        )
+        names += chosen
+    left, middle, right = st.columns([4, 4, 3], gap="large")
+    with left:
+        epsilons = pills(page, "epsilons", "Epsilons", controls.EPSILONS, USUAL_EPSILONS)
+        modes = pills(page, "modes", "Methods run", list(MODES), ["corrected"], MODES.__getitem__)
+    with middle:
+        measures = pills(page, "measures", "Measured by", MEASURES, USUAL_MEASURES)
+        model = st.selectbox(
+            "Learner on synthetic rows",
+            MODELS,
+            key=f"{page}.model",
+            persist_state="session",
+            help="The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows.",
+        )
+    with right:
+        relation = controls.relation_picker(page)
+        repeats = st.number_input(
+            "Repeats", 1, MOST_REPEATS, USUAL_REPEATS, key=f"{page}.repeats", persist_state="session"
+        )
+        seed = st.number_input(
+            "Seed (empty: none)",
+            0,
+            2**31,
+            None,
+            step=1,
+            key=f"{page}.seed",
+            persist_state="session",
+            help="For teaching: the same numbers again. Whoever knows the seed can subtract the noise: no guarantee.",
+        )
+    how = {"epsilons": sorted(epsilons), "repeats": int(repeats), "measures": measures, "models": [str(model)]}
+    return plan_of(names, modes, relation, None if seed is None else int(seed), data, **how)
+
+
+def pills(
+    page: str, key: str, label: str, options: Sequence[Any], default: Sequence[Any], names: Any = str
+) -> list[Any]:
+    """Some of some options, in their order."""
+    shown = (lambda value: f"{value:g}") if isinstance(options[0], float) else names
+    chosen = st.pills(
+        label,
+        options,
+        default=list(default),
+        selection_mode="multi",
+        format_func=shown,
+        wrap=True,
+        key=f"{page}.{key}",
+        persist_state="session",
+    )
+    return [option for option in options if option in chosen]
+
+
+def plan_of(
+    names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None, data: Dataset, **how: Any
+) -> Plan:
+    """The sweep of those methods in those modes, without what cannot be run or measured."""
+    found: dict[str, Method] = {}
+    left_out: dict[str, str] = {}
+    for name in names:
+        kind, variants = CATALOG[name]
+        for mode in modes:
+            label = f"{name} | {MODES[mode]}"
+            if mode not in variants:
+                reason = "no paper printed it." if mode == "paper" else "it is a reference without privacy."
+                left_out[label] = reason
+                continue
+            method: Any = METHODS[kind](mode=mode, relation=relation, random_state=seed, **variants[mode])
+            try:
+                method.check(data.schema)
+                if not set(how["measures"]) <= set(experiment.left_out({"it": method}, how["measures"]).get("it", [])):
+                    found[label] = method
+                else:
+                    left_out[label] = "it has none of the chosen measures."
+            except ParameterError as error:
+                left_out[label] = str(error)
+    return Plan(Config(found, skip=True, **how), left_out)
+
+
+def total(epsilons: Sequence[float]) -> float:
+    """Their exact sum, as a number: epsilons of one relation add up."""
+    return float(sum((Fraction(exact(one)) for one in epsilons), Fraction(0)))
+
+
+def said(plan: Plan, finished: Collection[int], pace: float | None) -> None:
+    """What pressing Run would do and cost, before anybody does; `finished`: the places of runs that are there already.
+
+    `pace`: seconds per run, if known.
+    """
+    config = plan.config
+    relation = Relation.parse(next(iter(config.methods.values())).relation).short
+    for label, reason in plan.left_out.items():
+        st.caption(f":material/block: **{escaped(label)}** is left out: {escaped(reason)}")
+    lacking: dict[str, list[str]] = {}
+    for label, metrics in experiment.left_out(config.methods, config.measures).items():
+        lacking.setdefault(", ".join(metrics), []).append(label.partition(" | ")[0])
+    for metrics_told, labels in lacking.items():
+        names = ", ".join(dict.fromkeys(labels))
+        st.caption(
+            f"Releases a classifier and no rows, so there is no {escaped(metrics_told)} of it: {escaped(names)}."
+        )
+    whole = experiment.plan(config.methods, config.epsilons, config.repeats)
+    rest = [run.method for place, run in enumerate(whole) if place not in finished]
+    proved = [method.epsilon for method in rest if method.mode == "corrected"]
+    parts = [f"**{plan.runs:,} runs**"]
+    if finished:
+        parts.append(f"{len(finished):,} of them are finished already, and are shown without drawing them again")
+    if proved:
+        parts.append(f"{'the others ' if finished else ''}together epsilon {number(total(proved))} ({relation})")
+    if len(proved) < len(rest):
+        parts.append("what those as printed cost is known when they have run, and may be without bound")
+    st.markdown(f"{'; '.join(parts)}." + (f" About {max(pace * len(rest), 1):,.0f} seconds." if pace and rest else ""))
+    if any(method.random_state is not None for method in rest):
+        st.caption(":red[:material/warning: With a seed nothing is protected: for teaching only.]")
+    local = [label for label in config.methods if label.partition(" | ")[0] in LOCAL]
+    if local and len(local) < len(config.methods):
+        st.caption(
+            "Two guarantees: local methods protect each person's answers before anybody collects them, the others need "
+            "one keeper whom all people trust. Their epsilons are drawn on one axis, and are not the same promise."
+        )
+
+
+def lacks(plan: Plan) -> str:
+    """Why this cannot be run, in a sentence; empty if it can."""
+    config = plan.config
+    if not config.methods or not config.epsilons or not config.measures:
+        return "Choose a method, an epsilon and a measure or more."
+    if len({label.partition(" | ")[0] for label in config.methods}) > MOST_METHODS:
+        return f"A chart tells at most {MOST_METHODS} methods apart: choose fewer."
+    return f"That is more than {MOST_RUNS:,} runs: choose fewer." if plan.runs > MOST_RUNS else ""
+
+
+def as_offered(name: str, mode: str, first: Method, method: Method) -> bool:
+    """Whether the page can run this method as it is, beside a first one."""
+    kind, variants = CATALOG.get(name, ("", {}))
+    wanted = next((key for key, told in MODES.items() if told == mode), "")
+    sound = first.random_state is None or type(first.random_state) is int
+    if wanted not in variants or not sound or first.relation not in set(controls.RELATIONS):
+        return False
+    how: dict[str, Any] = {"mode": wanted, "relation": first.relation, "random_state": first.random_state}
+    same: Any = METHODS[kind](**how, **variants[wanted])
+    return bool(experiment.parameters_of(same) == experiment.parameters_of(method))
+
+
+def restore(page: str, config: Config) -> None:
+    """Set the page's controls to a sweep that was written down; ParameterError if the page does not offer it."""
+    split = [label.partition(" | ") for label in config.methods]
+    first = next(iter(config.methods.values()))
+    names, modes = [name for name, _, _ in split], [mode for _, _, mode in split]
+    known = all(as_offered(name, mode, first, config.methods[f"{name} | {mode}"]) for name, _, mode in split)
+    offered = set(config.epsilons) <= set(controls.EPSILONS) and set(config.measures) <= set(MEASURES)
+    if not (known and offered and config.repeats <= MOST_REPEATS and len(config.models) == 1):
+        raise ParameterError(
+            "This comparison was not made on this page.", "Run it with dpcore.experiment.Config.from_json."
+        )
+    for place, group in enumerate(GROUPS.values()):
+        st.session_state[f"{page}.methods.{place}"] = [name for name in group if name in names]
+    values = {
+        "epsilons": list(config.epsilons),
+        "modes": [mode for mode, name in MODES.items() if name in modes],
+        "measures": list(config.measures),
+        "model": config.models[0],
+        "relation": str(first.relation),
+        "repeats": config.repeats,
+        "seed": first.random_state,
+    }
+    for key, value in values.items():
+        st.session_state[f"{page}.{key}"] = value

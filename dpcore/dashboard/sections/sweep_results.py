@@ -1,0 +1,244 @@
+"""What a comparison gave: a chart per measure, run times, medians, failures, and what is taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore import charts
+from dpcore.accounting.relation import Relation
+from dpcore.accounting.tally import EPSILONS
+from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import panels
+from dpcore.dashboard.sections.sweep import LOCAL, total
+from dpcore.dashboard.sections.sweep_runs import Comparison
+from dpcore.dashboard.shell import escaped
+from dpcore.evaluate.evaluator import FLOOR, MAJORITY, RANGE_ERROR, REAL
+from dpcore.export.spreadsheet import spreadsheet_csv
+
+__all__ = ["medians", "price", "results", "told_apart"]
+
+Axis = Literal["claimed", "proved", "of the noise alone"]
+NOISE: Axis = "of the noise alone"
+FEWEST = 3  # runs, below which nobody is told apart
+Y_TITLES = {RANGE_ERROR: "mean error, share of all rows"}
+EXPLAINED = {
+    "accuracy": "Share of real test rows whose class is told right. Higher is better.",
+    "balanced accuracy": "The share of a class's real test rows told right, mean over classes. Higher is better.",
+    RANGE_ERROR: "How far answers to 200 random queries on 1 to 3 columns are off, as a share of all rows. Lower is "
+    "better.",
+}
+DISTANCE = "How far shares of values are off, in all sets of that many columns: 0 is equal, 1 has nothing in common."
+SHORT = {MAJORITY: "majority class", REAL: "learned from real rows", FLOOR: "fresh sample of the real rows"}
+
+
+def results(page: str, made: Comparison) -> None:
+    """All that a comparison gave so far."""
+    frame = made.frame
+    config = made.config
+    if len(made.frames) < made.planned:
+        st.warning(
+            f"Stopped before it was finished: {len(made.frames):,} of {made.planned:,} runs are here. **Go on** runs "
+            "the others. What was begun when it was stopped stays charged."
+        )
+    price(frame, made.void)
+    good = frame[frame["error"] == ""]
+    tabs: dict[str, Callable[[], None]] = {}
+    if len(good):
+        tabs = {metric: partial(measure, page, made, good, metric) for metric in config.measures}
+        tabs |= {"Run time": lambda: run_time(page, made, good), "Medians": lambda: tables(good)}
+    lost = frame[frame["error"] != ""]
+    if len(lost):
+        tabs["Failed"] = lambda: failures(lost)
+    tabs["Take away"] = lambda: take_away(page, made)
+    panels.draw_open(page, tabs)
+
+
+def price(frame: pd.DataFrame, void: str) -> None:
+    """What all runs together cost, by relation; they never add up across relations."""
+    runs = frame[frame["error"] == ""].drop_duplicates(["method", "epsilon", "repeat"])
+    for relation, part in runs.groupby("relation"):
+        claimed, of_noise, bound = (total_or_none(part[name]) for name in EPSILONS)
+        alone = "" if of_noise == bound else f"; the noise alone would give {of_noise}"
+        words = Relation(str(relation)).short
+        st.markdown(
+            f"These **{len(part):,} runs together**: epsilon claimed {claimed}, proved {bound}{alone} ({words}), "
+            "because they are all of the same rows. Looking at all of them, or publishing the best, costs that much."
+        )
+    if void:
+        st.error(void, icon=":material/gpp_bad:")
+
+
+def total_or_none(epsilons: pd.Series) -> str:
+    """Their sum for people: none as soon as one has none."""
+    without = np.isinf(epsilons)
+    if not without.any():
+        return f"**{panels.number(total(epsilons.to_list()))}**"
+    others = f"; the other {(~without).sum():,}: {panels.number(total(epsilons[~without].to_list()))}"
+    return f"**none** ({without.sum():,} runs have none{others if not without.all() else ''})"
+
+
+def measure(page: str, made: Comparison, good: pd.DataFrame, metric: str) -> None:
+    """One measure of all methods that have it."""
+    frame = good[good["metric"] == metric]
+    if frame.empty:
+        st.info("No run has this measure.")
+        return
+    st.markdown(EXPLAINED.get(metric, f"{DISTANCE} Lower is better."))
+    learned = frame.loc[frame["model"] != "", "model"].unique()
+    title = metric[:1].upper() + metric[1:]
+    if len(learned):
+        st.caption(
+            f"Synthetic rows: {escaped(learned[0])} learns from them, and tells real rows. Methods that release a "
+            "classifier: that one tells them."
+        )
+    log = metric == RANGE_ERROR or "AVD" in metric
+    draw(page, made, frame, title, Y_TITLES.get(metric, metric), references(made, metric), log_y=log)
+
+
+def references(made: Comparison, metric: str) -> pd.DataFrame:
+    """Lines of a chart: `label`, `value`."""
+    found = made.references
+    if found is None:
+        return pd.DataFrame({"label": [], "value": []})
+    found = found[found["metric"] == metric]
+    labels = [
+        f"{model}, {SHORT.get(reference, reference)}" if model else SHORT.get(reference, reference)
+        for model, reference in zip(found["model"], found["reference"], strict=True)
+    ]
+    return pd.DataFrame({"label": labels, "value": found["value"].to_numpy()})
+
+
+def run_time(page: str, made: Comparison, good: pd.DataFrame) -> None:
+    """Seconds of every run."""
+    runs = good.drop_duplicates(["method", "epsilon", "repeat"]).assign(value=lambda frame: frame["seconds"])
+    st.markdown("Seconds to learn and to draw the release, on this computer with all its cores busy.")
+    draw(page, made, runs, "Run time", "seconds", None, log_y=True)
+
+
+def draw(
+    page: str,
+    made: Comparison,
+    frame: pd.DataFrame,
+    title: str,
+    y_title: str,
+    lines: pd.DataFrame | None,
+    *,
+    log_y: bool,
+) -> None:
+    """One chart, against the epsilon that somebody chose to see."""
+    axes: list[Axis] = ["claimed", NOISE if made.void else "proved"]
+    axis = st.segmented_control(
+        "Epsilon on the axis",
+        axes,
+        default="claimed",
+        required=True,
+        key=f"{page}.axis{'.void' if made.void else ''}",
+        persist_state="session",
+    )
+    if axis == NOISE:
+        st.caption("What the noise alone would give. It is no guarantee, and none is proved: see above.")
+    column = {"proved": "epsilon_bound", NOISE: "epsilon_of_noise"}.get(axis, "epsilon_claimed")
+    without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
+    if len(without):
+        names = ", ".join(dict.fromkeys(without["method"].map(escaped)))
+        what = "is claimed" if axis == "claimed" else "can be proved"
+        st.info(f"Not drawn, because no epsilon {what} of them: {names}.", icon=":material/info:")
+    if len(without) == len(frame):
+        return
+    picture = charts.compared(
+        frame.assign(relation=[Relation(name).short for name in frame["relation"]]),
+        title=title,
+        y_title=y_title,
+        data=made.data.name,
+        x=axis,
+        local=LOCAL,
+        references=lines,
+        log_y=log_y,
+        names=list(dict.fromkeys(label.partition(" | ")[0] for label in made.config.methods)),
+    )
+    columns = ["method", "epsilon", "repeat", "value", *EPSILONS, "void", "relation", "seconds"]
+    panels.chart(charts.mark_real(picture), data=frame[columns].replace(np.inf, np.nan))
+
+
+def medians(good: pd.DataFrame) -> pd.DataFrame:
+    """Median, lowest and highest run of every measure, epsilon and method."""
+    groups = good.groupby(["metric", "epsilon", "method"], sort=True)["value"]
+    return groups.agg(runs="count", median="median", lowest="min", highest="max").reset_index()
+
+
+def told_apart(found: pd.DataFrame) -> pd.DataFrame:
+    """The best median of every measure and epsilon, and whether all its runs are better than all of the second's."""
+    rows = []
+    for (metric, epsilon), part in found.groupby(["metric", "epsilon"]):
+        rising = "accuracy" in str(metric)
+        part = part.dropna(subset=["median"]).sort_values("median", ascending=not rising, kind="stable")
+        if len(part) < 2:
+            continue
+        best, second = part.iloc[0], part.iloc[1]
+        ahead = best["lowest"] > second["highest"] if rising else best["highest"] < second["lowest"]
+        few = min(best["runs"], second["runs"]) < FEWEST
+        apart = "too few runs" if few else "yes" if ahead else "no: their runs overlap"
+        rows.append((metric, epsilon, best["method"], best["median"], second["method"], second["median"], apart))
+    columns = ["measure", "epsilon", "best median", "its value", "second", "value of the second", "told apart"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def tables(good: pd.DataFrame) -> None:
+    """Medians, and who is ahead where that can be said."""
+    st.markdown(f"Medians over runs. **{REAL_DATA}.**")
+    st.dataframe(medians(good), hide_index=True)
+    proved = good[np.isfinite(good["epsilon_bound"].to_numpy(dtype=float)) & (good["epsilon_bound"] <= good["epsilon"])]
+    ahead = told_apart(medians(proved))
+    if len(ahead):
+        st.markdown(
+            "The best median at each epsilon, among methods whose epsilon is proved. On these data, with these "
+            "parameters; choosing a method by this table uses the real rows."
+        )
+        st.dataframe(ahead, hide_index=True)
+
+
+def failures(lost: pd.DataFrame) -> None:
+    """What failed, and why."""
+    runs = lost.drop_duplicates(["method", "epsilon", "repeat"])
+    st.markdown(f"{len(runs):,} runs gave nothing. What was charged before they failed stays charged.")
+    counted = runs.groupby(["method", "error"], sort=False).agg(
+        runs=("repeat", "size"), epsilons=("epsilon", lambda part: ", ".join(f"{one:g}" for one in sorted(set(part))))
+    )
+    st.dataframe(counted.reset_index().rename(columns={"error": "why"}), hide_index=True)
+
+
+def take_away(page: str, made: Comparison) -> None:
+    """The numbers of all runs, and what would run them again."""
+    st.markdown(f"All runs as a table. **{REAL_DATA}**: they were measured on real rows, without noise.")
+    table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"]))
+    config = made.config.to_json(made.data)
+    with st.container(horizontal=True):
+        st.download_button(
+            "Runs (CSV)",
+            table.encode(),
+            "comparison-do-not-publish.csv",
+            "text/csv",
+            key=f"{page}.csv",
+            icon=":material/download:",
+        )
+        st.download_button(
+            "Exactly what ran (JSON)",
+            config.encode(),
+            "comparison-config.json",
+            "application/json",
+            key=f"{page}.json",
+            icon=":material/download:",
+        )
+    with st.expander("Show the code"):
+        st.code(
+            "from pathlib import Path\n\nimport dpcore as dp\n\n"
+            'config = dp.experiment.Config.from_json(Path("comparison-config.json").read_text(encoding="utf-8"))\n'
+            "frame = dp.experiment.sweep(data=data, **config.asked)  # `data`: a dpcore Dataset of the same rows\n",
+            language="python",
+        )

@@ -1,0 +1,153 @@
+"""Comparisons that run: in worker processes, on the books before noise is drawn, and kept where they were stopped."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore import experiment
+from dpcore.accounting.ledger import Ledger
+from dpcore.dashboard import jobs, session
+from dpcore.dashboard.shell import mendable
+from dpcore.datasets import Dataset
+from dpcore.errors import DPCoreError
+from dpcore.evaluate import evaluator
+from dpcore.experiment import Config
+from dpcore.methods.classifier import PrivateClassifier
+
+__all__ = ["Comparison", "earlier", "finished", "pace", "run", "shown"]
+
+KEY = "dpcore.comparison"
+PURPOSE = "Comparison"
+
+
+@dataclass(eq=False)
+class Comparison:
+    """A sweep with what it has finished so far, and what its runs are compared with."""
+
+    config: Config
+    data: Dataset
+    frames: list[pd.DataFrame] = field(default_factory=list)
+    references: pd.DataFrame | None = None
+
+    @property
+    def planned(self) -> int:
+        """How many runs it is to have."""
+        return len(self.config.methods) * len(self.config.epsilons) * self.config.repeats
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All rows so far, with `series` and `mode`."""
+        frame = experiment.tidy(self.frames)
+        parts = frame["method"].str.partition(" | ")
+        return frame.assign(series=parts[0], mode=parts[2])
+
+    @property
+    def void(self) -> str:
+        """Why its epsilons guarantee nothing; empty if they do."""
+        return " ".join(dict.fromkeys(filter(None, (frame["void"].iloc[0] for frame in self.frames))))
+
+
+def shown(data: Dataset) -> Comparison | None:
+    """The session's comparison of these data, if there is one."""
+    found: Comparison | None = st.session_state.get(KEY)
+    return found if found is not None and found.data is data else None
+
+
+def place() -> experiment.Place:
+    """Where finished runs are kept: beside the ledger; in the session's memory, if the ledger goes with it."""
+    books = session.books()
+    memory: dict[str, bytes] = st.session_state.setdefault("dpcore.sweeps", {})
+    return books.path.parent / "sweeps" if books.kept else memory
+
+
+def note_of(data: Dataset, kept: experiment.Place) -> str:
+    """The file's name that says which comparison of these data was the last."""
+    return f"last-{experiment.rows_key(data, kept)[:32]}.json"
+
+
+def finished(config: Config, data: Dataset) -> dict[int, pd.DataFrame]:
+    """The runs of a comparison that are there already, by their places in its plan."""
+    return experiment.finished(config, data, place())
+
+
+def earlier(data: Dataset) -> tuple[Config, int] | None:
+    """The last comparison of these data of any session, and how many runs of it are finished."""
+    kept = place()
+    try:
+        name = note_of(data, kept)
+        found = kept.get(name, b"") if isinstance(kept, dict) else (kept / name).read_bytes()
+        config = Config.from_json(found.decode())
+        return config, len(finished(config, data))
+    except (OSError, UnicodeDecodeError, DPCoreError):  # a file like any other: what it says is not needed
+        return None
+
+
+def run(page: str, config: Config, data: Dataset) -> None:
+    """Run what is not finished yet; what is finished is kept if somebody cancels."""
+    made, count = Comparison(config, data), 0
+    kept = place()
+    with mendable(), jobs.cancellable("Comparing", page) as progress:
+        progress(0.0, "measuring the real rows")
+        trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
+        made.references = evaluator.references(data, config.measures, config.models, forest=trees)
+        written = len(finished(config, data))
+        remember(config, data, kept)
+        st.session_state[KEY] = made
+        notes: dict[str, Ledger] = {}
+        ledgers = session.open_runs(config.methods, data, PURPOSE)
+        progress(0.0, f"{written:,} of {made.planned:,} runs are there from before")
+        start = time.perf_counter()
+        for part, frame in experiment.stream(data=data, ledgers=ledgers, store=kept, **config.asked):
+            count += 1
+            if count > written:
+                note(notes, made, frame)
+                keep_pace(config, data, (time.perf_counter() - start) / (count - written))
+            made.frames.append(frame)
+            progress(part, f"{count:,} of {made.planned:,} runs")
+    st.rerun()
+
+
+def remember(config: Config, data: Dataset, kept: experiment.Place) -> None:
+    """Write down, for the owner of the ledger only, which comparison was the last."""
+    name, text = note_of(data, kept), config.to_json(data)
+    if isinstance(kept, dict):
+        kept[name] = text.encode()
+        return
+    path = kept / name
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def note(notes: dict[str, Ledger], made: Comparison, frame: pd.DataFrame) -> None:
+    """Put a finished run on the session's list of questions; a worker has charged the books before it drew noise."""
+    run = frame.iloc[0]
+    if run["error"]:
+        return
+    label = str(run["method"])
+    if label not in notes:
+        notes[label] = session.note(made.data, str(run["relation"]), f"{PURPOSE}: {label}")
+        if run["void"]:
+            notes[label].void_because(str(run["void"]))
+    notes[label].charge(experiment.entry_of(frame))
+
+
+def pace(config: Config, data: Dataset) -> float | None:
+    """Seconds per run, if as many methods were compared on these data in this session."""
+    known: dict[Any, float] = st.session_state.get("dpcore.comparison pace", {})
+    return known.get(speed_key(config, data))
+
+
+def keep_pace(config: Config, data: Dataset, seconds: float) -> None:
+    st.session_state.setdefault("dpcore.comparison pace", {})[speed_key(config, data)] = seconds
+
+
+def speed_key(config: Config, data: Dataset) -> Any:
+    """What the time of a run depends on most."""
+    return data.token, frozenset(config.methods), frozenset(config.measures)

@@ -1,0 +1,163 @@
+"""What a session remembers: the data, the releases, and what they cost.
+
+All of it lives under a few namespaced keys, as immutable objects. A release is drawn once, on submit; everything on
+screen is drawn from it, and what is computed for the screen is remembered with it, so that moving a widget draws no
+noise, spends nothing and computes nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+import pandas as pd
+import streamlit as st
+
+from dpcore import datasets
+from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.store import Books, OpenRun, asked_path
+from dpcore.datasets import Dataset
+
+if TYPE_CHECKING:  # the first page does without what makes releases
+    from dpcore.export.models import ModelRelease
+    from dpcore.export.release import AnyRelease
+    from dpcore.export.zip import Release
+    from dpcore.methods.base import PrivateEstimator
+
+__all__ = [
+    "AnyShown",
+    "Kept",
+    "Shown",
+    "ShownModel",
+    "account",
+    "accounts",
+    "books",
+    "dataset",
+    "hosted",
+    "keep_books",
+    "note",
+    "open_runs",
+    "remember",
+    "set_dataset",
+    "shelf",
+    "shown",
+]
+
+Value = TypeVar("Value")
+Kind = TypeVar("Kind", bound="AnyRelease")
+MOST_REMEMBERED = 60
+
+
+@dataclass(eq=False)
+class Kept(Generic[Kind]):
+    """A release with the data it was made from, what was computed for its panels, and redraws that were paid for.
+
+    `redraws` holds what every method's redraws are measured by, `looks` what one method's page measures besides.
+    """
+
+    release: Kind
+    data: Dataset
+    memory: dict[str, Any] = field(default_factory=dict)
+    redraws: pd.DataFrame | None = None
+    looks: pd.DataFrame | None = None
+
+
+Shown: TypeAlias = Kept["Release"]
+ShownModel: TypeAlias = Kept["ModelRelease"]
+AnyShown: TypeAlias = Kept[Any]
+
+
+def dataset() -> Dataset:
+    """The session's data; the bundled sample until somebody chooses other data."""
+    if "dpcore.data" not in st.session_state:
+        st.session_state["dpcore.data"] = datasets.load("sample")
+    data: Dataset = st.session_state["dpcore.data"]
+    return data
+
+
+def set_dataset(data: Dataset) -> None:
+    """Use other data from now on. Releases stay on their pages until the next run."""
+    st.session_state["dpcore.data"] = data
+
+
+def shown(page: str) -> AnyShown | None:
+    """The release that a page shows, if any."""
+    return shelf().get(page)
+
+
+def shelf() -> dict[str, AnyShown]:
+    """The releases that pages show.
+
+    Whoever makes one takes the shelf before: Streamlit may stop a script whenever it touches the session's state.
+    """
+    found: dict[str, AnyShown] = st.session_state.setdefault("dpcore.shown", {})
+    return found
+
+
+def remember(release: AnyShown, key: str, compute: Callable[[], Value]) -> Value:
+    """A value computed once per release; bounded, the oldest go first."""
+    if key not in release.memory:
+        value = compute()
+        while len(release.memory) >= MOST_REMEMBERED:
+            release.memory.pop(next(iter(release.memory)))
+        release.memory[key] = value
+    remembered: Value = release.memory[key]
+    return remembered
+
+
+def books() -> Books:
+    """Where spending is written down: a file of the user's, or, if wished, one that goes with the session.
+
+    `$DPCORE_LEDGER` names the file; "session" keeps nothing, for demonstrations that many people use.
+    """
+    if "dpcore.books" not in st.session_state:
+        keep_books(asked_path())
+    found: Books = st.session_state["dpcore.books"]
+    return found
+
+
+def hosted() -> bool:
+    """Whether this server is for visitors, who must not open a file of whoever started it."""
+    return asked_path() is None
+
+
+def keep_books(path: Path | None) -> None:
+    """Write spending down there from now on; None, or a visitor: for this session only."""
+    st.session_state["dpcore.books"] = Books(None if hosted() else path)
+
+
+def accounts() -> dict[tuple[str, str], Ledger]:
+    """What this session asked, question by question, by the books' key of the data and relation; they never add up."""
+    asked: dict[tuple[str, str], Ledger] = st.session_state.setdefault("dpcore.accounts", {})
+    return asked
+
+
+def account(data: Dataset, relation: str, purpose: str) -> Ledger:
+    """A new part of the data's account, to be charged by one run; every charge is written down before it counts."""
+    return of_session(data, relation).adopt(open_run(data, relation, purpose).ledger())
+
+
+def open_runs(methods: Mapping[str, PrivateEstimator], data: Dataset, purpose: str) -> dict[str, Callable[[], Ledger]]:
+    """By method, ledgers for runs in other processes, which write every charge down before it counts.
+
+    What is asked there does not reach this session's list of questions: see `note`.
+    """
+    runs = {label: open_run(data, method.relation, f"{purpose}: {label}") for label, method in methods.items()}
+    return {label: run.ledger for label, run in runs.items()}
+
+
+def note(data: Dataset, relation: str, purpose: str) -> Ledger:
+    """A new part of the session's list of questions, for what is written down already."""
+    return of_session(data, relation).child(purpose)
+
+
+def of_session(data: Dataset, relation: str) -> Ledger:
+    """The session's account of these data."""
+    return accounts().setdefault((books().key(data), relation), Ledger(Relation.parse(relation), name=data.name))
+
+
+def open_run(data: Dataset, relation: str, purpose: str) -> OpenRun:
+    """A new line in the books."""
+    return books().begin(books().key(data), data.name, relation, purpose)

@@ -1,0 +1,194 @@
+"""The frame around every page: navigation, the card of the data in use, and errors that say what to do."""
+
+from __future__ import annotations
+
+import math
+import pkgutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from importlib import import_module
+from threading import Lock, Thread
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore import dashboard
+from dpcore.accounting.store import Line
+from dpcore.dashboard import FOLDER, housekeeping, lessons, session
+from dpcore.errors import BookError, DataError, DPCoreError
+from dpcore.mechanisms.noise import load_in_background
+from dpcore.methods import METHODS
+from dpcore.text import number
+
+if TYPE_CHECKING:
+    from streamlit.navigation.page import StreamlitPage
+
+__all__ = ["frame", "known", "mendable", "open_page", "page", "run"]
+
+SECTIONS = {
+    "Start": [("home", "Home", ":material/home:"), ("data", "Data & schema", ":material/table:")],
+    "Synthesize": [
+        ("naive_bayes", "Naive Bayes", ":material/scatter_plot:"),
+        ("networks", "Bayesian networks", ":material/hub:"),
+        ("taxonomy", "Taxonomy tree", ":material/account_tree:"),
+    ],
+    "Classify": [("forests", "Trees & forests", ":material/forest:")],
+    "Collect": [("responses", "Randomized responses", ":material/casino:")],
+    "Compare": [("compare", "Compare methods", ":material/compare_arrows:")],
+    "Understand": [
+        ("mechanisms", "Mechanisms", ":material/functions:"),
+        ("audit", "Twin worlds", ":material/compare:"),
+        ("ledger", "Ledger", ":material/receipt_long:"),
+    ],
+}
+# In the dark theme the primary color is bright, as it has letters of its own; on buttons, letters have to be dark.
+DARK_LETTERS = "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117}</style>"
+_once = Lock()
+_inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
+
+
+def page(name: str) -> StreamlitPage:
+    """The page of that file name, for navigation and links."""
+    titles = {key: (title, icon) for entries in SECTIONS.values() for key, title, icon in entries}
+    title, icon = titles[name]
+    return st.Page(FOLDER / "pages" / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "home")
+
+
+def navigation() -> StreamlitPage:
+    """Page set-up and the menu."""
+    st.set_option("client.showSidebarNavigation", True)  # off until now: the bare names of the files in `pages/`
+    st.set_page_config(page_title="dpcore", page_icon="🛡️", layout="wide")  # a material icon would be fetched
+    return st.navigation({name: [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()})
+
+
+def load() -> None:
+    """Import what every page needs, and begin to import what its first release does."""
+    with suppress(RuntimeError):  # the server is ending; any other would be raised again where a page imports
+        for found in pkgutil.walk_packages(dashboard.__path__, f"{dashboard.__name__}."):
+            if not found.name.endswith(".__main__"):
+                import_module(found.name)
+        if list(METHODS.values()):
+            load_in_background()
+
+
+_loading = Thread(target=load, name="loading", daemon=True)
+
+
+def prepare() -> None:
+    """Begin, once per server, what the other pages would wait for."""
+    with _once:
+        if _loading.ident is None:
+            _loading.start()
+
+
+def prepared() -> None:
+    """Wait for it, if it was begun: two threads that import the same packages could meet them half made."""
+    with _once:
+        begun = _loading.ident is not None
+    if begun:
+        _loading.join()
+
+
+def run() -> None:
+    """What app.py does: the menu, then the chosen page."""
+    chosen = navigation()
+    housekeeping.presence()
+    now, before = chosen.url_path or "home", st.session_state.get("dpcore.page")
+    if before not in (None, now):  # who leaves a page does not want what was asked for there any more
+        forget(before)
+        housekeeping.forget_uploads()
+    st.session_state["dpcore.page"] = now
+    if now != "home":
+        prepared()
+    token = _inside_app.set(True)
+    try:
+        chosen.run()
+    finally:
+        _inside_app.reset(token)
+    prepare()
+    forget(now)  # what was asked for in a tab that was left
+
+
+def forget(left: str) -> None:
+    """Drop the runs that were asked for on a page and have not begun: they must not begin when somebody comes back."""
+    for key in [key for key in st.session_state if str(key).startswith(f"dpcore.request:{left}")]:
+        del st.session_state[key]
+
+
+def frame(title: str, lead: str) -> None:
+    """Title, lead sentence and side bar; the first line of every page.
+
+    A deep link into a fresh server can run a page without app.py. Then the menu is set up here, which makes app.py take
+    over from the next run on; that run is asked for at once, because widgets get other identities there and would
+    lose the first thing that a person sets.
+    """
+    if not _inside_app.get():
+        navigation()
+        if "dpcore.alone" not in st.session_state:
+            st.session_state["dpcore.alone"] = True
+            st.rerun()
+    if st.context.theme.type == "dark":
+        st.html(DARK_LETTERS)
+    data = session.dataset()
+    with st.sidebar:
+        st.caption("Data in use")
+        st.markdown(f"**{escaped(data.name)}** · {len(data.train):,} rows to learn from, {len(data.test):,} to test on")
+        if data.schema.source == "inferred":
+            st.markdown(":red[:material/warning: inferred schema: no guarantee]")
+        st.caption(spent())
+        st.caption(
+            "Teaching tool. Comparisons read the real rows: what is marked so must not be published, "
+            "nor must these row counts and the time that a run takes."
+        )
+    if wanted := st.session_state.pop("dpcore.open", None):
+        open_page(wanted)
+    lessons.bar(st.session_state.get("dpcore.page", ""))
+    st.title(title)
+    st.markdown(lead)
+
+
+def spent() -> str:
+    """What was spent on the data in use, by all sessions."""
+    data = session.dataset()
+    try:
+        key = session.books().key(data)
+        lines = [line for line in session.books().accounts() if line.key == key and line.looks]
+    except BookError:
+        return ":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]"
+    told = [f"{line.looks:,} release{'s' * (line.looks > 1)}, {price(line)} ({line.relation.short})" for line in lines]
+    return f"Spent on them: {'; '.join(told) or 'nothing yet'}"
+
+
+def price(line: Line) -> str:
+    """What can be proved of a line of the books."""
+    return "no guarantee is left" if math.isinf(line.epsilon_bound) else f"epsilon {number(line.epsilon_bound)}"
+
+
+def known(name: str) -> None:
+    """DataError if there is no page of that file name."""
+    if name not in {key for entries in SECTIONS.values() for key, *_ in entries}:
+        raise DataError("These are settings of a page that is not here.", "Was the file made by another version?")
+
+
+def open_page(name: str) -> None:
+    """Go to another page."""
+    st.switch_page(page(name))
+
+
+@contextmanager
+def mendable() -> Iterator[None]:
+    """Show an error that the user can mend, with its remedy, and go on with everything kept."""
+    try:
+        yield
+    except DPCoreError as error:
+        st.error(f"{escaped(error.cause)}\n\n**What to do:** {escaped(error.remedy)}", icon=":material/error:")
+
+
+def escaped(text: str) -> str:
+    """A user's text as literal Markdown: no markup, no links, no math, no directives.
+
+    Addresses are linked even when escaped, so the signs that make one are followed by a space of no width.
+    """
+    plain = " ".join(text.split()).replace("@", "@\u200b").replace("www.", "www\u200b.").replace("://", ":\u200b//")
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~$:^=&" else c for c in plain)

@@ -1,0 +1,1 @@
+"""What a result is shown in, a tab each."""

@@ -1,0 +1,187 @@
+"""How good a released classifier is on real rows, beside what it has to be measured against."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore import charts
+from dpcore.arguments import Progress
+from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import jobs, panels
+from dpcore.dashboard.session import AnyShown, ShownModel, remember
+from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.tabs import redraw
+from dpcore.datasets import Dataset
+from dpcore.evaluate import classification
+from dpcore.export.models import ModelRelease
+from dpcore.methods import METHODS, PlainNaiveBayes
+from dpcore.methods.classifier import PrivateClassifier
+from dpcore.postprocess.forest import Forest
+from dpcore.postprocess.naive_bayes import Bayes
+
+__all__ = ["accuracy", "pictures", "redraws"]
+
+Value = TypeVar("Value")
+Comparison = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
+NO_NOISE = 1e9  # an epsilon at which noise is far below one count
+RELEASED, TRUTHFUL = "released", "naive Bayes, true answers"
+DEPTH = 5  # of scikit-learn's tree, if the method has none
+TREES, DEEP = 25, 20  # of scikit-learn's forest, at least; a shallow one would make the release look good
+
+
+def once(page: str, shown: AnyShown, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
+    """A value that takes time, computed when its tab is first open; asked for again if that was stopped."""
+    name, begun = f"{page}.{key}", f"{key}, begun"
+    if key not in shown.memory and begun in shown.memory and not jobs.requested(name):
+        st.info("This was stopped before it was finished.")
+        st.button("Go on", key=f"{name}.go", on_click=jobs.request, args=(name,), icon=":material/play_arrow:")
+        return None
+    if key not in shown.memory:
+        shown.memory[begun] = True
+        with jobs.cancellable(title, name) as progress:
+            return remember(shown, key, lambda: compute(progress))
+    found: Value = shown.memory[key]
+    return found
+
+
+def accuracy(page: str, shown: ShownModel) -> None:
+    """Accuracies beside references, which classes are taken for which, and what the noise took."""
+    release, data = shown.release, shown.data
+    if data.test.empty:
+        st.info("Accuracy needs rows that were kept aside to test on. Choose how many on the page Data & schema.")
+        return
+    found = comparison(page, shown)
+    if found is None:
+        return
+    st.markdown(
+        f"How well is **{escaped(release.target)}** predicted for {len(data.test):,} real rows that no method has "
+        f"seen? ({REAL_DATA}) Balanced accuracy is the mean share of each class that is found: a model that always "
+        "says the same scores no better than by chance."
+    )
+    scores, confusion, costs = found
+    panels.chart(charts.mark_real(charts.classifier_scores(scores)), data=scores)
+    st.caption(
+        "The same builder has the release's size and no noise. scikit-learn's tree is as deep as the release, or "
+        f"{DEPTH} levels; its forest has {TREES} trees at least, up to {DEEP} levels deep."
+        + (" Naive Bayes learned from true answers." if release.reports is not None else "")
+    )
+    panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
+    if costs is not None:
+        majority = float(scores.loc[scores["model"] == classification.MAJORITY, "accuracy"].iloc[0])
+        panels.chart(charts.mark_real(charts.costs(costs, majority=majority)), data=costs)
+        st.caption(
+            "From the release to the same trees with exact counts of all rows: what the noise in the leaves cost, and, "
+            "where each tree has rows of its own, that it knows no others. From there to "
+            "exact trees: what it cost that divisions were chosen privately. Exact trees grow by the same rules "
+            f"without any noise, for this screen only. This is one draw, and {len(data.test):,} test rows tell an "
+            f"accuracy to within {margin(scores['accuracy'].iloc[0], len(data.test)):.1%} or so: what is smaller, or "
+            "the other way round, is luck."
+        )
+
+
+def comparison(page: str, shown: ShownModel) -> Comparison | None:
+    """`compared`, once per release; None if that was stopped."""
+    return once(page, shown, "compared", "Comparing", lambda progress: compared(shown.release, shown.data, progress))
+
+
+def pictures(page: str, shown: ShownModel) -> list[tuple[Any, pd.DataFrame]] | None:
+    """The charts of a model's accuracy, for a report that somebody wants them in; None if that was stopped."""
+    if shown.data.test.empty:
+        return []
+    found = comparison(page, shown)
+    if found is None:
+        return None
+    scores, confusion, _ = found
+    return [(charts.classifier_scores(scores), scores), (charts.confusion(confusion), confusion)]
+
+
+def margin(share: float, rows: int) -> float:
+    """Half the width of a 95 % interval of a share of so many rows."""
+    return 1.96 * math.sqrt(max(share * (1 - share), 1 / rows) / rows)
+
+
+def redraws(page: str, shown: ShownModel) -> None:
+    """20 more runs of the same method, and between which accuracies most of them lie."""
+    if shown.data.test.empty:
+        st.info("Runs are compared by their accuracy, which needs rows kept aside to test on.")
+        return
+    redraw.redraws(page, shown)
+    if shown.redraws is not None:
+        again = shown.redraws[shown.redraws["run"] > 0].groupby("metric", sort=False)["value"]
+        told = [
+            f"{metric} from **{values.quantile(0.05):.1%}** to **{values.quantile(0.95):.1%}**"
+            for metric, values in again
+        ]
+        st.markdown(f"Nine of ten runs have {' and '.join(told)} ({REAL_DATA}).")
+        accuracy, balanced = remember(shown, "majority", lambda: majority(shown))
+        st.caption(
+            f"For reference: always saying the most frequent class has {accuracy:.1%} accuracy and {balanced:.1%} "
+            f"balanced accuracy ({REAL_DATA}). More references are on the tab Accuracy."
+        )
+
+
+def majority(shown: ShownModel) -> tuple[float, float]:
+    """The accuracies of always saying the training rows' most frequent class."""
+    column = shown.release.schema[shown.release.target]
+    train, truth = (column.encode(rows[column.name]) for rows in (shown.data.train, shown.data.test))
+    always = np.zeros((len(truth), column.size))
+    always[:, np.bincount(train, minlength=column.size).argmax()] = 1
+    found = classification.judged(always, truth, column.size)
+    return found.accuracy, found.balanced_accuracy
+
+
+def compared(release: ModelRelease, data: Dataset, progress: Progress) -> Comparison:
+    """Scores with references, the confusion matrix, and the costs of noise and structure (forests only)."""
+    model, schema, target = release.model, release.schema, release.target
+    progress(0.0, "judging the release")
+    truth = schema[target].encode(data.test[target])
+    judged = classification.judged(model.predict_proba(data.test), truth, len(model.classes_))
+    confusion = classification.confusion_frame(judged.confusion, list(model.classes_))
+    plain, costs = None, None
+    if math.isfinite(release.ledger.epsilon_claimed):
+        progress(0.1, "the same method without noise")
+        plain = without_noise(release).fit(data.train, schema=schema)
+        if isinstance(model.predictor, Forest) and release.reports is None:  # reports have noise in every value
+            costs = classification.noise_and_structure(model.predictor, vars(plain)["forest_"], data)
+    progress(0.6, "learning from the real rows")
+    given = {**release.parameters, **release.sizes}
+    beside = beside_real(data, target, given)
+    rows = classification.scores({RELEASED: model.predict_proba}, data.test, schema, target).assign(private=True)
+    if release.reports is not None and not release.exact:
+        normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
+        told = PlainNaiveBayes(numbers="moments" if normal else "bins", target=target).fit(data.train, schema=schema)
+        truthful = classification.scores({TRUTHFUL: told.predict_proba}, data.test, schema, target).assign(
+            private=False
+        )
+        beside = pd.concat([truthful, beside])
+    if plain is not None:
+        same = classification.scores({classification.PLAIN: plain.predict_proba}, data.test, schema, target).assign(
+            private=False
+        )
+        beside = pd.concat([same, beside])
+    progress(1.0, "done")
+    return pd.concat([rows, beside], ignore_index=True), confusion, costs
+
+
+def beside_real(data: Dataset, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
+    """References that learned from real rows: a tree as deep as the release, and a forest with nothing held back."""
+    depth = int(given.get("max_depth") or DEPTH)
+    small = classification.references(data, target=target, n_trees=1, max_depth=depth)
+    large = classification.references(
+        data, target=target, n_trees=max(int(given.get("n_trees") or 0), TREES), max_depth=DEEP
+    )
+    return pd.concat([small[small["model"] != classification.FOREST], large[large["model"] == classification.FOREST]])
+
+
+def without_noise(release: ModelRelease) -> PrivateClassifier:
+    """The same method, as large as it was, with an epsilon at which noise does not matter."""
+    given: dict[str, Any] = {**release.parameters, **release.sizes, "noise": "laplace"}
+    method = METHODS[release.method](**given).at_epsilon(NO_NOISE)
+    assert isinstance(method, PrivateClassifier)
+    return method

@@ -1,0 +1,303 @@
+"""What the page of taxonomy trees asks and shows of its own: settings, the tree of counts, range queries."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore import charts, evaluate
+from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import panels
+from dpcore.dashboard.session import Shown, remember
+from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.tabs import redraw
+from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
+from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy_tree import Hierarchy
+from dpcore.evaluate import tree_errors
+from dpcore.methods.base import Synthesizer
+from dpcore.postprocess import count_tree_frames
+from dpcore.postprocess.count_tree import SURE, ReleasedTree
+
+__all__ = ["ask", "errors", "picker", "redraws", "tree"]
+
+SHARES = {
+    "leaves first": "Leaves first",
+    "equal": "Equal",
+    "geometric": "More for finer levels",
+    "own": "My own",
+}
+MOST_COLUMNS = 4
+MOST_NODES = 400
+WIDTH = 740  # pixels; the names of the levels stand beside
+QUERIES = 500
+GROUPS, DIVIDED, EVERY = "The release's own groups", "Finer ranges of the same columns", "All columns"
+FLAT = (
+    "“Flat” is what a histogram of every single combination of values of the columns in question would answer at the "
+    "same epsilon: a what-if with noise of its own, not part of the release."
+)
+WIDEST = 20  # times the others' intervals
+SMALL = 5_000  # leaves; below it, inner levels can lower the noise of large ranges by little
+
+
+def picker(key: str, name: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """What a generalizing method lets one choose, as constructor arguments."""
+    if name == "DiffGen":
+        rounds = st.slider("Specializations", 1, 20, 10, key=f"{key}.rounds", persist_state="session")
+        return {"rounds": int(rounds)}
+    found: dict[str, Any] = {}
+    found["iterations"] = int(
+        st.slider("Divisions (iterations)", 1, 20, 10, key=f"{key}.iterations", persist_state="session")
+    )
+    guided = st.toggle(
+        "The class guides the choice",
+        value=True,
+        disabled=chosen["target"] is None,
+        key=f"{key}.with_class",
+        persist_state="session",
+        help="Half of epsilon chooses columns that tell the classes apart. Off: the columns take turns, for free.",
+    )
+    found["with_class"] = guided and chosen["target"] is not None
+    if chosen.get("measure") != "leaves" and chosen["mode"] == "corrected":
+        rule = st.selectbox(
+            "Shares of the levels",
+            list(SHARES),
+            format_func=SHARES.__getitem__,
+            key=f"{key}.shares",
+            persist_state="session",
+            help="Leaves first: no consistent answer has more than 1.1 times the noise that it has from the leaves "
+            "alone, and large ranges have much less, if the number of rows is private (a public one helps the leaves "
+            "as much). Equal shares make small ranges several times noisier.",
+        )
+        levels = 1 + found["iterations"] + found["with_class"]
+        found["level_shares"] = rule if rule != "own" else own_shares(key, levels)
+    found["fanout"] = int(
+        st.number_input("Parts per interval of numbers", 2, 10, 2, key=f"{key}.fanout", persist_state="session")
+    )
+    return found
+
+
+def own_shares(key: str, levels: int) -> tuple[float, ...]:
+    """Weights that somebody typed. What is wrong with them is said at once; there are none then, and no run."""
+    text = st.text_input(
+        f"{levels} weights, from the root to the leaves",
+        value=", ".join(["1"] * levels),
+        key=f"{key}.own_shares.{levels}",
+        persist_state="session",
+        help="0: not measured. Coarse divisions come first, the class among them; a public root needs no share.",
+    )
+    try:
+        found = tuple(float(word) for word in str(text).replace(";", ",").split(",") if word.strip())
+    except ValueError:
+        found = ()
+    if len(found) == levels and all(weight >= 0 for weight in found) and found[-1] > 0 and sum(found) < math.inf:
+        return found
+    told = f"No such weights. Write {levels} numbers of 0 or more, separated by commas, the last one positive."
+    st.markdown(f":red[:material/error: {told}]")
+    return ()
+
+
+def tree_of(shown: Shown) -> ReleasedTree:
+    """The released tree; read from the release once."""
+    release = shown.release
+    return remember(shown, "tree", lambda: ReleasedTree.from_dict(release.schema, release.structure["tree"]))
+
+
+def tree(page: str, shown: Shown) -> None:
+    """The tree of counts before and after consistency, from any node down."""
+    found, release = tree_of(shown), shown.release
+    levels, leaves = len(found.partitions), found.leaves.size
+    measured = sum(found.measured)
+    st.markdown(
+        f"Levels: **{levels:,}**; with counts of their own: **{measured:,}**. Groups at the bottom, empty ones "
+        f"included: **{leaves:,}**. Counts and intervals are part of the release; errors are measured on the real rows."
+    )
+    if measured > 1 and leaves < SMALL:
+        st.caption(
+            f"With {leaves:,} groups there is little that inner levels can correct: a node has to hold many "
+            "groups before counting it pays. More divisions make the difference visible."
+        )
+    private = st.toggle("Color by error (reads the real rows)", value=True, key=f"{page}.tree_errors")
+    key = f"{page}.tree_at:{id(shown)}"
+    at: tuple[int, int] = st.session_state.get(key) or (0, 0)
+    frame = remember(shown, f"nodes {at}", lambda: count_tree_frames.nodes(found, at=at, most=MOST_NODES))
+    inner = frame[frame["level"] < levels - 1].drop_duplicates("name")  # what one level left whole
+    named = zip(inner["level"].tolist(), inner["place"].tolist(), inner["name"].tolist(), strict=True)
+    names = {(0, 0): count_tree_frames.ALL, **{(level, place): name for level, place, name in named}}
+    options = list(names)
+    if len(options) > 1:
+        st.selectbox("From this group down", options, options.index(at), format_func=names.__getitem__, key=key)
+    if private:
+        truth = remember(
+            shown, "true tree", lambda: tree_errors.true_counts(found, release.schema.encode(shown.data.train))
+        )
+        known = tree_errors.with_truth(frame, truth)
+        panels.chart(charts.mark_real(charts.count_tree(known, width=WIDTH)), data=known)
+    else:
+        panels.chart(charts.count_tree(frame, width=WIDTH))
+        panels.table_behind(frame, "The numbers behind this chart")
+    rest = levels - 1 - int(frame["level"].max())
+    if rest and len(frame) == 1:
+        st.caption(f"The next level has more than {MOST_NODES:,} groups here, too many to draw. The largest of all:")
+        groups = remember(shown, "groups", lambda: found.rows(np.array(release.structure["leaf_counts"], dtype=float)))
+        largest = groups.nlargest(20, groups.columns[-1])
+        st.dataframe(largest[[*largest.columns[-1:], *largest.columns[:-1]]], hide_index=True, key=f"{page}.largest")
+    elif rest:
+        st.caption(f"{rest:,} more levels lie below; choose a group further down to see them.")
+
+
+def errors(page: str, shown: Shown) -> None:
+    """Errors of random range queries by their size, with and without consistency."""
+    found = tree_of(shown)
+    if not found.leaves.family:
+        st.info("This release divided no column: it answers every query by the same share of all rows.")
+        return
+    workload = st.segmented_control(
+        "Ranges of", (GROUPS, DIVIDED, EVERY), default=GROUPS, required=True, key=f"{page}.workload"
+    )
+    st.markdown(
+        f"{QUERIES:,} random ranges of one to four columns. Two errors add up in an answer: the **noise** of the "
+        "counts, and how **unevenly** people are spread inside the groups, which consistency cannot mend. Ranges of "
+        "the release's own groups have only the first, and, if they are published, what moving negative counts to 0 "
+        "does to them."
+    )
+    frame = remember(shown, f"range errors {workload}", lambda: range_errors(shown, found, str(workload)))
+    panels.chart(charts.mark_real(charts.error_by_range(frame)), data=frame)
+    st.caption(FLAT)
+
+
+def range_errors(shown: Shown, found: ReleasedTree, workload: str) -> pd.DataFrame:
+    """Mean errors by size of the range, of each way to answer from this release; of exact counts as a reference."""
+    release = shown.release
+    schema, divided = release.schema, release.schema.select(found.leaves.family)
+    codes = schema.encode(shown.data.train)
+    queries = (
+        count_tree_frames.group_queries(found, QUERIES)
+        if workload == GROUPS
+        else random_queries(divided if workload == DIVIDED else schema, QUERIES)
+    )
+    leaves = np.array(release.structure["leaf_counts"], dtype=float)
+    answers = {
+        "consistent": found.answers(queries),
+        "noisy: the fewest nodes": found.noisy_answers(queries)[0],
+        "published groups": found.answers(queries, leaves),
+    }
+    if workload != GROUPS:
+        answers["no noise, same groups"] = found.answers(queries, tree_errors.true_counts(found, codes)[-1])
+    epsilon, relation = float(release.parameters["epsilon"]), str(release.ledger.relation)
+    if epsilon > 0:
+        truth = exact_answers(codes, schema, queries)
+        answers["flat"] = evaluate.flat_answers(
+            truth, queries, schema if workload == EVERY else divided, epsilon=epsilon, relation=relation, seed=0
+        )
+    frame = evaluate.by_size(evaluate.range_queries(shown.data.train, answers, schema, queries))
+    return frame.assign(baseline=frame["release"].isin(["flat", "no noise, same groups"]))
+
+
+def ask(page: str, shown: Shown) -> None:
+    """One range query, and what each way of counting would answer."""
+    found, schema = tree_of(shown), shown.release.schema
+    st.markdown(
+        "How many people …? Choose up to four columns, and in each a group or an interval. A group that the release "
+        "did not divide that finely is answered as if everybody in it were spread evenly."
+    )
+    divided = list(found.leaves.family)
+    names = st.multiselect(
+        "Columns",
+        schema.names,
+        default=divided[:2],
+        max_selections=MOST_COLUMNS,
+        key=f"{page}.ask:{id(shown)}",
+    )
+    if not names:
+        st.info("Choose a column.")
+        return
+    sets = {}
+    for place, name in zip(st.columns(max(len(names), 2)), names, strict=False):
+        with place:
+            sets[name] = group_picker(f"{page}.ask:{id(shown)}.{name}", schema, name)
+    query = RangeQuery.of(sets)
+    frame = remember(shown, f"ask {query!r}", lambda: answers(shown, found, query))
+    size, truth = query.size(schema), float(frame["true"].iloc[0])
+    cells = "all" if size > 0.9995 else f"{100 * size:.3g} %"
+    st.markdown(
+        f"This range covers **{cells}** of the domain. In the real rows **{truth:,.0f}** people fall into it "
+        f"({REAL_DATA})."
+    )
+    near = frame["release"] != "flat"
+    flat, width = frame[~near], (frame["high"] - frame["low"])
+    if len(flat) and width[~near].max() > WIDEST * max(width[near].max(), 1.0):  # it would squeeze the others to dots
+        row = flat.iloc[0]
+        st.markdown(
+            f"Off the chart: **flat** would have answered **{row['estimate']:,.0f}** (95 %: {row['low']:,.0f} to "
+            f"{row['high']:,.0f}; {REAL_DATA})."
+        )
+        panels.chart(charts.mark_real(charts.range_answers(frame[near])), data=frame)
+    else:
+        panels.chart(charts.mark_real(charts.range_answers(frame)), data=frame)
+    st.caption(
+        f"Lines are 95 % intervals of the noise. They do not know how unevenly people are spread inside a group. {FLAT}"
+    )
+
+
+def redraws(page: str, shown: Shown) -> None:
+    """20 more trees: how far their counts are from the true ones, before and after consistency."""
+    release = shown.release
+
+    def look(fitted: Synthesizer) -> pd.DataFrame:
+        found: ReleasedTree = vars(fitted)["tree_"]
+        return tree_errors.level_errors(found, tree_errors.true_counts(found, release.schema.encode(shown.data.train)))
+
+    def draw(frame: pd.DataFrame) -> None:
+        panels.chart(charts.mark_real(charts.level_errors(frame)), data=frame)
+
+    redraw.redraws(page, shown, look, draw)
+
+
+def group_picker(key: str, schema: Schema, name: str) -> tuple[int, ...]:
+    """Codes of one column: an interval of numbers, or a group of the taxonomy."""
+    column = schema[name]
+    labels = column.labels[: column.size - column.missing]
+    if column.numeric and len(labels) > 1:
+        first, last = st.select_slider(escaped(name), labels, value=(labels[0], labels[len(labels) // 2]), key=key)
+        return tuple(range(labels.index(first), labels.index(last) + 1))
+    nodes = Hierarchy.of(column).nodes
+    place = st.selectbox(
+        escaped(name),
+        range(len(nodes)),
+        index=min(1, len(nodes) - 1),
+        format_func=lambda i: f"{'· ' * nodes[i].depth}{nodes[i].name}",
+        key=key,
+    )
+    return nodes[int(place or 0)].codes
+
+
+def answers(shown: Shown, found: ReleasedTree, query: RangeQuery) -> pd.DataFrame:
+    """The answers with their intervals; the true one is read off the real rows."""
+    release = shown.release
+    schema, epsilon = release.schema, float(release.parameters["epsilon"])
+    truth = exact_answers(schema.encode(shown.data.train), schema, [query])
+    noisy, noisy_margin = found.noisy_answers([query])
+    rows = [
+        ("noisy: the fewest nodes", noisy[0], noisy_margin[0]),
+        ("consistent", found.answers([query])[0], found.margins([query])[0]),
+    ]
+    leaves = np.array(release.structure["leaf_counts"], dtype=float)
+    published = found.answers([query], leaves)[0]
+    if epsilon > 0:
+        asked = schema.select([n for n in schema.names if n in {*found.leaves.family, *dict(query.codes)}])
+        relation, seed = release.ledger.relation, zlib.crc32(repr((id(shown), query)).encode())  # one draw per release
+        flat = evaluate.flat_answers(truth, [query], asked, epsilon=epsilon, relation=str(relation), seed=seed)
+        cells = query.size(asked) * math.prod(map(float, asked.sizes))
+        rows.append(("flat", flat[0], SURE * math.sqrt(2 * cells) * relation.histogram_l1 / epsilon))
+    frame = pd.DataFrame(
+        [{"release": name, "estimate": value, "low": value - m, "high": value + m} for name, value, m in rows]
+    )
+    frame.loc[len(frame)] = ["published groups", published, np.nan, np.nan]
+    return frame.assign(true=truth[0])

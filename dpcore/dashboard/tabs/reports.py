@@ -1,0 +1,113 @@
+"""One column of a release's reports: as it is, as it was reported, and as it is reconstructed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore import charts
+from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import panels
+from dpcore.dashboard.session import ShownModel, remember
+from dpcore.dashboard.shell import escaped
+from dpcore.evaluate import reconstruction
+from dpcore.postprocess.naive_bayes import Bayes
+from dpcore.postprocess.reports import Reports
+
+__all__ = ["reports"]
+
+FIRST = 10
+
+
+def reports(page: str, shown: ShownModel) -> None:
+    """One column as it is, as it was reported, and as it is reconstructed."""
+    release, data = shown.release, shown.data
+    assert release.reports is not None
+    found: Reports = release.reports
+    st.markdown(
+        f"This is all that the collector has: **{found.people:,} rows of reports**, one per person, and the public "
+        f"rules by which they were made. {clear(found)}What you see of the truth is for this screen only."
+    )
+    st.dataframe(remember(shown, "reports", lambda: first(found)), hide_index=True, key=f"{page}.reports")
+    st.caption(f"The first {FIRST} people. {where(shown)}")
+    name = str(st.selectbox("One column", reconstruction.columns(found), key=f"{page}.reported.{release.method}"))
+    true = data.train
+    if release.method == "DTPD":
+        true = remember(shown, "bits", lambda: reconstruction.as_bits(data.train, release.schema, release.target))
+    if reconstruction.is_number(found, name):
+        model = release.model.predictor
+        bayes = model if isinstance(model, Bayes) else None
+        frame = remember(shown, f"numbers {name}", lambda: reconstruction.densities(found, true, name, bayes))
+        panels.chart(charts.mark_real(charts.reported_numbers(frame, column=name)), data=frame)
+        if bayes is not None:
+            st.caption("Reconstructed is a normal distribution per class, whatever shape the true numbers have.")
+            return
+        st.caption(
+            "Reconstructed is the distribution over intervals of the public range that makes the reports likely, for "
+            "all classes together. The method does this for each class."
+        )
+        gains = remember(shown, f"steps {name}", lambda: reconstruction.steps(found, name))
+        panels.chart(charts.steps(gains, column=name))
+        panels.table_behind(gains, "The numbers behind this chart")
+        return
+    frame = remember(shown, f"shares {name}", lambda: reconstruction.shares_of_column(found, true, name))
+    panels.chart(charts.mark_real(charts.reported_shares(frame, column=name)), data=frame)
+    told(frame, found, name)
+
+
+def where(shown: ShownModel) -> str:
+    """Where all reports are, in a sentence."""
+    if shown.release.table_of_reports is None:
+        if shown.release.seed is not None:
+            return "All reports stay on this screen: whoever knows the seed can undo them."
+        return "All reports stay on this screen: some of them are true answers."
+    return "All reports are in the zip on the tab Take home."
+
+
+def clear(found: Reports) -> str:
+    """Which columns the collector gets as they are, in a sentence; empty if none."""
+    names = [" × ".join(family) for family in found.clear]
+    return f"**{escaped(', '.join(names))} is handed in as it is.** " if names else ""
+
+
+def first(found: Reports) -> pd.DataFrame:
+    """What the first people reported: a column per question, or, if each was asked for few, a line per answer."""
+    frame = found.frame().head(FIRST)
+    if not found.asked:
+        return frame
+    cells = frame.to_numpy(dtype=object)
+    lines = [
+        (row + 1, name, cell)
+        for row, answers in enumerate(cells)
+        for name, cell in zip(frame.columns, answers, strict=True)
+        if not pd.isna(cell)
+    ]
+    return pd.DataFrame(lines, columns=["person", "question", "report"])
+
+
+def told(frame: pd.DataFrame, found: Reports, name: str) -> None:
+    """What the picture shows, in a sentence or two."""
+    inside = frame["real"].between(frame["low"], frame["high"])
+    tell = reconstruction.families_of(found, name)
+    people = sum(len(found.values[family]) for family in tell)
+    parts = [f"{people:,} of {found.people:,} people reported **{escaped(name)}**."]
+    if len(tell) > 1:
+        parts = [f"{people:,} reports tell of **{escaped(name)}**, each together with another column."]
+    if np.isfinite(frame["high"]).all():
+        parts.append(
+            f"{inside.sum():,} of {len(frame):,} intervals hold the true share of these people ({REAL_DATA}); the luck "
+            "in them is that of the lots."
+        )
+    else:
+        parts.append("The rule gives reports that tell nothing.")
+    impossible = ((frame["reconstructed"] < 0) | (frame["reconstructed"] > 1)).sum()
+    if impossible:
+        some = "One estimate lies" if impossible == 1 else f"{impossible:,} estimates lie"
+        parts.append(
+            f"{some} below 0 % or above 100 %: estimates are right on average, and noise can carry them there. "
+            "Clipping them to 0 would make rare values look more frequent than they are."
+        )
+    if frame["reported"].isna().all():
+        parts.append("Reports of this column are bits or hashes, not values, so there is no reported share.")
+    st.markdown(" ".join(parts))

@@ -1,0 +1,353 @@
+"""Data sets, each split before any fit: a person's own file, the bundled sample, two published, two simulated ones.
+
+The published ones are found in `$DPCORE_DATA`, then in the user's cache (`$XDG_CACHE_HOME/dpcore` or
+`~/.cache/dpcore`), and are checked against a sum, so that their declared schemas are true of them. Nothing is
+fetched from the network unless the caller asks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import importlib.resources
+import os
+import tempfile
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from http.client import HTTPException
+from os import PathLike, fspath
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Self
+
+import pandas as pd
+
+from dpcore.datasets.bank_cards import bank_cards, bank_cards_schema
+from dpcore.datasets.published import adult_schema, big5_schema
+from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
+from dpcore.datasets.splitting import secret_seed, split
+from dpcore.domain.cells import typed
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, ParameterError
+
+__all__ = [
+    "BANK_CARDS",
+    "DATASETS",
+    "Content",
+    "Dataset",
+    "adult_schema",
+    "big5_schema",
+    "load",
+    "new_token",
+    "read",
+    "secret_seed",
+    "split",
+]
+
+BANK_CARDS = {"bank cards": False, "bank cards, dependent": True}  # whether columns hang together within a class
+DATASETS = ("sample", "adult", "big5", *BANK_CARDS)
+
+# Sums of the files' lines without comment lines and blank lines: the published files and the copies of them that are
+# passed around differ in those, and in line endings, only.
+CHECKSUMS = {
+    "adult/adult.data": "df25a4e32ed6f1bd4b3910d21a7bd661a09061eced7cb45555a519d9667cc87b",
+    "adult/adult.test": "5c8e678e04c82a07182bbcb6667c9a06faaba123a55b409af7c5d21fb45784b3",
+    "big5/data.csv": "ccf2440c364b7cf4aa131b83968084aa7c7388be5808ff1920a27b3d6a07f3d9",
+}
+SOURCES = {
+    "adult/adult.data": "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data",
+    "adult/adult.test": "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.test",
+}
+BIG5_PAGE = "https://openpsychometrics.org/_rawdata/"
+
+
+# The split of a published table is part of what is published: its training rows are the private table.
+PUBLISHED_SPLIT = (0.3, 0)
+
+
+class Content:
+    """What tells rows from other rows, for whoever has a secret to key it with, and for nobody else.
+
+    A plain checksum of private rows is a question about them that no noise answered: whoever knows all rows but one
+    can test every guess of that one against it. So the sum stays in here, and what leaves is its HMAC.
+    """
+
+    __slots__ = ("_sum",)
+
+    def __init__(self, *parts: bytes) -> None:
+        self._sum = hashlib.sha256(b"".join(parts)).digest()
+
+    def __repr__(self) -> str:
+        return "Content()"
+
+    @classmethod
+    def of_rows(cls, *tables: pd.DataFrame) -> Self:
+        """Of tables, in order, whatever they were read from."""
+        hashes = (pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes() for table in tables)
+        return cls(*(len(part).to_bytes(8, "big") + part for part in hashes))
+
+    def keyed(self, secret: bytes) -> str:
+        """The same for the same content and secret; tells nothing to whoever lacks the secret."""
+        return hmac.digest(secret, self._sum, "sha256").hex()
+
+
+def new_token() -> str:
+    """A name for rows that were just read: random, so that it tells nothing of them."""
+    return token_hex(16)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Rows to fit on, rows to evaluate on, and what is public about both.
+
+    Parameters
+    ----------
+    name : str
+        For people.
+    train, test : DataFrame
+        Disjoint rows; methods see `train` only.
+    schema : Schema
+        The public description of both.
+    token : str
+        Names these rows in widgets and caches: random for every reading, fixed for the data sets of `load`.
+    note : str
+        Where the rows come from, how they were split, and what speaks against the way they were read.
+    reading : mapping, optional
+        The arguments of `read` that give these rows again, for exports: what was declared, and nothing that the rows
+        said.
+    content : Content, optional
+        What the books know the file by, whoever reads it again; by default they go by the rows.
+    """
+
+    name: str
+    train: pd.DataFrame
+    test: pd.DataFrame
+    schema: Schema
+    token: str = field(default_factory=new_token)
+    note: str = ""
+    reading: Mapping[str, Any] | None = None
+    content: Content | None = field(default=None, repr=False)
+
+    @property
+    def target(self) -> str | None:
+        """The class column, if the schema names one."""
+        return self.schema.target
+
+    def key(self, secret: bytes) -> str:
+        """What whoever has this secret calls these rows: the same whenever the same file is read."""
+        return (self.content or Content.of_rows(self.train, self.test)).keyed(secret)
+
+
+def load(name: str, *, download: bool = False) -> Dataset:
+    """One of the data sets that this package knows: bundled, published, or simulated on the spot.
+
+    Parameters
+    ----------
+    name : {"sample", "adult", "big5", "bank cards", "bank cards, dependent"}
+        Which one.
+    download : bool, default=False
+        Whether a missing file may be fetched from its public source into the user's cache.
+
+    Raises
+    ------
+    DataError
+        If the files are not there, cannot be fetched, or are not the published ones.
+    """
+    if name == "sample":
+        return _sample()
+    if name == "adult":
+        return _adult(download)
+    if name == "big5":
+        return _big5(download)
+    if name in BANK_CARDS:
+        return _bank_cards(name)
+    known = ", ".join(map(repr, DATASETS))  # in quotes: one of the names has a comma
+    raise ParameterError(f"There is no data set {name!r}.", f"Choose one of {known}.")
+
+
+def read(
+    source: str | PathLike[str] | bytes,
+    name: str = "",
+    *,
+    schema: Schema | None = None,
+    target: str | None = None,
+    test_share: float = 0.3,
+    split_seed: int | None = None,
+    max_bytes: int = MAX_BYTES,
+    **reading: Any,
+) -> Dataset:
+    """A person's own table.
+
+    Parameters
+    ----------
+    source, name, max_bytes, **reading
+        As for `read_frame`: the file or its bytes, the file name that tells the format, and how to read it.
+    schema : Schema, optional
+        What is public. If none is given it is inferred from all rows, and the guarantee is void.
+    target : str, optional
+        The class column; default the schema's own.
+    test_share : float
+        As for `split`.
+    split_seed : int, optional
+        As for `split`; by default a fresh secret, kept in `reading` for replays of teaching runs.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    SchemaError
+        If no schema can be inferred, or it lacks the target.
+    """
+    raw = source_bytes(source, max_bytes)
+    name = name or ("" if isinstance(source, bytes) else Path(fspath(source)).name)
+    frame = read_frame(raw, name, max_bytes=max_bytes, **reading)
+    doubts = frame.attrs["read_as"].get("doubts", "").splitlines()
+    if schema is None:
+        schema = Schema.infer(frame, target=target)
+    elif target is not None:
+        schema = replace(schema, target=target)
+    frame = typed(frame, [column.name for column in schema if column.numeric and column.name in frame])
+    seed = secret_seed() if split_seed is None else split_seed
+    train, test = split(frame, test_share, seed)
+    return Dataset(
+        name=name or "data",
+        train=train,
+        test=test,
+        schema=schema,
+        content=Content(raw),
+        note=" ".join([_share(test_share), "Test rows were chosen by lot before any fit.", *doubts]),
+        reading={"test_share": test_share, "split_seed": seed, **reading},
+    )
+
+
+def _share(test_share: float) -> str:
+    return f"{1 - test_share:.0%} of the rows for training, {test_share:.0%} for testing."
+
+
+def _sample() -> Dataset:
+    """The synthetic census-like table that is part of the package."""
+    folder = importlib.resources.files("dpcore.datasets") / "files"
+    try:
+        raw = (folder / "sample.parquet").read_bytes()
+        schema = Schema.from_json((folder / "sample.schema.json").read_text(encoding="utf-8"))
+    except OSError:
+        raise DataError("The bundled sample is not part of this installation.", "Install dpcore again.") from None
+    train, test = split(read_frame(raw, "sample.parquet", trusted=True), *PUBLISHED_SPLIT)
+    return Dataset(
+        name="sample",
+        train=train,
+        test=test,
+        schema=schema,
+        token="sample",
+        content=Content(raw),
+        note=f"Synthetic rows, released by this project from UCI Adult. {_share(0.3)}",
+    )
+
+
+def _adult(download: bool) -> Dataset:
+    """UCI Adult, complete rows: 30,162 for training and 15,060 for testing, as its documentation divides them."""
+    schema = adult_schema()
+    sources = [_published(path, download) for path in ("adult/adult.data", "adult/adult.test")]
+    header = ",".join(schema.names).encode() + b"\n"
+    as_published: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "trusted": True}
+    frames = [read_frame(header + raw, "adult.csv", **as_published) for raw in sources]
+    train, test = (typed(frame, schema.names).dropna().reset_index(drop=True) for frame in frames)
+    test["income"] = test["income"].str.removesuffix(".")
+    return Dataset(
+        name="adult",
+        train=train,
+        test=test,
+        schema=schema,
+        token="adult",
+        content=Content(*sources),
+        note="UCI Adult (Census Income), Becker and Kohavi 1996, CC BY 4.0. Complete rows, split as published.",
+    )
+
+
+def _big5(download: bool) -> Dataset:
+    """The Open-Source Psychometrics Project's Big Five answers: 19,719 rows, 70 % of them for training."""
+    raw = _published("big5/data.csv", download)
+    # "NA" is Namibia here; only an empty cell is missing
+    frame = read_frame(raw, "data.tsv", delimiter="\t", encoding="utf-8", decimal=".", missing=("",), trusted=True)
+    train, test = split(typed(frame, frame.columns), *PUBLISHED_SPLIT)
+    return Dataset(
+        name="big5",
+        train=train,
+        test=test,
+        schema=big5_schema(),
+        token="big5",
+        content=Content(raw),
+        note=f"Big Five test answers, Open-Source Psychometrics Project, public raw data. {_share(0.3)} The target "
+        "is gender; the published evaluations predict whether age is below 50.",
+    )
+
+
+def _bank_cards(name: str) -> Dataset:
+    """Simulated bank-card customers, the same ones every time."""
+    train, test = bank_cards(seed=0, dependent=BANK_CARDS[name])
+    sums = pd.util.hash_pandas_object(pd.concat([train, test]), index=False)
+    how = "hang together within" if BANK_CARDS[name] else "are independent within"
+    return Dataset(
+        name=name,
+        train=train,
+        test=test,
+        schema=bank_cards_schema(),
+        token=name.replace(", ", "-").replace(" ", "-"),
+        content=Content(sums.to_numpy().tobytes()),
+        note=f"Simulated by this package: there is no person in these rows. Columns {how} a class.",
+    )
+
+
+def _published(path: str, download: bool) -> bytes:
+    """The content of a published file: from `$DPCORE_DATA`, the cache, or, if asked, its source."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore"
+    folders = [Path(folder) for folder in [os.environ.get("DPCORE_DATA")] if folder] + [cache]
+    for folder in folders:
+        if (folder / path).is_file():
+            return _checked(path, source_bytes(folder / path), "Replace it with the published file, or remove it.")
+    name = path.partition("/")[0]
+    if path not in SOURCES:
+        raise DataError(
+            f"The file {path} was not found, and it cannot be fetched automatically.",
+            f"Download BIG5.zip from {BIG5_PAGE}, and put its data.csv at {path} in the folder that DPCORE_DATA names.",
+        )
+    if not download:
+        raise DataError(
+            f"The file {path} was not found.",
+            f'Set DPCORE_DATA to the folder that holds {path}, or call load("{name}", download=True).',
+        )
+    try:
+        with urllib.request.urlopen(SOURCES[path], timeout=30) as answer:  # an https address of our own
+            raw = answer.read(MAX_BYTES)
+    except (OSError, HTTPException):
+        raise DataError(
+            f"The file {path} could not be fetched from {SOURCES[path]}.",
+            "Check the network, or download it elsewhere and set DPCORE_DATA to the folder that holds it.",
+        ) from None
+    text = _checked(path, raw, "Try again later, or download it elsewhere and set DPCORE_DATA.")
+    _store(cache / path, text)
+    return text
+
+
+def _checked(path: str, raw: bytes, remedy: str) -> bytes:
+    """The file's lines without comments and blank ones, if they are the published ones."""
+    lines = [line for line in raw.splitlines() if line.strip() and not line.startswith(b"|")]
+    text = b"\n".join(lines) + b"\n"
+    if hashlib.sha256(text).hexdigest() != CHECKSUMS[path]:
+        raise DataError(f"The file {path} differs from the published one (checksum).", remedy)
+    return text
+
+
+def _store(path: Path, content: bytes) -> None:
+    """Write a file so that other processes see all of it or nothing."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(content)
+        Path(file.name).replace(path)
+    except OSError:
+        raise DataError(
+            f"The file {path.name} was fetched, but the cache folder cannot be written.",
+            "Set XDG_CACHE_HOME to a folder that can be written.",
+        ) from None

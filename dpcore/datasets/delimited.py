@@ -1,0 +1,275 @@
+"""Delimited text to columns of text, by rules that no row has a say in.
+
+Delimiter, encoding and decimal mark are declared, or follow from what is public anyway: the delimiter from the header,
+the encoding from a byte order mark or else UTF-8, the decimal mark from the delimiter. Were they found out from the
+rows, one "Zürich" could change how every other row is read. Where the rows speak against what was declared, that is
+said (`doubts`, refusals), and a person decides. Each cell is cleaned by itself.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import islice
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+
+from dpcore.datasets.doubts import doubts
+from dpcore.errors import DataError
+from dpcore.text import as_text
+
+__all__ = ["MAX_COLUMNS", "MISSING_CELLS", "check_width", "clean", "header_names", "text_table", "too_large"]
+
+csv.field_size_limit(2**31 - 1)  # of all of this process: a cell is as long as its file lets it be
+MAX_COLUMNS = 1_000
+SAMPLE = 2**18  # bytes that an encoding is guessed from
+BLOCK = 2**23  # bytes: a line may be that long, and a cell with quotes hold many lines
+DELIMITERS = ("\t", ";", "|", ",")  # in order of preference: a comma is the likeliest to stand inside cells
+OTHER_SCRIPTS = ("gb18030", "big5", "shift_jis", "euc_kr", "cp1251", "cp1253", "cp1255", "cp1256")
+MISSING_CELLS = (
+    *("", "?", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
+    *("NULL", "Null", "null", "None"),
+)
+COMMA = r"^[+-]?([0-9]+,[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?$"  # a number with a decimal comma
+
+
+def text_table(
+    raw: bytes, delimiter: str | None, encoding: str | None, decimal: str | None, missing: Sequence[str]
+) -> tuple[pa.Table, dict[str, str]]:
+    """A delimited text and how it was read, with `doubts`, one a line, if there are any."""
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+        raise DataError("The delimiter asked for is not one plain character.", "Use a comma, semicolon, tab or bar.")
+    if decimal not in (None, ".", ","):
+        raise DataError("The decimal mark asked for is not known.", "Use a point or a comma.")
+    text, encoding = _decoded(raw, encoding)
+    table = text.lstrip("\r\n")
+    before = text[: len(text) - len(table)].count("\n")
+    delimiter = delimiter or max(DELIMITERS, key=lambda each: len(_header(table, each)))
+    decimal = decimal or ("," if delimiter == ";" else ".")  # as spreadsheets write it
+    headers = header_names(_header(table, delimiter))
+    if len(headers) < 2:
+        raise DataError(
+            "The file has one column only; its delimiter was probably not recognized.",
+            "Choose the delimiter by hand, or add columns.",
+        )
+    body = table.rstrip("\r\n" if delimiter == " " else "\r\n ")
+    body, blank = _filled(body, delimiter, len(headers))
+    cells = _cells(f"{body}\n".encode(), delimiter, len(headers), before).unify_dictionaries()
+    if not cells.num_rows:
+        raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
+    found = list(doubts(text, headers, cells, delimiter, decimal, blank))
+    columns = [clean(column, missing, decimal) for column in cells.columns]
+    read_as = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    return pa.Table.from_arrays(columns, headers), read_as | ({"doubts": "\n".join(found)} if found else {})
+
+
+NO_TEXT = "The file is not text, although its extension says so.", "Check its format, or choose its encoding by hand."
+
+
+def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
+    """The text and its encoding: asked for, else told by a mark, else UTF-8, whatever the rows hold."""
+    declared = encoding is not None
+    if encoding is None:
+        marks = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+        encoding = next((name for mark, name in marks.items() if raw.startswith(mark)), "utf-8")
+    try:
+        codecs.lookup(encoding)
+    except (LookupError, ValueError):  # a name with a null character, or with half of one, is a ValueError
+        raise DataError("The encoding asked for is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
+    try:
+        text = raw.decode(encoding)
+        if declared:
+            text.encode()  # some encodings give halves of characters
+    except LookupError:
+        raise DataError("The encoding asked for is none of texts.", "Use utf-8, utf-16 or cp1252.") from None
+    except UnicodeError:
+        if declared:
+            cause = f"The text is not valid {encoding}."
+            raise DataError(cause, "Choose another encoding, or save it as UTF-8.") from None
+        raise _other_encoding(raw) from None
+    if "\0" in (text[:BLOCK].lstrip("\r\n").partition("\n")[0] if declared else text):
+        if not declared and _wide(raw):
+            raise _other_encoding(raw)
+        raise DataError(*NO_TEXT)
+    return text.removeprefix("\ufeff"), encoding
+
+
+def _other_encoding(raw: bytes) -> DataError:
+    """What to say of a text that is not UTF-8. The encoding is a guess, and only a person may declare it."""
+    if b"\0" in raw and not _wide(raw):
+        return DataError(*NO_TEXT)
+    guess = _guessed_encoding(raw)
+    lines = raw.splitlines()
+    wide = sum(_is_utf8(line) for line in lines if not line.isascii())
+    if 0 < wide < sum(not line.isascii() for line in lines) and guess in ("cp1252", "latin-1"):
+        return DataError(
+            "Some lines of the text are valid UTF-8 and others are not: two encodings are mixed.",
+            f"Save all of it as UTF-8, or declare {guess} and look at the accented letters.",
+        )
+    return DataError(
+        f"The text is not valid UTF-8; it looks like {guess}.", "Declare its encoding, or save it as UTF-8."
+    )
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _wide(raw: bytes) -> str | None:
+    """The name of UTF-16 without a mark: every second byte of Latin text is 0."""
+    head = raw[:SAMPLE]
+    even, odd = (part.count(0) > len(part) / 2 for part in (head[::2], head[1::2]))
+    return None if even == odd else "utf-16-be" if even else "utf-16-le"
+
+
+def _guessed_encoding(raw: bytes) -> str:
+    if wide := _wide(raw):
+        return wide
+    # Western texts have lone accented letters; other scripts have runs, and only those does the detector tell apart
+    runs = [match.end() - match.start() for match in islice(re.finditer(rb"[\x80-\xff]+", raw), 10_000)]
+    if sum(run > 1 for run in runs) > len(runs) / 2:
+        import charset_normalizer  # seldom needed
+
+        likely = charset_normalizer.from_bytes(raw[:SAMPLE], cp_isolation=list(OTHER_SCRIPTS)).best()
+        if likely is not None:
+            return likely.encoding
+    try:
+        raw.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
+def _header(table: str, delimiter: str) -> list[str]:
+    """The first record."""
+    try:
+        return next(csv.reader(io.StringIO(table[:BLOCK], newline=""), delimiter=delimiter), [])
+    except csv.Error:
+        raise DataError("The text cannot be read as a table.", "Check its quotation marks and delimiter.") from None
+
+
+def _filled(table: str, delimiter: str, width: int) -> tuple[str, int]:
+    """The table with every blank line made a row of missing cells, and how many there were.
+
+    A line is a row, so that emptying one changes that row and not the number of rows.
+    """
+    if not re.search(r"\n[\r\n]|\r\r", table):
+        return table, 0
+    lines = list(io.StringIO(table, newline=""))
+    reader, blank = csv.reader(lines, delimiter=delimiter), []
+    try:
+        blank = [reader.line_num - 1 for record in reader if not record]
+    except csv.Error:  # said by `_check_rows`, with its line
+        return table, 0
+    for line in blank:
+        lines[line] = delimiter * (width - 1) + lines[line]
+    return "".join(lines), len(blank)
+
+
+def _cells(body: bytes, delimiter: str, width: int, before: int) -> pa.Table:
+    """The cells below the header, as dictionaries of text."""
+    if body.count(b'"') % 2:  # a cell may be open until the end and swallow rows
+        _check_rows(body, delimiter, width, before)
+    cells = _parsed(body, delimiter, width)
+    if cells is None:
+        _check_rows(body, delimiter, width, before)
+        raise DataError("The text cannot be read as a table.", "Save it again as CSV in UTF-8.")
+    return cells
+
+
+def _parsed(body: bytes, delimiter: str, width: int) -> pa.Table | None:
+    """The cells, or None if some line is malformed.
+
+    None and no error: the parser's messages quote the line, and must not hang on ours as their context.
+    """
+    names = [str(j) for j in range(width)]
+    try:
+        return arrow_csv.read_csv(
+            pa.BufferReader(body),
+            # large blocks: a quoted cell may hold many lines, but no record may straddle two block boundaries
+            read_options=arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())), null_values=[]
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+
+
+def _check_rows(body: bytes, delimiter: str, width: int, before: int) -> None:
+    """Name the first line that is no proper record, if there is one. Slow; for files that look wrong."""
+    lines = io.TextIOWrapper(io.BytesIO(body), encoding="utf-8", newline="")
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    line = before + 1
+    try:
+        for record in reader:
+            if record and len(record) != width:
+                raise DataError(
+                    f"Line {line:,} and the header differ in their number of cells: {len(record):,} and {width:,}.",
+                    "Quote cells that hold the delimiter, or complete the line.",
+                )
+            if sum(len(cell.encode()) for cell in record) >= BLOCK:
+                raise DataError(f"Line {line:,} has more than {BLOCK >> 20} MiB.", "Shorten its cells.")
+            line = before + reader.line_num + 1
+    except csv.Error:
+        raise DataError(
+            f"Line {line:,} has a quotation mark that does not open or close a cell.",
+            "Close it, or double quotation marks inside cells.",
+        ) from None
+
+
+def check_width(columns: int) -> None:
+    """Refuse tables of too many columns."""
+    if columns > MAX_COLUMNS:
+        raise DataError(
+            f"The table has {columns:,} columns; at most {MAX_COLUMNS:,} are allowed.", "Leave columns out."
+        )
+
+
+def too_large(limit: int) -> DataError:
+    """Of a file that unpacks to more bytes than the limit."""
+    return DataError(
+        f"Unpacked, the file has more than {limit / 2**20:,.1f} MiB.",
+        "Leave out columns or rows, or raise the limit (max_bytes).",
+    )
+
+
+def header_names(names: Sequence[object]) -> list[str]:
+    """Header names as text, verbatim but for surrounding spaces. Errors give positions: a "header" may be a row."""
+    check_width(len(names))
+    headers = ["" if name is None else as_text(name).strip() for name in names]
+    first: dict[str, int] = {}
+    for position, header in enumerate(headers, start=1):
+        if all(unicodedata.category(letter)[0] in "CZ" for letter in header):
+            raise DataError(
+                f"The header of column {position} is empty, or nothing of it can be seen.",
+                "Give every column a header in the first line, or remove the empty column.",
+            )
+        if header in first:
+            raise DataError(
+                f"Columns {first[header]} and {position} have the same header.",
+                "Rename one of them; the first line must hold headers, not a row.",
+            )
+        first[header] = position
+    return headers
+
+
+def clean(column: pa.ChunkedArray, missing: Sequence[str], decimal: str | None = None) -> pa.Array:
+    """A column of text, each cell without surrounding spaces or missing, and with a point where a decimal comma was."""
+    encoded = column.unify_dictionaries().combine_chunks()  # every distinct text is looked at once
+    words = pc.utf8_trim_whitespace(encoded.dictionary)
+    words = pc.if_else(pc.is_in(words, value_set=pa.array(missing, pa.string())), None, words)
+    if decimal == ",":
+        words = pc.if_else(pc.match_substring_regex(words, COMMA), pc.replace_substring(words, ",", "."), words)
+    return words.take(encoded.indices)

@@ -1,0 +1,142 @@
+"""A file's bytes to an Arrow table: which format it is, unpacked where it is packed, handed to that format's reader.
+
+Pure functions of bytes, with few imports: they run where files that nobody trusts are parsed.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import Any
+
+import pyarrow as pa
+
+from dpcore.datasets.delimited import text_table, too_large
+from dpcore.datasets.parquet import parquet_table
+from dpcore.datasets.workbooks import workbook_table
+from dpcore.errors import DataError
+
+__all__ = ["FORMATS", "PACKED", "format_of", "table_of"]
+
+TEXT_FORMATS = ("csv", "tsv", "txt")
+# What unpacking documents for damaged files; zipfile has RuntimeError for passwords, and its child for odd packings.
+DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, ValueError)
+OPENERS: dict[str, Callable[[io.BytesIO], Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+PACKED = (*OPENERS, "zip")
+FORMATS = (*TEXT_FORMATS, "parquet", "xlsx", *(f"csv.{packed}" for packed in PACKED))
+
+# What files are called something that they are not; a workbook is a zip archive of its own kind.
+SIGNATURES = {
+    b"PK\x03\x04": "a zip archive or a workbook",
+    b"PAR1": "Parquet",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Excel workbook (xls), or one with a password",
+    b"\x1f\x8b": "packed as gz",
+    b"BZh": "packed as bz2",
+    b"\xfd7zXZ": "packed as xz",
+    b"7z\xbc\xaf": "packed as 7z",
+    b"%PDF-": "a PDF document",
+    b"SQLite format 3": "a database (SQLite)",
+    b"<!doctype html": "an HTML page",
+    b"<html": "an HTML page",
+    b"<?xml": "an XML document",
+}
+SAMPLE = 10_000
+RECORDS = re.compile(
+    rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*("([^"\\]|\\.)*"\s*:|\})|(\xef\xbb\xbf)?\s*\[\s*\['
+)  # JSON's beginning
+OWN = {"parquet": b"PAR1", "xlsx": b"PK\x03\x04", "gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ", "zip": b"PK"}
+
+
+def format_of(name: str) -> tuple[str, str]:
+    """Format and packing that a file name tells; a zip archive's format is its member's."""
+    *_, inner, last = ["", "", *name.lower().split(".")]
+    if last == "zip" or (last in PACKED and inner in TEXT_FORMATS):
+        return inner, last
+    if last in (*TEXT_FORMATS, "parquet", "xlsx"):
+        return last, ""
+    raise DataError(
+        f"The extension of {PurePath(name).name!r} does not tell a format that can be read.",
+        f"Use one of {', '.join(FORMATS)} (tsv and txt may be packed as well).",
+    )
+
+
+def table_of(
+    raw: bytes,
+    name: str,
+    *,
+    delimiter: str | None,
+    encoding: str | None,
+    decimal: str | None,
+    missing: Sequence[str],
+    limit: int,
+) -> tuple[pa.Table, dict[str, str]]:
+    """One table, and how it was read; `limit` is of its bytes when unpacked. DataError with cause and remedy."""
+    kind, packing = format_of(name)
+    if packing:
+        check_signature(raw, packing)
+        kind, raw = unpacked(raw, packing, kind, limit)
+    check_signature(raw, kind)
+    if kind == "parquet":
+        table, read_as = parquet_table(raw, missing, limit)
+    elif kind == "xlsx":
+        table, read_as = workbook_table(raw, missing, limit)
+    else:
+        table, read_as = text_table(raw, delimiter, encoding, decimal, missing)
+    return table, {"format": kind, **read_as}
+
+
+def check_signature(raw: bytes, kind: str) -> None:
+    """Refuse a file that is plainly something else than it is called."""
+    head = raw[:SAMPLE].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if kind in OWN:
+        if raw.startswith(OWN[kind]) or len(raw) < len(OWN[kind]):
+            return
+    elif RECORDS.match(raw[:SAMPLE]):
+        raise DataError(f"The file is JSON, although it is called {kind}.", "Save the table as CSV, xlsx or Parquet.")
+    for signature, told in SIGNATURES.items():
+        if head.startswith(signature) or (signature[:1] == b"<" and head.lower().startswith(signature)):
+            raise DataError(
+                f"The file is {told}, although it is called {kind}.", "Give it its own extension, or save it as CSV."
+            )
+
+
+def unpacked(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, bytes]:
+    """Format and unpacked bytes. Reads one byte more than the limit at most: a small file may unpack to terabytes."""
+    try:
+        if packing == "zip":
+            kind, text = zip_member(raw, limit + 1)
+        else:
+            with OPENERS[packing](io.BytesIO(raw)) as file:
+                text = file.read(limit + 1)
+    except DataError:
+        raise
+    except DAMAGED:
+        raise DataError(
+            f"The {packing} file is cut short, damaged or protected by a password.",
+            "Pack it again without a password, or upload the table itself.",
+        ) from None
+    if len(text) > limit:
+        raise too_large(limit)
+    if not text.strip():
+        raise DataError("The packed file is empty.", "Choose a file with a header line and rows.")
+    return kind, text
+
+
+def zip_member(raw: bytes, size: int) -> tuple[str, bytes]:
+    """Format and at most `size` bytes of an archive's only file."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
+        if len(members) != 1:
+            raise DataError(f"The zip file holds {len(members):,} files.", "Pack exactly one table.")
+        kind, packing = format_of(members[0].filename)
+        if packing or kind not in TEXT_FORMATS:
+            raise DataError("The zip file holds no text table.", f"Pack one of {', '.join(TEXT_FORMATS)}.")
+        with archive.open(members[0]) as file:
+            return kind, file.read(size)

@@ -1,0 +1,76 @@
+"""Parquet to columns: text, numbers or booleans; dates and times become text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from dpcore.datasets.delimited import check_width, clean, header_names, too_large
+from dpcore.datasets.doubts import doubts_of_names
+from dpcore.errors import DataError
+
+__all__ = ["parquet_table"]
+
+
+def parquet_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Table, dict[str, str]]:
+    """A Parquet table; the index that pandas may have stored beside it is left out."""
+    if raw.endswith(b"PARE"):
+        raise DataError("The Parquet file is encrypted.", "Save it without encryption.")
+    try:
+        schema = pq.read_schema(pa.BufferReader(raw))
+        check_width(len(schema))  # what follows is slow for 20,000 columns
+        keep = [j for j, name in enumerate(schema.names) if not re.fullmatch(r"__index_level_\d+__", name)]
+        headers = header_names([schema.field(j).name for j in keep])
+        for j, header in zip(keep, headers, strict=True):
+            if not is_plain(schema.field(j).type):
+                raise DataError(f"Column {header!r} holds lists, records or bytes.", "Leave it out, or make it text.")
+        # dictionaries: one long text, a million times, is small in the file and must stay so in memory
+        text = [field.name for field in schema if is_text(field.type)]
+        file = pq.ParquetFile(pa.BufferReader(raw), read_dictionary=text)
+        groups = [file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)]
+        if sum(groups) + 8 * file.metadata.num_rows * len(schema) > limit:
+            raise too_large(limit)
+        table = file.read()
+        columns = [plain(table.column(j), missing, limit) for j in keep]
+    except UnicodeDecodeError:
+        raise DataError("A column's name or text is not valid UTF-8.", "Save the file again.") from None
+    except MemoryError:  # of which Arrow's own is a kind
+        raise
+    except (pa.ArrowException, OSError) as error:
+        if "ncrypt" in str(error):
+            raise DataError("The Parquet file has encrypted columns.", "Save it without encryption.") from None
+        raise DataError("The Parquet file is cut short or damaged.", "Save or upload it again.") from None
+    if not table.num_rows or not headers:
+        raise DataError("The file has no rows.", "Choose a file with rows.")
+    doubts = "\n".join(doubts_of_names(headers))
+    return pa.Table.from_arrays(columns, headers), {"doubts": doubts} if doubts else {}
+
+
+def is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_plain(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return is_text(kind) or bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))
+
+
+def plain(column: pa.ChunkedArray, missing: Sequence[str], limit: int) -> pa.ChunkedArray | pa.Array:
+    """A column as text, numbers or booleans."""
+    if is_text(column.type):
+        parts = column.cast(pa.dictionary(pa.int32(), pa.string())).chunks
+        lengths = [pc.sum(pc.binary_length(part.dictionary).take(part.indices)).as_py() or 0 for part in parts]
+        if sum(lengths) > limit:
+            raise too_large(limit)
+        return clean(pa.chunked_array(parts), missing, None) if parts else column
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_boolean(column.type) or pa.types.is_integer(column.type):
+        return column
+    exact = pa.types.is_temporal(column.type) or pa.types.is_decimal(column.type)
+    return column.cast(pa.string() if exact else pa.float64())

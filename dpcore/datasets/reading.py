@@ -1,0 +1,108 @@
+"""A file to a DataFrame: what a person uploads, read without guessing silently and without trusting it.
+
+A text's delimiter, encoding and decimal mark are declared, or follow from its header and from rules, never from its
+rows (`delimited`); what was used stands in `frame.attrs["read_as"]`. Files are hostile until read: `worker` parses them
+in a process with limits. Nothing is unpickled or computed, and no error repeats a cell, because errors reach screens
+and logs; but they do name columns, which are the first line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dpcore.datasets.delimited import MISSING_CELLS
+from dpcore.datasets.formats import FORMATS, format_of, table_of
+from dpcore.datasets.worker import table_from
+from dpcore.errors import DataError
+
+__all__ = ["FORMATS", "MAX_BYTES", "MISSING_CELLS", "read_frame", "source_bytes"]
+
+MAX_BYTES = 50 * 2**20
+UNPACKED = 5  # a file may unpack to this many times the limit; beyond it is a mistake or an attack
+
+
+def read_frame(
+    source: str | PathLike[str] | bytes,
+    name: str = "",
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    missing: Sequence[str] = MISSING_CELLS,
+    max_bytes: int = MAX_BYTES,
+    trusted: bool = False,
+) -> pd.DataFrame:
+    """One table from a file or its bytes.
+
+    Parameters
+    ----------
+    source : path or bytes
+        csv, tsv or txt (also packed as gz, zip with one member, bz2 or xz), parquet, or xlsx (first visible sheet;
+        formula cells give the value that was last computed).
+    name : str
+        The file's name, whose extension tells the format; needed for bytes other than csv.
+    delimiter, encoding, decimal : str, optional
+        How a text file is written. By default the delimiter that divides the header into most parts, UTF-8 (or what a
+        byte order mark says), and a decimal comma beside semicolons.
+    missing : sequence of str
+        Text cells that mean "missing", compared after surrounding spaces are removed.
+    max_bytes : int
+        Largest file accepted; unpacked, it may have five times as much.
+    trusted : bool, default=False
+        Parse in this process, without limits of time and memory: for files that are part of this package, or whose
+        checksum was compared.
+
+    Returns
+    -------
+    DataFrame
+        Columns of text; of what the file says in Parquet, which has types. `attrs["read_as"]` says how it was read,
+        and under "doubts", a line each, what speaks against it.
+
+    Raises
+    ------
+    DataError
+        With a cause and a remedy; never with a cell's value.
+    """
+    name = name or ("data.csv" if isinstance(source, bytes) else Path(fspath(source)).name)
+    format_of(name)  # before any reading: the remedy for a wrong extension needs no bytes
+    raw = source_bytes(source, max_bytes)
+    if not raw.strip():
+        raise DataError("The file is empty.", "Choose a file with a header line and rows.")
+    asked: dict[str, Any] = {
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "decimal": decimal,
+        "missing": list(missing),
+        "limit": max_bytes * UNPACKED,
+    }
+    table, read_as = table_of(raw, name, **asked) if trusted else table_from(raw, name, asked)
+    frame: pd.DataFrame = table.to_pandas()
+    frame.attrs["read_as"] = read_as
+    return frame
+
+
+def source_bytes(source: str | PathLike[str] | bytes, max_bytes: int = MAX_BYTES) -> bytes:
+    """The bytes of a file that is not larger than the limit."""
+    if isinstance(source, bytes):
+        size, raw = len(source), source
+    else:
+        path = Path(fspath(source))
+        if not path.is_file():
+            raise DataError(f"There is no file {path.name!r} at this place.", "Check the path.")
+        try:
+            with path.open("rb") as file:
+                raw = file.read(max_bytes + 1)
+            size = path.stat().st_size
+        except OSError:
+            raise DataError(f"The file {path.name!r} cannot be opened.", "Check its permissions.") from None
+    if size > max_bytes:
+        raise DataError(
+            f"The file has {size / 2**20:,.1f} MiB; at most {max_bytes / 2**20:,.1f} MiB are allowed.",
+            "Leave out columns or rows, save it as Parquet, or raise the limit (max_bytes).",
+        )
+    return raw

@@ -1,0 +1,95 @@
+"""Cells one by one: the text and the number that a cell is, however it is stored and whatever stands beside it.
+
+How a column is stored hangs on all of its cells: one word makes numbers into text, one missing cell makes whole numbers
+into floats. A code must not hang on that. So a cell has one text (`text.canonical`) and at most one number, the same
+ones whether it comes as `"3.0"`, `"3"`, 3, 3.0, a `Decimal`, or out of a categorical or Arrow column:
+
+- A number is written with ASCII digits, a sign, a decimal point and an exponent, and spaces around; or it is an
+  infinity. `007` is 7. `0x1f`, `1_000`, `1,000`, `50%` and truth values are no numbers.
+- It is the nearest float; from 2^53 on, whole numbers that differ by one may be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dpcore.text import as_text
+
+__all__ = ["as_numbers", "distinct", "plain_numbers", "typed"]
+
+Floats = NDArray[np.float64]
+NUMBER = r"^([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity))$"
+WHOLE = r"^[+-]?[0-9]+$"
+# Leading zeros make a name ("01234", a post code), and so do more digits than a float holds (an account).
+NAME = r"^[+-]?(0[0-9].*|[0-9]{16,}|(?i:inf.*))$"
+
+
+def distinct(values: pd.Series[Any]) -> tuple[NDArray[np.intp], list[str]]:
+    """The cells' texts, each once, and every cell's place among them, shape (n,); -1 where a cell is missing."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        places, texts = distinct(pd.Series(values.cat.categories))
+        return np.append(places, -1)[values.cat.codes.to_numpy()], texts
+    if values.dtype == object:  # text by text before equal ones are put together: True equals 1, their texts differ
+        cells = [None if absent else as_text(v) for v, absent in zip(values, values.isna(), strict=True)]
+        values = pd.Series(cells, dtype=object)
+    places, found = pd.factorize(values)
+    return places, [value if type(value) is str else as_text(value) for value in found.tolist()]
+
+
+def as_numbers(values: pd.Series[Any]) -> Floats:
+    """The cells' numbers, shape (n,); NaN where a cell is missing or no number."""
+    if pd.api.types.is_any_real_numeric_dtype(values.dtype):
+        return values.to_numpy(dtype=float, na_value=np.nan)
+    places, words = _words(values)
+    return np.append(_parsed(words), np.nan)[places]
+
+
+def plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
+    """A column of text as numbers, if every cell is one that nobody would take for a name and some cell is there.
+
+    For people, and for guesses at a schema: it looks at all cells at once. Codes stay what they are.
+    """
+    places, words = _words(values)
+    if not len(words) or pc.any(pc.match_substring_regex(words, NAME)).as_py():
+        return None
+    numbers = np.append(_parsed(words), np.nan)
+    if not np.isfinite(numbers[:-1]).all():
+        return None
+    whole = pc.all(pc.match_substring_regex(words, WHOLE)).as_py() and places.min() >= 0
+    return pd.Series(numbers[places].astype(np.int64 if whole else float), index=values.index, name=values.name)
+
+
+def typed(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """The frame with these columns of text as numbers where they are plain ones, for people to work with."""
+    found = {name: plain_numbers(frame[name]) for name in names if pd.api.types.is_string_dtype(frame[name].dtype)}
+    return frame.assign(**{name: numbers for name, numbers in found.items() if numbers is not None})
+
+
+def _words(values: pd.Series[Any]) -> tuple[NDArray[np.intp], pa.Array]:
+    """As `distinct`, without surrounding spaces."""
+    if isinstance(values.dtype, pd.StringDtype) and values.dtype.storage == "pyarrow":  # a million different ones
+        column = pa.chunked_array([pa.array(values, from_pandas=True)]).cast(pa.large_string())
+        encoded = column.combine_chunks().dictionary_encode()
+        places = encoded.indices.fill_null(-1).to_numpy().astype(np.intp)
+        return places, pc.utf8_trim_whitespace(encoded.dictionary)
+    places, texts = distinct(values)
+    try:
+        words = pa.array(texts, pa.large_string())
+    except UnicodeEncodeError:  # halves of a character, which no number holds
+        words = pa.array([text.encode("utf-8", "replace").decode() for text in texts], pa.large_string())
+    return places, pc.utf8_trim_whitespace(words)
+
+
+def _parsed(words: pa.Array) -> Floats:
+    """The numbers that texts say, NaN for those that say none."""
+    words = pc.if_else(pc.match_substring_regex(words, NUMBER), words, None)
+    words = pc.replace_substring_regex(words, r"^[+]", "")
+    found: Floats = words.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return found

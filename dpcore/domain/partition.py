@@ -1,0 +1,141 @@
+"""Product partitions of a schema's domain: per column a division of its codes into blocks. All public.
+
+Whoever generalizes one column at a time, in all rows at once, walks through such partitions: every cell is a
+combination of blocks, empty ones included, and refining one column refines every cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.domain.column import Codes, Column, code_dtype
+from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy_tree import ANY
+
+__all__ = ["Axis", "Partition"]
+
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One column's codes, divided.
+
+    Attributes
+    ----------
+    blocks : int array of shape (size,)
+        For every code its block; every block holds a code.
+    names : tuple of str
+        One per block.
+    """
+
+    blocks: Places
+    names: tuple[str, ...]
+
+    @cached_property
+    def sizes(self) -> Places:
+        """Codes per block."""
+        sizes: Places = np.bincount(self.blocks, minlength=len(self.names))
+        return sizes
+
+    @cached_property
+    def ordered(self) -> Places:
+        """The codes, block by block."""
+        return np.argsort(self.blocks, kind="stable")
+
+    def shares(self, inside: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Which share of every block a set of codes covers: shape (size,) to (blocks,)."""
+        return np.bincount(self.blocks, weights=inside, minlength=len(self.names)) / self.sizes
+
+    def draw(self, blocks: Places, rng: np.random.Generator) -> Places:
+        """One code of each block, uniformly."""
+        first = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+        offsets = np.floor(rng.random(len(blocks)) * self.sizes[blocks]).astype(np.intp)
+        codes: Places = self.ordered[first[blocks] + offsets]
+        return codes
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """One axis per column of a schema; cells are numbered in C order of the blocks."""
+
+    schema: Schema
+    axes: tuple[Axis, ...]
+
+    @classmethod
+    def whole(cls, schema: Schema) -> Partition:
+        """One cell that holds everything."""
+        return cls(schema, tuple(Axis(np.zeros(size, dtype=np.intp), (ANY,)) for size in schema.sizes))
+
+    def refined(self, column: str, blocks: Places, names: Sequence[str]) -> Partition:
+        """The partition with one column divided in another way."""
+        axes = list(self.axes)
+        axes[self.schema.index(column)] = Axis(blocks, tuple(names))
+        return replace(self, axes=tuple(axes))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Blocks per column."""
+        return tuple(len(axis.names) for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return prod(self.shape)
+
+    @property
+    def family(self) -> tuple[str, ...]:
+        """The columns that are divided at all."""
+        names = zip(self.schema.names, self.shape, strict=True)
+        return tuple(name for name, blocks in names if blocks > 1)
+
+    def parents(self, coarser: Partition) -> Places:
+        """For every cell the one of a coarser partition that holds it, shape (size,)."""
+        place = np.zeros(1, dtype=np.intp)
+        for fine, coarse in zip(self.axes, coarser.axes, strict=True):  # flat at once: an array has 64 axes
+            above = np.empty(len(fine.names), dtype=np.intp)
+            above[fine.blocks] = coarse.blocks
+            place = np.add.outer(place * len(coarse.names), above).ravel()
+        return place
+
+    def weights(self, sets: dict[str, NDArray[np.bool_]]) -> NDArray[np.float64]:
+        """Which share of every cell a product of sets of codes covers, if values are uniform within; shape (size,)."""
+        shares = np.ones(1)
+        for name, axis in zip(self.schema.names, self.axes, strict=True):
+            own = axis.shares(sets[name]) if name in sets else np.ones(len(axis.names))
+            shares = np.multiply.outer(shares, own).ravel()
+        return shares
+
+    def blocks(self, cells: Places) -> list[Places]:
+        """Per column the block of each of some cells, shape (n,)."""
+        found: list[Places] = []
+        for size in reversed(self.shape):
+            cells, block = np.divmod(cells, size)
+            found.append(block)
+        return found[::-1]
+
+    def draw(self, cells: Places, rng: np.random.Generator) -> Codes:
+        """One row of codes out of each cell, uniformly; shape (n,) to (n, d)."""
+        codes = np.empty((len(cells), len(self.axes)), dtype=code_dtype(max(self.schema.sizes)), order="F")
+        for j, blocks in enumerate(self.blocks(cells)):
+            codes[:, j] = self.axes[j].draw(blocks, rng)
+        return codes
+
+    def recoding(self) -> tuple[Schema, list[tuple[str, Places]]]:
+        """What `PrivateTable.recode` needs for a table of block numbers."""
+        columns = tuple(
+            numbered(name, len(axis.names)) for name, axis in zip(self.schema.names, self.axes, strict=True)
+        )
+        rules = [(name, axis.blocks) for name, axis in zip(self.schema.names, self.axes, strict=True)]
+        return replace(self.schema, columns=columns, target=None), rules
+
+
+def numbered(name: str, size: int) -> Column:
+    """A column whose codes are the numbers of blocks."""
+    return Column(name=name, kind="integer", lower=0, upper=size - 1, bins=size)

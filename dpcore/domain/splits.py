@@ -1,0 +1,284 @@
+"""What a tree can ask about one column: which child of a node a record goes to. All public.
+
+Four kinds. `Groups` has a child per group of values: per value, or per child in the column's taxonomy, whose own
+children can divide a node further down. `OneValue` sets one value apart from all others. `CodeCut` cuts an order of
+values or of public bins in two, `NumberCut` a number anywhere in its range. What a node may still be divided by is its
+`range`, two numbers that tighten on the way down: a place in the taxonomy, the first code and the one behind the last,
+or two ticks of a grid.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy_tree import ANY, Hierarchy, halves
+
+__all__ = ["Attribute", "CodeCut", "Groups", "NumberCut", "OneValue", "attributes_of", "ticks_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+MOST_CHILDREN = 6
+GRID = 1 << 32
+ROUNDING = 3  # whole numbers; more than `at` is out by, up to the largest that a float holds
+
+
+class Attribute(ABC):
+    """One column as trees see it."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+
+    @abstractmethod
+    def start(self) -> tuple[float, float]:
+        """The root's range."""
+
+    @abstractmethod
+    def fanout(self, low: Floats, high: Floats) -> Ints:
+        """How many children each of some nodes would have; below 2 it cannot be divided."""
+
+    @abstractmethod
+    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
+        """The child of each record, shape (n,), given the cut and the range of its node."""
+
+    @abstractmethod
+    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """The range of some children, given those of their parents."""
+
+    @abstractmethod
+    def text(self, low: float, cut: float, child: int) -> str:
+        """One child in words."""
+
+
+class Groups(Attribute):
+    """A child per group of codes.
+
+    Parameters
+    ----------
+    column : Column
+    tree : Hierarchy
+        Its groups; nodes with one child are passed over, as they divide nothing.
+    """
+
+    def __init__(self, column: Column, tree: Hierarchy) -> None:
+        super().__init__(column)
+        places = len(tree.nodes)
+
+        def passed(place: int) -> int:
+            while len(tree.children[place]) == 1:
+                place = tree.children[place][0]
+            return place
+
+        self.names = [node.name for node in tree.nodes]
+        self.children = [[passed(child) for child in tree.children[passed(place)]] for place in range(places)]
+        self.fans = np.array([len(found) for found in self.children], dtype=np.intp)
+        self.below = np.full((places, max(int(self.fans.max()), 1)), -1, dtype=np.intp)
+        self.child_of = np.full((places, tree.size), -1, dtype=np.intp)
+        for place, found in enumerate(self.children):
+            self.below[place, : len(found)] = found
+            for i, child in enumerate(found):
+                self.child_of[place, list(tree.nodes[child].codes)] = i
+
+    def start(self) -> tuple[float, float]:
+        """See `Attribute.start`."""
+        return 0.0, 0.0
+
+    def fanout(self, low: Floats, high: Floats) -> Ints:
+        """See `Attribute.fanout`."""
+        fans: Ints = self.fans[low.astype(np.intp)]
+        return fans
+
+    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
+        """See `Attribute.side`."""
+        side: Ints = self.child_of[low.astype(np.intp), codes]
+        return side
+
+    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """See `Attribute.ranges`."""
+        return self.below[low.astype(np.intp), child].astype(float), high
+
+    def text(self, low: float, cut: float, child: int) -> str:
+        """See `Attribute.text`."""
+        return self.names[self.children[int(low)][child]]
+
+
+class OneValue(Attribute):
+    """One code goes left, all others right. The range is all codes, or the one that was set apart."""
+
+    def start(self) -> tuple[float, float]:
+        """See `Attribute.start`."""
+        return 0.0, float(self.column.size)
+
+    def fanout(self, low: Floats, high: Floats) -> Ints:
+        """See `Attribute.fanout`."""
+        return np.where(high - low >= 2, 2, 0)
+
+    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
+        """See `Attribute.side`."""
+        other: NDArray[np.bool_] = codes != cuts
+        return other.astype(np.intp)
+
+    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """See `Attribute.ranges`."""
+        return np.where(child == 0, cuts, low), np.where(child == 0, cuts + 1, high)
+
+    def text(self, low: float, cut: float, child: int) -> str:
+        """See `Attribute.text`."""
+        return f"{'not ' if child else ''}{self.column.labels[int(cut)]}"
+
+
+class CodeCut(Attribute):
+    """Codes below the cut go left, the others and "missing" right."""
+
+    def start(self) -> tuple[float, float]:
+        """See `Attribute.start`."""
+        return 0.0, float(self.column.size - self.column.missing)
+
+    def fanout(self, low: Floats, high: Floats) -> Ints:
+        """See `Attribute.fanout`."""
+        return np.where(high - low >= 2, 2, 0)
+
+    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
+        """See `Attribute.side`."""
+        return (codes >= cuts).astype(np.intp)
+
+    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """See `Attribute.ranges`."""
+        return np.where(child == 0, low, cuts), np.where(child == 0, cuts, high)
+
+    def text(self, low: float, cut: float, child: int) -> str:
+        """See `Attribute.text`."""
+        if self.column.numeric:
+            return f"{'≥' if child else '<'} {number(self.column.edges[int(cut)])}"
+        return f"{self.column.labels[int(cut)]} or above" if child else f"below {self.column.labels[int(cut)]}"
+
+
+class NumberCut(Attribute):
+    """Numbers up to the cut go left, larger and missing ones right.
+
+    Numbers are told apart by a fine public grid: `ticks` sends each to one of 0 to `GRID`, in their order, and what is
+    chosen and released is a tick. So the candidates are the same whatever the data are, to the last bit.
+
+    Parameters
+    ----------
+    column : Column
+    by_length : bool
+        Whether the grid is even over the range (every length of it weighs the same before the data are asked), or even
+        over the public bins, so that a range with a long empty end does not draw the cuts there.
+    """
+
+    def __init__(self, column: Column, *, by_length: bool = False) -> None:
+        super().__init__(column)
+        low, high = float(column.lower or 0.0), float(column.upper or 0.0)
+        self._edges = np.array([low, high]) if by_length else np.unique(np.minimum(column.edges, high))
+        self._ticks = np.linspace(0.0, GRID, len(self._edges))
+
+    def ticks(self, numbers: Floats) -> Floats:
+        """The grid's places of numbers, which are moved into their bounds; NaN stays."""
+        with np.errstate(over="ignore"):  # a bin can be too narrow for the slope to fit in a float
+            found = np.minimum(np.ceil(np.interp(numbers, self._edges, self._ticks)), GRID)
+        return np.where(np.isnan(numbers), np.nan, found)
+
+    def at(self, ticks: Floats) -> Floats:
+        """The numbers of some places, for people."""
+        return np.asarray(np.interp(ticks, self._ticks, self._edges), dtype=float)
+
+    def start(self) -> tuple[float, float]:
+        """See `Attribute.start`. A node's records lie above the first tick, up to the second."""
+        return -1.0, float(GRID)
+
+    def fanout(self, low: Floats, high: Floats) -> Ints:
+        """See `Attribute.fanout`. Whole numbers need two of them."""
+        wide = high - low >= 2
+        if self.column.kind == "integer":
+            first = np.where(low < 0, self._edges[0], self._whole(low) + 1)
+            wide &= self._whole(high) > first
+        return np.where(wide, 2, 0)
+
+    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
+        """See `Attribute.side`."""
+        assert ticks is not None
+        left: NDArray[np.bool_] = ticks <= cuts  # not so for NaN
+        return (~left).astype(np.intp)
+
+    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+        """See `Attribute.ranges`."""
+        return np.where(child == 0, low, cuts), np.where(child == 0, cuts, high)
+
+    def text(self, low: float, cut: float, child: int) -> str:
+        """See `Attribute.text`."""
+        tick = np.array([cut])
+        at = self._whole(tick) if self.column.kind == "integer" else self.at(tick)
+        return f"{'>' if child else '≤'} {number(float(at[0]))}"
+
+    def _whole(self, ticks: Floats) -> Floats:
+        """The largest whole number that goes left at a cut; the lowest of all if none does."""
+        found = np.minimum(np.ceil(self.at(ticks)) + ROUNDING, self._edges[-1])
+        for _ in range(2 * ROUNDING + 1):
+            found = np.where(self.ticks(found) > ticks, found - 1, found)
+        return np.asarray(np.maximum(found, self._edges[0]), dtype=float)
+
+
+def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> dict[int, Attribute]:
+    """What trees may ask of a schema's columns, by position.
+
+    Parameters
+    ----------
+    cuts : {"numbers", "lengths", "bins", "values"}
+        Numbers are cut anywhere, where every public bin weighs the same; anywhere, where lengths weigh; between public
+        bins; or they have a child per bin.
+    children : {"few", "values", "halves"}
+        Categories fall apart into few groups (the two sides of a cut in their order, the groups of their taxonomy, or,
+        if there are more than `MOST_CHILDREN`, one value and the rest), or into single values. Or every column, the
+        bins of numbers too, falls into two halves, once (`taxonomy_tree.halves`).
+    """
+    found: dict[int, Attribute] = {}
+    for position, column in enumerate(schema):
+        if column.name == target:
+            continue
+        if children == "halves":
+            found[position] = Groups(column, halves(column))
+        elif column.numeric and cuts != "values":
+            found[position] = CodeCut(column) if cuts == "bins" else NumberCut(column, by_length=cuts == "lengths")
+        elif children == "values" or column.numeric:
+            found[position] = Groups(column, flat(column))
+        elif column.kind == "ordered":
+            found[position] = CodeCut(column)
+        elif column.taxonomy is not None:
+            found[position] = Groups(column, Hierarchy.of(column))
+        else:
+            found[position] = OneValue(column) if column.size > MOST_CHILDREN else Groups(column, flat(column))
+    return found
+
+
+def flat(column: Column) -> Hierarchy:
+    """Every value a child of the root."""
+    root = ANY
+    while root in column.labels:
+        root += "'"
+    return Hierarchy([(root, label) for label in column.labels])
+
+
+def ticks_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
+    """The ticks of the columns that are cut anywhere; NaN if missing.
+
+    Cells are moved, or refused, as `Schema.encode` does it.
+    """
+    found = {}
+    for position, attribute in attributes.items():
+        if isinstance(attribute, NumberCut):
+            column = schema.columns[position]
+            found[position] = attribute.ticks(column.numbers(frame[column.name]))
+    return found
+
+
+def number(value: float) -> str:
+    """A cut, short enough for a picture."""
+    return f"{value:,.0f}" if abs(value) >= 100_000 else f"{value:,.6g}"

@@ -1,0 +1,182 @@
+"""A public tree over a column's categories or bins, from the leaves up to one root; as a table, one row per leaf."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Self
+
+from dpcore.errors import SchemaError
+from dpcore.text import is_writable
+
+__all__ = ["MAX_LEAVES", "MAX_LEVELS", "MAX_TEXT", "Taxonomy"]
+
+MAX_LEAVES = 10_000  # as many as a column may have bins
+MAX_LEVELS = 30
+MAX_TEXT = 2_000_000  # bytes of a table
+DELIMITERS = ",;\t"
+SPECIAL = frozenset(';\t\r\n"\ufeff')
+TABLE = "Give a CSV table with one row per value, the value first and the root last, and no header row."
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """A public tree over a column's categories or bins.
+
+    Parameters
+    ----------
+    paths : tuple of tuple of str
+        One path per category or bin, from the leaf up to the common root. Node names are unique in the tree.
+
+    Raises
+    ------
+    SchemaError
+        If a leaf appears twice, the roots differ, or a node has two parents; the message names the row.
+    """
+
+    paths: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not self.paths or not all(self.paths):
+            raise SchemaError("A taxonomy needs at least one path and no empty ones.", "Give leaf, …, root per row.")
+        if len(self.paths) > MAX_LEAVES:
+            raise SchemaError(
+                f"The taxonomy has {len(self.paths):,} rows; at most {MAX_LEAVES:,} are allowed.",
+                "Give one row per value of the column.",
+            )
+        first: dict[str, int] = {}
+        for row, path in enumerate(self.paths, start=1):
+            if first.setdefault(path[0], row) != row:
+                raise _wrong(row, f"repeats the leaf {_named(path[0])} of row {first[path[0]]}", "Keep one of them.")
+        parent: dict[str, str] = {}
+        for row, path in enumerate(self.paths, start=1):
+            self._check(row, path, first)
+            for child, above in pairwise(path):
+                if parent.setdefault(child, above) != above:
+                    told = f"puts {_named(child)} below {_named(above)}, but an earlier row below "
+                    raise _wrong(row, told + _named(parent[child]), "Keep one parent per node.")
+
+    def _check(self, row: int, path: tuple[str, ...], first: dict[str, int]) -> None:
+        if len(path) > MAX_LEVELS:
+            raise _wrong(row, f"has {len(path):,} levels; at most {MAX_LEVELS} are allowed", "Take levels out.")
+        for level, node in enumerate(path, start=1):
+            if not is_writable(node):
+                raise _wrong(row, f"has a control character, or half of a character, at level {level}", "Take it out.")
+            if not node.strip():
+                raise _wrong(row, f"has an empty name at level {level}", "Name every node between leaf and root.")
+        if path[-1] != self.root:
+            told = f"ends in another root, {_named(path[-1])}, than row 1, which ends in {_named(self.root)}"
+            raise _wrong(row, told, "End every path in one root.")
+        if len(set(path)) != len(path):
+            again = next(node for place, node in enumerate(path) if node in path[:place])
+            raise _wrong(row, f"repeats the node {_named(again)}", "Name every node once per path.")
+        inner = next((node for node in path[1:] if node in first), None)
+        if inner is not None:
+            told = f"uses {_named(inner)}, the leaf of row {first[inner]}, as an inner node"
+            raise _wrong(row, told, "Give inner nodes other names.")
+
+    @classmethod
+    def flat(cls, leaves: Iterable[str], root: str = "(any)") -> Self:
+        """The tree of one level: every leaf right under the root."""
+        return cls(tuple((leaf, root) for leaf in leaves))
+
+    @classmethod
+    def from_rows(cls, rows: object) -> Self:
+        """The tree of a document's list of lists; TypeError if it is none."""
+        if not isinstance(rows, list | tuple) or not all(isinstance(path, list | tuple) for path in rows):
+            raise TypeError
+        return cls(tuple(tuple(map(str, path)) for path in rows))
+
+    @classmethod
+    def from_csv(cls, content: str | bytes) -> Self:
+        """Read a table with one row per leaf, leaf first and root last; shorter rows may be filled with empty cells.
+
+        Commas, semicolons and tabs are told apart; names lose the spaces around them.
+
+        Raises
+        ------
+        SchemaError
+            If this is no such table; the message names the row.
+        """
+        text = _text_of(content).removeprefix("\ufeff")
+        tables = [table for table in (_table(text, delimiter) for delimiter in DELIMITERS) if table]
+        if not tables:
+            raise SchemaError("The taxonomy file is not a table, or its quotes do not close.", TABLE)
+        table = max(tables, key=_likely)
+        gap = next((row for row, path in enumerate(table, start=1) if not path), None)
+        if gap is not None:
+            raise _wrong(gap, "is empty", "Remove it.")
+        return cls(tuple(table))
+
+    def to_csv(self) -> str:
+        """The table that `from_csv` reads back to an equal tree."""
+        special = any(SPECIAL & set(name) for path in self.paths for name in path)
+        file = io.StringIO()
+        how = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if special else csv.QUOTE_MINIMAL)
+        how.writerows(self.paths)
+        return file.getvalue()
+
+    def misfit(self, values: Sequence[str]) -> str:
+        """What keeps the leaves from being these values, naming the first one that is wrong; empty if nothing does."""
+        leaves, known = set(self.leaves), set(values)
+        for row, leaf in enumerate(self.leaves, start=1):
+            if leaf not in known:
+                return f"taxonomy row {row:,} starts with {_named(leaf)}, which is none of its values"
+        lacking = next((value for value in values if value not in leaves), None)
+        return "" if lacking is None else f"{_named(lacking)} has no path in the taxonomy"
+
+    @property
+    def root(self) -> str:
+        """The node above all others."""
+        return self.paths[0][-1]
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The categories or bins, in row order."""
+        return tuple(path[0] for path in self.paths)
+
+
+def _wrong(row: int, cause: str, remedy: str) -> SchemaError:
+    return SchemaError(f"Taxonomy row {row:,} {cause}.", remedy)
+
+
+def _named(node: str) -> str:
+    return repr(node if len(node) <= 40 else node[:39] + "…")
+
+
+def _text_of(content: str | bytes) -> str:
+    if len(content) > MAX_TEXT:
+        raise SchemaError(
+            f"The taxonomy file has {len(content) / 1e6:,.1f} MB; at most {MAX_TEXT // 1_000_000} are allowed.", TABLE
+        )
+    try:
+        text = content.decode("utf-8") if isinstance(content, bytes) else content
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise SchemaError("The taxonomy file is not UTF-8 text.", TABLE)
+    return text
+
+
+def _table(text: str, delimiter: str) -> list[tuple[str, ...]]:
+    """Rows without the empty cells and rows at their ends; nothing if the quotes do not fit this delimiter."""
+    rows = []
+    try:
+        for cells in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
+            names = [cell.strip() for cell in cells]
+            while names and not names[-1]:
+                names.pop()
+            rows.append(tuple(names))
+    except csv.Error:
+        return []
+    while rows and not rows[-1]:
+        rows.pop()
+    return rows
+
+
+def _likely(table: list[tuple[str, ...]]) -> tuple[int, int]:
+    """How much this looks like paths to one root: rows that end as the first does, then cells."""
+    return sum(path[-1:] == table[0][-1:] for path in table), sum(map(len, table))

@@ -1,0 +1,266 @@
+"""Exact counts of records in the nodes of trees. Private: for the door only.
+
+A record may be in several trees, and in one tree several times (a bootstrap sample): each time is a *place* here.
+All nodes of a level, in all trees, are counted at once. Counts of classes are shaped groups x classes x candidates, as
+scores take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.domain.column import Codes
+from dpcore.domain.splits import Attribute, CodeCut, Groups, NumberCut, OneValue
+
+__all__ = ["Cuts", "NodeRows", "Records"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+DENSE = 4  # cells per place, up to which counting all of them is faster than sorting the places
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Candidates of one attribute: per candidate its node, the counts of its children, and where it cuts.
+
+    Attributes
+    ----------
+    nodes : int array of shape (m,)
+        In increasing order for numbers.
+    tables : int array of shape (children, classes, m)
+    low, high : float arrays of shape (m,)
+        The cut lies in [low, high); equal numbers mean that there; NaN for groups, which have one candidate per node.
+    """
+
+    nodes: Ints
+    tables: NDArray[np.int64]
+    low: Floats
+    high: Floats
+
+
+class Records:
+    """Columns, ticks and classes of all rows, and what is worked out from them once.
+
+    Parameters
+    ----------
+    codes : array of shape (n, d)
+    attributes : mapping of int to Attribute
+        By position of the column.
+    ticks : mapping of int to float array of shape (n,)
+        Of the columns that are cut anywhere (`NumberCut`); NaN if missing.
+    target, classes : int
+        The class's position, and its number of codes.
+    """
+
+    def __init__(
+        self, codes: Codes, attributes: dict[int, Attribute], ticks: dict[int, Floats], target: int, classes: int
+    ) -> None:
+        self.codes, self.attributes, self.ticks, self.classes = codes, attributes, ticks, classes
+        self.labels = codes[:, target]
+        self._ranks: dict[int, tuple[Floats, NDArray[np.int32]]] = {}
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def ranks(self, position: int) -> tuple[Floats, NDArray[np.int32]]:
+        """The distinct ticks of a column, and every row's place among them (their number if missing)."""
+        if position not in self._ranks:
+            values, place = np.unique(self.ticks[position], return_inverse=True, equal_nan=True)
+            self._ranks[position] = values[~np.isnan(values)], place.astype(np.int32)
+        return self._ranks[position]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRows:
+    """The places of one level of all trees.
+
+    Parameters
+    ----------
+    records : Records
+    row : int array of shape (places,)
+        The record at each place.
+    node : int array of shape (places,)
+        The node that it is in, in increasing order.
+    size : int
+        How many nodes there are.
+    """
+
+    records: Records
+    row: NDArray[np.int32]
+    node: Ints
+    size: int
+    _label: NDArray[Any] | None = field(default=None, repr=False)
+
+    @cached_property
+    def label(self) -> NDArray[Any]:
+        """The class at each place."""
+        return self.records.labels[self.row] if self._label is None else self._label
+
+    @cached_property
+    def classes(self) -> NDArray[np.int64]:
+        """Counts of nodes x classes."""
+        return self._count(slice(None), self.node, self.size)
+
+    def only(self, keep: Ints) -> Self:
+        """The places of some nodes, which are numbered anew in the given order."""
+        if len(keep) == self.size and (keep == np.arange(self.size)).all():
+            return self
+        at, number = self._at(keep)
+        found = replace(self, row=self.row[at], node=number, size=len(keep), _label=self.label[at])
+        found.__dict__["classes"] = self.classes[keep]
+        return found
+
+    def divided(self, column: Ints, cut: Floats, low: Floats, first: Ints, size: int) -> Self:
+        """The next level.
+
+        Parameters
+        ----------
+        column, cut, low, first : arrays of shape (nodes,)
+            The position of the column that divides each node, where, the lower end of the node's range, and the number
+            of its first child.
+        size : int
+            The number of children.
+        """
+        child = np.empty(len(self.row), dtype=np.intp)
+        for position in np.unique(column).tolist():
+            here = np.flatnonzero(column == position)
+            at, number = self._at(here)
+            row, node = self.row[at], here[number]
+            ticks = self.records.ticks.get(position)
+            side = self.records.attributes[position].side(
+                self.records.codes[row, position], None if ticks is None else ticks[row], cut[node], low[node]
+            )
+            child[at] = first[node] + side
+        # NumPy sorts short integers by radix, in the time of a few passes.
+        order = np.argsort(child.astype(np.uint16) if size <= 1 << 16 else child, kind="stable")
+        return replace(self, row=self.row[order], node=child[order], size=size, _label=self.label[order])
+
+    def candidates(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Iterator[Cuts]:
+        """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups."""
+        attribute = self.records.attributes[position]
+        if isinstance(attribute, Groups):
+            yield from self._groups(attribute, position, nodes, low)
+        elif isinstance(attribute, CodeCut):
+            yield self._codes(position, nodes, low, high)
+        elif isinstance(attribute, OneValue):
+            yield self._single(position, nodes)
+        elif isinstance(attribute, NumberCut):
+            yield self._intervals(position, nodes, low, high)
+
+    def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
+        """The counts that given cuts of numbers would make, shape (2, classes, nodes)."""
+        at, number = self._at(nodes)
+        row = self.row[at]
+        ticks = self.records.ticks.get(position)
+        side = self.records.attributes[position].side(
+            self.records.codes[row, position], None if ticks is None else ticks[row], cut[number], low[number]
+        )
+        left = self._count(at[side == 0], number[side == 0], len(nodes)).T
+        return np.stack([left, self.classes[nodes].T - left])
+
+    def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
+        """Counts by a column's codes and by class, shape (nodes, codes, classes) or (nodes, codes)."""
+        at, number = self._at(nodes)
+        size = self.records.attributes[position].column.size
+        group = number * size + self.records.codes[self.row[at], position]
+        counts = self._count(at, group, len(nodes) * size).reshape(len(nodes), size, -1)
+        return counts if by_class else counts.sum(axis=2)
+
+    def _groups(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[Cuts]:
+        tables = self.tables(position, nodes)
+        places = low.astype(np.intp)
+        for place in np.unique(places).tolist():
+            here, fan = np.flatnonzero(places == place), int(attribute.fans[place])
+            inside = attribute.child_of[place] >= 0
+            order = np.argsort(attribute.child_of[place][inside], kind="stable")
+            starts = np.searchsorted(attribute.child_of[place][inside][order], np.arange(fan))
+            summed = np.add.reduceat(tables[here][:, inside][:, order], starts, axis=1)
+            nothing = np.full(len(here), np.nan)
+            yield Cuts(nodes[here], np.moveaxis(summed, 0, -1), nothing, nothing)
+
+    def _single(self, position: int, nodes: Ints) -> Cuts:
+        tables = self.tables(position, nodes)
+        size = tables.shape[1]
+        number = np.repeat(np.arange(len(nodes)), size)
+        one = tables.reshape(len(number), -1)
+        cut = np.tile(np.arange(size, dtype=float), len(nodes))
+        return Cuts(nodes[number], np.stack([one.T, (self.classes[nodes][number] - one).T]), cut, cut)
+
+    def _codes(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
+        below = np.cumsum(self.tables(position, nodes), axis=1)
+        start, width = low.astype(np.intp), (high - low).astype(np.intp) - 1
+        number = np.repeat(np.arange(len(nodes)), width)
+        cut = start[number] + 1 + np.arange(len(number)) - (np.cumsum(width) - width)[number]
+        left = below[number, cut - 1]  # codes below the range hold no records here
+        tables = np.stack([left.T, (self.classes[nodes][number] - left).T])
+        return Cuts(nodes[number], tables, cut.astype(float), cut.astype(float))
+
+    def _intervals(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
+        """Intervals between the numbers that occur, those at both ends included; also where a node has no records."""
+        values, rank = self.records.ranks(position)
+        at, number = self._at(nodes)
+        place, m = rank[self.row[at]], len(nodes)
+        known = place < len(values)
+        if not known.all():
+            at, number, place = at[known], number[known], place[known]
+        where, counts = self._occupied(at, number.astype(np.intp) * len(values) + place, m * len(values))
+        node, value = np.divmod(where, max(len(values), 1))
+        below, classes = np.cumsum(counts, axis=0).T, self.records.classes
+        starts = np.searchsorted(node, np.arange(m))
+        before = np.zeros((classes, len(where) + 1), dtype=np.int64)
+        before[:, 1:] = below
+        # One more candidate per node, in front of its numbers: everything goes right.
+        to = np.arange(len(where)) + node + 1
+        owner = np.repeat(np.arange(m), np.bincount(node, minlength=m) + 1)
+        left = np.zeros((classes, len(owner)), dtype=np.int64)
+        left[:, to] = below - before[:, starts[node]]
+        lower = low[owner]
+        lower[to] = values[value]
+        upper = np.append(lower[1:], 0.0)
+        ends = np.append(np.flatnonzero(np.diff(owner)), len(owner) - 1)
+        upper[ends] = high
+        tables = np.stack([left, self.classes[nodes].T[:, owner] - left])
+        return Cuts(nodes[owner], tables, lower, upper)
+
+    def _occupied(self, at: Ints, group: Ints, size: int) -> tuple[Ints, NDArray[np.int64]]:
+        """Which groups hold places, in order, and their counts by class."""
+        classes = self.records.classes
+        if size <= DENSE * len(at):
+            counts = self._count(at, group, size)
+            where = np.flatnonzero(counts.any(axis=1))
+            return where, counts[where]
+        key = group * classes + self.label[at]
+        key.sort()
+        group, label = np.divmod(key, classes)
+        new = np.diff(group, prepend=-1) > 0
+        run = np.cumsum(new) - 1
+        where = group[new]
+        return where, np.bincount(run * classes + label, minlength=len(where) * classes).reshape(-1, classes)
+
+    def _at(self, nodes: Ints) -> tuple[Ints, Ints]:
+        """The places of some nodes, and which of these nodes each is in."""
+        if len(nodes) == self.size:
+            return np.arange(len(self.row)), self.node
+        sizes, starts = self._extent
+        length = sizes[nodes]
+        number = np.repeat(np.arange(len(nodes)), length)
+        inside = np.arange(len(number)) - np.repeat(np.cumsum(length) - length, length)
+        return np.repeat(starts[nodes], length) + inside, number
+
+    @cached_property
+    def _extent(self) -> tuple[Ints, Ints]:
+        """How many places every node has, and where they begin."""
+        sizes = np.bincount(self.node, minlength=self.size)
+        return sizes, np.cumsum(sizes) - sizes
+
+    def _count(self, at: Ints | slice, group: NDArray[Any], size: int) -> NDArray[np.int64]:
+        """Counts of groups x classes of some places."""
+        classes = self.records.classes
+        flat = group.astype(np.intp) * classes + self.label[at]
+        return np.bincount(flat, minlength=size * classes).reshape(size, classes)

@@ -1,0 +1,71 @@
+"""A network of 0/1 columns that grows behind the door, one exponential mechanism per new column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dpcore.accounting.ledger import Epsilon, exact
+from dpcore.door import prices
+from dpcore.door.exact_family_scores import FamilySearch
+from dpcore.door.prices import Claim
+from dpcore.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpcore.door.table import PrivateTable
+
+__all__ = ["Growth"]
+
+Family = tuple[str, ...]
+
+
+class Growth:
+    """The families that a growing network may take next, and the choice among them.
+
+    Which families there are is public: every column that is not placed, with every set of `max_parents` placed columns
+    that it may take, or all of them while they are fewer. Made by `PrivateTable.growth`.
+    """
+
+    def __init__(self, table: PrivateTable, search: FamilySearch, columns: Sequence[str]) -> None:
+        self._table = table
+        self._search = search
+        self.open = list(columns)
+
+    def place(self, name: str) -> None:
+        """Let the network have a column without a question, by a public rule or an earlier answer."""
+        if name not in self.open:
+            raise ParameterError(f"The column {name!r} is not open.", "Place one of the network's columns, once.")
+        self.open.remove(name)
+        self._search.place(self._table.schema.index(name))
+
+    def choose(
+        self,
+        *,
+        epsilon: Epsilon,
+        claimed_epsilon: Epsilon | None = None,
+        claimed_sensitivity: float | None = None,
+        reason: str = "",
+    ) -> Family:
+        """One exponential mechanism over all families: the child and its parents. The child is then placed.
+
+        The parameters are those of `PrivateTable.choose`.
+        """
+        table, search = self._table, self._search
+        if not self.open:
+            raise ParameterError("Every column of this network is placed.", "There is nothing left to choose.")
+        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
+        rows, exactly = table._true_bound(), table._noise.publishable
+        entry, factor = prices.choice(
+            search.score, search.shapes, table.relation, rows, exact(epsilon), 1, claim, exactly=exactly
+        )
+        table.ledger.charge(entry)
+        family: Family = table._answer("choose", lambda: self._draw(factor))
+        self.place(family[0])
+        return family
+
+    def _draw(self, factor: float) -> Family:
+        blocks = [(child, block) for child, blocks in self._search.blocks.items() for block in blocks]
+        chosen, place = self._table._noise.select_among([block for _, block in blocks], factor)
+        child, block = blocks[chosen]
+        names = self._table.schema.names
+        return (names[child], *(names[parent] for parent in block.parents[place]))

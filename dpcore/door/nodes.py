@@ -1,0 +1,283 @@
+"""Nodes of trees over private rows, and the questions that they may be asked.
+
+The nodes of one level of a tree hold different records, so a question to all of them costs what it costs one: parallel
+composition. Their accounts lie under a group that is formed by the records' values, so inside it one added or removed
+record is what counts, under either relation. Which nodes there are follows from earlier answers; which trees a record
+is in, from lots that never look at it.
+
+What the questions rest on
+--------------------------
+counts   A record adds 1 to one node's count, or to one cell of one node's table: L1 sensitivity 1.
+choose   The exponential mechanism over the ways to divide a node: columns, and for numbers the place of the cut. The
+         score of every way is a function of the counts of (child, class), so its sensitivity is the split score's, for
+         any number of children; a record that is added moves all of a monotone score's values the same way. A number
+         may be cut at every tick of a fine public grid inside the node's public range (`NumberCut`). The score is the
+         same for all ticks between neighboring values of the data, so a tick is drawn by choosing an interval with
+         weight ticks * exp(factor q), then one of its ticks. Where the intervals end depends on the data, the
+         candidates do not: those in front of the smallest value and behind the largest are included. Public weights:
+         each column has 1, and shares it out among its own candidates. They are exact fractions (whole ticks of whole
+         ticks), so that exact noise draws what this proof is about, to the last bit.
+         NumPy's choices are drawn in floating point: probabilities are right to some 1e-16, and what is less likely
+         than that never comes. Teaching grade, as `noise` says.
+divide   Sends records to children by a public rule. No question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.accounting.ledger import Entry, Epsilon, Ledger, Relation, exact
+from dpcore.domain.splits import NumberCut
+from dpcore.door import prices
+from dpcore.door.exact_node_counts import Cuts, NodeRows, Records
+from dpcore.door.prices import Claim
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.noise import Noise, Weights
+from dpcore.mechanisms.scores import SplitScore
+
+if TYPE_CHECKING:
+    from dpcore.door.table import PrivateTable
+
+__all__ = ["Division", "PrivateNodes"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """How nodes are divided: each by the column at a position, and for numbers at a cut (else NaN)."""
+
+    column: Ints
+    cut: Floats
+
+
+class PrivateNodes:
+    """Nodes of one level, in all trees. Made by `PrivateTable.trees`.
+
+    Attributes
+    ----------
+    size : int
+        How many.
+    classes : int
+        How many classes there are.
+    ledger : Ledger
+        What a question to these nodes is charged to: an account for one record's way through one tree.
+    """
+
+    def __init__(self, table: PrivateTable, rows: NodeRows, ledger: Ledger) -> None:
+        self._table, self._rows, self.ledger = table, rows, ledger
+        self.size, self.classes = rows.size, rows.records.classes
+
+    def count_variance(self, epsilon: Epsilon) -> float:
+        """The variance of the noise in a count that is bought for `epsilon`; public, no question."""
+        return self._table._noise.variance(1 / float(epsilon)) if float(epsilon) else np.inf
+
+    def sensitivity(self, score: SplitScore) -> float:
+        """What one record moves a score of these nodes by at most; public, no question."""
+        return score.sensitivity([(2, self.classes)], self.ledger.relation, self._table._true_bound())
+
+    def parts(self, chosen: Mapping[str, Ints]) -> list[PrivateNodes]:
+        """Some nodes apart from others, each lot with an account of its own: they hold different records."""
+        group = self.ledger.parallel("", by="value")
+        return [PrivateNodes(self._table, self._rows.only(places), group.part(name)) for name, places in chosen.items()]
+
+    def only(self, places: Ints) -> PrivateNodes:
+        """Some of the nodes, under the same account."""
+        return PrivateNodes(self._table, self._rows.only(places), self.ledger)
+
+    def divide(self, division: Division, low: Floats, first: Ints, size: int) -> PrivateNodes:
+        """The children, numbered from `first` on for each node, `size` in all; `low` as in `choose`."""
+        own = low[np.arange(self.size), division.column]
+        rows = self._rows.divided(division.column, division.cut, own, first, size)
+        return PrivateNodes(self._table, rows, self.ledger)
+
+    def counts(self, name: str, *, epsilon: Epsilon) -> Floats:
+        """Noisy numbers of records, shape (nodes,)."""
+        return self._counted(name, epsilon, 1, lambda: self._rows.classes.sum(axis=1))
+
+    def class_counts(self, name: str, *, epsilon: Epsilon) -> Floats:
+        """Noisy numbers of records by class, shape (nodes, classes)."""
+        return self._counted(name, epsilon, 1, lambda: self._rows.classes)
+
+    def tables(
+        self, name: str, positions: Sequence[int], *, epsilon: Epsilon, one_by_one: bool
+    ) -> list[tuple[Floats, Floats]]:
+        """Noisy counts of the codes of some columns, and of codes x classes, for each column in every node.
+
+        Parameters
+        ----------
+        positions : sequence of int
+        epsilon : float or Fraction
+            For all tables together; every table of a column costs the same.
+        one_by_one : bool
+            Whether every single count is paid for, although a record is in one cell of each table only.
+
+        Returns
+        -------
+        list of pairs of arrays of shape (nodes, codes) and (nodes, codes, classes)
+        """
+        found, every = [], np.arange(self.size)
+        share = exact(epsilon) / len(positions)
+        for position in positions:
+            column = self._rows.records.attributes[position].column
+            # One by one, a column's share goes evenly to the counts of both its tables.
+            cells = (column.size, column.size * self._rows.records.classes) if one_by_one else (1, 1)
+            paid = [share * part / sum(cells) for part in cells]
+            label, table = f"{name}: {column.name}", self._rows.tables
+            plain = self._counted(label, paid[0], cells[0], partial(table, position, every, by_class=False))
+            crossed = self._counted(f"{label} × class", paid[1], cells[1], partial(table, position, every))
+            found.append((plain, crossed))
+        return found
+
+    def choose(
+        self,
+        name: str,
+        score: SplitScore,
+        offered: Flags,
+        low: Floats,
+        high: Floats,
+        *,
+        epsilon: Epsilon,
+        cuts: Floats | None = None,
+        claimed_sensitivity: float | None = None,
+        reason: str = "",
+    ) -> Division:
+        """One exponential mechanism in every node over its ways to divide.
+
+        Parameters
+        ----------
+        name : str
+            For the ledger.
+        score : SplitScore
+        offered : bool array of shape (nodes, columns)
+            Which columns each node may be divided by: one or more.
+        low, high : float arrays of shape (nodes, columns)
+            The public range of each column in each node (`splits`).
+        epsilon : float or Fraction
+        cuts : float array of shape (nodes, columns), optional
+            Cuts that were chosen before; NaN where there is none. Other numbers may be cut anywhere.
+        claimed_sensitivity, reason : optional
+            As for `PrivateTable.choose`.
+        """
+        if offered.shape != (self.size, low.shape[1]) or not offered.any(axis=1).all():
+            raise ParameterError("A node has no column to be divided by.", "Offer one or more to every node.")
+        entry, factor = self._choice(score, epsilon, Claim(sensitivity=claimed_sensitivity, reason=reason))
+        self.ledger.charge(replace(entry, name=f"{name}, by {score.name}"))
+
+        def draw() -> Division:
+            return self._drawn(score, offered, low, high, cuts, factor)
+
+        return self._table._answer("choose", draw)
+
+    def choice_bound(self, score: SplitScore, epsilon: Epsilon, claimed_sensitivity: float | None) -> Epsilon:
+        """What a choice would be booked with that is made as `choose` makes it; public, no question."""
+        entry, _ = self._choice(score, epsilon, Claim(sensitivity=claimed_sensitivity))
+        return entry.epsilon_of_noise
+
+    def leave_unasked(self, name: str, claimed: Epsilon, bound: Epsilon) -> None:
+        """Book questions that these rows did not call for, but others would have: a guarantee is for all."""
+        self.ledger.charge(prices.unasked(name, claimed, bound))
+
+    def pure(self, reason: str) -> Flags:
+        """Which nodes hold records of at most one class, exactly. Nothing bounds that; paper mode only."""
+        self._table._charge_unprotected("purity of nodes", reason, 0, ledger=self.ledger)
+        return self._table._answer("unprotected", lambda: (self._rows.classes > 0).sum(axis=1) <= 1)
+
+    def _counted(self, name: str, epsilon: Epsilon, one_by_one: int, count: Callable[[], NDArray[Any]]) -> Floats:
+        noise = self._table._noise
+        entry = prices.node_counts(name, self.ledger.relation, noise.on_counts, epsilon, Claim(), one_by_one=one_by_one)
+        self.ledger.charge(entry)
+
+        def draw() -> Floats:
+            exact_counts = count()
+            return noise.counts(exact_counts, entry.scale) if np.isfinite(entry.scale) else np.zeros(exact_counts.shape)
+
+        return self._table._answer("counts", draw)
+
+    def _choice(self, score: SplitScore, epsilon: Epsilon, claim: Claim) -> tuple[Entry, float]:
+        """The price of a choice, and the factor of its exponent; for any number of children that columns allow."""
+        most = max([2, *(attribute.column.size for attribute in self._rows.records.attributes.values())])
+        rows, exactly = self._table._true_bound(), self._table._noise.publishable
+        shapes, relation = [(most, self.classes)], self.ledger.relation
+        return prices.choice(score, shapes, relation, rows, exact(epsilon), 1, claim, exactly=exactly)
+
+    def _drawn(
+        self, score: SplitScore, offered: Flags, low: Floats, high: Floats, cuts: Floats | None, factor: float
+    ) -> Division:
+        noise, attributes = self._table._noise, self._rows.records.attributes
+        found: list[tuple[Ints, Floats, NDArray[np.int64], NDArray[np.int64], Floats, Floats, int]] = []
+        for position in np.flatnonzero(offered.any(axis=0)).tolist():
+            at = np.flatnonzero(offered[:, position])
+            known = cuts is not None and not np.isnan(cuts[at, position]).any()
+            if cuts is not None and known:
+                fixed = cuts[at, position]
+                tables = self._rows.cut(position, at, fixed, low[at, position])
+                batches = [Cuts(at, tables, fixed, fixed)]
+            else:
+                batches = list(self._rows.candidates(position, at, low[at, position], high[at, position]))
+            attribute = attributes[position]
+            for batch in batches:
+                values = score.of_many(batch.tables, Relation.ADD_REMOVE)
+                part = whole = np.ones(len(values), dtype=np.int64)
+                if isinstance(attribute, NumberCut) and not known:
+                    part = (batch.high - batch.low).astype(np.int64)
+                    whole = (high - low)[batch.nodes, position].astype(np.int64)
+                elif not known and len(values) > len(at):
+                    whole = np.bincount(batch.nodes)[batch.nodes]
+                found.append((batch.nodes, values, part, whole, batch.low, batch.high, position))
+        nodes, values, part, whole, lows, highs = (np.concatenate([batch[i] for batch in found]) for i in range(6))
+        columns = np.repeat([batch[6] for batch in found], [len(batch[0]) for batch in found])
+        order = np.argsort(nodes, kind="stable")
+        if not factor:
+            values = np.zeros_like(values)
+        alike = (part == part[0]).all() and (whole == whole[0]).all()
+        weights = None if alike and part[0] else Weights(part[order], whole[order])
+        best = noise.select_grouped(values[order], nodes[order], factor or 1.0, weights)
+        if len(best) != self.size:
+            raise ParameterError("A node has no way to be divided that weighs anything.", "Offer another column.")
+        chosen = order[best]
+        cut = lows[chosen].copy()
+        several = highs[chosen] > lows[chosen] + 1
+        if several.any():
+            cut[several] = noise.between(lows[chosen][several], highs[chosen][several])
+        return Division(columns[chosen].astype(np.intp), cut)
+
+
+def account(
+    ledger: Ledger, trees: int, epsilon: Epsilon, resample: str, rate: float, rows: int
+) -> tuple[Ledger, Epsilon]:
+    """The account of every tree, and what it may spend for all trees together to cost the ledger `epsilon`."""
+    if resample == "disjoint" and trees > 1:
+        return ledger.parallel(f"{trees} trees on disjoint rows", by="label").part(""), epsilon
+    many = ledger.repeated(f"{trees} trees, each", trees) if trees > 1 else ledger.child("one tree")
+    if resample == "poisson":
+        sampled = many.sampled(f"a random {100 * rate:.3g} % of the rows", rate, epsilon / trees)
+        return sampled, sampled.plan or exact(0.0)
+    return (many.bootstrapped("a bootstrap sample", rows) if resample == "bootstrap" else many), epsilon / trees
+
+
+def sample(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> NodeRows:
+    """The roots: every tree's records."""
+    n = len(records)
+    if resample == "disjoint":
+        tree = np.minimum(noise.lots(n) * trees, trees - 1).astype(np.intp) if trees > 1 else np.zeros(n, np.intp)
+        order = np.argsort(tree, kind="stable")
+        return NodeRows(records, order.astype(np.int32), tree[order], trees)
+    rows = []
+    for _ in range(trees):
+        if resample == "poisson":
+            rows.append(np.flatnonzero(noise.lots(n) < rate))
+        elif resample == "bootstrap":
+            rows.append(np.sort(np.minimum(noise.lots(n) * n, n - 1).astype(np.int32)))
+        else:
+            rows.append(np.arange(n))
+    tree = np.repeat(np.arange(trees), [len(found) for found in rows])
+    return NodeRows(records, np.concatenate(rows).astype(np.int32), tree, trees)

@@ -1,0 +1,304 @@
+"""Private rows and the questions they may be asked; see the package for how a question is paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.accounting.ledger import Epsilon, Ledger, Relation, exact
+from dpcore.domain.column import Codes
+from dpcore.domain.splits import Attribute
+from dpcore.door import nodes, prices, responses
+from dpcore.door.exact_family_scores import FamilySearch
+from dpcore.door.exact_node_counts import Records
+from dpcore.door.network_growth import Growth
+from dpcore.door.prices import Claim
+from dpcore.door.rows import Family, PrivateRows
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
+from dpcore.mechanisms.scores import Score, TableScore
+from dpcore.postprocess.reports import Questionnaire, Reports
+
+__all__ = ["PrivateTable"]
+
+Floats = NDArray[np.float64]
+Answer = TypeVar("Answer")
+Question = Literal["counts", "choose", "noisy_scores", "randomize", "unprotected"]
+
+
+class PrivateTable(PrivateRows):
+    """Encoded private rows and the questions they may be asked."""
+
+    def counts(
+        self,
+        families: Sequence[Family],
+        *,
+        epsilon: Epsilon,
+        weights: list[float] | None = None,
+        claimed_epsilon: Epsilon | None = None,
+        claimed_sensitivity: float | None = None,
+        reason: str = "",
+    ) -> list[Floats]:
+        """Noisy contingency tables; the families share `epsilon` (equally, or in proportion to `weights`).
+
+        Parameters
+        ----------
+        families : sequence of sequences of column names
+            An empty one asks for the number of rows.
+        epsilon : float or Fraction
+            For all tables together.
+        weights : list of float, optional
+            Public, positive, one per family.
+        claimed_epsilon : optional
+            What the source says that all tables cost together; by default `epsilon`.
+        claimed_sensitivity : float, optional
+            The source's L1 sensitivity of one table, if it differs from the true one.
+        reason : str
+            Why claim and bound differ.
+
+        Returns
+        -------
+        list of float arrays
+            Table f has one axis per column of family f. Noise scale: sensitivity / (the family's share of epsilon).
+        """
+        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
+        shapes = [self._shape(family) for family in families]  # unknown columns are refused before they are charged
+        entries = prices.tables(families, self.relation, self._noise.on_counts, epsilon, weights, claim)
+        self.ledger.charge(*entries)
+
+        def draw() -> list[Floats]:
+            bought = [i for i, entry in enumerate(entries) if np.isfinite(entry.scale)]
+            answers = [np.zeros(shape) for shape in shapes]
+            if bought:
+                tables = self._count(families)
+                noisy = self._noise.many_counts([tables[i] for i in bought], [entries[i].scale for i in bought])
+                for i, table in zip(bought, noisy, strict=True):
+                    answers[i] = table
+            return answers
+
+        return self._answer("counts", draw)
+
+    def cell_variance(self, epsilon: Epsilon) -> float:
+        """The variance of the noise in every cell of a table that is bought for `epsilon`; public, no question."""
+        scale = self.relation.histogram_l1 / float(epsilon) if float(epsilon) else np.inf
+        return self._noise.variance(scale) if np.isfinite(scale) else np.inf
+
+    @property
+    def whole_noise(self) -> bool:
+        """Whether noisy counts are whole numbers; public."""
+        return self._noise.on_counts != "laplace"
+
+    def choose(
+        self,
+        score: Score,
+        candidates: Sequence[Family],
+        *,
+        epsilon: Epsilon,
+        draws: int = 1,
+        claimed_epsilon: Epsilon | None = None,
+        claimed_sensitivity: float | None = None,
+        reason: str = "",
+    ) -> NDArray[np.intp]:
+        """Exponential mechanism: positions of candidates, more probable the higher their score and public weight.
+
+        Parameters
+        ----------
+        score : Score
+        candidates : sequence of families
+            What the score rates, as families of column names; empty for a score that names its own (`ClassLogScore`).
+        epsilon : float or Fraction
+            Per draw.
+        draws : int
+            How many independent choices the score makes at once (its leading axes); they compose sequentially.
+        claimed_epsilon : optional
+            What the source says that all draws cost together; by default `draws * epsilon`.
+        claimed_sensitivity : optional
+            The source's sensitivity; selection is then by exp(epsilon q / (2 claimed_sensitivity)).
+
+        Returns
+        -------
+        int array of the score's leading shape
+        """
+        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
+        shapes = [self._shape(family) for family in candidates]
+        rows, exactly = self._true_bound(), self._noise.publishable
+        entry, factor = prices.choice(score, shapes, self.relation, rows, exact(epsilon), draws, claim, exactly=exactly)
+        self.ledger.charge(entry)
+
+        def draw() -> NDArray[np.intp]:
+            values = score.values(self._count, candidates, self.relation)
+            if values[..., 0].size != draws:
+                raise ParameterError("The score makes another number of choices than was charged.", "Pass draws=.")
+            rated, weights = values if factor else np.zeros_like(values), score.weights
+            if weights is None:
+                return self._noise.select(rated, factor or 1.0)
+            size = len(weights.part)
+            groups = np.repeat(np.arange(draws), size)
+            every = Weights(np.tile(weights.part, draws), np.tile(weights.whole, draws))
+            chosen = self._noise.select_grouped(rated.ravel(), groups, factor or 1.0, every)
+            return (chosen % size).reshape(values.shape[:-1])
+
+        return self._answer("choose", draw)
+
+    def noisy_scores(
+        self,
+        score: Score,
+        candidates: Sequence[Family],
+        *,
+        epsilon: Epsilon,
+        claimed_epsilon: Epsilon | None = None,
+        claimed_sensitivity: float | None = None,
+        reason: str = "",
+    ) -> Floats:
+        """Scores of all candidates with Laplace noise, shape (len(candidates),); `epsilon` is for all together."""
+        if not candidates:
+            raise ParameterError("There is nothing to score.", "Give one candidate or more.")
+        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
+        shapes = [self._shape(family) for family in candidates]
+        rows, exactly = self._true_bound(), self._noise.publishable
+        entry, grid = prices.noisy_values(score, shapes, self.relation, rows, epsilon, claim, exactly=exactly)
+        self.ledger.charge(entry)
+
+        def draw() -> Floats:
+            values = score.values(self._count, candidates, self.relation)
+            if values.shape != (len(candidates),):
+                raise ParameterError("The score gives other values than were charged.", "Use one value per candidate.")
+            if not np.isfinite(entry.scale):
+                return np.zeros(len(candidates))
+            return self._noise.reals(values, entry.scale, grid=grid)
+
+        return self._answer("noisy_scores", draw)
+
+    def growth(
+        self,
+        score: TableScore,
+        columns: Family,
+        *,
+        max_parents: int,
+        related: NDArray[np.bool_] | None = None,
+    ) -> Growth:
+        """A network over some columns of 0 and 1 that grows by exponential mechanisms, each charged when it is asked.
+
+        Parameters
+        ----------
+        score : TableScore
+        columns : sequence of column names
+            Of two codes each.
+        max_parents : int
+            At least 1.
+        related : bool array of shape (len(columns), len(columns)), optional
+            Public: which column (first axis) may take which other as a parent.
+        """
+        if set(self.schema.sizes) != {2}:
+            raise ParameterError("Only columns of 0 and 1 can grow into such a network.", "Binarize the schema first.")
+        if max_parents < 1 or len(set(columns)) < len(columns):
+            raise ParameterError("A network needs different columns and room for a parent.", "Try max_parents=3.")
+        places = [self.schema.index(name) for name in columns]
+        search = FamilySearch(
+            self._counter.bits, places, score, self.relation, max_parents=max_parents, related=related
+        )
+        return Growth(self, search, columns)
+
+    def randomize(
+        self,
+        questions: Questionnaire,
+        *,
+        claimed_epsilon: Epsilon | None = None,
+        reasons: Mapping[tuple[str, ...], str] = MappingProxyType({}),
+    ) -> Reports:
+        """Randomized answers: every record reports of itself, before anybody collects (see `responses`).
+
+        Parameters
+        ----------
+        questions : Questionnaire
+            Under add_remove nobody may ask; without a finite epsilon only a paper's own method.
+        claimed_epsilon : optional
+            What the source says that each question costs; by default what it does.
+        reasons : mapping of family to str
+            Why claim and bound differ.
+        """
+        responses.check(questions, self.schema, self._numbers, self.relation)
+        entries = responses.entries(questions, claimed_epsilon, reasons)
+        if not self._unprotected_allowed and any(entry.epsilon_of_noise == np.inf for entry in entries):
+            raise ParameterError("A randomizer has no finite epsilon.", "Use one that has, or paper mode.")
+        self.ledger.charge(*entries)
+        return self._answer(
+            "randomize",
+            lambda: responses.answers(questions, self._codes, self.schema, self._numbers, self._noise),
+        )
+
+    def unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
+        """The raw codes. The bound becomes infinite; only a paper's own, unproved method may ask."""
+        self._charge_unprotected("raw rows", reason, claimed_epsilon)
+        return self._answer("unprotected", self._codes.copy)
+
+    def without_noise(self, reason: str, *, claimed_epsilon: Epsilon, lots: bool = False) -> PrivateTable:
+        """The same table with exact answers, on an account of its own: `unprotected`, for a method's own questions.
+
+        With `lots`, the best candidates are drawn among as this table's noise would do for an ever larger epsilon.
+        """
+        self._charge_unprotected("exact answers", reason, claimed_epsilon)
+        exact_noise: Noise = NoNoise()
+        if lots:
+            unseeded = NumpyNoise(generator(None, 0), discrete=False, seeded=False)
+            exact_noise = (self._noise if isinstance(self._noise, NumpyNoise) else unseeded).exact()
+        ledger = Ledger(self.relation if lots else Relation.REPLACE)
+        return type(self)(self._codes, self.schema, ledger, exact_noise, numbers=self._numbers)
+
+    def trees(
+        self,
+        target: str,
+        attributes: Mapping[int, Attribute],
+        *,
+        trees: int,
+        epsilon: Epsilon,
+        resample: str = "disjoint",
+        rate: float = 1.0,
+        plainly_claimed: bool = False,
+    ) -> tuple[nodes.PrivateNodes, Epsilon]:
+        """The roots of some trees over random samples of the rows, and what a record's way through one may cost.
+
+        No question; `nodes` has those.
+
+        Parameters
+        ----------
+        target : str
+            The class column.
+        attributes : mapping of int to Attribute
+            What trees may ask, by the column's position.
+        trees : int
+        epsilon : float or Fraction
+            What all trees may cost together.
+        resample : {"disjoint", "poisson", "full", "bootstrap"}
+            Every row in one tree; in each tree with probability `rate`; in all trees; or as many draws with
+            replacement as there are rows, which only a source that claims no price for that may ask for.
+        rate : float
+        plainly_claimed : bool
+            Whether the source claims that nodes cost the largest of them under replace as well.
+        """
+        account, budget = nodes.account(self.ledger, trees, exact(epsilon), resample, rate, len(self._codes))
+        place, classes = self.schema.index(target), self.schema[target].size
+        records = Records(self._codes, dict(attributes), self._numbers, place, classes)
+        rows = nodes.sample(records, self._noise, trees, resample, rate)
+        part = account.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
+        return nodes.PrivateNodes(self, rows, part), budget if plainly_claimed else part.share_of(budget)
+
+    def _charge_unprotected(
+        self, name: str, reason: str, claimed_epsilon: Epsilon, ledger: Ledger | None = None
+    ) -> None:
+        if not self._unprotected_allowed:
+            raise ParameterError("Raw rows are not to be had in corrected mode.", "Ask the door a charged question.")
+        (ledger or self.ledger).charge(prices.unprotected(name, reason, claimed_epsilon))
+
+    def _answer(self, question: Question, draw: Callable[[], Answer]) -> Answer:
+        """Every answer leaves through here, after it was charged; replay tests put a tape in its place."""
+        return draw()
+
+    def _true_bound(self) -> int | None:
+        """`public_rows`, or None if the table has more rows than declared: no sensitivity can rest on that."""
+        rows = self.public_rows
+        return None if rows is None or len(self._codes) > rows else rows

@@ -1,0 +1,43 @@
+"""How close a release is to the real table. Reads real rows: nothing here is private."""
+
+from dpcore.evaluate.marginals import (
+    MODELS,
+    Label,
+    by_size,
+    flat_answers,
+    marginal_avd,
+    marginal_avd_codes,
+    marginals,
+    misclassification,
+    noise_floor,
+    pair,
+    query_names,
+    range_answers,
+    range_queries,
+    range_sweep,
+    real_ceiling,
+    tstr,
+    tstr_codes,
+    validity,
+)
+
+__all__ = [
+    "MODELS",
+    "Label",
+    "by_size",
+    "flat_answers",
+    "marginal_avd",
+    "marginal_avd_codes",
+    "marginals",
+    "misclassification",
+    "noise_floor",
+    "pair",
+    "query_names",
+    "range_answers",
+    "range_queries",
+    "range_sweep",
+    "real_ceiling",
+    "tstr",
+    "tstr_codes",
+    "validity",
+]

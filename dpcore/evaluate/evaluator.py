@@ -1,0 +1,247 @@
+"""What one run of a sweep is measured by: one place for all metrics, and for what they have to be compared with.
+
+Synthesizers are measured by their synthetic rows, private classifiers by what they predict for real test rows. All of
+it reads real rows without noise and is therefore never private, whatever the releases were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpcore.datasets import Dataset
+from dpcore.domain.column import Codes
+from dpcore.domain.range_query import exact_answers, random_queries
+from dpcore.door.exact_counts import Counter
+from dpcore.errors import ParameterError
+from dpcore.evaluate.classification import FOREST, judged
+from dpcore.evaluate.classification import references as trained_references
+from dpcore.evaluate.labels import Label, misclassification
+from dpcore.evaluate.learners import MODELS, real_ceiling, tstr_codes
+from dpcore.evaluate.marginals import marginal_avd_codes, noise_floor
+from dpcore.evaluate.ranges import range_answers
+from dpcore.methods.base import Synthesizer
+from dpcore.methods.classifier import PrivateClassifier
+
+__all__ = [
+    "CLASSIFIER_MEASURES",
+    "FLOOR",
+    "MAJORITY",
+    "MEASURES",
+    "RANGE_ERROR",
+    "REAL",
+    "Method",
+    "Pair",
+    "Yardstick",
+    "check_measures",
+    "left_out",
+    "references",
+]
+
+Method = Synthesizer | PrivateClassifier
+Pair = tuple[str, str]
+"""A metric and the model that it is of, "" where there is none."""
+SCORES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}  # and the columns that hold them
+AVDS = {f"{degree}-way AVD": (degree, "columns") for degree in (1, 2, 3)}
+AVDS |= {f"{degree}-way AVD on bits": (degree, "bits") for degree in (2, 3)}
+PROTOCOLS = {"SVM error": "tstr", "SVM error on synthetic rows": "paper"}
+RANGE_ERROR = "range-query error"
+MEASURES = (*SCORES, *AVDS, RANGE_ERROR, *PROTOCOLS)  # of synthesizers
+CLASSIFIER_MEASURES = tuple(SCORES)
+MOST_SUBSETS = 1_000  # of columns, drawn at random where there are more; Adult's 15 have 455 triples
+QUERIES = {"count": 200, "max_columns": 3, "seed": 0}  # a public workload
+MAJORITY, REAL, FLOOR = "majority class", "trained on real rows", "a fresh sample of the real rows"
+
+
+def left_out(methods: Mapping[str, Method], measures: Sequence[str]) -> dict[str, list[str]]:
+    """Which of some measures which methods cannot have; methods that can have all of them are not named."""
+    found = {label: [name for name in measures if name not in known_to(method)] for label, method in methods.items()}
+    return {label: names for label, names in found.items() if names}
+
+
+def known_to(method: Method) -> Sequence[str]:
+    """The measures of a method's kind."""
+    return CLASSIFIER_MEASURES if isinstance(method, PrivateClassifier) else MEASURES
+
+
+def check_measures(
+    measures: Sequence[str],
+    data: Dataset,
+    models: Sequence[str],
+    label: Label | None,
+    method: Method,
+    *,
+    skip: bool = False,
+) -> list[Pair]:
+    """What a method is measured by, if it and the data can give that; ParameterError otherwise.
+
+    With `skip`, measures that exist but are not of the method's kind are left out, as `left_out` names them.
+    """
+    classifies = isinstance(method, PrivateClassifier)
+    known = known_to(method)
+    unknown = [measure for measure in measures if measure not in known]
+    if unknown and classifies and unknown[0] in MEASURES and not skip:
+        raise ParameterError(
+            f"{method.title} releases a classifier and no rows, so {unknown[0]!r} cannot be measured.",
+            f"Choose from {', '.join(known)}.",
+        )
+    if not measures or [measure for measure in unknown if not (skip and measure in MEASURES)]:
+        raise ParameterError("A measure is not known.", f"Choose from {', '.join(known)}.")
+    asked = [measure for measure in dict.fromkeys(measures) if measure in known]
+    if not asked:
+        raise ParameterError(f"{method.title} has none of these measures.", f"Add one of {', '.join(known)}.")
+    target = getattr(method, "target", None) if classifies else None
+    if set(asked) & set(SCORES) and (target or data.schema.target) is None:
+        raise ParameterError("A sweep needs a class column.", "Choose a target in the schema.")
+    if label is None and set(asked) & set(PROTOCOLS):
+        raise ParameterError("The SVM needs something to tell.", "Pass label=Label(column=..., equals=...).")
+    degree = max((AVDS[measure][0] for measure in asked if measure in AVDS and "bits" not in measure), default=0)
+    if degree > len(data.schema):
+        raise ParameterError(f"There are no {degree}-way marginals of so few columns.", "Measure fewer ways.")
+    trained = [""] if classifies else list(models)
+    if set(asked) & set(SCORES) and not (trained and {*trained} <= {"", *MODELS}):
+        raise ParameterError("A model is not known.", f"Choose from {', '.join(MODELS)}.")
+    return [(measure, model) for measure in asked for model in (trained if measure in SCORES else [""])]
+
+
+class Yardstick:
+    """The real rows that runs are measured against; what every run needs of them is worked out once.
+
+    Parameters
+    ----------
+    data : Dataset
+    label : Label, optional
+        What a linear SVM is to tell.
+    """
+
+    def __init__(self, data: Dataset, label: Label | None = None) -> None:
+        self.data, self.label = data, label
+
+    @cached_property
+    def train(self) -> Codes:
+        """The training rows' codes."""
+        return self.data.schema.encode(self.data.train)
+
+    @cached_property
+    def test(self) -> Codes:
+        """The test rows' codes."""
+        return self.data.schema.encode(self.data.test)
+
+    @cached_property
+    def _counts(self) -> Counter:
+        return Counter(self.train, self.data.schema.sizes)
+
+    @cached_property
+    def _queries(self) -> tuple[list[Any], Any]:
+        """The workload, and the shares of the training rows that are its true answers."""
+        queries = random_queries(self.data.schema, **QUERIES)
+        return queries, exact_answers(self.train, self.data.schema, queries) / len(self.train)
+
+    def of_classifier(self, fitted: PrivateClassifier, asked: Sequence[Pair]) -> list[float]:
+        """Some `CLASSIFIER_MEASURES` of a released classifier on the test rows."""
+        truth = self.test[:, self.data.schema.index(fitted.target_)]
+        found = judged(fitted.predict_proba(self.data.test), truth, len(fitted.classes_))
+        return [float(getattr(found, SCORES[metric])) for metric, _ in asked]
+
+    def of_rows(self, fitted: Synthesizer, synthetic: pd.DataFrame, asked: Sequence[Pair]) -> list[float]:
+        """Some `MEASURES` of a release of rows; NaN where nothing could be learned from them.
+
+        Distances are means over the subsets of columns. The range-query error is the mean over a public workload of
+        range queries on 1 to 3 columns (`QUERIES`) of how far the answers are off, as a share of all rows. A release
+        that is a tree of counts answers by it, any other by the shares of its rows.
+        """
+        codes = self.data.schema.encode(synthetic)
+        models = [model for metric, model in asked if metric in SCORES]
+        learned = self._learned(codes, models)
+        return [
+            learned[metric][model]
+            if metric in SCORES
+            else self._distance(metric, codes)
+            if metric in AVDS
+            else self._range_error(fitted, codes)
+            if metric == RANGE_ERROR
+            else self._mistaken(metric, synthetic)
+            for metric, model in asked
+        ]
+
+    def _learned(self, codes: Codes, models: Iterable[str]) -> dict[str, dict[str, float]]:
+        """By metric and model, how well is told what was learned from some rows."""
+        wanted, schema = list(dict.fromkeys(models)), self.data.schema
+        if not wanted:
+            return {}
+        target = schema.target or ""
+        scores = tstr_codes(self.train, self.test, codes, schema, target, models=wanted, include_real=False)
+        return {name: dict(zip(scores["model"], scores[field], strict=True)) for name, field in SCORES.items()}
+
+    def _distance(self, metric: str, codes: Codes) -> float:
+        degree, on = AVDS[metric]
+        counts = self._counts if on == "columns" else None
+        options: dict[str, Any] = {"on": on, "max_subsets": MOST_SUBSETS, "counts": counts}
+        return float(marginal_avd_codes(self.train, codes, self.data.schema, degree, **options)["avd"].mean())
+
+    def _range_error(self, fitted: Synthesizer | None, codes: Codes) -> float:
+        queries, truth = self._queries
+        if hasattr(fitted, "tree_") and fitted is not None:
+            answers = range_answers(fitted, queries, self.data.schema) / len(self.train)
+        else:
+            answers = exact_answers(codes, self.data.schema, queries) / len(codes)
+        return float(np.abs(answers - truth).mean())
+
+    def _mistaken(self, metric: str, synthetic: pd.DataFrame) -> float:
+        if self.label is None:
+            raise ParameterError("The SVM needs something to tell.", "Pass label=Label(column=..., equals=...).")
+        asked: dict[str, Any] = {"protocol": PROTOCOLS[metric], "repeats": 1}
+        found = misclassification(self.data.test, synthetic, self.data.schema, self.label, **asked)
+        return float(found["error"].mean())
+
+    def floor(self, metric: str, draws: int = 5, seed: int = 0) -> float:
+        """A distance or range-query error of fresh samples of the training rows, as many rows as they are."""
+        if metric in AVDS:
+            degree, on = AVDS[metric]
+            asked: dict[str, Any] = {"on": on, "max_subsets": MOST_SUBSETS, "repeats": draws, "seed": seed}
+            return float(noise_floor(self.data.train, self.data.schema, degree, **asked)["avd"].mean())
+        rng, n = np.random.default_rng(seed), len(self.train)
+        found = [self._range_error(None, self.train[rng.integers(n, size=n)]) for _ in range(draws)]
+        return float(np.mean(found))
+
+
+def references(
+    data: Dataset, measures: Sequence[str], models: Sequence[str] = MODELS[:1], *, forest: bool = False
+) -> pd.DataFrame:
+    """What runs have to be compared with. Reads real rows: not private.
+
+    Parameters
+    ----------
+    data : Dataset
+    measures : sequence of str
+        Some of `MEASURES`; those about an SVM have no references here.
+    models : sequence of str
+        The models that learn from synthetic rows.
+    forest : bool
+        Whether private classifiers are compared too: then scikit-learn's random forest of full depth is among them.
+
+    Returns
+    -------
+    DataFrame
+        `metric`, `model` ("" if it is for all), `reference`, `value`: for accuracies `MAJORITY` and what the models,
+        or the forest, learn from the real training rows; for distances and range queries `FLOOR`.
+    """
+    rows: list[tuple[str, str, str, float]] = []
+    target = data.schema.target
+    if set(measures) & set(SCORES) and target is not None:
+        scores = real_ceiling(data.train, data.test, data.schema, target, models=list(models)).set_index("model")
+        if forest:
+            found = trained_references(data, target=target, n_trees=25, max_depth=20).set_index("model")
+            scores = pd.concat([scores, found.loc[found.index == FOREST]])
+        for metric in (name for name in measures if name in SCORES):
+            for model, value in scores[SCORES[metric]].items():
+                learner = str(model)
+                about = (learner, REAL) if learner in MODELS else ("", learner)
+                rows.append((metric, *about, float(value)))
+    yardstick = Yardstick(data)
+    rows += [(name, "", FLOOR, yardstick.floor(name)) for name in measures if name in (*AVDS, RANGE_ERROR)]
+    return pd.DataFrame(rows, columns=["metric", "model", "reference", "value"])

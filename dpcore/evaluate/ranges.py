@@ -1,0 +1,290 @@
+"""How well releases answer range queries: estimates, their errors beside the true counts, errors by a range's size.
+
+The errors are measured on real rows without noise and are therefore never private, whatever the releases were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import prod
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import t as student
+from sklearn.base import clone
+
+from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.tally import EPSILONS
+from dpcore.arguments import Progress, no_progress
+from dpcore.datasets import Dataset
+from dpcore.domain.range_query import RangeQuery, exact_answers, query_names
+from dpcore.domain.schema import Schema
+from dpcore.errors import DPCoreError, ParameterError
+from dpcore.evaluate.learners import require_rows
+from dpcore.methods.base import Synthesizer
+from dpcore.postprocess.count_tree import ReleasedTree
+
+__all__ = [
+    "EDGES",
+    "by_size",
+    "flat_answers",
+    "range_answers",
+    "range_queries",
+    "range_sweep",
+]
+
+Floats = NDArray[np.float64]
+EDGES = (0.0004, 0.002, 0.01, 0.05, 0.25)  # of bins of the share of the domain; the last one has no upper end
+SANE = 0.001  # of the rows: relative errors of smaller counts are measured against this
+NEARLY_NORMAL = 1e15  # so many Laplace variables sum to a normal one, as far as 53 bits can tell
+
+
+def range_answers(
+    release: Synthesizer | pd.DataFrame,
+    queries: Sequence[RangeQuery],
+    schema: Schema,
+    rows: float | None = None,
+    *,
+    published: bool = False,
+) -> Floats:
+    """A release's estimates of a workload, shape (len(queries),). Post-processing: it looks at the release alone.
+
+    Parameters
+    ----------
+    release : Synthesizer or DataFrame
+        A fitted method, or synthetic rows. A method that releases a tree of counts answers by it: sums of consistent
+        leaves, or of the fewest noisy nodes if it was made with consistency=False. Any other samples rows.
+    queries : sequence of RangeQuery
+    schema : Schema
+        What queries and release fit.
+    rows : float, optional
+        The number of rows that synthetic ones stand for; by default, how many a method samples unless it is told, or
+        the table's length. A tree has its own.
+    published : bool
+        Of a tree, the published leaves, whose negative counts have been moved to 0, which is biased.
+    """
+    if isinstance(release, Synthesizer) and hasattr(release, "tree_"):
+        tree: ReleasedTree = release.tree_
+        if tree.schema.columns != schema.columns:
+            raise ParameterError("The release is of another schema.", "Ask it by the schema that it was fitted with.")
+        if published:
+            return tree.answers(queries, getattr(release, "leaf_counts_"))  # noqa: B009 - only some methods have it
+        return tree.answers(queries) if getattr(release, "consistency", True) else tree.noisy_answers(queries)[0]
+    table = release.sample() if isinstance(release, Synthesizer) else release
+    require_rows(table)
+    factor = 1.0 if rows is None else rows / len(table)
+    return np.multiply(exact_answers(schema.encode(table), schema, queries), factor, dtype=np.float64)
+
+
+def flat_answers(
+    truth: Sequence[float] | NDArray[Any],
+    queries: Sequence[RangeQuery],
+    schema: Schema,
+    *,
+    epsilon: float,
+    relation: str,
+    seed: int,
+) -> Floats:
+    """What a flat histogram over all cells of the domain would answer. Not a release: it adds noise to real answers.
+
+    Such a histogram spends epsilon on Laplace noise for every cell, and a query sums K cells, where K may be far more
+    than a machine can hold. The sum of K Laplace variables is the difference of two Gamma(K) variables, so that each
+    answer has exactly the histogram's distribution (a normal one from K = 1e15 on, where digits end). Overlapping
+    queries would share noise; here each has its own, which changes no single error's distribution.
+
+    `truth`: the true answers, shape (len(queries),). `relation`: "add_remove" or "replace", whose noise is twice as
+    large.
+    """
+    truth = np.asarray(truth, dtype=float)
+    if truth.shape != (len(queries),):
+        raise ParameterError("The true answers do not fit the queries.", "Give one number for each.")
+    if not 0 < epsilon < np.inf:
+        raise ParameterError("The 'epsilon' parameter is not a finite number above 0.", "Try epsilon=1.0.")
+    try:
+        cells = np.array([float(covered(query, schema)) for query in queries])
+    except OverflowError:
+        raise ParameterError("The domain has too many cells even to count.", "Use fewer columns.") from None
+    rng = np.random.default_rng(seed)
+    few = np.minimum(cells, NEARLY_NORMAL)
+    noise = rng.standard_gamma(few) - rng.standard_gamma(few)
+    normal = np.sqrt(2 * cells) * rng.standard_normal(len(cells))
+    scale = Relation.parse(relation).histogram_l1 / epsilon
+    found: Floats = truth + scale * np.where(cells < NEARLY_NORMAL, noise, normal)
+    return found
+
+
+def covered(query: RangeQuery, schema: Schema) -> int:
+    """How many cells of the domain a query covers."""
+    sets = query.sets(schema)
+    return prod(int(sets[column.name].sum()) if column.name in sets else column.size for column in schema)
+
+
+def range_queries(
+    real: pd.DataFrame,
+    answers: Mapping[str, Sequence[float] | NDArray[Any]],
+    schema: Schema,
+    queries: Sequence[RangeQuery],
+) -> pd.DataFrame:
+    """How far releases' answers are from the real rows'. Reads real rows: not private.
+
+    Parameters
+    ----------
+    real : DataFrame
+        The rows that the releases are of.
+    answers : mapping of str to array
+        Per release, its estimate of every query; see `range_answers` and `flat_answers`.
+    schema : Schema
+    queries : sequence of RangeQuery
+
+    Returns
+    -------
+    DataFrame
+        One row per release and query: `query` (its number), `name`, `columns` (tuple), `size` (the share of the
+        domain's cells), `true`, `release`, `estimate`, `absolute` (error, in rows) and `relative` (that divided by the
+        true count, or by .001 of the rows if that is more).
+
+    Raises
+    ------
+    ParameterError
+        If there are no queries, no answers, or they do not fit each other.
+    DataError
+        If the table is empty or does not fit the schema.
+    """
+    codes = schema.encode(real)
+    require_rows(codes)
+    return compared(exact_answers(codes, schema, queries), len(codes), answers, schema, queries)
+
+
+def compared(
+    truth: NDArray[np.int64],
+    rows: int,
+    answers: Mapping[str, Sequence[float] | NDArray[Any]],
+    schema: Schema,
+    queries: Sequence[RangeQuery],
+) -> pd.DataFrame:
+    """`range_queries` of true answers out of so many rows, for callers that count once."""
+    if not queries or not answers:
+        raise ParameterError("There is nothing to compare.", "Give one query and one release or more.")
+    asked = pd.DataFrame(
+        {
+            "query": range(len(queries)),
+            "name": query_names(queries, schema),
+            "columns": [tuple(name for name, _ in query.codes) for query in queries],
+            "size": [query.size(schema) for query in queries],
+            "true": truth,
+        }
+    )
+    frames = []
+    for release, given in answers.items():
+        estimate = np.asarray(given, dtype=float)
+        if estimate.shape != truth.shape or not np.isfinite(estimate).all():
+            raise ParameterError("A release's answers do not fit the queries.", "Give one finite number for each.")
+        absolute = np.abs(estimate - truth)
+        relative = absolute / np.maximum(truth, SANE * rows)
+        frames.append(asked.assign(release=release, estimate=estimate, absolute=absolute, relative=relative))
+    return pd.concat(frames, ignore_index=True)
+
+
+def by_size(frame: pd.DataFrame, edges: Sequence[float] | None = None) -> pd.DataFrame:
+    """Mean errors by how much of the domain a query covers.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of `range_queries`; several runs, told apart by a column `repeat`, have intervals.
+    edges : sequence of float, optional
+        Where bins of the share of the domain meet, in (0, 1); by default `EDGES`: the last bin is 25 % and more.
+
+    Returns
+    -------
+    DataFrame
+        One row per release and bin that has queries: `release`, `bin`, `size` (the geometric mean of its queries'
+        shares), `queries`, `runs`, `absolute` and `relative` (means of the runs' means), and for both `_low` and
+        `_high`: the 95 % t-interval of the mean over runs, NaN for a single one.
+    """
+    inner = np.array(EDGES if edges is None else edges, dtype=float)
+    if not ((inner > 0) & (inner < 1)).all() or (np.diff(inner) <= 0).any():
+        raise ParameterError("The 'edges' do not divide the sizes.", "Give increasing numbers between 0 and 1.")
+    data = frame.assign(repeat=frame.get("repeat", 0)).dropna(subset=["absolute"])
+    if data.empty:
+        raise ParameterError("There are no errors to summarize.", "Use the result of range_queries.")
+    data["place"], data["size"] = np.digitize(data["size"], inner), np.log(data["size"])
+    data["order"] = pd.factorize(data["release"])[0]
+    keys = ["order", "release", "place"]
+    per_run = data.groupby([*keys, "repeat"]).agg(
+        {"size": "mean", "query": "size", "absolute": "mean", "relative": "mean"}
+    )
+    runs = per_run.reset_index().groupby(keys)
+    found = runs.agg(size=("size", "mean"), queries=("query", "max"), runs=("query", "size")).reset_index()
+    found["size"] = np.exp(found["size"])
+    found.insert(2, "bin", [bin_names(inner)[place] for place in found["place"]])
+    width = student.ppf(0.975, found["runs"] - 1) / np.sqrt(found["runs"])
+    for error in ("absolute", "relative"):
+        mean, half = runs[error].mean().to_numpy(), runs[error].std().to_numpy() * width
+        found = found.assign(**{error: mean, f"{error}_low": mean - half, f"{error}_high": mean + half})
+    return found.drop(columns=["order", "place"])
+
+
+def bin_names(edges: NDArray[np.float64]) -> list[str]:
+    """What bins between edges are called, from the smallest."""
+    percent = [f"{100 * edge:.4g}" for edge in edges]
+    between = [f"{low}–{high} %" for low, high in pairwise(percent)]
+    return [f"below {percent[0]} %", *between, f"{percent[-1]} % and more"] if percent else ["all"]
+
+
+def range_sweep(
+    methods: Mapping[str, Synthesizer],
+    data: Dataset,
+    queries: Sequence[RangeQuery],
+    repeats: int = 5,
+    progress: Progress = no_progress,
+    *,
+    ledgers: Mapping[str, Ledger] | None = None,
+) -> Iterator[tuple[float, pd.DataFrame]]:
+    """Runs of methods, repeats outermost: the fraction done, and one run's errors on the training rows. Not private.
+
+    A method with a `random_state` s gets s + repeat. `ledgers` are budgets to charge, by the methods' names.
+
+    Yields
+    ------
+    (float, DataFrame)
+        `range_queries` of one run, and `repeat`, `relation`, `epsilon` (as the method has it), `epsilon_claimed`,
+        `epsilon_of_noise`, `epsilon_bound`, `void` (why nothing can be proved), `seconds` (of fit and answers) and
+        `error`. A run that fails is one row with its reason there.
+    """
+    if not methods or not queries or repeats < 1:
+        raise ParameterError("The sweep has nothing to run.", "Give a method, a query and one repeat or more.")
+    codes, schema = data.schema.encode(data.train), data.schema
+    require_rows(codes)
+    truth = exact_answers(codes, schema, queries)
+    runs = [(repeat, label, method) for repeat in range(repeats) for label, method in methods.items()]
+    for done, (repeat, label, method) in enumerate(runs):
+        run = clone(method)
+        if run.random_state is not None:
+            run.set_params(random_state=run.random_state + repeat)
+
+        def inner(part: float, text: str, done: int = done, label: str = label) -> None:
+            progress((done + part) / len(runs), f"{label}: {text}")
+
+        known: dict[str, Any] = {
+            "repeat": repeat,
+            "relation": str(run.relation),
+            "epsilon": float(run.epsilon),
+            "error": "",
+        }
+        known |= {**dict.fromkeys((*EPSILONS, "seconds"), np.nan), "void": ""}
+        start = perf_counter()
+        try:
+            run.fit(data.train, schema=schema, ledger=(ledgers or {}).get(label), progress=inner)
+            estimates = range_answers(run, queries, schema)
+        except DPCoreError as error:
+            frame = pd.DataFrame([{"release": label, **known, "error": str(error)}])
+        else:
+            known |= run.ledger_.epsilons
+            known["seconds"] = perf_counter() - start
+            frame = compared(truth, len(codes), {label: estimates}, schema, queries).assign(**known)
+        yield (done + 1) / len(runs), frame

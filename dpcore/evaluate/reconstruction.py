@@ -1,0 +1,254 @@
+"""What randomized answers look like beside the truth, and what is made of them again. Reads real rows: not private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from dpcore.datasets import Dataset
+from dpcore.domain.schema import Schema
+from dpcore.mechanisms.randomizers import CategoryChannel, KeepOrDraw
+from dpcore.methods.local.estimated import Booleans, cells_of
+from dpcore.postprocess.deconvolution import Cells, Distribution, reconstruct
+from dpcore.postprocess.naive_bayes import Bayes
+from dpcore.postprocess.reports import Family, Reports
+
+__all__ = [
+    "as_bits",
+    "boolean_data",
+    "columns",
+    "deconvolved",
+    "densities",
+    "family_of",
+    "is_number",
+    "shares_of_column",
+    "steps",
+]
+
+Floats = NDArray[np.float64]
+SURE = 1.96
+INTERVALS = 40
+MOST_BEYOND = 40  # intervals outside the public range
+TINY = 1e-12
+TAIL = 0.01  # of the reports, on each side of what is drawn
+
+
+def columns(reports: Reports) -> list[str]:
+    """The columns that people reported, in the schema's order."""
+    told = {name for family in reports.channels for name in family}
+    return [name for name in reports.schema.names if name in told]
+
+
+def families_of(reports: Reports, column: str) -> list[Family]:
+    """The reports that tell of a column: its own; one in which it is the last; or all in which it is another."""
+    if (column,) in reports.channels:
+        return [(column,)]
+    last = [family for family in reports.channels if family[-1] == column]
+    return last[:1] or [family for family in reports.channels if column in family]
+
+
+def family_of(reports: Reports, column: str) -> Family:
+    """The first of `families_of`."""
+    return families_of(reports, column)[0]
+
+
+def is_number(reports: Reports, column: str) -> bool:
+    """Whether a column was reported as a number."""
+    return not isinstance(reports.channels[family_of(reports, column)], CategoryChannel)
+
+
+def shares_of_column(reports: Reports, frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A column of categories: how often each value is true, reported, and reconstructed.
+
+    Parameters
+    ----------
+    reports : Reports
+    frame : DataFrame
+        The true rows, with the column as in the schema of the reports.
+    column : str
+
+    Returns
+    -------
+    DataFrame
+        `value`, `real`, `reported` (NaN if reports are no values), `reconstructed` (unbiased: it can be below 0 or
+        above 1), `low` and `high` (its 95 % interval for the share of these people: luck is in their lots, and in who
+        was asked), one row per value.
+    """
+    told = [margin(reports, family, column) for family in families_of(reports, column)]
+    people = np.array([one.people for one in told], dtype=float)
+    found, spread = np.stack([one.shares for one in told]), np.stack([one.variance for one in told])
+    sure = np.isfinite(spread).all(axis=1)  # the others tell nothing
+    if sure.any():
+        weights = 1 / np.maximum(spread[sure], TINY)
+        found, spread = (found[sure] * weights).sum(axis=0) / weights.sum(axis=0), 1 / weights.sum(axis=0)
+    else:
+        found, spread = found[0], spread[0]
+    half, known = SURE * np.sqrt(spread), reports.schema[column]
+    return pd.DataFrame(
+        {
+            "value": known.labels,
+            "real": np.bincount(known.encode(frame[column]), minlength=known.size) / max(len(frame), 1),
+            "reported": np.stack([one.said for one in told]).T @ people / max(people.sum(), 1),
+            "reconstructed": found,
+            "low": found - half,
+            "high": found + half,
+        }
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """What one kind of report tells of a column: so many people, and by value what they said, shares and variances."""
+
+    people: int
+    said: Floats
+    shares: Floats
+    variance: Floats
+
+
+def margin(reports: Reports, family: Family, column: str) -> Margin:
+    """One kind of report, summed over the other columns in it."""
+    channel, shape, axis = reports.category(family), reports.shape(family), family.index(column)
+    people = len(reports.values[family])
+    others = tuple(i for i in range(len(shape)) if i != axis)
+
+    def summed(counts: Floats) -> Floats:
+        return np.asarray(counts.reshape(shape).sum(axis=others), dtype=float) / max(people, 1)
+
+    support, _ = reports.support(family)
+    found = summed(reports.counts(family)[0])
+    said = summed(support[0]) if isinstance(channel, KeepOrDraw) else np.full(len(found), np.nan)
+    share, cells = np.clip(found, 0.0, 1.0), channel.size // len(found)
+    left_out = 1 - people / max(reports.people, 1)
+    spread = variance(channel, share, people, cells) + left_out * share * (1 - share) / max(people, 1)
+    return Margin(people, said, found, spread)
+
+
+def variance(channel: CategoryChannel, shares: Floats, people: int, cells: int) -> Floats:
+    """The variance of estimated shares, among people who reported, of values that stand in `cells` cells each.
+
+    A report that is a value supports one of the cells or none: a yes or no, whose probability is known for those who
+    have the value and for those who have not. Other reports support each cell on its own, whether or not they support
+    another. Of people drawn from a population, share (1 - share) / people is to be added.
+    """
+    if not channel.gain or not people:
+        return np.full(len(shares), np.inf)
+    base = float(np.mean(channel.base))
+    if isinstance(channel, KeepOrDraw):
+        own, other = channel.gain + cells * base, cells * base
+        each = shares * own * (1 - own) + (1 - shares) * other * (1 - other)
+    else:
+        own, other = channel.gain + base, base * (1 - base)
+        each = shares * (own * (1 - own) - other) + cells * other
+    return np.asarray(np.maximum(each, 0.0) / (people * channel.gain**2), dtype=float)
+
+
+def densities(reports: Reports, frame: pd.DataFrame, column: str, bayes: Bayes | None = None) -> pd.DataFrame:
+    """A column that was reported as a number: how true numbers, reports, and what is made of them spread.
+
+    Returns
+    -------
+    DataFrame
+        `x` (the middle of an interval), `width`, and the shares `real`, `reported` and `reconstructed`: by the normal
+        distributions of naive Bayes, weighted by the classes' shares; otherwise as DTCRD has it, for all classes
+        together, and NaN outside the public range. The intervals cover that range, and at least all reports but the
+        outermost hundredth on either side.
+    """
+    known, said = reports.schema[column], reports.values[family_of(reports, column)]
+    true = known.numbers(frame[column])
+    cells = drawn(reports, column)
+    ends = np.quantile(said, [TAIL, 1 - TAIL]) if len(said) else np.array([cells.lower, cells.upper])
+    beyond = [max(0, ceil(gap / cells.width)) for gap in (cells.lower - ends[0], ends[1] - cells.upper)]
+    coarser = max(1, sum(beyond) // MOST_BEYOND)  # wide noise would make needles of what lies inside
+    before, after = (ceil(each / coarser) for each in beyond)
+    inside = cells.lower + cells.width * np.arange(cells.intervals + 1)
+    step = cells.width * coarser
+    edges = np.concatenate(
+        [cells.lower - step * np.arange(before, 0, -1), inside, cells.upper + step * np.arange(1, after + 1)]
+    )
+
+    def shares(values: Floats) -> Floats:
+        found = np.histogram(values, edges)[0] / max(len(values), 1)
+        return np.asarray(found / (np.diff(edges) / cells.width))
+
+    if bayes is not None and column in bayes.normals:
+        mean, spread = bayes.normals[column].T
+        below = ndtr((edges[:, None] - mean) / np.sqrt(spread))
+        made = np.diff(below, axis=0) @ bayes.prior / (np.diff(edges) / cells.width)
+    else:
+        made = np.full(len(edges) - 1, np.nan)
+        made[before : before + cells.intervals] = deconvolved(reports, column).shares[0]
+    return pd.DataFrame(
+        {
+            "x": (edges[:-1] + edges[1:]) / 2,
+            "width": np.diff(edges),
+            "real": shares(true[~np.isnan(true)]),
+            "reported": shares(said),
+            "reconstructed": made,
+        }
+    )
+
+
+def drawn(reports: Reports, column: str) -> Cells:
+    """Intervals to draw; each has as many whole numbers as any other, and the last may go beyond the public range."""
+    known = reports.schema[column]
+    cells = cells_of(known, reports.channels[family_of(reports, column)], INTERVALS)
+    if known.kind != "integer":
+        return cells
+    numbers_in_all = round(cells.upper - cells.lower)
+    each = ceil(numbers_in_all / INTERVALS)
+    intervals = ceil(numbers_in_all / each)
+    return replace(cells, upper=cells.lower + each * intervals, intervals=intervals)
+
+
+def deconvolved(reports: Reports, column: str) -> Distribution:
+    """The distribution of a number over `INTERVALS` intervals of its range, for all classes together, and the steps."""
+    cells, said = drawn(reports, column), reports.values[family_of(reports, column)]
+    return reconstruct(cells.counts(said, np.zeros(len(said), dtype=np.intp), 1), cells.kernel)
+
+
+def steps(reports: Reports, column: str) -> pd.DataFrame:
+    """How likely the reports are after every step of the reconstruction.
+
+    Returns
+    -------
+    DataFrame
+        `step`, from 0, and `gain`: the logarithm of how much more likely the reports are than at the start, per person.
+    """
+    likelihood = deconvolved(reports, column).likelihood[:, 0]
+    gain = (likelihood - likelihood[0]) / max(len(reports.values[family_of(reports, column)]), 1)
+    return pd.DataFrame({"step": np.arange(len(gain)), "gain": gain})
+
+
+def as_bits(frame: pd.DataFrame, schema: Schema, target: str) -> pd.DataFrame:
+    """Rows as the bits that DTPD asks for, the class's included; the class as it is stands beside them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        True rows of `schema`.
+    """
+    bits, codes = Booleans(schema, target), schema.encode(frame)
+    found = {
+        column.name: np.array(column.labels, dtype=object)[rule[codes[:, schema.index(source)]]]
+        for column, (source, rule) in zip(bits.schema, bits.rules, strict=True)
+    }
+    return pd.DataFrame(found, index=frame.index)
+
+
+def boolean_data(data: Dataset, target: str) -> Dataset:
+    """A data set whose columns are DTPD's bits, with the class as it is."""
+    bits = Booleans(data.schema, target)
+    kept = [column for column, (source, _) in zip(bits.schema, bits.rules, strict=True) if source != target]
+    schema = replace(data.schema, columns=(*kept, data.schema[target]), target=target)
+
+    def rows(frame: pd.DataFrame) -> pd.DataFrame:
+        found = as_bits(frame, data.schema, target)[[column.name for column in kept]]
+        return found.assign(**{target: frame[target]})
+
+    return replace(data, schema=schema, train=rows(data.train), test=rows(data.test))

@@ -1,0 +1,25 @@
+"""Releases, and the files that they are taken home in."""
+
+from dpcore.export.zip import (
+    Release,
+    bundle,
+    notebook_of,
+    plain,
+    release_of,
+    report_of,
+    show_code,
+    spreadsheet_csv,
+    spreadsheet_safe,
+)
+
+__all__ = [
+    "Release",
+    "bundle",
+    "notebook_of",
+    "plain",
+    "release_of",
+    "report_of",
+    "show_code",
+    "spreadsheet_csv",
+    "spreadsheet_safe",
+]

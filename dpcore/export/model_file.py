@@ -1,0 +1,160 @@
+"""A released classifier as a JSON file: it predicts without the private rows, on another day and another computer.
+
+The file is checked when it is read: nothing in it is ever run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.domain.documents import json_value
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, SchemaError
+from dpcore.methods.groups.group_tree import GroupTree
+from dpcore.postprocess.forest import Forest
+from dpcore.postprocess.naive_bayes import Bayes
+from dpcore.text import finite_or_text
+
+__all__ = ["Model"]
+
+FORMAT = "dpcore model 1"
+REMEDY = "Choose a model.json that this program exported."
+MEND = "Mend the file and hand it over again; the model knows no other columns and values than its schema's."
+ABOUT: dict[str, Any] = {
+    **dict.fromkeys(("method", "mode", "relation", "noise", "guarantee_void"), str),
+    **dict.fromkeys(("epsilon_claimed", "epsilon_bound"), int | float),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What predicts, and what is said of it.
+
+    Attributes
+    ----------
+    schema : Schema
+    target : str
+    structure : mapping
+        What the method released (`PrivateClassifier.structure`).
+    about : mapping
+        `method`, `mode`, `relation`, `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved)
+        and `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
+    """
+
+    schema: Schema
+    target: str
+    structure: Mapping[str, Any]
+    about: Mapping[str, Any]
+
+    @cached_property
+    def predictor(self) -> Forest | GroupTree | Bayes:
+        """The trees, or the tables and normal distributions of naive Bayes."""
+        if "bayes" in self.structure:
+            return Bayes.from_dict(self.schema, self.structure["bayes"])
+        if "forest" in self.structure:
+            return Forest.from_dict(self.schema, self.structure["forest"])
+        return GroupTree.from_dict(self.schema, self.structure["classifier"])
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, in the schema's order."""
+        return np.array(self.schema[self.target].labels, dtype=object)
+
+    @property
+    def size(self) -> tuple[str, str]:
+        """What predicts, for a headline."""
+        if isinstance(self.predictor, Forest):
+            return "Trees", f"{self.predictor.trees:,}"
+        if isinstance(self.predictor, Bayes):
+            return "Columns that tell", f"{len(self.predictor.columns):,}"
+        return "Nodes of the tree", f"{len(self.predictor.nodes):,}"
+
+    def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """The classes' probabilities, shape (n, classes).
+
+        Raises
+        ------
+        DataError
+            If a column is lacking or a cell does not fit its declaration. The class is not needed.
+        """
+        lacking = [name for name in self.schema.names if name != self.target and name not in frame.columns]
+        if lacking:
+            more = f" and {len(lacking) - 3:,} more" if len(lacking) > 3 else ""
+            raise DataError(f"The file lacks what the model asks for: {', '.join(lacking[:3])}{more}.", MEND)
+        try:
+            return self.predictor.probability(frame)
+        except DataError as error:
+            raise DataError(error.cause, MEND) from None
+
+    def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """The most probable class of every row, shape (n,); the first in the schema's order if several are."""
+        found: NDArray[Any] = self.classes_[self.predict_proba(frame).argmax(axis=1)]
+        return found
+
+    def predictions(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The rows with the predicted class and its probability as the last two columns.
+
+        Of trees, the probability is the class's share in the leaves that a row falls into, the mean over the trees; it
+        is not the share of the trees' votes, which says nothing if there are few.
+        """
+        best = self.predict_proba(frame).argmax(axis=1)
+        sure = self.predictor
+        if isinstance(sure, Forest):
+            sure = replace(sure, vote="probability")
+        shares = sure.probability(frame)[np.arange(len(frame)), best]
+        found = frame.copy()
+        for name, values in ((f"predicted {self.target}", self.classes_[best]), ("probability", shares.round(4))):
+            while name in found.columns:
+                name += " (model)"
+            found[name] = values
+        return found
+
+    def to_json(self) -> str:
+        """The model as text that `from_json` reads back."""
+        document = {
+            "format": FORMAT,
+            "target": self.target,
+            "classes": self.classes_.tolist(),
+            "about": {key: finite_or_text(value) for key, value in self.about.items()},
+            "schema": json.loads(self.schema.to_json()),
+            "structure": self.structure,
+        }
+        return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read a model; SchemaError with cause and remedy if it is none, or damaged."""
+        cause = "This file holds no model that can be read"
+        document = json_value(text, SchemaError, cause, REMEDY)
+        try:
+            if document["format"] != FORMAT:
+                raise ValueError
+            schema, about = Schema.from_json(json.dumps(document["schema"])), document["about"]
+            if not isinstance(about, dict) or not isinstance(document["structure"], dict):
+                raise TypeError
+            told = {key: math.inf if about[key] == "infinity" else about[key] for key in ABOUT}
+            found = cls(schema, str(document["target"]), document["structure"], told)
+            found._check()
+        except (ValueError, KeyError, TypeError):
+            raise SchemaError(f"{cause}.", REMEDY) from None
+        return found
+
+    def _check(self) -> None:
+        if not all(isinstance(self.about[key], kind) for key, kind in ABOUT.items()):
+            raise TypeError
+        if not (self.about["epsilon_claimed"] >= 0 and self.about["epsilon_bound"] >= 0):
+            raise ValueError
+        predictor = self.predictor
+        if predictor.target != self.target or self.schema[self.target].numeric:
+            raise ValueError
+        if isinstance(predictor, Forest) and int(predictor.level.max()) >= len(predictor.level):
+            raise ValueError

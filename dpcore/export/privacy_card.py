@@ -1,0 +1,225 @@
+"""The card of a release: what it protects, whose, from whom, at which price, and what it does not protect.
+
+One source for the README and `card.md` of a zip, the report and the dashboard, so that they cannot disagree.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from dpcore.charts import odds
+from dpcore.export.release import AnyRelease, plain
+from dpcore.methods import METHODS
+from dpcore.methods.local.base import LocalClassifier
+from dpcore.postprocess.reports import Reports
+from dpcore.text import number
+
+__all__ = ["Card", "card", "contents", "html", "markdown", "privacy", "source"]
+
+SCHEMA_SOURCES = {
+    "declared": "declared. Bounds, bins and categories are public by declaration.",
+    "inferred": "inferred. Bounds, bins and categories were read off the private rows.",
+}
+MODES = {"corrected": "corrected mode", "paper": "as its source prints it"}
+CENTRAL = (
+    "Whoever runs the method: that program sees every true row. So does whoever can read that computer's files and "
+    "memory. Everybody else needs to trust nobody."
+)
+LOCAL = (
+    "None, where people randomize their answers themselves and hand in nothing else. Here this was simulated: one "
+    "program held the true rows and played every person's part."
+)
+SEES = {False: "sees the release", True: "collects the reports, or sees what is made of them,"}
+COMPARISONS = (
+    "Comparisons with the real rows. Accuracies and charts that use them carry no guarantee, nor does the choice of "
+    "this run among several because of them."
+)
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is said of a release.
+
+    Attributes
+    ----------
+    title : str
+    void : str
+        Why no guarantee holds, in a sentence; empty if one does.
+    facts : tuple of (str, str)
+        What, and what about it.
+    open : tuple of str
+        What is not protected, a sentence or two each.
+    """
+
+    title: str
+    void: str
+    facts: tuple[tuple[str, str], ...]
+    open: tuple[str, ...]
+
+
+def card(release: AnyRelease) -> Card:
+    """The card of a release of rows or of a model."""
+    ledger, local = release.ledger, is_local(release)
+    as_read = f", as we read it ({release.reconstructed})" if release.reconstructed else ""
+    what, many = release.size
+    proved = ledger.epsilon_bound
+    who = SEES[local]
+    facts = [
+        ("Method", f"{plain(release.method)}, {MODES[release.parameters['mode']]}. {source(release.method)}".strip()),
+        ("Released", f"{what}: {many}. Made from {plain(release.data_name)!r}."),
+        ("Guarantee", guarantee(release, proved)),
+        ("Unit of protection", "one row. Somebody with several rows is protected several times less."),
+        ("Neighboring relation", f"{ledger.relation.short}. {ledger.relation.sentence}"),
+        (f"Epsilon claimed by the method's source{as_read}", said(ledger.epsilon_claimed)),
+        ("Epsilon that can be proved", bound(release)),
+        ("In odds", in_odds(proved, who)),
+        ("Trusted party", LOCAL if local else CENTRAL),
+        ("Protected against", against(release, who) if proved < math.inf else "nobody, as far as can be proved."),
+        ("Noise", f"{release.noise_label}."),
+        ("Seed", f"{'none (operating-system entropy)' if release.seed is None else release.seed}."),
+        ("Schema", SCHEMA_SOURCES[release.schema.source]),
+        ("Publication", publication(release)),
+        ("Further releases", "every further release from the same rows adds to these epsilons."),
+    ]
+    title = f"{'A classifier' if hasattr(release, 'model') else 'Synthetic data'} by {plain(release.method)}"
+    return Card(title, release.guarantee_void, tuple(facts), tuple(not_protected(release, local=local)))
+
+
+def is_local(release: AnyRelease) -> bool:
+    """Whether people randomize their own answers."""
+    return issubclass(METHODS.get(release.method, object), LocalClassifier)
+
+
+def guarantee(release: AnyRelease, proved: float) -> str:
+    """Which kind of privacy is promised, in a sentence."""
+    if math.isinf(proved):
+        return "none that can be proved."
+    kind = "local differential privacy" if is_local(release) else "differential privacy"
+    return f"pure {kind} (no delta), at the epsilon that can be proved. {release.attackable}".strip()
+
+
+def bound(release: AnyRelease) -> str:
+    """The epsilon that can be proved; where there is none, also what the noise alone would give."""
+    proved, of_noise = said(release.ledger.epsilon_bound), said(release.ledger.epsilon_of_noise)
+    return proved if proved == of_noise else f"none (the noise alone would give {of_noise})"
+
+
+def said(epsilon: float) -> str:
+    """An epsilon in a sentence."""
+    return number(epsilon) if math.isfinite(epsilon) else "none"
+
+
+def in_odds(proved: float, who: str) -> str:
+    """What an epsilon means for one person, in the worst case."""
+    sure = odds(proved)
+    told = f"at most {100 * sure:.{1 if sure < 0.999 else 3}f} % sure" if sure < 0.99995 else "practically certain"
+    return f"somebody who was 50:50 unsure about a person and {who} could become {told}, in the worst case."
+
+
+def against(release: AnyRelease, who: str) -> str:
+    """Whom a guarantee holds against."""
+    if release.attackable:
+        return f"in exact arithmetic, whoever {who.rstrip(',')}. {release.attackable}"
+    return f"whoever {who.rstrip(',')}, whatever else they know, unless they predict this computer's random numbers."
+
+
+def publication(release: AnyRelease) -> str:
+    """Whether the release may leave the house, in a sentence."""
+    if release.guarantee_void:
+        return "do not publish."
+    if not release.publishable:
+        return "teaching-grade floating-point noise; make the release with exact noise before you publish it."
+    return "the noise is fit for publication; whether this epsilon is small enough is for you to decide."
+
+
+def not_protected(release: AnyRelease, *, local: bool) -> list[str]:
+    """What the guarantee leaves open, even where it holds."""
+    found = []
+    if release.guarantee_void:
+        found.append("Anything, as far as can be proved: see above. What follows is open where a guarantee holds, too.")
+    reports = getattr(release, "reports", None)
+    if isinstance(reports, Reports) and reports.clear:
+        names = [plain(name) for family in reports.clear for name in family]
+        found.append(f"True answers that people hand in as they are: {', '.join(names)}.")
+    found += [
+        "What holds for people in general. Whoever learns from the release that an illness is frequent at some age can "
+        "say so of anybody, whether they are in the data or not.",
+        "People with several rows, and groups of people taken together: k rows cost k times epsilon.",
+        "Other releases from the same rows, by this program or any other: their epsilons add up.",
+        COMPARISONS,
+        "The schema: columns, categories, bounds and bins are taken to be public, and so are the settings.",
+        "How long the run took, and what it did to the computer's memory.",
+    ]
+    if release.ledger.relation == "replace":
+        found.append("Who is in the data, and how many: this relation protects values, not presence.")
+    if local:
+        found.append("Who reported, and which question a person was asked.")
+    return found
+
+
+def source(method: str) -> str:
+    """The publication that a method is from, as its module names it; empty if the method is not known."""
+    if method not in METHODS:
+        return ""
+    text = (inspect.getmodule(METHODS[method]) or object).__doc__ or ""
+    reference = " ".join(text.partition("\nReference")[2].split())
+    own = "This project's own method, after: " if not METHODS[method].paper else "Reference: "
+    return f"{own}{reference}" if reference else ""
+
+
+def contents(real: bool) -> list[str]:
+    """The lines of a zip's README about the files for readers; `real` if the report compares with real rows."""
+    lines = [
+        "`report.html` shows it with charts, opens without a network, and prints. `card.md` says on one page what is",
+        "protected and what is not.",
+        "",
+    ]
+    warning = "**`report.html` holds comparisons with the real rows, which carry no guarantee: do not publish it.**"
+    return [*lines, warning, ""] if real else lines
+
+
+def privacy(release: AnyRelease) -> list[str]:
+    """The lines about privacy of a zip's README."""
+    made = card(release)
+    return [
+        "## Privacy",
+        "",
+        *warned(made),
+        *(f"- {what}: {about}" for what, about in made.facts),
+        "",
+    ]
+
+
+def markdown(made: Card, *, heading: str = "#") -> str:
+    """The card as Markdown, its first heading as deep as `heading` says."""
+    return "\n".join(
+        [
+            f"{heading} Release card: {made.title[0].lower()}{made.title[1:]}",
+            "",
+            *warned(made),
+            *(f"- **{what}:** {about}" for what, about in made.facts),
+            "",
+            f"{heading}# What is not protected",
+            "",
+            *(f"- {sentence}" for sentence in made.open),
+            "",
+        ]
+    )
+
+
+def warned(made: Card) -> Sequence[str]:
+    """The lines that say why nothing is promised, if so."""
+    return [f"**{made.void}**", ""] if made.void else []
+
+
+def html(made: Card) -> str:
+    """The card as a part of an HTML page, without its title; all texts are escaped."""
+    rows = "".join(
+        f"<tr><th scope='row'>{escape(what)}</th><td>{escape(about)}</td></tr>" for what, about in made.facts
+    )
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in made.open)
+    return f"<table class='card'>{rows}</table><h3>What is not protected</h3><ul>{items}</ul>"

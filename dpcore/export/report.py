@@ -1,0 +1,292 @@
+"""A report of a release as one HTML file: its card, its price, and what was released, with the charts.
+
+It opens without a network, and prints. Charts are images inside it (SVG), drawn as the dashboard draws them; there is
+no script, and the page forbids its readers' programs to run or fetch any. All texts are escaped. Nothing but
+the release was computed from real rows, unless somebody hands over `pictures` that were: these come last, under a
+heading that says so.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import math
+import re
+import textwrap
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore import charts
+from dpcore.charts.base import REAL_DATA
+from dpcore.export import privacy_card
+from dpcore.export.release import AnyRelease, plain
+from dpcore.postprocess import count_tree_frames, forest_frames
+from dpcore.postprocess.count_tree import ReleasedTree
+from dpcore.postprocess.forest import Forest
+from dpcore.postprocess.naive_bayes import Bayes
+from dpcore.text import number
+
+__all__ = ["Picture", "Report", "report", "svg"]
+
+Floats = NDArray[np.float64]
+Picture = tuple[Any, pd.DataFrame]
+"""A chart, and the numbers behind it."""
+
+WIDTH = 920  # pixels; what a page has room for, and A4 at nine tenths of it
+MOST_ENTRIES, MOST_ROWS, MOST_VALUES, MOST_COLUMNS, MOST_NODES = 60, 200, 40, 120, 400
+MOST_BARS = 4  # side by side
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+LEDGER = {"scope": "where", "name": "question", "mechanism": "mechanism", "scale": "noise scale"}
+LEDGER |= {"epsilon_claimed": "claimed, each", "epsilon_of_noise": "proved, each"}
+OF_NOISE = "of the noise, each"  # where nothing is proved
+EPSILONS = {"epsilon", "spent", "epsilon_claimed", "epsilon_of_noise", "claimed, each", "proved, each", OF_NOISE}
+LETTERS = 110  # of a subtitle's line
+POINTING = re.compile(r" ?Point at [^.]*\.")  # which nobody can, on paper
+NAMED = re.compile(r'\bid="([^"]+)"')
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report.
+
+    Attributes
+    ----------
+    html : str
+    real : bool
+        Whether it holds comparisons with real rows.
+    """
+
+    html: str
+    real: bool
+
+
+def report(release: AnyRelease, *, rows: pd.DataFrame | None = None, pictures: Sequence[Picture] = ()) -> Report:
+    """The report of a release.
+
+    Parameters
+    ----------
+    release : AnyRelease
+    rows : DataFrame, optional
+        The synthetic rows, if the release has some.
+    pictures : sequence of (chart, DataFrame)
+        Charts that use real rows, with the numbers behind them.
+    """
+    made = privacy_card.card(release)
+    real = [f"<p class='real'>{escape(REAL_DATA)}: the comparisons at the end of this report.</p>"] if pictures else []
+    body = [
+        f"<header><h1>{escape(made.title)}</h1>",
+        f"<p class='faded'>{escape(made.facts[1][1])}</p></header>",
+        *([f"<p class='void'>{escape(made.void)}</p>"] if made.void else []),
+        *real,
+        f"<section><h2>What is protected</h2>{privacy_card.html(made)}</section>",
+        f"<section><h2>The price</h2>{price(release)}</section>",
+        f"<section><h2>What was released</h2>{released(release, rows)}</section>",
+    ]
+    if pictures:
+        drawn = "".join(
+            figure(charts.mark_real(chart), frame, i) for i, (chart, frame) in enumerate(pictures, start=90)
+        )
+        body.append(f"<section><h2 class='real'>Uses real data: do not publish</h2>{drawn}</section>")
+    style = (importlib.resources.files("dpcore.export") / "report.css").read_text(encoding="utf-8")
+    html = (
+        "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{escape(made.title)}</title><style>{style}</style></head>\n<body><main>\n"
+        + "\n".join(body)
+        + "\n<footer>Made with dpcore, a tool for teaching and exploration without an external security review. This "
+        "file runs no script and fetches nothing.</footer>\n</main></body></html>\n"
+    )
+    return Report(html, bool(pictures))
+
+
+def price(release: AnyRelease) -> str:
+    """Claimed and proved epsilon, where it went, and the ledger."""
+    ledger, frame = release.ledger, release.ledger.to_frame()
+    told = f"{ledger.relation.short.capitalize()}: {ledger.relation.sentence}"
+    words = LEDGER
+    if ledger.void:
+        words = LEDGER | {"epsilon_of_noise": OF_NOISE}
+        told += f" The noise alone would give {number(ledger.epsilon_of_noise)}, and the shares below are of that. "
+        told += "They are no bound: the guarantee is void."
+    told = f"{told} {release.attackable}".strip()
+    reasons = "".join(f"<p>{escape(reason)}</p>" for reason in dict.fromkeys(frame["reason"]) if reason)
+    columns = list(LEDGER)[0 if frame["scope"].any() else 1 :]
+    entries = frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=words)
+    more = len(entries) - MOST_ENTRIES
+    rest = f"<p class='faded'>{more:,} more are in ledger.csv.</p>" if more > 0 else ""
+    return (
+        f"<p>{escape(told)}</p>"
+        + figure(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound), None, 1)
+        + reasons
+        + figure(charts.epsilon_split(frame), None, 2)
+        + f"<h3>Every question that was asked of the rows</h3>{table(entries.head(MOST_ENTRIES))}{rest}"
+    )
+
+
+def released(release: AnyRelease, rows: pd.DataFrame | None) -> str:
+    """What was released, as charts and tables."""
+    found, structure = [], release.structure
+    exact = math.isinf(release.ledger.epsilon_claimed)
+    for place, (chart, frame) in enumerate(pictures_of(release), start=10):
+        found.append(figure(charts.mark_real(chart) if exact else chart, frame, place))
+    if "bayes" in structure:
+        found.append(tables_of(Bayes.from_dict(release.schema, structure["bayes"])))
+    if rows is not None:
+        found.append("<h3>The synthetic rows, column by column</h3>")
+        drawn = [shares(name, labels, {"share": part}) for name, labels, part in marginals(release, rows)]
+        found.append(f"<div class='columns'>{''.join(drawn[:MOST_COLUMNS])}</div>")
+        if len(drawn) > MOST_COLUMNS:
+            found.append(f"<p class='faded'>{len(drawn) - MOST_COLUMNS:,} more columns are not drawn.</p>")
+    return "".join(found)
+
+
+def pictures_of(release: AnyRelease) -> Iterable[Picture]:
+    """The charts of a release's structure."""
+    structure = release.structure
+    if "families" in structure:
+        families = pd.DataFrame(structure["families"])
+        prices = pd.to_numeric(families["epsilon"], errors="coerce")
+        families["epsilon"] = prices.where(np.isfinite(prices), 0.0)  # exact tables have no finite price
+        if "edges" in structure:
+            nodes = [", ".join([family["child"], *family["parents"]]) for family in structure["families"]]
+            edges = pd.DataFrame(structure["edges"], columns=["a", "b"])
+            yield charts.graph(edges, families.assign(node=nodes, cluster=1)), families
+        else:
+            yield charts.network(families), families
+    if "tree" in structure:
+        tree = count_tree_frames.nodes(ReleasedTree.from_dict(release.schema, structure["tree"]), most=MOST_NODES)
+        yield charts.count_tree(tree, width=WIDTH - 180), tree
+    if "forest" in structure:
+        forest = Forest.from_dict(release.schema, structure["forest"])
+        first = forest_frames.nodes(forest)
+        yield charts.forest_tree(first, title=f"Tree 1 of {forest.trees:,}", width=WIDTH), first
+        if not forest.leaf.all():
+            weights = forest.importance().rename_axis("column").reset_index(name="share")
+            yield charts.importance(weights), weights
+        if math.isfinite(release.ledger.epsilon_claimed):
+            spent = forest_frames.budget(release.ledger)
+            title = "One tree: where its epsilon went" if spent["per_tree"].any() else "From the root to a leaf"
+            yield charts.forest_budget(spent, title=title), spent.drop(columns="per_tree")
+
+
+def marginals(release: AnyRelease, rows: pd.DataFrame) -> Iterable[tuple[str, Sequence[str], Floats]]:
+    """Each column's labels and their shares among the synthetic rows."""
+    codes = release.schema.encode(rows)
+    for place, column in enumerate(release.schema):
+        yield column.name, column.labels, np.bincount(codes[:, place], minlength=column.size) / len(codes)
+
+
+def tables_of(bayes: Bayes) -> str:
+    """What a naive Bayes classifier says: the classes' shares, and each column's distribution by class."""
+    classes = list(bayes.schema[bayes.target].labels)
+    found = [shares(f"{bayes.target}: the classes", classes, {"share": bayes.prior})]
+    for name in bayes.columns:
+        if name in bayes.tables:
+            by_class = dict(zip(classes, bayes.tables[name], strict=True))
+            found.append(shares(f"{name}, by {bayes.target}", bayes.schema[name].labels, by_class))
+        else:
+            frame = pd.DataFrame(bayes.normals[name], columns=["mean", "variance"])
+            frame.insert(0, bayes.target, classes)
+            shown = table(frame, epsilons=())  # a column has the name of the class, which may be any
+            found.append(f"<figure><figcaption>{escape(name)}: normal by class</figcaption>{shown}</figure>")
+    return f"<h3>The tables that predict</h3><div class='columns one'>{''.join(found)}</div>"
+
+
+def shares(title: str, labels: Sequence[str], parts: Mapping[str, Floats]) -> str:
+    """Shares as bars with their numbers: the 40 largest, in their order."""
+    most = np.max([np.asarray(part, dtype=float) for part in parts.values()], axis=0)
+    kept = np.sort(np.argsort(-most, kind="stable")[:MOST_VALUES])
+    longest = max(float(most.max(initial=0.0)), 1e-9)
+    head = ""
+    if len(parts) > 1:
+        head = f"<thead><tr><th></th>{''.join(f'<th colspan=2>{escape(name)}</th>' for name in parts)}</tr></thead>"
+    lines = []
+    for place in kept:
+        cells = "".join(bar(float(part[place]), longest if len(parts) <= MOST_BARS else 0) for part in parts.values())
+        lines.append(f"<tr><td>{escape(str(labels[place])) or '(empty)'}</td>{cells}</tr>")
+    rest = (
+        f"<p class='faded'>{len(labels) - len(kept):,} rarer values are not drawn.</p>"
+        if len(labels) > len(kept)
+        else ""
+    )
+    caption = f"<figcaption>{escape(title)}</figcaption>"
+    return f"<figure>{caption}<table class='shares'>{head}<tbody>{''.join(lines)}</tbody></table>{rest}</figure>"
+
+
+def bar(share: float, longest: float) -> str:
+    """Two cells: a bar, if there is room for one, and its share in per cent."""
+    if not longest:
+        return f"<td></td><td class='number'>{share:.1%}</td>"
+    drawn = f"<rect width='{100 * share / longest:.2f}' height='10'/>"
+    image = f"<svg viewBox='0 0 100 10' preserveAspectRatio='none' aria-hidden='true'>{drawn}</svg>"
+    return f"<td>{image}</td><td class='number'>{share:.1%}</td>"
+
+
+def figure(chart: Any, frame: pd.DataFrame | None, place: int) -> str:
+    """A chart, and the table behind it."""
+    behind = ""
+    if frame is not None:
+        more = len(frame) - MOST_ROWS
+        rest = f"<p class='faded'>{more:,} more rows are not shown.</p>" if more > 0 else ""
+        behind = (
+            f"<details><summary>The numbers behind this chart</summary>{table(frame.head(MOST_ROWS))}{rest}</details>"
+        )
+    return f"<figure>{svg(chart, place)}</figure>{behind}"
+
+
+def svg(chart: Any, place: int) -> str:
+    """A chart as an SVG element on white, as wide as the page; its names are its own in a page of several."""
+    import vl_convert
+
+    spec = charts.specification(chart)
+    for name, rows in spec["datasets"].items():
+        spec["datasets"][name] = json.loads(rows.to_json(orient="records", double_precision=15))
+    if spec.get("width") == "container":
+        spec |= {"width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
+    said = POINTING.sub("", " ".join(spec["title"].get("subtitle", [])))
+    spec["title"]["subtitle"] = textwrap.wrap(said, LETTERS)
+    spec["background"] = "white"  # which the charts' letters are dark on
+    spec.setdefault("config", {}).setdefault("view", {})["stroke"] = None
+    drawn = str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
+    for i, name in enumerate(dict.fromkeys(NAMED.findall(drawn))):  # the library counts on from chart to chart
+        drawn = drawn.replace(f'id="{name}"', f'id="p{place}-{i}"').replace(f"url(#{name})", f"url(#p{place}-{i})")
+    return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(chart.description)}" ', 1)
+
+
+def table(frame: pd.DataFrame, epsilons: Collection[str] = EPSILONS) -> str:
+    """A frame as an HTML table, numbers to the right, and the columns of epsilons as these are everywhere."""
+    numeric = [bool(pd.api.types.is_numeric_dtype(frame[name])) for name in frame]
+    place = ["class='number'" if is_number else "" for is_number in numeric]
+    heads = "".join(f"<th {where}>{escape(plain(str(name)))}</th>" for name, where in zip(frame, place, strict=True))
+    lines = []
+    for row in frame.itertuples(index=False):
+        cells = "".join(
+            f"<td {where}>{escape(priced(value) if name in epsilons else written(value))}</td>"
+            for name, value, where in zip(frame, row, place, strict=True)
+        )
+        lines.append(f"<tr>{cells}</tr>")
+    return f"<div class='wide'><table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+
+
+def priced(epsilon: float) -> str:
+    """An epsilon's text; nothing where there is none."""
+    return "" if math.isnan(epsilon) else number(epsilon)
+
+
+def written(value: Any) -> str:
+    """A cell's text."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, float | np.floating):
+        real = float(value)
+        if not math.isfinite(real):
+            return "" if math.isnan(real) else "∞"
+        return f"{real:,.0f}" if abs(real) >= 1e5 else f"{real:.4g}"
+    return str(value)

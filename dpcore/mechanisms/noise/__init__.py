@@ -1,0 +1,88 @@
+"""Where randomness comes from.
+
+auto        The default. Exact discrete noise and exact choices, from the operating system's entropy: for whatever is to
+            be published, and for what is called proved. Few counts are drawn by OpenDP, which is loaded on first use
+            because that takes over a second; many at once, and choices, by `draws`. With a seed: laplace.
+opendp      The same, but that OpenDP draws for all counts, at some 10 µs each. Takes no seed.
+laplace     NumPy, continuous Laplace on counts. Seedable. Teaching grade: the low bits of floating-point noise betray
+            the true count (Mironov 2012), and a known seed undoes the noise altogether.
+geometric   NumPy, two-sided geometric ("discrete Laplace") on counts: integers in, integers out. Seedable, teaching
+            grade (NumPy's sampler is an approximation in floating point).
+
+Only the door (`dpcore.door`) calls these; sampling rows from a released model is not private and uses a plain
+generator of its own.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from threading import Thread
+from typing import Literal
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.noise.base import Noise
+from dpcore.mechanisms.noise.draws import Weights
+from dpcore.mechanisms.noise.numpy_noise import ExactNoise, NoNoise, NumpyNoise
+from dpcore.mechanisms.noise.opendp_noise import OpenDPNoise
+
+__all__ = [
+    "NOISES",
+    "TEACHING",
+    "ExactNoise",
+    "NoNoise",
+    "Noise",
+    "NumpyNoise",
+    "OpenDPNoise",
+    "Weights",
+    "generator",
+    "load_in_background",
+    "make_noise",
+    "noise_kind",
+]
+
+NoiseKind = Literal["auto", "opendp", "geometric", "laplace"]
+# The one sentence that goes with whatever NumPy's noise has made, wherever a guarantee is spoken of.
+TEACHING = "The proof holds in exact arithmetic; this is NumPy's teaching noise, and these numbers can be attacked."
+NOISES: tuple[NoiseKind, ...] = ("auto", "opendp", "geometric", "laplace")
+
+
+def noise_kind(noise: str, random_state: int | None) -> str:
+    """The source that a `noise` parameter means: "auto" is exact noise, or NumPy's where a seed is given.
+
+    Raises
+    ------
+    ParameterError
+        If the name is not one of `NOISES`, or a seed is given to the source that cannot take one.
+    """
+    if noise not in NOISES:
+        raise ParameterError("The 'noise' parameter is not known.", f"Choose one of {', '.join(NOISES)}.")
+    if noise == "opendp" and random_state is not None:
+        raise ParameterError(
+            "OpenDP's noise cannot be seeded: a seed would undo the privacy.",
+            "Set random_state=None, or noise='laplace'.",
+        )
+    return noise if noise != "auto" else "opendp" if random_state is None else "laplace"
+
+
+def make_noise(noise: str, random_state: int | None) -> Noise:
+    """The source of that name; ParameterError as for `noise_kind`."""
+    kind = noise_kind(noise, random_state)
+    if kind == "opendp":
+        return OpenDPNoise(everywhere=noise == "opendp")
+    return NumpyNoise(generator(random_state, 0), discrete=kind == "geometric", seeded=random_state is not None)
+
+
+def load_in_background() -> None:
+    """Load OpenDP in a thread of its own, so that the first release need not wait a second or more for it."""
+    Thread(target=import_module, args=("opendp.prelude",), name="opendp", daemon=True).start()
+
+
+def generator(random_state: int | None, stream: int) -> np.random.Generator:
+    """A generator from a seed (or the operating system's entropy), one independent stream per purpose.
+
+    Stream 0 is the door's noise; the others draw public or post-processing randomness. Streams never share numbers, so
+    a method behaves the same after a replayed answer as after a drawn one.
+    """
+    return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(stream,)))

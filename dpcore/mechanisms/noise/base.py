@@ -1,0 +1,135 @@
+"""What every source of noise can do, and steps that several share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.mechanisms.noise.draws import Weights, uniform, words
+
+__all__ = ["Floats", "Noise", "Scored"]
+
+Floats = NDArray[np.float64]
+WIDEST = 2.0**53  # far beyond it, both geometric draws stop at the largest integer and their difference at 0: no noise
+
+
+class Scored(Protocol):
+    """Some candidates of one choice."""
+
+    @property
+    def scores(self) -> Floats:
+        """Exact scores. Private."""
+
+    def weight(self, factor: float) -> float:
+        """log of the sum of exp(factor * score)."""
+
+
+class Noise(ABC):
+    """A source of privacy noise.
+
+    Attributes
+    ----------
+    on_counts : str
+        The distribution added to counts, as the ledger names it.
+    label : str
+        The source in words, for screens and exports.
+    publishable : bool
+        Whether its releases may leave the classroom: what it draws is exact, and nobody knows a seed. The floating
+        point of scores is then paid for as well (`scores`).
+    """
+
+    on_counts: str
+    label: str
+    publishable: bool = False
+
+    @abstractmethod
+    def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """Counts plus symmetric noise, P(z) proportional to exp(-|z| / scale); same shape."""
+
+    def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
+        """`counts` for every table of one question, each with a scale of its own."""
+        return [self.counts(table, scale) for table, scale in zip(tables, scales, strict=True)]
+
+    def variance(self, scale: float) -> float:
+        """The variance of the noise on one count: 2q / (1-q)^2 with q = exp(-1/scale), for whole numbers."""
+        if scale > WIDEST:
+            return 2 * scale * scale
+        q = np.exp(-1.0 / scale)
+        return float(2 * q / np.expm1(-1.0 / scale) ** 2)
+
+    @abstractmethod
+    def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        """Real values plus Laplace noise of that scale; same shape.
+
+        Exact noise moves values to the nearest of the numbers origin + whole number * grid first, and stays on them:
+        two values that are D apart are then at most D / grid + 1 steps apart, and D / grid if both are on the grid.
+        """
+
+    @abstractmethod
+    def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
+        """Exponential mechanism along the last axis: index r with probability proportional to exp(factor * score)."""
+
+    def select_grouped(
+        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
+    ) -> NDArray[np.intp]:
+        """One exponential mechanism per group, r with probability proportional to weight(r) exp(factor * score(r)).
+
+        Parameters
+        ----------
+        scores : array of shape (candidates,)
+        groups : int array of shape (candidates,)
+            0 to m - 1 in increasing order; every group has a candidate.
+        weights : Weights, optional
+            A candidate of weight 0 is never chosen; by default all weigh the same.
+
+        Returns
+        -------
+        int array of shape (m,)
+            The places of the chosen candidates.
+        """
+        ends = np.flatnonzero(np.diff(groups, append=-1)) + 1
+        starts = np.concatenate([[0], ends[:-1]])
+        places = [a + int(self.select(scores[a:b], factor)) for a, b in zip(starts, ends, strict=True)]
+        return np.array(places, dtype=np.intp)
+
+    def between(self, low: Floats, high: Floats) -> Floats:
+        """A uniform whole number of every interval [low, high), whose ends are whole numbers as well."""
+        start = low.astype(np.int64)
+        return (start + uniform(high.astype(np.int64) - start)).astype(float)
+
+    def lots(self, count: int) -> Floats:
+        """Independent uniform numbers of [0, 1) that decide which rows are in a sample, shape (count,).
+
+        53 bits each from the operating system: a sample has to stay secret.
+        """
+        return (words(count) >> np.uint64(11)).astype(float) / WIDEST
+
+    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
+        """`select` over all scores of some blocks: the block, and the place in it."""
+        scores = np.concatenate([block.scores for block in blocks])
+        place = int(self.select(scores if factor else np.zeros_like(scores), factor or 1.0))
+        block = 0
+        while place >= len(blocks[block].scores):
+            place -= len(blocks[block].scores)
+            block += 1
+        return block, place
+
+
+def behind_the_best(
+    scores: Floats, groups: NDArray[np.intp], weights: Weights | None
+) -> tuple[Floats, NDArray[np.intp]]:
+    """How far each score is below the best of its group that weighs anything, and where groups start."""
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    possible = scores if weights is None else np.where(weights.part > 0, scores, -np.inf)
+    return possible - np.maximum.reduceat(possible, starts)[groups], starts
+
+
+def best_of_groups(keys: Floats, groups: NDArray[np.intp], starts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The place of every group's largest key, the first of equal ones."""
+    best = np.flatnonzero(keys == np.maximum.reduceat(keys, starts)[groups])
+    first: NDArray[np.intp] = best[np.flatnonzero(np.diff(groups[best], prepend=-1))]
+    return first

@@ -1,0 +1,161 @@
+"""NumPy's noise, what it tends to as epsilon grows, and no noise at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.mechanisms.noise.base import WIDEST, Floats, Noise, Scored, behind_the_best, best_of_groups
+from dpcore.mechanisms.noise.draws import Weights
+
+__all__ = ["ExactNoise", "NoNoise", "NumpyNoise"]
+
+ROUNDING = 1e-9  # relative; scores this close are equal for an exact choice
+
+
+class NumpyNoise(Noise):
+    """Seedable noise for teaching."""
+
+    def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool) -> None:
+        self._rng = rng
+        self._discrete = discrete
+        self.on_counts = "geometric" if discrete else "laplace"
+        self.label = f"NumPy {self.on_counts} noise, {'seeded' if seeded else 'unseeded'}: for teaching"
+
+    def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """See `Noise.counts`."""
+        if not self._discrete:
+            return counts + self._rng.laplace(0.0, scale, counts.shape)
+        if scale > WIDEST:
+            return np.rint(counts + self._rng.laplace(0.0, scale, counts.shape))
+        success = -np.expm1(-1.0 / scale)
+        # The difference of two geometric variables is two-sided geometric with the same ratio exp(-1/scale).
+        up, down = self._rng.geometric(success, counts.shape), self._rng.geometric(success, counts.shape)
+        return (counts + up - down).astype(np.float64)
+
+    def variance(self, scale: float) -> float:
+        """See `Noise.variance`; 2 scale^2 for continuous noise."""
+        return super().variance(scale) if self._discrete else 2 * scale * scale  # infinite, where a power would raise
+
+    def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        """See `Noise.reals`."""
+        return values + self._rng.laplace(0.0, scale, values.shape)
+
+    def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
+        """See `Noise.select`; drawn by the Gumbel-max identity, which needs no normalizing sum."""
+        chosen: NDArray[np.intp] = np.argmax(factor * scores + self._rng.gumbel(size=scores.shape), axis=-1)
+        return chosen
+
+    def select_grouped(
+        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
+    ) -> NDArray[np.intp]:
+        """See `Noise.select_grouped`; by the Gumbel-max identity."""
+        behind, starts = behind_the_best(scores, groups, weights)
+        keys = factor * behind + self._rng.gumbel(size=scores.shape)
+        return best_of_groups(keys + log_of(weights), groups, starts)
+
+    def between(self, low: Floats, high: Floats) -> Floats:
+        """See `Noise.between`."""
+        return self._rng.integers(low.astype(np.int64), high.astype(np.int64)).astype(float)
+
+    def lots(self, count: int) -> Floats:
+        """See `Noise.lots`."""
+        return self._rng.random(count)
+
+    def exact(self) -> ExactNoise:
+        """The same numbers drawn, to no effect but which of equal candidates is chosen."""
+        return ExactNoise(self._rng, discrete=self._discrete, seeded=False)
+
+    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
+        """See `Noise.select_among`: first the block by its total weight, then a place in it; the same distribution."""
+        block = int(self.select(np.array([block.weight(factor) for block in blocks]), 1.0))
+        return block, int(self.select(blocks[block].scores, factor))
+
+
+class ExactNoise(NumpyNoise):
+    """What `NumpyNoise` tends to as epsilon grows: exact answers, and lots among the best candidates.
+
+    It draws what the other draws, so that the same seed gives the same lots.
+    """
+
+    def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool) -> None:
+        super().__init__(rng, discrete=discrete, seeded=seeded)
+        self.on_counts, self.label = "none", NoNoise.label
+
+    def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """The counts."""
+        super().counts(counts, 1.0)
+        return counts.astype(float)
+
+    def variance(self, scale: float) -> float:
+        """None."""
+        return 0.0
+
+    def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        """The values."""
+        super().reals(values, 1.0, grid=grid, origin=origin)
+        return values
+
+    def select_grouped(
+        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
+    ) -> NDArray[np.intp]:
+        """See `Noise.select_grouped`; scores that differ by rounding alone are equal."""
+        keys = self._rng.gumbel(size=scores.shape) + log_of(weights)
+        behind, starts = behind_the_best(scores, groups, weights)
+        tied = behind >= -ROUNDING * np.maximum(1.0, np.abs(scores))
+        return best_of_groups(np.where(tied, keys, -np.inf), groups, starts)
+
+
+class NoNoise(Noise):
+    """Exact answers, and the best candidate (the first of them): for the reference without privacy only."""
+
+    on_counts = "none"
+    label = "no noise"
+
+    def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """The counts."""
+        return counts.astype(float)
+
+    def variance(self, scale: float) -> float:
+        """None."""
+        return 0.0
+
+    def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        """The values."""
+        return values
+
+    def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
+        """The arg max."""
+        best: NDArray[np.intp] = np.argmax(scores, axis=-1)
+        return best
+
+    def select_grouped(
+        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
+    ) -> NDArray[np.intp]:
+        """The arg max of every group."""
+        behind, starts = behind_the_best(scores, groups, weights)
+        return best_of_groups(behind, groups, starts)
+
+    def between(self, low: Floats, high: Floats) -> Floats:
+        """The middle."""
+        return np.floor((low + high) / 2)
+
+    def lots(self, count: int) -> Floats:
+        """Evenly spread."""
+        return np.arange(count) / max(count, 1)
+
+    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
+        """The arg max."""
+        block = int(np.argmax([block.scores.max() for block in blocks]))
+        return block, int(self.select(blocks[block].scores, factor))
+
+
+def log_of(weights: Weights | None) -> Floats | float:
+    """Logarithms of weights; -inf where there is none."""
+    if weights is None:
+        return 0.0
+    with np.errstate(divide="ignore"):
+        found: Floats = np.log(weights.part / weights.whole)
+    return found

@@ -1,0 +1,116 @@
+"""Exact noise from the operating system's entropy: OpenDP's sampler for few counts, our own for many and choices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.mechanisms.noise.base import Floats, Noise, Scored
+from dpcore.mechanisms.noise.draws import WIDEST_SCALE, Choice, Weights, laplace
+
+__all__ = ["OpenDPNoise"]
+
+FEW = 20  # draws of one question; OpenDP takes some 10 µs for each, and 300 µs to be asked
+SPARE = 2.0**-40  # relative; scales and factors are worked out in floats, whose rounding is far less
+BITS = 36  # of a candidate's weight in a block, of which there may be 2^26
+
+
+class OpenDPNoise(Noise):
+    """Exact discrete noise, and the exponential mechanism with exact probabilities (`draws`).
+
+    A scale is taken larger, and a factor smaller, than was asked for by a relative `SPARE`: what is booked for them is
+    never less than what they cost, however they were rounded on their way here.
+
+    OpenDP's discrete Laplace sampler (Canonne, Kamath and Steinke 2020) draws where a question has few counts, or
+    where its scale is too wide for ours. The two give the same distribution, to the last bit.
+
+    Parameters
+    ----------
+    everywhere : bool
+        Whether OpenDP draws for all counts.
+    """
+
+    on_counts = "discrete laplace"
+    publishable = True
+
+    def __init__(self, *, everywhere: bool = False) -> None:
+        drawn = "OpenDP" if everywhere else "OpenDP; many draws at once by this package"
+        self.label = f"Exact discrete noise ({drawn}), from the operating system's entropy"
+        self._few = inf if everywhere else FEW
+        self._known: WeakKeyDictionary[Scored, tuple[float, Choice]] = WeakKeyDictionary()
+
+    def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
+        """See `Noise.counts`."""
+        return self.many_counts([counts], [scale])[0]
+
+    def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
+        """See `Noise.many_counts`."""
+        wider = [scale * (1 + SPARE) for scale in scales]
+        sizes = [table.size for table in tables]
+        if sum(sizes) <= self._few or max(wider) > WIDEST_SCALE:
+            return [by_opendp(table, scale) for table, scale in zip(tables, wider, strict=True)]
+        drawn = np.split(laplace(np.repeat(wider, sizes)), np.cumsum(sizes)[:-1])
+        return [(table + noise.reshape(table.shape)).astype(float) for table, noise in zip(tables, drawn, strict=True)]
+
+    def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
+        """See `Noise.reals`; on the grid."""
+        steps = np.rint((values - origin) / grid).astype(np.int64)
+        return origin + grid * self.counts(steps, scale / grid)
+
+    def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
+        """See `Noise.select`."""
+        size = scores.shape[-1]
+        starts = np.arange(0, scores.size, size)
+        return (choice(scores.ravel(), starts, factor).draw() - starts).reshape(scores.shape[:-1])
+
+    def select_grouped(
+        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
+    ) -> NDArray[np.intp]:
+        """See `Noise.select_grouped`."""
+        return choice(scores, np.flatnonzero(np.diff(groups, prepend=-1)), factor, weights).draw()
+
+    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
+        """See `Noise.select_among`.
+
+        A block is drawn by what its integer weights amount to, then a place in it; if that is not taken, all begins
+        again. A place in block b comes with probability proportional to exp(factor best(b)) totals(b) times
+        W(r) / totals(b) times 2^bits w(r) / W(r), which is 2^bits exp(factor score(r)).
+        """
+        known = [self._choice_of(block, factor) for block in blocks]
+        totals = np.array([int(choice.totals[0]) for choice in known])
+        weights = Weights(totals, np.full(len(totals), 1 << 62))
+        among = choice(np.array([float(choice.best[0]) for choice in known]), np.zeros(1, np.intp), factor, weights)
+        while True:
+            block = int(among.draw()[0])
+            places, taken = known[block].propose(np.zeros(1, np.intp))
+            if taken[0]:
+                return block, int(places[0])
+
+    def _choice_of(self, block: Scored, factor: float) -> Choice:
+        """The block's integer weights; blocks are asked again and again while a network grows."""
+        factor_known, found = self._known.get(block, (np.nan, None))
+        if found is None or factor_known != factor:
+            found = choice(block.scores, np.zeros(1, np.intp), factor, bits=BITS)
+            self._known[block] = factor, found
+        return found
+
+
+def choice(
+    scores: Floats, starts: NDArray[np.intp], factor: float, weights: Weights | None = None, bits: int | None = None
+) -> Choice:
+    """Exact lots for no more than was asked for."""
+    return Choice(scores, starts, factor * (1 - SPARE), weights, bits)
+
+
+def by_opendp(counts: NDArray[np.int64], scale: float) -> Floats:
+    """OpenDP's noise on counts; it takes over a second to load, so it is loaded here."""
+    import opendp.prelude as opendp
+
+    opendp.enable_features("contrib")
+    domain, distance = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l1_distance(T="i64")
+    noisy = opendp.m.make_laplace(domain, distance, scale=scale)(counts.ravel().tolist())
+    return np.array(noisy, dtype=np.float64).reshape(counts.shape)

@@ -1,0 +1,169 @@
+"""Randomized responses that are values themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import inf, log, log1p
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.accounting.relation import Epsilon, exact
+from dpcore.arguments import is_number
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers.base import LOTS, CategoryChannel, Floats, Lots, checked_size, drawable, falling
+
+__all__ = ["ERRPH", "RRPH", "KeepOrDraw", "Warner"]
+
+ONE_OF = ("A randomizer is set by p0, or by epsilon, not by both.", "Give one of them.")
+ROUNDING = 1e-9
+
+
+class KeepOrDraw(CategoryChannel):
+    """Channels whose report is one of the values."""
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """P(report j | true i) at [j, i], shape (size, size)."""
+        found: Floats = self.gain * np.eye(self.size) + self.base[:, None]
+        return found
+
+    @property
+    def truthful(self) -> bool:
+        """See `Channel.truthful`."""
+        return self.gain == 1
+
+    def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
+        """See `CategoryChannel.support`; a report supports what it says."""
+        cells = np.asarray(group, dtype=np.intp) * self.size + reports
+        return np.bincount(cells, minlength=groups * self.size).reshape(groups, self.size).astype(float)
+
+    def told(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
+        """See `CategoryChannel.told`; the value."""
+        return [labels[code] for code in reports.tolist()]
+
+
+class ERRPH(KeepOrDraw):
+    """The truth with probability `p0`, otherwise one of `size` values, drawn (paper 004, section 3).
+
+    Parameters
+    ----------
+    size : int
+        How many values there are.
+    p0 : float, optional
+        In [0, 1].
+    others : sequence of float, optional
+        p_1 to p_k, which sum to 1 - p0; equal if nobody says.
+    epsilon : float or Fraction, optional
+        Instead of `p0` and `others`: k-ary randomized response, with equal p_j and that local epsilon.
+
+    Attributes
+    ----------
+    p0 : float
+    """
+
+    mechanism = "randomized response"
+
+    def __init__(
+        self,
+        size: int,
+        *,
+        p0: float | None = None,
+        others: Sequence[float] | None = None,
+        epsilon: Epsilon | None = None,
+    ) -> None:
+        self.size = checked_size(size)
+        if epsilon is not None:
+            if p0 is not None or others is not None:
+                raise ParameterError(*ONE_OF)
+            self.epsilon = exact(epsilon)
+            rest = falling(epsilon)  # p_j = 1 / (e^eps + k - 1), so that a large epsilon does no harm
+            lie = drawable(rest / (1 + (size - 1) * rest))
+            self.p0 = max(1 - size * lie, 0.0)
+            self.base = np.full(size, lie if self.p0 else 1 / size)
+            return
+        if p0 is None:
+            raise ParameterError(*ONE_OF)
+        self.p0 = probability("p0", p0)
+        self.base = np.full(size, (1 - p0) / size) if others is None else np.array(others, dtype=float)
+        lies = float(self.base.sum())
+        if self.base.shape != (size,) or not (self.base.min() >= 0 and abs(lies + p0 - 1) <= ROUNDING):
+            raise ParameterError("The probabilities p0, p1, … do not sum to 1, one per value.", "Mend them.")
+        if others is not None and lies:
+            self.base *= (1 - p0) / lies  # what is left to the last value is what it says
+        if size == 1 or not p0:
+            self.epsilon = exact(0)
+        else:
+            self.epsilon = log1p(p0 / self.base.min()) if self.base.min() >= 1 / LOTS else inf
+
+    @property
+    def gain(self) -> float:
+        """p_0."""
+        return self.p0
+
+    def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
+        """See `CategoryChannel.report`; one lot per person: below p_0 the truth, above it the value of that place."""
+        drawn = lots(len(codes))
+        lied = np.searchsorted(self.p0 + np.cumsum(self.base[:-1]), drawn, side="right")
+        return np.where(drawn < self.p0, codes, lied).astype(codes.dtype)
+
+
+class RRPH(ERRPH):
+    """ERRPH for two values.
+
+    Parameters
+    ----------
+    p0 : float, optional
+    epsilon : float or Fraction, optional
+    """
+
+    def __init__(self, *, p0: float | None = None, epsilon: Epsilon | None = None) -> None:
+        super().__init__(2, p0=p0, epsilon=epsilon)
+
+
+class Warner(KeepOrDraw):
+    """The truth with probability `p`, otherwise the other of two values (Warner 1965).
+
+    Parameters
+    ----------
+    p : float, optional
+        At 1/2, reports tell nothing.
+    epsilon : float or Fraction, optional
+        Instead of `p`, which is then 1/2 or more.
+
+    Attributes
+    ----------
+    p : float
+    """
+
+    size = 2
+    mechanism = "randomized response"
+
+    def __init__(self, *, p: float | None = None, epsilon: Epsilon | None = None) -> None:
+        if (p is None) == (epsilon is None):
+            raise ParameterError("A randomizer is set by p, or by epsilon, not by both.", "Give one of them.")
+        if epsilon is not None:
+            rest = falling(epsilon)
+            self.epsilon, self.p = exact(epsilon), 1 - drawable(rest / (1 + rest))
+        elif p is not None:
+            self.p = probability("p", p)
+            self.epsilon = abs(log(p / (1 - p))) if 0 < p < 1 else inf
+        self.base = np.full(2, 1 - self.p)
+
+    @property
+    def gain(self) -> float:
+        """2p - 1, negative where lies are more frequent."""
+        return 2 * self.p - 1
+
+    def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
+        """See `CategoryChannel.report`; one lot per person: below p the truth."""
+        return np.where(lots(len(codes)) < self.p, codes, 1 - codes.astype(np.int8)).astype(codes.dtype)
+
+
+def probability(name: str, value: float) -> float:
+    """A number of [0, 1]."""
+    if not (is_number(value) and 0 <= value <= 1):
+        raise ParameterError(f"The {name!r} parameter is not a probability.", "Use a number from 0 to 1.")
+    return float(value)

@@ -1,0 +1,212 @@
+"""Scores of dependence between columns: entropy, mutual information, R, F, Jaccard."""
+
+from __future__ import annotations
+
+from math import log2, prod
+
+import numpy as np
+
+from dpcore.accounting.ledger import Relation
+from dpcore.domain.column import Counts
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.scores.base import UNIT, Floats, Shape, TableScore, most_rows, need_rows, per_record, xlog2
+
+__all__ = ["Entropy", "Jaccard", "LinearF", "MutualInformation", "R"]
+
+EXACT_HALVES = 2**23  # rows; below, 32 bits hold every count and half of one
+MOST_ASSIGNED = 8  # parent values whose 2^8 assignments F tries one by one
+
+
+class Entropy(TableScore):
+    r"""H(X) under replace, n H(X) under add_remove.
+
+    Replace: H = sum f(c), f(c) = -(c/n) log2(c/n) concave; moving one record from a cell to another changes H by
+    increments of f, whose extremes are at c = 0 and c = n: at most D_b(n), attained from a constant column.
+    Add_remove: n H = n log n - sum c log c; adding to a cell of count c changes it by g(n) - g(c), which lies in
+    [0, g(n)]: monotone, tight, and in need of a public bound on n.
+    """
+
+    name = "entropy"
+    monotone_when_added = True
+
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        totals = tables.sum(axis=(0, 1))
+        return per_record(xlog2(totals) - xlog2(tables).sum(axis=(0, 1)), totals, relation)
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        n = need_rows(self.name, rows)
+        return binary_information_step(n) if relation is Relation.REPLACE else information_step(n)
+
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See `information_rounding`."""
+        return information_rounding(shape, relation, need_rows(self.name, rows))
+
+
+class MutualInformation(TableScore):
+    r"""I(X; Pi) under replace, n I under add_remove.
+
+    Replace: D_b(n) if X or Pi is binary, D_g(n) in general (Zhang et al., PrivBayes, Lemma 4.1).
+    Add_remove: n I = n log n + sum c_xp log c_xp - sum c_x log c_x - sum c_p log c_p. Adding to cell (x, p) changes it
+    by g(n) + g(c_xp) - g(c_x) - g(c_p). As g >= 0 increases and c_xp <= c_x, c_p <= n, this lies in [-g(n), g(n)].
+    """
+
+    name = "mutual information"
+
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        children, parents = tables.sum(axis=1), tables.sum(axis=0)
+        totals = parents.sum(axis=0)
+        margins = xlog2(children).sum(axis=0) + xlog2(parents).sum(axis=0)
+        return per_record(xlog2(totals) + xlog2(tables).sum(axis=(0, 1)) - margins, totals, relation)
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        n = need_rows(self.name, rows)
+        if relation is Relation.ADD_REMOVE:
+            return information_step(n)
+        if min(shape) <= 2:
+            return binary_information_step(n)
+        return 2 / n * log2((n + 1) / 2) + ((n - 1) / n * log2((n + 1) / (n - 1)) if n > 1 else 0.0)
+
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See `information_rounding`."""
+        return information_rounding(shape, relation, need_rows(self.name, rows))
+
+
+class R(TableScore):
+    r"""R = ½ ||P_XPi - P_X P_Pi||_1 under replace, n R under add_remove (PrivBayes, TODS 2017).
+
+    Add_remove: write u, v for the added record's indicator vectors, p, q for the margins of the table before, n for
+    the size after. T = N - N_x N_pi^T / n changes by exactly ((n-1)/n) (u-p)(v-q)^T. Half of its L1 norm is
+    ½ ((n-1)/n) ||u-p||_1 ||v-q||_1 <= 2 (n-1)/n < 2 for every n, so no bound on n is needed.
+    Replace: the difference of two such terms; its six unit-mass pieces give ||.||_1 <= 6 (n-1)/n, hence
+    3 (n-1)/n^2 per record; if X or Pi is binary its two rows are negatives of each other, hence 2 (n-1)/n^2, tight.
+    """
+
+    name = "R"
+
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        children, parents = tables.sum(axis=1), tables.sum(axis=0)
+        totals = parents.sum(axis=0)
+        shares = parents / np.maximum(totals, 1)
+        distance = sum(np.abs(row - child * shares).sum(axis=0) for row, child in zip(tables, children, strict=True))
+        return per_record(distance / 2, totals, relation)
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        if relation is Relation.ADD_REMOVE:
+            return 2.0
+        n = need_rows(self.name, rows)
+        return (2 if min(shape) <= 2 else 3) * (n - 1) / n**2
+
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """Cells are out by 3 units of N_xp and of its expectation, 2n in sum; their sum by a unit per addition."""
+        units = 2 * (sum(shape) + 8) * UNIT
+        return units * most_rows(rows) if relation is Relation.ADD_REMOVE else units
+
+
+class LinearF(TableScore):
+    r"""F of PrivBayes (SIGMOD 2014), for a binary child: minus half the L1 distance to a table of maximal information.
+
+    F = -min over assignments of each parent value to 0 or 1 of (½ - K0)_+ + (½ - K1)_+, where K0 sums P(0, pi) over
+    the values assigned to 0 and K1 sums P(1, pi) over the others. Each bracket is 1-Lipschitz in a sum of disjoint
+    cells. Replace moves 1/n out of one cell and 1/n into another: the terms fall or rise by 1/n in total, because the
+    two moves act on K0 + K1 in opposite directions, or each on its own bracket; the minimum over assignments inherits
+    1/n. Add_remove, times n with n/2 as the target (no ceiling): the target moves by ½ in both brackets and one K by
+    1, so the sum moves by at most 1. The minimum is found by trying every assignment of up to 8 parent values, and by
+    dynamic programming over the parent values beyond.
+    """
+
+    name = "F"
+
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        if tables.shape[0] != 2:
+            raise ParameterError("The score F needs a binary child.", "Use R for columns with more values.")
+        if tables.shape[1] > MOST_ASSIGNED:
+            return super().of_many(tables, relation)
+        totals = tables.sum(axis=(0, 1))
+        kind = np.float32 if totals.max(initial=0) < EXACT_HALVES else np.float64
+        cells, target = tables.astype(kind), (totals / 2).astype(kind)
+        zero, one = target.copy(), target - cells[1].sum(axis=0)  # what each sum lacks: all go to 1
+        shortfall = np.maximum(zero, 0) + np.maximum(one, 0)
+        lack, more = np.empty_like(shortfall), np.empty_like(shortfall)
+        for step in range(1, 2 ** tables.shape[1]):  # Gray code: one parent value changes sides per step
+            place = (step & -step).bit_length() - 1
+            to_zero = (step ^ step >> 1) >> place & 1
+            (np.subtract if to_zero else np.add)(zero, cells[0, place], out=zero)
+            (np.add if to_zero else np.subtract)(one, cells[1, place], out=one)
+            np.add(np.maximum(zero, 0, out=lack), np.maximum(one, 0, out=more), out=lack)
+            np.minimum(shortfall, lack, out=shortfall)
+        return per_record(-shortfall.astype(float), totals, relation)
+
+    def of(self, table: Counts, relation: Relation) -> float:
+        """See `TableScore.of`; one table with any number of parent values."""
+        if table.shape[1] <= MOST_ASSIGNED or table.shape[0] != 2:
+            return super().of(table, relation)
+        total = table.sum()
+        cap = float(total) / 2
+        best = {0.0: 0.0}  # sum assigned to 0, capped -> largest capped sum assigned to 1
+        for zero, one in table.T:
+            following: dict[float, float] = {}
+            for a, b in best.items():
+                for key, value in ((min(a + zero, cap), b), (a, min(b + one, cap))):
+                    following[key] = max(value, following.get(key, -1.0))
+            best = following
+        shortfall = min((cap - a) + (cap - b) for a, b in best.items())
+        return float(per_record(np.array(-shortfall), total, relation))
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        return 1.0 if relation is Relation.ADD_REMOVE else 1.0 / need_rows(self.name, rows)
+
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """Halves are exact. Per record, the division is out by one unit."""
+        return 0.0 if relation is Relation.ADD_REMOVE else 4 * UNIT
+
+
+class Jaccard(TableScore):
+    """|x and y| / |x or y| of two binary columns (1 if the union is empty).
+
+    The union may be a single record, so one person can move the index from 0 to 1 or from 1 to 0: sensitivity 1.
+    """
+
+    name = "Jaccard"
+
+    def of_many(self, tables: Counts, relation: Relation) -> Floats:
+        """See `TableScore.of_many`."""
+        union = tables.sum(axis=(0, 1)) - tables[0, 0]
+        return np.where(union > 0, tables[1, 1] / np.maximum(union, 1), 1.0)
+
+    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        return 1.0
+
+    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
+        """One division."""
+        return 2 * UNIT
+
+
+def information_rounding(shape: Shape, relation: Relation, n: int) -> float:
+    """What `Score.rounding` is for sums of x log2 x over a table and its margins.
+
+    Such a sum over the table, a margin or the total is n log2 n at most; a term is right to 32 units, and K terms add
+    up to within K units of the sum of their sizes, in any order. Of the four sums and the three additions between them
+    a value is out by 4 (K + 40) units of n log2 n at most; a change by twice that. The constants, which are logarithms
+    of numbers next to 1, are out by less than 16 n units. Per record, divide by n.
+    """
+    units = 8 * (prod(shape) + 48) * (log2(n) + 2) * UNIT
+    return n * units if relation is Relation.ADD_REMOVE else units
+
+
+def information_step(n: int) -> float:
+    """g(n): the most that one added record moves n times an entropy or mutual information."""
+    return log2(n + 1) + n * log2((n + 1) / n)
+
+
+def binary_information_step(n: int) -> float:
+    """D_b(n): the most that one replaced record moves an entropy, or a mutual information with a binary side."""
+    return (log2(n) + (n - 1) * log2(n / (n - 1))) / n if n > 1 else 0.0

@@ -1,0 +1,172 @@
+"""How well one value, divided into finer ones, would tell the classes apart (DiffGen: Mohammed et al., KDD 2011).
+
+A candidate looks at the records of one value only: its table has a row per finer value, and its total is private. A
+record that is added or removed moves one cell of it or none, so the sensitivities of `Max` (1) and of the information
+gain (its range) hold as they stand, and so does that Max only rises. A replaced record may leave a candidate's table
+and enter another's: Max falls by at most 1 in the one and rises by at most 1 in the other: sensitivity 1 again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.accounting.ledger import Relation
+from dpcore.domain.column import Counts
+from dpcore.mechanisms.noise import Weights
+from dpcore.mechanisms.scores.base import CountTables, Floats, Score, Shape
+from dpcore.mechanisms.scores.trees import SplitScore
+
+__all__ = ["IntervalSplit", "JointSpecialization", "Specialization"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OwnCandidates(Score):
+    """A score that names its candidates, and rates each by a score of groups x classes.
+
+    Parameters
+    ----------
+    target : str
+        The class column.
+    classes : int
+        Its number of codes.
+    rated_by : SplitScore
+        One whose sensitivity does not rest on the number of rows.
+    """
+
+    target: str
+    classes: int
+    rated_by: SplitScore
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.rated_by.name)  # the ledger names the score inside
+
+    def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See the module."""
+        return self.rated_by.table_sensitivity((2, self.classes), relation, rows)
+
+    def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See `Score.exponent_loss`."""
+        return self.rated_by.exponent_loss([(2, self.classes)], relation, rows)
+
+    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See `Score.rounding`."""
+        return self.rated_by.rounding([(self.groups, self.classes)], relation, rows)
+
+    @property
+    def groups(self) -> int:
+        """Into how many finer values a candidate divides at most."""
+        return 2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Specialization(OwnCandidates):
+    """Values that may be divided next.
+
+    Parameters
+    ----------
+    divisions : sequence of (column name, int array of shape (size,))
+        Per candidate and code of its column: the finer value's number, or -1 if the code is not of this value.
+    """
+
+    divisions: Sequence[tuple[str, NDArray[np.integer[Any]]]]
+
+    @property
+    def groups(self) -> int:
+        """See `OwnCandidates.groups`."""
+        return max(int(groups.max()) + 1 for _, groups in self.divisions)
+
+    def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
+        """See `Score.values`."""
+        tables = count([(column, self.target) for column, _ in self.divisions])
+        scores = [
+            self.rated_by.of(grouped(table, groups), relation)
+            for table, (_, groups) in zip(tables, self.divisions, strict=True)
+        ]
+        return np.array(scores)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class IntervalSplit(OwnCandidates):
+    """Places at which an interval of a column's codes may be cut in two.
+
+    Parameters
+    ----------
+    column : str
+    low, high : int
+        The interval holds the codes from `low` to `high - 1`.
+    places : sequence of int
+        Candidates: codes below go left. By default all from `low + 1` to `high - 1`, whatever the data.
+    worthless_below : int
+        Places up to this one score 0 whatever is there (a fault of published code; nobody else needs it).
+    """
+
+    column: str
+    low: int
+    high: int
+    places: Sequence[int] = ()
+    worthless_below: int = -1
+
+    @property
+    def cuts(self) -> NDArray[np.intp]:
+        """The candidates."""
+        return np.array(self.places or range(self.low + 1, self.high), dtype=np.intp)
+
+    def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
+        """See `Score.values`."""
+        table = count([(self.column, self.target)])[0][self.low : self.high]
+        left = np.cumsum(table, axis=0)[self.cuts - self.low - 1].T
+        scores = self.rated_by.of_many(np.stack([left, table.sum(axis=0)[:, None] - left]), relation)
+        return np.where(self.cuts <= self.worthless_below, 0.0, scores)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointSpecialization(OwnCandidates):
+    """Values that may be divided next, and all places where intervals of codes may be cut, in one choice.
+
+    A value weighs 1, and so does an interval, whose places share it evenly: an interval of many bins is no more
+    probable for having many places. Per candidate, what one person moves is what `Specialization` and `IntervalSplit`
+    say, and weights are public, so that sensitivity and loss are theirs.
+
+    Parameters
+    ----------
+    divisions : sequence of (column name, int array of shape (size,))
+        As for `Specialization`; the first candidates.
+    intervals : sequence of (column name, low, high)
+        Of two codes or more, from `low` to `high - 1`. Then follow their places, from `low + 1` to `high - 1`.
+    """
+
+    divisions: Sequence[tuple[str, NDArray[np.integer[Any]]]]
+    intervals: Sequence[tuple[str, int, int]]
+
+    @property
+    def groups(self) -> int:
+        """See `OwnCandidates.groups`."""
+        return max([2, *(int(groups.max()) + 1 for _, groups in self.divisions)])
+
+    @property
+    def weights(self) -> Weights:
+        """See `Score.weights`."""
+        places = [1] * len(self.divisions) + [high - low - 1 for _, low, high in self.intervals]
+        sharing = np.repeat(places, [1] * len(self.divisions) + places[len(self.divisions) :])
+        return Weights(np.ones_like(sharing), sharing)
+
+    def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
+        """See `Score.values`."""
+        how: dict[str, Any] = {"target": self.target, "classes": self.classes, "rated_by": self.rated_by}
+        parts: list[OwnCandidates] = [Specialization(**how, divisions=self.divisions)] if self.divisions else []
+        parts += [IntervalSplit(**how, column=name, low=low, high=high) for name, low, high in self.intervals]
+        return np.concatenate([part.values(count, candidates, relation) for part in parts])
+
+
+def grouped(table: Counts, groups: NDArray[np.integer[Any]]) -> Counts:
+    """Rows of a table added up by group; rows of group -1 are left out."""
+    inside = groups >= 0
+    summed = np.zeros((int(groups.max()) + 1, table.shape[1]), dtype=table.dtype)
+    np.add.at(summed, groups[inside], table[inside])
+    return summed

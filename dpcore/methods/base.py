@@ -1,0 +1,269 @@
+"""scikit-learn conventions over the door: parameters in the constructor, `fit` on rows, learned state with a `_`.
+
+`fit` does four things and no more: check the parameters against what is public, encode, open the door, and hand the
+`PrivateTable` to the method's `_fit`. A method therefore cannot see a row, and a replay test can put recorded answers
+in the door's place.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from math import isfinite
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+
+from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.arguments import Progress, is_number, is_plain, is_whole, no_progress, plain
+from dpcore.domain.column import Codes
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import DataError, ParameterError
+from dpcore.mechanisms.noise import generator, make_noise
+
+__all__ = ["PrivateEstimator", "Synthesizer", "most_rows"]
+
+MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
+PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
+
+
+class PrivateEstimator(BaseEstimator, ABC):
+    """What synthesizers and private classifiers share.
+
+    Subclasses store their parameters in a keyword-only constructor (`epsilon`, `mode`, `relation`, `noise` and
+    `random_state` at least), and implement `_check` and `_fit`.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        The public schema that `fit` was given.
+    ledger_ : Ledger
+        What `fit` cost; also of a fit that failed or was stopped, which leaves nothing else (`status` is "stopped").
+    noise_label_ : str
+        Which source of noise made this release, in words.
+    publishable_ : bool
+        Whether that source is fit for publication, and some epsilon can be proved.
+    """
+
+    title: ClassVar[str]
+    paper: ClassVar[str]
+    relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
+    modes: ClassVar[tuple[str, ...]] = ("corrected", "paper")
+    reconstructed: ClassVar[str] = ""  # why paper mode is this project's reading of its source, in a sentence
+
+    epsilon: float
+    mode: str
+    relation: str
+    noise: str
+    random_state: int | None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Parameters are kept as Python's numbers, of whichever kind they are given."""
+        super().__setattr__(name, value if name.endswith("_") else plain(value))
+
+    def fit(
+        self,
+        frame: pd.DataFrame,
+        y: Any = None,
+        *,
+        schema: Schema,
+        ledger: Ledger | None = None,
+        progress: Progress = no_progress,
+    ) -> Self:
+        """Learn from private rows through the door.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The private rows, with the schema's columns.
+        y : ignored
+            The class is one of the frame's columns.
+        schema : Schema
+            What is public about the rows.
+        ledger : Ledger, optional
+            Somebody's budget to charge; it must have this method's relation.
+        progress : callable
+
+        Raises
+        ------
+        ParameterError, SchemaError, DataError
+            Before anything is asked or charged.
+        BudgetError
+            If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has them.
+        """
+        relation = self.check(schema)
+        codes = schema.encode(frame)
+        if not isinstance(ledger, Ledger | None):
+            raise ParameterError("The 'ledger' argument is no ledger.", "Pass dp.Ledger(relation), or leave it out.")
+        source = make_noise(self.noise, self.random_state)
+        if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(codes) > schema.max_rows:
+            raise DataError(
+                "The table has more rows than the schema's public bound on their number.",
+                "Declare a larger max_rows; it must come from public knowledge, not from this table.",
+            )
+        if ledger is not None and ledger.relation != relation:
+            raise ParameterError(
+                f"The ledger counts under {ledger.relation}, the method under {relation}.", "Use one relation per run."
+            )
+        plan = self.epsilon if self.mode == "corrected" else None
+        run = Ledger(relation, plan=plan, name=self.title) if ledger is None else ledger.child(self.title, plan=plan)
+        table = PrivateTable(
+            codes, schema, run, source, unprotected_allowed=self.mode == "paper", numbers=self._numbers(frame, schema)
+        )
+        self._forget()
+        self.ledger_ = run  # before the first question: whoever stops this fit has the answers until then, and pays
+        if schema.source == "inferred":
+            run.void_because("The schema was inferred from the private rows: the guarantee is void.")
+        if self.random_state is not None:
+            run.void_because("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
+        self.noise_label_ = source.label  # a reference without noise says otherwise
+        try:
+            self._fit(table, progress)
+        except BaseException:
+            run.close(finished=False)
+            self._forget()
+            self.ledger_ = run
+            raise
+        run.close()
+        self.schema_ = schema
+        self.publishable_ = source.publishable and isfinite(run.epsilon_bound) and not run.void
+        return self
+
+    def _forget(self) -> None:
+        """Drop what was learned: a fit that fails leaves no mixture of two releases behind."""
+        for learned in [name for name in vars(self) if name.endswith("_") and not name.endswith("__")]:
+            delattr(self, learned)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether a fit came to its end; one that did not leaves `ledger_` alone."""
+        return hasattr(self, "schema_")
+
+    def check(self, schema: Schema) -> Relation:
+        """The relation; ParameterError if the parameters do not fit each other or the schema. Reads no row."""
+        relation = self._check_common()
+        if not isinstance(schema, Schema):
+            raise ParameterError("The 'schema' argument is no schema.", "Declare one: dp.Schema(columns=(…)).")
+        self._check(schema)
+        return relation
+
+    def at_epsilon(self, epsilon: float) -> Self:
+        """An unfitted copy for another epsilon. A method may keep the sizes that its own epsilon allows."""
+        copy: Self = clone(self).set_params(epsilon=epsilon)
+        return copy
+
+    def _check_common(self) -> Relation:
+        declared = inspect.signature(type(self)).parameters
+        for name, value in self.get_params(deep=False).items():
+            usual = declared[name]
+            if value is None and usual.default is not None and "None" not in str(usual.annotation):
+                raise ParameterError(f"The {name!r} parameter is None.", f"Use {usual.default!r}, as usual.")
+            if not is_plain(value):
+                raise ParameterError(
+                    f"The {name!r} parameter is no text, truth value or number (of 18 digits, if whole).",
+                    "Pass a plain value, such as float(…) of another kind of number.",
+                )
+        relation = Relation.parse(self.relation)
+        if relation not in self.relations:
+            allowed = " or ".join(self.relations)
+            raise ParameterError(f"{self.title} is not defined under {relation}.", f"Use {allowed}.")
+        if self.mode not in self.modes:
+            raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
+        if not is_number(self.epsilon) or not 0 <= self.epsilon < np.inf:
+            raise ParameterError("The 'epsilon' parameter is not a finite number of 0 or more.", "Try epsilon=1.0.")
+        if self.random_state is not None and not is_whole(self.random_state, 0):
+            raise ParameterError("The 'random_state' parameter is not a whole number.", "Use a number or None.")
+        return relation
+
+    def _check_choice(self, name: str, allowed: tuple[str, ...]) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, str | None) or value not in allowed:
+            raise ParameterError(f"The {name!r} parameter is not known.", f"Choose one of {', '.join(allowed)}.")
+
+    def _check_whole(self, *names: str) -> None:
+        for name in names:
+            if not is_whole(getattr(self, name), 1):
+                raise ParameterError(f"The {name!r} parameter is not a whole number of 1 or more.", "Try 3.")
+
+    def _check_flags(self, *names: str) -> None:
+        for name in names:
+            if not isinstance(getattr(self, name), bool):
+                raise ParameterError(f"The {name!r} parameter is neither True nor False.", "Use True or False.")
+
+    def _target(self, schema: Schema, chosen: str | None) -> str:
+        target = schema.target if chosen is None else chosen
+        if target is None:
+            raise ParameterError(f"{self.title} needs a class column.", "Set target= or the schema's target.")
+        if schema[target].numeric:
+            raise ParameterError(
+                f"The target {target!r} is a numeric column.", "Choose a categorical column, or declare it as one."
+            )
+        return target
+
+    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
+        """What the door needs of numbers besides codes, by the column's position; the frame fits the schema."""
+        return {}
+
+    @abstractmethod
+    def _check(self, schema: Schema) -> None:
+        """Raise ParameterError if the parameters do not fit the public schema."""
+
+    @abstractmethod
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        """Learn from the door's answers; set attributes that end in `_`."""
+
+
+def most_rows(schema: Schema) -> int:
+    """How many rows of a schema, about, can be made in `MEMORY`; public, like the schema."""
+    return MEMORY // (PER_ROW + PER_CELL * len(schema))
+
+
+class Synthesizer(PrivateEstimator):
+    """A method that releases rows."""
+
+    def sample(self, n: int | None = None) -> pd.DataFrame:
+        """Synthetic rows inside the schema; post-processing, at no cost.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many; by default as many as the release itself says the data have.
+
+        Returns
+        -------
+        DataFrame of n rows
+            With `random_state` set, the same rows at every call.
+        """
+        if not self.__sklearn_is_fitted__():
+            raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
+        if n is not None and not is_whole(n, 1):
+            raise ParameterError("The number of rows to sample is not a positive whole number.", "Try n=10_000.")
+        if n is not None and n > (most := most_rows(self.schema_)):
+            raise ParameterError(
+                f"So many rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do.",
+                f"Pass n={most:_} or less.",
+            )
+        rng = generator(self.random_state, 2)
+        return self.schema_.decode(self._sample(n, rng), rng)
+
+    def _rows_of(self, estimate: float) -> int:
+        """How many rows to sample if nobody says: the release's own estimate, at most the public bound."""
+        rows = max(round(estimate), 1)
+        if self.relation == Relation.REPLACE:
+            return rows
+        if self.schema_.max_rows is not None:
+            return min(rows, self.schema_.max_rows)
+        if rows > most_rows(self.schema_):
+            raise ParameterError(f"This release says that there are {rows:,} rows, which is mostly noise.", "Pass n=.")
+        return rows
+
+    def structure(self) -> dict[str, Any]:
+        """What was released besides rows, as JSON-ready values: for a network its families, clusters and scores."""
+        return {}
+
+    @abstractmethod
+    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
+        """Codes of n rows (or the release's own size), shape (n, d)."""

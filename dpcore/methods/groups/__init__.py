@@ -1,0 +1,1 @@
+"""Methods that go down the columns' taxonomies and release groups of rows."""

@@ -1,0 +1,224 @@
+"""Naive Bayes from randomized answers: classes, tables and moments, all of it post-processing of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import TRR, KeepOrDraw
+from dpcore.postprocess.naive_bayes import Bayes
+from dpcore.postprocess.reports import RECONSTRUCTIONS, Family, Questionnaire, Reports, most_likely, shares
+from dpcore.postprocess.shrinkage import Rule, floored, merged, shrunk, spread
+from dpcore.postprocess.simplex import project_rows
+
+__all__ = ["FINISHES", "answerable", "bayes_of", "class_shares", "coarser", "conditional", "moments", "paired"]
+
+Floats = NDArray[np.float64]
+FINISHES = ("shrink", *RECONSTRUCTIONS)
+# The standard deviation of a normal distribution, at least, as a share of the public range. Where the noise can carry a
+# variance below 0, a class would become a spike that decides everything.
+NARROWEST, NARROWEST_OF_NOISY = 1e-3, 0.1
+MOST_LIKELY = 2_000  # values of a report, whose channel is a matrix of so many rows and columns
+ALL_AS_THEY_ARE: Mapping[str, Rule] = MappingProxyType({})
+
+
+def bayes_of(
+    reports: Reports,
+    schema: Schema,
+    target: str,
+    columns: Mapping[str, Family],
+    *,
+    reconstruction: str,
+    alpha: float,
+    as_printed: bool,
+    rules: Mapping[str, Rule] = ALL_AS_THEY_ARE,
+) -> Bayes:
+    """A naive Bayes classifier from reports.
+
+    Parameters
+    ----------
+    reports : Reports
+    schema : Schema
+        Of what is to be classified.
+    target : str
+    columns : mapping of column name to family
+        What was reported of each column: (column,), or (class, column) as one value.
+    reconstruction : {"shrink", "clip", "project", "likelihood"}
+        `shrunk`, or as for `shares`.
+    alpha : float
+        Records that are added to every value of a column by class.
+    as_printed : bool
+        Whether the variance is the paper's.
+    rules : mapping of column name to int array
+        How values were merged before anybody reported (`shrinkage`).
+    """
+    tables: dict[str, Floats] = {}
+    normals: dict[str, Floats] = {}
+    prior = class_shares(reports, target, list(columns.values()), reconstruction)
+    for name, family in columns.items():
+        if schema[name].numeric and schema[name].lower == schema[name].upper:
+            continue  # the same number for everybody tells nothing of the class
+        if isinstance(reports.channels[family], TRR):
+            normals[name] = moments(reports, family, (target,), as_printed=as_printed)
+            continue
+        if reconstruction == "shrink":
+            found = shrunk(*joint_shares(reports, target, family, prior), prior, alpha)
+        else:
+            found = conditional(joint_counts(reports, target, family, reconstruction), alpha)
+        tables[name] = floored(spread(found, rules[name])) if name in rules else found
+    return Bayes(schema, target, prior, tables, normals)
+
+
+def coarser(table: PrivateTable, rules: Mapping[str, Rule]) -> PrivateTable:
+    """The table with values merged by public rules: record by record, hence free."""
+    schema = table.schema
+    columns = [merged(column, rules[column.name]) if column.name in rules else column for column in schema]
+    return table.recode(
+        replace(schema, columns=tuple(columns)),
+        [(column.name, rules.get(column.name, np.arange(column.size))) for column in schema],
+    )
+
+
+def answerable(questions: Questionnaire, reconstruction: str | None) -> Questionnaire:
+    """The questions, if their reports can be reconstructed as asked; before anybody pays."""
+    sizes = [channel.size for channel in questions.channels.values() if isinstance(channel, KeepOrDraw)]
+    if reconstruction == "likelihood" and max(sizes, default=0) > MOST_LIKELY:
+        raise ParameterError(
+            "A report has too many values to find the most likely distribution.", "Use project, or fewer bins."
+        )
+    return questions
+
+
+def paired(family: Family) -> bool:
+    """Whether a column was reported with its class as one value."""
+    return len(family) == 2
+
+
+def class_shares(reports: Reports, target: str, families: Sequence[Family], reconstruction: str) -> Floats:
+    """The classes' shares, shape (classes,).
+
+    From reports of the class; or from all reports of pairs, weighted by the inverse of their variances.
+    """
+    classes, family = reports.schema[target].size, (target,)
+    if family in reports.channels:
+        channel = reports.category(family)
+        how = "project" if reconstruction == "shrink" else reconstruction
+        how = how if channel.gain and isinstance(channel, KeepOrDraw) else "clip"
+        found: Floats = floored(shares(reports.counts(family), how, channel=channel))[0]
+        return found
+    if classes == 1:
+        return np.ones(1)
+    estimates, weights = [], []
+    for pair in families:
+        channel, people = reports.category(pair), len(reports.values[pair])
+        estimates.append(reports.counts(pair).reshape(classes, -1).sum(axis=1) / max(people, 1))
+        weights.append(1 / float(channel.variance(np.full(channel.size, 1 / channel.size), people).sum()))
+    if not np.sum(weights) > 0:
+        return np.full(classes, 1 / classes)
+    nearest: Floats = floored(project_rows(np.average(estimates, axis=0, weights=weights)[None], np.ones(1)))[0]
+    return nearest
+
+
+def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -> tuple[Floats, Floats]:
+    """Shares of people by class and value, and how much noise there is in what a class differs by from all.
+
+    Returns
+    -------
+    two arrays of shape (classes, values)
+        The nearest joint shares, and the variances of joint / prior - sum over classes of joint, before moving them
+        there.
+    """
+    channel, by, each = reports.category(family), (target,), prior[:, None]
+    if paired(family):
+        people = len(reports.values[family])
+        found = reports.counts(family).reshape(len(prior), -1) / max(people, 1)
+        nearest = nearest_shares(found)
+        alone = np.outer(prior, nearest.sum(axis=0))  # what it would be if the column knew nothing of the class
+        own = channel.variance(alone.ravel(), people).reshape(found.shape)
+        if np.isinf(own).any():
+            return nearest, np.full(nearest.shape, np.inf)
+        return nearest, own * (1 / each**2 - 2 / each) + own.sum(axis=0)  # cells vary nearly on their own
+    _, sizes = reports.support(family, by)
+    total = max(float(sizes.sum()), 1.0)
+    nearest = nearest_shares(reports.counts(family, by) / total)
+    values, label = nearest.sum(axis=0), reports.grouping(by)
+    if not channel.gain or not label.gain:
+        return nearest, np.full(nearest.shape, np.inf)
+    # Counts of each reported class vary by the values' channel, and the inverse of the class's channel mixes them: its
+    # columns sum to 1, so that a reported class adds (inverse / prior - 1) times its counts to the difference.
+    within = np.stack([channel.variance(values, n) * (n / total) ** 2 if n else np.zeros_like(values) for n in sizes])
+    inverse = (np.eye(label.size) - label.base[:, None]) / label.gain  # in closed form: never singular
+    return nearest, np.asarray((inverse / each - 1) ** 2 @ within)
+
+
+def nearest_shares(joint: Floats) -> Floats:
+    """The nearest joint distribution."""
+    return project_rows(joint.reshape(1, -1), np.ones(1)).reshape(joint.shape)
+
+
+def joint_counts(reports: Reports, target: str, family: Family, reconstruction: str) -> Floats:
+    """Numbers of people by class and value, 0 or more, shape (classes, values)."""
+    classes = reports.schema[target].size
+    channel = reports.category(family)
+    if paired(family):
+        found = reports.counts(family)
+        if reconstruction != "clip":
+            how = reconstruction if channel.gain and isinstance(channel, KeepOrDraw) else "project"
+            people = np.array([float(len(reports.values[family]))])
+            found = shares(found, how, channel=channel, people=people) * people
+        return np.asarray(np.maximum(found.reshape(classes, -1), 0.0))
+    by = (target,)
+    answered, label = reports.support(family, by), reports.category(by)
+    both = channel.gain and label.gain
+    if reconstruction == "likelihood" and isinstance(channel, KeepOrDraw) and isinstance(label, KeepOrDraw) and both:
+        return np.asarray(most_likely(channel.matrix, answered[0], by=label.matrix) * answered[1].sum())
+    found = reports.counts(family, by)
+    if reconstruction == "clip":
+        return np.maximum(found, 0.0)
+    people = answered[1].sum(keepdims=True)
+    return np.asarray(shares(found.reshape(1, -1), "project", people=people) * people).reshape(found.shape)
+
+
+def conditional(joint: Floats, alpha: float) -> Floats:
+    """P(value | class) from numbers of people, with `alpha` more in every cell; nothing is impossible."""
+    return floored(shares(joint + alpha))
+
+
+def moments(reports: Reports, family: Family, by: Family, *, as_printed: bool) -> Floats:
+    """Mean and variance of a number by class, shape (classes, 2), inside what the public bounds allow.
+
+    With classes in the clear these are the paper's formulas 2 and 3, or 3 without its bias. With randomized ones,
+    the sums of 1, x and x^2 by true class come from those by reported class, and numbers have Laplace noise: E[y] = x
+    and E[y^2 - Var b] = x^2.
+    """
+    channel, column = reports.channels[family], reports.schema[family[0]]
+    assert isinstance(channel, TRR)
+    low, high = float(column.lower or 0.0), float(column.upper or 0.0)
+    middle, widest = (low + high) / 2, ((high - low) / 2) ** 2
+    label, group, y = reports.category(by), reports.values[by][reports.who(family)], reports.values[family]
+    found = np.tile([middle, widest], (label.size, 1))
+    if not np.isfinite(channel.scale) or not len(y):
+        return found
+    if label.gain == 1:
+        for own in range(label.size):
+            said = y[group == own]
+            if len(said) > 1:
+                found[own] = channel.mean(said), channel.variance(said, as_printed=as_printed)
+    else:
+        centered = y - middle  # numbers around 0 lose fewer digits when they are squared
+        squares = centered**2 - channel.moments[3]
+        sums = [np.bincount(group, weights=w, minlength=label.size) for w in (np.ones_like(y), centered, squares)]
+        count, first, second = reports.regrouped(np.stack(sums, axis=1), by).T
+        count = np.maximum(count, 1.0)
+        found = np.stack([middle + first / count, second / count - (first / count) ** 2], axis=1)
+    found[:, 0] = np.clip(found[:, 0], low, high)
+    least = NARROWEST_OF_NOISY if channel.scale else NARROWEST
+    found[:, 1] = np.clip(found[:, 1], ((high - low) * least) ** 2, widest)
+    return found

@@ -1,0 +1,191 @@
+r"""DTCRD: decision trees from numbers with noise, by reconstructed distributions (compared with in paper 004).
+
+Idea      Each person adds noise of a public density to every number. The distribution of the true numbers can be
+          reconstructed, though no number can; records are then given to intervals so that the counts agree with it, and
+          a tree is grown on the intervals.
+
+Steps, as printed (mode="paper")
+  1  Numbers with uniform or normal noise. Its width: the interval that holds 95 % of it, as a share of the public range
+     (`privacy`; 1 is "100 % privacy").                                                                unprotected, each
+  2  The class is handed in as it is. Categories are not used: the source knows none.                       unprotected
+  3  The range of each number falls into m equal intervals (100 people for each; 10 to 100 of them: our choice), and its
+     distribution over them is reconstructed (`deconvolution`): for each class (variant="by_class"), for all together
+     ("global"), or for each class in every node anew ("local"), but for numbers that divided a node above: people
+     were chosen there by their reports, which are no longer numbers with independent noise.          post-processing
+  4  Within a class, reports are sorted; the lowest n f_1 records go to interval 1, and so on.        post-processing
+  5  The boundary that lowers the Gini impurity most divides a node, down to `max_depth`, or to a share of people below
+     `min_support` (our choices).                                                                     post-processing
+
+Steps, corrected (mode="corrected"): epsilon is what all reports of one person cost together, in r + 1 equal parts e
+  1  Numbers, moved into their public bounds [L, U], with Laplace noise of scale (U - L) / e.             randomize, e
+     95 % of it lie in an interval of 6 (U - L) / e.
+  2  The class by ERRPH.                                                                                  randomize, e
+  3  As printed, with "class" for the reported class, and until a step is ten times shorter.          post-processing
+  5  Counts of classes in nodes are corrected for the rule of step 2, and moved to 0 or more. Each side of a division
+     has enough people for the noise of that to be .05 at most in a class's share.                    post-processing
+
+Privacy   Local.
+  Public    the schema, its bounds; the noise; m; who takes part, and so n.
+  1         Laplace noise: |w - x| differs by U - L at most. Uniform noise: a report beyond x + alpha rules x out. For
+            normal noise the log ratio of the densities at x and x' is linear in w, so it has no bound.
+  2         See `randomizers`.
+  Sum       r numbers and the class: sequential composition for one record.
+
+What the paper claims, and where it is wrong
+  It claims no epsilon, but "privacy": how wide the interval is that holds 95 % of the noise. (1) That is the width if
+  a report were all that is known; with the reconstructed distribution, which is public, it is often far narrower, and
+  reports near the ends of uniform noise tell the number itself. (2) r numbers of one person are r reports. (3) The
+  class is not protected.
+
+Reference  Agrawal and Srikant, Privacy-preserving data mining, SIGMOD 2000.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.accounting.ledger import exact
+from dpcore.arguments import Progress, is_number
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, Noised
+from dpcore.methods.local.base import NO_EPSILON, LocalClassifier
+from dpcore.methods.local.estimated import VARIANTS, Reconstruction, Stops
+from dpcore.postprocess.deconvolution import width
+from dpcore.postprocess.forest import Forest
+from dpcore.postprocess.reports import Family, Questionnaire
+
+__all__ = ["DTCRD"]
+
+Floats = NDArray[np.float64]
+RANDOMIZERS = ("uniform", "normal")
+MOST, WIDEST = 200, 10
+CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
+RULED_OUT = {
+    "uniform": f"A report further from a number than the noise reaches rules it out. {NO_EPSILON}",
+    "normal": f"The ratio of the densities at two numbers has no bound. {NO_EPSILON}",
+}
+
+
+class DTCRD(LocalClassifier):
+    """DTCRD, as printed and corrected. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Corrected mode: what all reports of one person cost.
+    mode : {"corrected", "paper"}
+    relation : {"replace"}
+        Reports hide what people say, not who takes part.
+    variant : {"by_class", "global", "local"}
+        For whom distributions are reconstructed.
+    randomizer : {"uniform", "normal"}
+        Paper mode: the noise.
+    privacy : float
+        Paper mode: the width of the noise's 95 % interval, as a share of a number's public range.
+    intervals : int, optional
+        m; by default one for 100 people, and 10 to 100 of them. A column of whole numbers has no more than it has
+        numbers.
+    max_depth : int
+    min_support : float
+        Nodes with a smaller share of all people are leaves.
+    target : str, optional
+        The class column; by default the schema's.
+    noise : {"auto", "opendp", "geometric", "laplace"}
+        Where lots come from: NumPy, or the operating system.
+    random_state : int, optional
+        Seeded runs are for teaching and are not private.
+
+    Attributes
+    ----------
+    reports_ : Reports
+        Of numbers and the class.
+    forest_ : Forest
+        One tree. A number that is missing goes right in it; to learn from, it was taken for the middle of its range.
+    distributions_ : dict of str to list of lists
+        The reconstructed shares of each number's intervals by reported class, or of all people ("global").
+    """
+
+    title = "DTCRD"
+    paper = "004"
+    forest_: Forest
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        mode: str = "corrected",
+        relation: str = "replace",
+        variant: str = "by_class",
+        randomizer: str = "uniform",
+        privacy: float = 1.0,
+        intervals: int | None = None,
+        max_depth: int = 5,
+        min_support: float = 0.02,
+        target: str | None = None,
+        noise: str = "auto",
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.mode = mode
+        self.relation = relation
+        self.variant = variant
+        self.randomizer = randomizer
+        self.privacy = privacy
+        self.intervals = intervals
+        self.max_depth = max_depth
+        self.min_support = min_support
+        self.target = target
+        self.noise = noise
+        self.random_state = random_state
+
+    @property
+    def _stops(self) -> Stops:
+        return Stops(self.max_depth, self.min_support)
+
+    def _check(self, schema: Schema) -> None:
+        self._target(schema, self.target)
+        self._check_choice("variant", VARIANTS)
+        self._check_choice("randomizer", RANDOMIZERS)
+        if self.intervals is not None:
+            self._check_whole("intervals")
+            if self.intervals > MOST:
+                raise ParameterError("The 'intervals' parameter is too large.", f"At most {MOST:,}.")
+        if not (is_number(self.privacy) and 0 < self.privacy <= WIDEST):
+            raise ParameterError("The 'privacy' parameter is out of range.", f"Try 1, from above 0 to {WIDEST}.")
+        _ = self._stops  # refuses what is out of range
+
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        schema, paper = table.schema, self.mode == "paper"
+        target = self._target(schema, self.target)
+        ends = {c.name: (float(c.lower or 0.0), float(c.upper or 0.0)) for c in schema if c.numeric}
+        numeric = {name: (low, high) for name, (low, high) in ends.items() if low < high}
+        share, classes = exact(self.epsilon) / (len(numeric) + 1), schema[target].size
+        channels: dict[Family, Channel] = {}
+        for name, (low, high) in numeric.items():
+            scale = self.privacy * (high - low) / width(self.randomizer, 1.0)
+            printed = Noised(self.randomizer, scale, lower=low, upper=high)
+            channels[(name,)] = printed if paper else TRR(lower=low, upper=high, epsilon=share)
+        reasons = dict.fromkeys(channels, RULED_OUT[self.randomizer]) | {(target,): CLEAR}
+        channels[(target,)] = ERRPH(classes, p0=1.0) if paper else ERRPH(classes, epsilon=share)
+        progress(0.0, "everybody reports")
+        self.reports_ = table.randomize(
+            Questionnaire(channels), claimed_epsilon=inf if paper else None, reasons=reasons if paper else {}
+        )
+        known = Reconstruction(self.reports_, target, self.variant, self.intervals)
+        self.distributions_ = {name: shares.tolist() for name, shares in known.distributions.items()}
+        self.forest_ = known.tree(self._stops, progress)
+        progress(1.0, "Done")
+
+    def _probability(self, frame: pd.DataFrame) -> Floats:
+        return self.forest_.probability(frame)
+
+    def structure(self) -> dict[str, Any]:
+        """The tree and the reconstructed distributions."""
+        return {"forest": self.forest_.to_dict(), "distributions": self.distributions_}

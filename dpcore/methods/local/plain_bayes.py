@@ -1,0 +1,108 @@
+r"""Naive Bayes on true answers: what PPNB is measured against.
+
+Idea      PPNB with p0 = 1 and numbers as they are: everybody hands in the truth.
+
+Steps     1  Everybody reports everything as it is.                                                   unprotected
+          2  PPNB's steps 4 and 5; with alpha=1 the tables are those of scikit-learn's CategoricalNB. post-processing
+
+Privacy   None, and none is claimed.
+
+Reference  as PPNB.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.arguments import Progress
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.mechanisms.noise import NoNoise
+from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel
+from dpcore.methods.local.base import LocalClassifier
+from dpcore.methods.local.bayes_from_reports import bayes_of
+from dpcore.postprocess.naive_bayes import Bayes
+from dpcore.postprocess.reports import Family, Questionnaire
+
+__all__ = ["PlainNaiveBayes"]
+
+REASON = "This is the reference without privacy: everybody hands in the truth."
+
+
+class PlainNaiveBayes(LocalClassifier):
+    """The reference without privacy; `epsilon` has no effect.
+
+    Parameters
+    ----------
+    numbers : {"moments", "bins"}
+        Normal distributions, or the schema's bins.
+    alpha : float
+        Records added to every cell of a table by class.
+    target : str, optional
+        The class column; by default the schema's.
+
+    Attributes
+    ----------
+    bayes_ : Bayes
+    """
+
+    title = "Plain naive Bayes"
+    paper = "004"
+    modes = ("paper",)
+    bayes_: Bayes
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        mode: str = "paper",
+        relation: str = "replace",
+        numbers: str = "moments",
+        alpha: float = 1.0,
+        target: str | None = None,
+        noise: str = "auto",
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.mode = mode
+        self.relation = relation
+        self.numbers = numbers
+        self.alpha = alpha
+        self.target = target
+        self.noise = noise
+        self.random_state = random_state
+
+    def _check(self, schema: Schema) -> None:
+        self._target(schema, self.target)
+        self._check_choice("numbers", ("moments", "bins"))
+        self._check_alpha()
+
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        progress(0.0, "counting")
+        schema, target = table.schema, self._target(table.schema, self.target)
+        channels: dict[Family, Channel] = {}
+        for column in schema:
+            exact = self.numbers == "moments" and column.numeric
+            channels[(column.name,)] = (
+                TRR(factors=np.ones(1), offsets=np.zeros(1)) if exact else ERRPH(column.size, p0=1.0)
+            )
+        reasons = dict.fromkeys(channels, REASON)
+        reports = table.randomize(Questionnaire(channels), claimed_epsilon=inf, reasons=reasons)  # not kept
+        columns = {name: (name,) for name in schema.names if name != target}
+        self.bayes_ = bayes_of(
+            reports, schema, target, columns, reconstruction="clip", alpha=self.alpha, as_printed=False
+        )
+        self.noise_label_ = NoNoise.label.capitalize()
+        progress(1.0, "Done")
+
+    def _probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        return self.bayes_.probability(frame)
+
+    def structure(self) -> dict[str, Any]:
+        """The classifier."""
+        return {"bayes": self.bayes_.to_dict()}

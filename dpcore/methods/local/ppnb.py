@@ -1,0 +1,296 @@
+r"""PPNB: naive Bayes from randomized answers (paper 004), and PPNB-LDP, which randomizes all of them.
+
+Idea      Nobody holds the true rows. Each person randomizes their own answers by public rules and hands in the reports.
+          Whoever collects them corrects frequencies and moments for the rules, and has a naive Bayes classifier.
+
+Steps, as printed (mode="paper")
+  1  Categories: the truth with probability p0, otherwise one of the k values, drawn (ERRPH).           randomize, each
+  2  Numbers: y = a x + b with a and b drawn from sets of normal random numbers (TRR).                unprotected, each
+  3  The class is handed in as it is.                                                                     unprotected
+  4  P(c) = s_c / s. P(z | c) = (share of reports of z in class c - p_z) / p0.                         post-processing
+  5  Normal distributions with mean(y) / mean(a) and formula 3 as variance.                            post-processing
+
+Steps, corrected (mode="corrected", "PPNB-LDP"): epsilon is what all reports of one person cost together
+  1  The class by ERRPH.                                                                               randomize, e_c
+  2  Categories, and the public bins of numbers, by ERRPH, OUE or OLH. Or numbers inside public bounds [L, U] with
+     Laplace noise of scale (U - L) / e_i (numbers="moments").                                        randomize, e_i
+     All columns share epsilon with the class (asked=None); or each person answers `asked` of them, by lot, with a
+     larger share each; or class and column are reported as one value (pairs=True), with no report of the class alone.
+     By default one pair: on the sample it is best at every epsilon. Before that, bins of numbers are merged to as many
+     as the noise can tell apart (`shrinkage.affordable_bins`, from n, epsilon and the schema).
+  3  The joint table of class and value is M_class^-1 O M_value^-T, O the table of reports: both channels are undone.
+     Unbiased counts are negative at times; they are projected, clipped, or replaced by the most likely ones. What
+     noise alone would do as well is shrunk away (`shrinkage.shrunk`, by the public variance).         post-processing
+
+Privacy   Local: the bound holds for what leaves each person's hands, whoever collects it.
+  Public    the schema, its bounds and bins; the rules; who takes part.
+  1, 2      A report's epsilon is the largest log ratio of two values' probabilities for it (`randomizers`).
+  Sum       the class and all columns that a person reports, whatever they are: sequential composition for one record.
+  Reports of other people do not depend on mine, so nothing is to be added up over people.
+
+What the paper claims, and where it is wrong
+  It knows no epsilon and measures privacy by Breach and BreachWidth (`report_privacy`). (1) Breach is not a property of
+  what is reported: RRPH with p0 = .5 and Warner's rule with p = .75 are the same rule, with Breach .33 and .63. (2) It
+  counts only answers whose sender said the truth on purpose; a report is right with probability p0 + p_j. (3) The
+  label is not protected at all, and numbers by no finite epsilon. (4) A record with r attributes gives away r reports:
+  their epsilons add up. (5) BreachWidth is the width of the prior: as if reports said nothing. (6) Formula 3 is called
+  unbiased; its bias is -S_A^2 Var(y) / (n A^2 (S_A^2 + A^2)).
+
+Reference  Zhang and Tang, Privacy preserving naive Bayes classification, Chinese Journal of Computers 30(8), 2007.
+           Warner, Randomized response, JASA 1965. Wang, Blocki, Li and Jha, Locally differentially private protocols
+           for frequency estimation, USENIX Security 2017.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from dpcore.accounting.ledger import Epsilon, exact, shares_of
+from dpcore.arguments import Progress, is_number
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.noise import generator
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
+from dpcore.methods.local.base import NO_EPSILON, LocalClassifier
+from dpcore.methods.local.bayes_from_reports import FINISHES, answerable, bayes_of, coarser
+from dpcore.postprocess.naive_bayes import Bayes
+from dpcore.postprocess.reports import Family, Questionnaire
+from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging
+
+__all__ = ["PPNB"]
+
+CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
+TRANSFORMED = (
+    "The ratio of the densities of a x + b at two x grows without bound in the tails, and the two sets are finite: a "
+    "single report can rule a value out."
+)
+PROTOCOLS = ("ERRPH", "OUE", "OLH", "best")
+
+
+class PPNB(LocalClassifier):
+    """PPNB, as printed, and PPNB-LDP. See the module for steps and privacy.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Corrected mode: what all reports of one person cost.
+    mode : {"corrected", "paper"}
+    relation : {"replace"}
+        Reports hide what people say, not who takes part.
+    p0 : float
+        Paper mode: the probability of the truth.
+    factors, offsets : (mean, variance)
+        Paper mode: the normal distributions that the 1,000 numbers of the sets A and B are drawn from.
+    variance : {"unbiased", "printed"}, optional
+        Of numbers; by default as printed in paper mode.
+    numbers : {"bins", "moments"}, optional
+        Corrected mode: numbers as public bins, or with Laplace noise. By default bins; the paper has moments.
+    protocol : {"ERRPH", "OUE", "OLH", "best"}
+        Corrected mode: how columns are reported. "best" has OUE where its variance is lower.
+    asked : int, optional
+        Corrected mode: how many columns each person is asked for, by lot; None: all.
+    pairs : bool, optional
+        Corrected mode: whether class and column are reported as one value. By default they are, unless numbers are
+        reported as such.
+    merge : bool
+        Corrected mode: whether bins of numbers are merged beforehand, to as many as the noise can tell apart.
+    class_share : float, optional
+        Corrected mode: the class's part of epsilon; by default as much as each report of a column. No use with pairs.
+    reconstruction : {"shrink", "clip", "project", "likelihood"}, optional
+        By default "shrink" in corrected mode, "clip" in paper mode. "likelihood" is for reports that are values; others
+        are projected then.
+    alpha : float, optional
+        Records added to every value of a column by class: in equal parts, or, with "shrink", as the value is frequent
+        in all classes together. By default 1 with "shrink", and none otherwise, as in the paper.
+    target : str, optional
+        The class column; by default the schema's.
+    noise : {"auto", "opendp", "geometric", "laplace"}
+        Where lots and noise come from: the operating system, unless there is a seed; or NumPy.
+    random_state : int, optional
+        Seeded runs are for teaching and are not private.
+
+    Attributes
+    ----------
+    reports_ : Reports
+    bayes_ : Bayes
+    """
+
+    title = "PPNB"
+    paper = "004"
+    bayes_: Bayes
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        mode: str = "corrected",
+        relation: str = "replace",
+        p0: float = 0.5,
+        factors: tuple[float, float] = (1.0, 1.0),
+        offsets: tuple[float, float] = (0.0, 1.0),
+        variance: str | None = None,
+        numbers: str | None = None,
+        protocol: str = "best",
+        asked: int | None = 1,
+        pairs: bool | None = None,
+        merge: bool = True,
+        class_share: float | None = None,
+        reconstruction: str | None = None,
+        alpha: float | None = None,
+        target: str | None = None,
+        noise: str = "auto",
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.mode = mode
+        self.relation = relation
+        self.p0 = p0
+        self.factors = factors
+        self.offsets = offsets
+        self.variance = variance
+        self.numbers = numbers
+        self.protocol = protocol
+        self.asked = asked
+        self.pairs = pairs
+        self.merge = merge
+        self.class_share = class_share
+        self.reconstruction = reconstruction
+        self.alpha = alpha
+        self.target = target
+        self.noise = noise
+        self.random_state = random_state
+
+    @property
+    def _paper(self) -> bool:
+        return self.mode == "paper"
+
+    def _check(self, schema: Schema) -> None:
+        self._target(schema, self.target)
+        self._check_choice("protocol", PROTOCOLS)
+        chosen = (("numbers", ("bins", "moments")), ("variance", ("unbiased", "printed")), ("reconstruction", FINISHES))
+        for name, allowed in chosen:
+            if getattr(self, name) is not None:
+                self._check_choice(name, allowed)
+        if self.asked is not None:
+            self._check_whole("asked")
+        for name in ("pairs", "merge"):
+            if not isinstance(getattr(self, name), bool) and (name, getattr(self, name)) != ("pairs", None):
+                raise ParameterError(f"The {name!r} parameter is not true or false.", "Use True or False.")
+        if self._paired and self.numbers == "moments":
+            raise ParameterError("With 'pairs', numbers are reported as bins.", "Use numbers='bins'.")
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        if not (is_number(self.p0) and 0 < self.p0 <= 1):
+            raise ParameterError("The 'p0' parameter is not a probability above 0.", "Try 0.5.")
+        share = self.class_share
+        if share is not None and not (is_number(share) and 0 < share < 1):
+            raise ParameterError("The 'class_share' parameter is not between 0 and 1.", "Try 0.3.")
+        self._check_alpha()
+        for name in ("factors", "offsets"):
+            pair = getattr(self, name)
+            fits = isinstance(pair, tuple | list) and len(pair) == 2
+            if not fits or not all(is_number(v) and abs(v) < inf for v in pair) or pair[1] < 0:
+                raise ParameterError(f"The {name!r} parameter is no mean and variance.", "Try (1, 1).")
+        if not self.factors[0]:
+            raise ParameterError("The 'factors' parameter has the mean 0: nothing can be told.", "Try (1, 1).")
+
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        schema = table.schema
+        target = self._target(schema, self.target)
+        names = [name for name in schema.names if name != target]
+        rules: dict[str, Rule] = {}
+        progress(0.0, "everybody reports")
+        if self._paper:
+            clear: dict[Family, str] = {(target,): CLEAR}
+            clear |= {(name,): TRANSFORMED for name in names if schema[name].numeric}
+            questions = answerable(self._printed(schema, target), self.reconstruction)
+            self.reports_ = table.randomize(questions, claimed_epsilon=inf, reasons=clear)
+        else:
+            rules = self._rules(table, target, names)
+            coarse = coarser(table, rules) if rules else table
+            questions = self._questions(coarse.schema, target, names)
+            self.reports_ = coarse.randomize(answerable(questions, self.reconstruction))
+        progress(0.5, "reconstructing")
+        reconstruction = self.reconstruction or ("clip" if self._paper else "shrink")
+        self.bayes_ = bayes_of(
+            self.reports_,
+            schema,
+            target,
+            {name: (target, name) if self._paired and not self._paper else (name,) for name in names},
+            reconstruction=reconstruction,
+            alpha=float(reconstruction == "shrink") if self.alpha is None else self.alpha,
+            as_printed=(self.variance or ("printed" if self._paper else "unbiased")) == "printed",
+            rules=rules,
+        )
+        progress(1.0, "Done")
+
+    @property
+    def _paired(self) -> bool:
+        return self.numbers != "moments" if self.pairs is None else self.pairs
+
+    def _rules(self, table: PrivateTable, target: str, names: list[str]) -> dict[str, Rule]:
+        """How the bins of numbers are merged before anybody reports; from public numbers alone."""
+        rows, schema = table.public_rows, table.schema
+        if not self.merge or self.numbers == "moments" or not names or not rows:
+            return {}
+        asked = min(self.asked or len(names), len(names))
+        _, each = self._shares(asked, self._paired)
+        bins = affordable_bins(rows * asked / len(names), float(each), schema[target].size)
+        return {name: merging(schema[name], bins) for name in names}
+
+    def _printed(self, schema: Schema, target: str) -> Questionnaire:
+        """The paper's rules; the sets A and B are public lots."""
+        lots = generator(self.random_state, 1)
+        channels: dict[Family, Channel] = {}
+        for column in schema:
+            if column.name == target:
+                channels[(target,)] = ERRPH(column.size, p0=1.0)
+            elif column.numeric:
+                channels[(column.name,)] = TRR.drawn(self.factors, self.offsets, lots)
+            else:
+                channels[(column.name,)] = ERRPH(column.size, p0=self.p0)
+        return Questionnaire(channels)
+
+    def _questions(self, schema: Schema, target: str, names: list[str]) -> Questionnaire:
+        """What is asked in corrected mode: reports of one person cost epsilon together."""
+        asked = min(self.asked or len(names), len(names))
+        paired = self._paired and bool(names)
+        own, each = self._shares(asked, paired)
+        channels: dict[Family, Channel] = {} if paired else {(target,): ERRPH(schema[target].size, epsilon=own)}
+        for name in names:
+            column = schema[name]
+            low, high = float(column.lower or 0), float(column.upper or 0)
+            if self.numbers == "moments" and low < high:
+                found: Channel = TRR(lower=low, upper=high, epsilon=each)
+            else:
+                found = self._channel(column.size * (schema[target].size if paired else 1), each)
+            channels[(target, name) if paired else (name,)] = found
+        optional = [family for family in channels if family != (target,)] if asked < len(names) else []
+        return Questionnaire(channels, optional, asked if optional else 0)
+
+    def _shares(self, asked: int, paired: bool) -> tuple[Epsilon, Epsilon]:
+        """What the class's report costs, and each other one."""
+        if paired:
+            return exact(0), shares_of(self.epsilon, asked)[0]
+        if not asked:
+            return exact(self.epsilon), exact(0)
+        own = (
+            exact(self.epsilon) / (asked + 1)
+            if self.class_share is None
+            else exact(self.epsilon) * exact(self.class_share)
+        )
+        return own, (exact(self.epsilon) - own) / asked
+
+    def _channel(self, size: int, epsilon: Epsilon) -> Any:
+        kinds: dict[str, Any] = {"ERRPH": ERRPH, "OUE": OUE, "OLH": OLH, "best": best_channel}
+        return kinds[self.protocol](size, epsilon=epsilon)
+
+    def _probability(self, frame: Any) -> Any:
+        return self.bayes_.probability(frame)
+
+    def structure(self) -> dict[str, Any]:
+        """The classifier."""
+        return {"bayes": self.bayes_.to_dict()}

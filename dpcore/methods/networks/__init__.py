@@ -1,0 +1,1 @@
+"""Methods that release rows from a network of columns."""

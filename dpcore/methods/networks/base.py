@@ -1,0 +1,271 @@
+"""What the methods of paper 001 share: bits, clusters of bits, a Bayesian network in each, noisy tables, rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import comb
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.accounting.ledger import Epsilon, Relation, exact
+from dpcore.arguments import Progress, is_number
+from dpcore.domain.binarize import Binarization
+from dpcore.domain.column import Codes
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.scores import Entropy, MutualInformation, R, TableScore
+from dpcore.methods.base import Synthesizer
+from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
+from dpcore.postprocess.simplex import project_rows
+from dpcore.text import finite_or_text
+
+__all__ = [
+    "SCORES",
+    "ClusteredSynthesizer",
+    "Floats",
+    "NetworkSynthesizer",
+    "check_eta",
+    "grow_network",
+    "pair_matrix",
+    "to_measure",
+]
+
+SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
+Floats = NDArray[np.float64]
+MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
+MOST_PARENTS = 10
+
+
+class NetworkSynthesizer(Synthesizer):
+    """A release of one Bayesian network or several, over columns or over bits.
+
+    Attributes
+    ----------
+    families_ : list of tuples of column or bit names
+        The child first; parents are children of earlier families.
+    tables_ : list of arrays
+        Each family's noisy table, one axis per name.
+    epsilons_ : list of float
+        What each table was charged; 0 for a margin of another.
+    rows_ : float
+        The number of rows: public, or estimated from noisy answers.
+    """
+
+    paper = "001"
+    relations = (Relation.REPLACE, Relation.ADD_REMOVE)
+    exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
+
+    families_: list[Family]
+    tables_: list[Floats]
+    epsilons_: list[float]
+    rows_: float
+
+    @property
+    def _binary(self) -> bool:
+        return True
+
+    @property
+    def _table_l1(self) -> int:
+        return Relation.parse(self.relation).histogram_l1
+
+    def _check_relation(self, schema: Schema, *, bounded: bool) -> None:
+        if self.relation == Relation.ADD_REMOVE:
+            if self.mode == "paper":
+                raise ParameterError(f"{self.title} as printed knows the number of rows.", "Use the relation replace.")
+            if bounded and schema.max_rows is None:
+                raise ParameterError(
+                    f"{self.title} compares entropies, which needs a public bound on the number of rows.",
+                    "Declare the schema's max_rows, or use the relation replace.",
+                )
+
+    def _check_parents(self, schema: Schema, max_parents: int) -> None:
+        """Refuse what would not fit the memory, by public sizes, before anything is asked."""
+        d = len(Binarization(schema).schema) if self._binary else len(schema)
+        open_at_once = max((d - t) * comb(t, max_parents) for t in range(d + 1)) if self.exhaustive else 0
+        if open_at_once > MOST_FAMILIES or max_parents > MOST_PARENTS:
+            raise ParameterError(
+                f"With max_parents={max_parents} there are too many families to choose from.",
+                f"Allow fewer parents: {MOST_PARENTS} at most, and fewer for many columns.",
+            )
+
+    def _bits(self, table: PrivateTable) -> PrivateTable:
+        binarization = Binarization(table.schema)
+        return table.recode(binarization.schema, binarization.rules)
+
+    def _measure(self, table: PrivateTable, measured: Sequence[Family], epsilon: Epsilon, **how: Any) -> None:
+        """Ask for tables (`how` as for `counts`), and keep them and the margins that the other families are."""
+        before = len(table.ledger.entries)
+        noisy = table.counts(measured, epsilon=epsilon, **how)
+        self._keep(measured, noisy, [float(entry.epsilon_of_noise) for entry in table.ledger.entries[before:]])
+
+    def _keep(self, measured: Sequence[Family], noisy: Sequence[Floats], prices: Sequence[float]) -> None:
+        """Set tables and prices of all families from those that were measured.
+
+        Corrected mode moves each table to the nearest one without negative cells and with the right total; the papers
+        set negative cells to 0, which adds mass.
+        """
+        if self.mode == "corrected":
+            total = np.array([self.rows_])
+            noisy = [project_rows(cells.reshape(1, -1), total).reshape(cells.shape) for cells in noisy]
+        found = dict(zip(measured, zip(noisy, prices, strict=True), strict=True))
+        self.tables_, self.epsilons_ = [], []
+        for family in self.families_:
+            if family in found:
+                cells, price = found[family]
+            else:
+                holder = next(other for other in measured if contained(family, other))
+                cells, price = margin(np.maximum(found[holder][0], 0), holder, family), 0.0
+            self.tables_.append(cells)
+            self.epsilons_.append(price)
+
+    def structure(self) -> dict[str, Any]:
+        """See `Synthesizer.structure`: `families`, each a dict; `clusters` and `similarity`, where there are any."""
+        clusters = list(getattr(self, "clusters_", []))
+        number = {name: i for i, cluster in enumerate(clusters, start=1) for name in cluster}
+        families = [
+            {
+                "child": family[0],
+                "parents": list(family[1:]),
+                "cluster": number.get(family[0], 1),
+                "cells": int(table.size),
+                "epsilon": finite_or_text(price),
+            }
+            for family, table, price in zip(self.families_, self.tables_, self.epsilons_, strict=True)
+        ]
+        similarity = getattr(self, "similarity_", np.zeros((0, 0)))
+        found: dict[str, Any] = {"families": families, "clusters": [list(cluster) for cluster in clusters]}
+        if similarity.size:
+            names = Binarization(self.schema_).schema.names
+            found["similarity"] = {"names": list(names), "scores": np.round(similarity, 6).tolist()}
+        return found
+
+    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
+        size = n or self._rows_of(self.rows_)
+        if not self._binary:
+            return sample_network(self.schema_.names, self.families_, self.tables_, size, rng)
+        binarization = Binarization(self.schema_)
+
+        def draw(rows: int, smoothing: float) -> Codes:
+            spread = smoothing * self.rows_
+            return sample_network(binarization.schema.names, self.families_, self.tables_, rows, rng, spread)
+
+        return sample_binarized(binarization, draw, size, rng)
+
+
+class ClusteredSynthesizer(NetworkSynthesizer):
+    """Networks over clusters of bits.
+
+    Attributes
+    ----------
+    similarity_ : array of shape (d, d)
+        The noisy scores of all pairs of bits; of shape (0, 0) if none were asked for.
+    clusters_ : list of tuples of bit names
+    """
+
+    n_clusters: int
+    max_parents: int
+    score: str
+    similarity_: Floats
+    clusters_: list[tuple[str, ...]]
+
+    def _check(self, schema: Schema) -> None:
+        self._check_whole("n_clusters", "max_parents")
+        self._check_choice("score", tuple(SCORES))
+        self._check_relation(schema, bounded=True)
+        self._check_parents(schema, self.max_parents)
+
+    def _measure_networks(
+        self,
+        bits: PrivateTable,
+        networks: Sequence[Sequence[Family]],
+        epsilon: Epsilon,
+        *,
+        weight: Callable[[Family], float],
+        reason: str,
+    ) -> None:
+        """Ask for the tables of all networks in one sequential split, by weight, and keep them.
+
+        As printed each network has the whole epsilon, which is claimed only once: `reason` says why that is wrong.
+        """
+        measured = [to_measure(network, self.max_parents) for network in networks]
+        every = [family for families in measured for family in families]
+        if self.mode == "corrected":
+            return self._measure(bits, every, epsilon, weights=[weight(family) for family in every])
+        before, noisy = len(bits.ledger.entries), []
+        for families in measured:
+            noisy += bits.counts(
+                families,
+                epsilon=epsilon,
+                weights=[weight(family) for family in families],
+                claimed_epsilon=epsilon * Fraction(1, len(measured)),
+                reason=reason,
+            )
+        return self._keep(every, noisy, [float(entry.epsilon_of_noise) for entry in bits.ledger.entries[before:]])
+
+
+def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:
+    """Tells how many of d bits are placed, given how many of a cluster are and how many were placed `before`."""
+    return lambda placed: progress(0.1 + 0.8 * (before + placed) / d, f"{before + placed} of {d} bits placed")
+
+
+def check_eta(eta: float) -> None:
+    """Raise ParameterError unless a filter's threshold is a share."""
+    if not is_number(eta) or not 0 <= eta < 1:
+        raise ParameterError("The 'eta' parameter is not a number from 0 to below 1.", "Try eta=0.1.")
+
+
+def pair_matrix(values: Floats, d: int) -> Floats:
+    """Values of all pairs i < j, in lexicographic order, as a symmetric matrix with a diagonal of 0."""
+    matrix = np.zeros((d, d))
+    matrix[np.triu_indices(d, 1)] = values
+    return matrix + matrix.T
+
+
+def grow_network(
+    bits: PrivateTable,
+    cluster: Sequence[str],
+    score: TableScore,
+    *,
+    max_parents: int,
+    epsilon: Epsilon,
+    related: NDArray[np.bool_] | None = None,
+    claimed: Epsilon | None = None,
+    reason: str = "",
+    grown: Callable[[int], None],
+) -> list[Family]:
+    """Families of a cluster: the first bit by entropy, then one exponential mechanism per family, at `epsilon` each.
+
+    Parameters
+    ----------
+    related : bool array, optional
+        As for `PrivateTable.growth`.
+    claimed : optional
+        What the source says that each choice costs.
+    grown : callable
+        Told the number of bits that are placed.
+    """
+    claim: dict[str, Any] = {"claimed_epsilon": exact(epsilon) if claimed is None else claimed, "reason": reason}
+    first = cluster[int(bits.choose(Entropy(), [(name,) for name in cluster], epsilon=epsilon, **claim))]
+    families: list[Family] = [(first,)]
+    growth = bits.growth(score, cluster, max_parents=max_parents, related=related)
+    growth.place(first)
+    while growth.open:
+        grown(len(families))
+        families.append(growth.choose(epsilon=epsilon, **claim))
+    return families
+
+
+def to_measure(families: Sequence[Family], max_parents: int) -> list[Family]:
+    """The families whose tables must be measured; the tables of the others are margins of the first of them.
+
+    With l = max_parents (or all bits but one, if they are fewer), families l + 1 and later are measured. An earlier
+    one is a margin of family l + 1, unless a filter kept some of its columns out: then it is measured as well. (To take
+    its table from the true data instead would be a leak.)
+    """
+    anchor = min(len(families) - 1, max_parents)
+    early = [family for family in families[:anchor] if not contained(family, families[anchor])]
+    return [*families[anchor:], *early]

@@ -1,0 +1,1 @@
+"""Methods that release decision trees and forests."""

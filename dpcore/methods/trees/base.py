@@ -1,0 +1,197 @@
+"""What the methods that release trees share: scores, checks, and one fit for all of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.accounting.ledger import Epsilon, Relation
+from dpcore.arguments import Progress, is_number
+from dpcore.domain.schema import Schema
+from dpcore.domain.splits import Attribute, attributes_of, ticks_of
+from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.noise import generator
+from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
+from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.trees.grow import grow
+from dpcore.methods.trees.plan import Plan
+from dpcore.methods.trees.settling import forest_of
+from dpcore.postprocess.forest import Forest
+
+__all__ = ["CRITERIA", "RESAMPLING", "Sampling", "TreeClassifier"]
+
+CRITERIA: dict[str, SplitScore] = {
+    "Gini": Gini(),
+    "Max": Max(),
+    "entropy": ConditionalEntropy(),
+    "InfoGain": InfoGain(),
+}
+RESAMPLING = ("disjoint", "poisson", "full")
+MOST_DEPTH, MOST_TREES = 20, 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How many trees there are, and which rows each of them sees (as for `PrivateTable.trees`)."""
+
+    trees: int = 1
+    resample: str = "full"
+    rate: float = 1.0
+
+
+class TreeClassifier(PrivateClassifier):
+    """A method that grows trees by a `Plan`.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The released trees.
+    """
+
+    forest_: Forest
+
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        schema, sampling = table.schema, self._sampling(table)
+        target, attributes = self._target(schema, self.target), self._attributes(schema)
+        roots, budget = table.trees(
+            target,
+            attributes,
+            trees=sampling.trees,
+            epsilon=self._price,
+            resample=sampling.resample,
+            rate=sampling.rate,
+            plainly_claimed=self.mode == "paper",
+        )
+        plan, lots = self._plan(table, budget), generator(self.random_state, 1)
+        levels = grow(roots, attributes, len(schema), plan, lots, progress)
+        claimed, bound = plan.unreached(roots, len(levels) - 1)
+        if claimed:
+            roots.leave_unasked("levels that no tree reached", claimed, bound)
+        self.forest_ = self._finished(
+            forest_of(
+                levels,
+                schema,
+                target,
+                cuts=self._cuts,
+                children=self._children,
+                vote=self._vote,
+                consistent=self._consistent,
+            )
+        )
+        progress(1.0, "Done")
+
+    @abstractmethod
+    def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
+        """How this method's trees grow, when a record's way through one of them may cost `budget`."""
+
+    def _sampling(self, table: PrivateTable) -> Sampling:
+        """One tree of all rows, unless a method says otherwise."""
+        return Sampling()
+
+    def _finished(self, forest: Forest) -> Forest:
+        """The forest after what a method does to it at last."""
+        return forest
+
+    @property
+    def _price(self) -> float:
+        """What all trees may cost together."""
+        return self.epsilon
+
+    @property
+    def _cuts(self) -> str:
+        """How numbers are divided, as for `attributes_of`."""
+        return "values"
+
+    @property
+    def _children(self) -> str:
+        """How categories are divided, as for `attributes_of`."""
+        return "values"
+
+    @property
+    def _vote(self) -> str:
+        return "majority"
+
+    @property
+    def _consistent(self) -> bool:
+        return self.mode == "corrected"
+
+    @property
+    def _fewest(self) -> float:
+        """What `Plan.fewest` is for methods that are printed without it."""
+        return 0.0 if self.mode == "paper" else 1.5
+
+    def _attributes(self, schema: Schema) -> dict[int, Attribute]:
+        target = self._target(schema, self.target)
+        return attributes_of(schema, target, cuts=self._cuts, children=self._children)
+
+    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
+        return ticks_of(schema, frame, self._attributes(schema))
+
+    def _check_trees(self, schema: Schema, *names: str) -> None:
+        self._target(schema, self.target)
+        given = [name for name in names if getattr(self, name) is not None]
+        self._check_whole(*given)
+        for name, most in (("max_depth", MOST_DEPTH), ("n_trees", MOST_TREES)):
+            if name in given and getattr(self, name) > most:
+                raise ParameterError(f"The {name!r} parameter is too large.", f"At most {most:,}.")
+        criterion = self.get_params().get("criterion")
+        score = CRITERIA.get(criterion) if isinstance(criterion, str) else None
+        if score is not None and self.relation == Relation.ADD_REMOVE:
+            score.sensitivity([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)  # refuses, where it needs a public bound
+
+    def _check_forest(self, schema: Schema, resampling: tuple[str, ...] = RESAMPLING) -> None:
+        """What forests share: `n_trees`, `max_depth`, `max_features`, `resample`, `rate` and `vote`."""
+        self._check_choice("resample", resampling)
+        self._check_choice("vote", ("majority", "probability"))
+        self._check_trees(schema, "n_trees", "max_depth")
+        rate, features = self.get_params()["rate"], self.get_params()["max_features"]
+        if not (is_number(rate) and 0 < rate < 1):
+            raise ParameterError("The 'rate' parameter is not between 0 and 1.", "Try rate=0.2.")
+        if isinstance(features, str) and features not in ("sqrt", "all"):
+            raise ParameterError("The 'max_features' parameter is not known.", 'Use a number, "sqrt" or "all".')
+        if features is not None and not isinstance(features, str):
+            self._check_whole("max_features")
+
+    def _per_node(self, schema: Schema, by_default: str = "sqrt") -> int | None:
+        """How many columns a node of a forest may choose from; None: all."""
+        features = self.get_params()["max_features"] or by_default
+        if features == "all":
+            return None
+        return max(isqrt(len(schema) - 1), 1) if features == "sqrt" else int(features)
+
+    def _check_cuts(self) -> None:
+        cuts = self.get_params()["cuts"]
+        if cuts not in ("numbers", "bins", None):
+            raise ParameterError("The 'cuts' parameter is not known.", "Choose numbers or bins, or None.")
+
+    def _where(self, cuts: str | None, anywhere: str) -> str:
+        """Where numbers are cut, as for `attributes_of`."""
+        return "bins" if cuts == "bins" else anywhere
+
+    def _check_share(self, *names: str) -> None:
+        """Shares of epsilon are numbers of at least 0, and leave something for the rest."""
+        shares = [getattr(self, name) for name in names]
+        for name, share in zip(names, shares, strict=True):
+            if not (is_number(share) and 0 <= share < 1):
+                raise ParameterError(f"The {name!r} parameter is not a number of [0, 1).", "Try 0.3.")
+        if sum(shares) >= 1:
+            raise ParameterError(f"The parameters {' and '.join(names)} leave nothing for choices.", "Lower one.")
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """How much each column lowers the impurity, in the schema's order without the class, from noisy counts."""
+        return np.asarray(self.forest_.importance(), dtype=float)
+
+    def _probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        return self.forest_.probability(frame)
+
+    def structure(self) -> dict[str, Any]:
+        """The trees."""
+        return {"forest": self.forest_.to_dict()}

@@ -1,0 +1,183 @@
+"""Growing private trees: one loop over levels for every method, over all nodes of all trees at once.
+
+A method is a `Plan`: who chooses the divisions, when nodes stop, and what each question may cost. Per level the nodes
+that stay are counted; those that stop, and all of the last level, are asked for their classes; the others are divided.
+Stopped and growing nodes hold different records, so a leaf may spend what its records would have cost further down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcore.accounting.ledger import exact
+from dpcore.arguments import Progress
+from dpcore.domain.splits import Attribute, Groups
+from dpcore.door import Division, PrivateNodes
+from dpcore.methods.trees.plan import Flags, Floats, Ints, Plan
+
+__all__ = ["Grown", "grow"]
+
+MOST_NODES = 200_000  # per level
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """One level as it was released: arrays with an entry per node, as in `Forest`, and their noise.
+
+    `class_counts` has NaN for nodes that are divided; variances are of the noise in each count.
+    """
+
+    tree: Ints
+    parent: Ints
+    column: Ints
+    first: Ints
+    fanout: Ints
+    cut: Floats
+    low: Floats
+    noisy: Floats
+    noisy_variance: float
+    class_counts: Floats
+    class_variance: float
+    spent: Floats
+
+
+def grow(
+    roots: PrivateNodes,
+    attributes: Mapping[int, Attribute],
+    columns: int,
+    plan: Plan,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> list[Grown]:
+    """Grow trees level by level.
+
+    Parameters
+    ----------
+    roots : PrivateNodes
+    attributes : mapping of int to Attribute
+    columns : int
+        How many columns the schema has.
+    plan : Plan
+    rng : Generator
+        For the columns that nodes draw; public lots.
+    progress : callable
+
+    Returns
+    -------
+    list of Grown
+        From the roots down. Every way down spends what the plan's budget says, and no more.
+    """
+    low, high = np.zeros((2, roots.size, columns))
+    real = np.zeros(columns, dtype=bool)
+    for position, attribute in attributes.items():
+        low[:, position], high[:, position] = attribute.start()
+        real[position] = not isinstance(attribute, Groups)
+    nodes, levels, spent = roots, list[Grown](), exact(0)
+    tree, parent = np.arange(roots.size), np.full(roots.size, -1)
+    for level in range(plan.depth + 1):
+        progress(level / (plan.depth + 1), f"level {level}: {nodes.size:,} nodes")
+        size, name, budget = nodes.size, f"level {level}", plan.budget
+        fans = np.zeros((size, columns), dtype=np.intp)
+        for position, attribute in attributes.items():
+            fans[:, position] = attribute.fanout(low[:, position], high[:, position])
+        offered = drawn(fans >= 2, plan.per_node, rng)
+        noisy, asked = np.full(size, np.nan), budget.counts[level]
+        if asked:
+            noisy = nodes.counts(f"{name}: records", epsilon=asked)
+        widest = np.where(offered, fans, 0).max(axis=1, initial=0)
+        goes_on = offered.any(axis=1) & (level < plan.depth)
+        if asked and plan.noisy_stop:
+            deviation = np.sqrt(nodes.count_variance(asked))
+            least = np.where(widest > 0, deviation * nodes.classes, 0.0) * np.maximum(widest, 1)
+            goes_on &= noisy >= np.maximum(least, plan.fewest)
+        if plan.purity and level < plan.depth:
+            goes_on &= ~nodes.pure(plan.purity)
+        goes_on &= within(np.where(goes_on, widest, 0), noisy, rng)
+        going, leaves = np.flatnonzero(goes_on), np.flatnonzero(~goes_on)
+        apart = {"": going, f"leaves of level {level}": leaves}
+        parts = nodes.parts({key: places for key, places in apart.items() if len(places)})
+        classes = np.full((size, nodes.classes), np.nan)
+        if len(leaves):
+            classes[leaves] = parts[-1].class_counts(f"{name}: classes in leaves", epsilon=budget.leaves[level])
+        division = Division(np.full(size, -1), np.full(size, np.nan))
+        if len(going):
+            found = divisions(f"{name}: division", parts[0], plan, offered[going], real, low[going], high[going], level)
+            division.column[going], division.cut[going] = found.column, found.cut
+        own = np.where(goes_on, division.column, 0)
+        each = np.arange(size)
+        fanout = np.where(goes_on, fans[each, own], 0)
+        first = np.cumsum(fanout) - fanout
+        spent += asked
+        further = float(spent + budget.choices[level]) if len(going) else np.nan
+        levels.append(
+            Grown(
+                tree=tree,
+                parent=parent,
+                column=division.column,
+                first=first,
+                fanout=fanout,
+                cut=division.cut,
+                low=np.where(goes_on, low[each, own], np.nan),
+                noisy=noisy,
+                noisy_variance=nodes.count_variance(asked),
+                class_counts=classes,
+                class_variance=nodes.count_variance(budget.leaves[level]),
+                spent=np.where(goes_on, further, float(spent + budget.leaves[level])),
+            )
+        )
+        if not len(going):
+            break
+        spent += budget.choices[level]
+        nodes = parts[0].divide(found, low[going], first[going], int(fanout.sum()))
+        # What is public of the children: their ranges.
+        above = np.repeat(each, fanout)
+        child, column = np.arange(len(above)) - first[above], own[above]
+        low, high, tree, parent = low[above], high[above], tree[above], above
+        for position in np.unique(column).tolist():
+            at = np.flatnonzero(column == position)
+            low[at, position], high[at, position] = attributes[position].ranges(
+                low[at, position], high[at, position], division.cut[above[at]], child[at]
+            )
+    return levels
+
+
+def divisions(
+    name: str, nodes: PrivateNodes, plan: Plan, offered: Flags, real: Flags, low: Floats, high: Floats, level: int
+) -> Division:
+    """Divisions of all nodes; those of different kinds are asked apart, in parallel."""
+    chooser, epsilon = plan.choosers[level], plan.budget.choices[level]
+    kinds = chooser.kinds(offered, real)
+    if not kinds.any():
+        return chooser.choose(name, nodes, offered, real, low, high, epsilon)
+    lots = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
+    parts = nodes.parts({f"level {level}, lot {i + 1}": at for i, at in enumerate(lots)})
+    column, cut = np.empty(nodes.size, dtype=np.intp), np.empty(nodes.size)
+    for part, at in zip(parts, lots, strict=True):
+        found = chooser.choose(name, part, offered[at], real, low[at], high[at], epsilon)
+        column[at], cut[at] = found.column, found.cut
+    return Division(column, cut)
+
+
+def drawn(usable: Flags, per_node: int | None, rng: np.random.Generator) -> Flags:
+    """The columns that every node may choose from: all that are of use, or some of them by lot."""
+    if per_node is None:
+        return usable
+    lots = np.where(usable, rng.random(usable.shape), np.inf)
+    rank = np.argsort(np.argsort(lots, axis=1), axis=1)
+    return usable & (rank < per_node)
+
+
+def within(fans: Ints, noisy: Floats, rng: np.random.Generator) -> Flags:
+    """Which nodes may be divided for the next level to have `MOST_NODES` at most.
+
+    The largest go first, or, where nobody knows, some by lot.
+    """
+    if fans.sum() <= MOST_NODES:
+        return np.ones(len(fans), dtype=bool)
+    order = np.argsort(np.where(np.isnan(noisy), rng.random(len(noisy)), -noisy), kind="stable")
+    allowed = np.empty(len(fans), dtype=bool)
+    allowed[order] = np.cumsum(fans[order]) <= MOST_NODES
+    return allowed

@@ -1,0 +1,194 @@
+"""A released tree of counts over a schema's domain: noisy counts of nested partitions, and what follows from them.
+
+Everything here is post-processing of answers that were paid for: consistent counts, range queries with the interval
+that the noise alone explains, generalized rows. Values inside a cell count as uniform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.domain.partition import Partition
+from dpcore.domain.range_query import RangeQuery
+from dpcore.domain.schema import Schema
+from dpcore.errors import ParameterError
+from dpcore.postprocess.least_squares import Consistent, CountTree
+from dpcore.postprocess.simplex import project_rows
+
+__all__ = ["SURE", "ReleasedTree"]
+
+MOST = 2.0**53  # from here on a float does not hold every whole number
+
+Floats = NDArray[np.float64]
+HUGE = 1e100  # stands for the variance of noise that says nothing, where a number is needed
+# Half the width of a 95 % interval, in standard deviations, of one Laplace variable; of sums, which are nearer to
+# normal, it covers more.
+SURE = log(20) / sqrt(2)
+
+
+class ReleasedTree:
+    """Noisy counts of partitions that refine each other.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition
+        From coarse to fine.
+    noisy : sequence of arrays
+        Per level the noisy counts of its cells; an empty array where nothing was measured.
+    variances : sequence of float
+        Per level the variance of a cell's noise: 0 if the counts are public, infinite if nothing was measured.
+    whole_noise : bool
+        Whether the noise is on whole numbers.
+    """
+
+    def __init__(
+        self,
+        partitions: Sequence[Partition],
+        noisy: Sequence[Floats],
+        variances: Sequence[float],
+        *,
+        whole_noise: bool = False,
+    ) -> None:
+        self.partitions, self.noisy, self.variances = tuple(partitions), list(noisy), list(variances)
+        self.whole_noise = whole_noise
+        self.tree = CountTree([fine.parents(coarse) for coarse, fine in pairwise(partitions)])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ReleasedTree) and self.schema == other.schema and self.to_dict() == other.to_dict()
+
+    @property
+    def schema(self) -> Schema:
+        """The schema whose domain is divided."""
+        return self.partitions[0].schema
+
+    @property
+    def leaves(self) -> Partition:
+        """The finest partition."""
+        return self.partitions[-1]
+
+    @property
+    def measured(self) -> list[bool]:
+        """Per level, whether it was measured or is public."""
+        return [variance < np.inf for variance in self.variances]
+
+    @cached_property
+    def consistent(self) -> Consistent:
+        """The best linear unbiased estimate of all counts, parents equal to the sums of their children."""
+        values = [n if len(n) else np.zeros(size) for n, size in zip(self.noisy, self.tree.sizes, strict=True)]
+        return self.tree.fit(values, self.variances)
+
+    def answers(self, queries: Sequence[RangeQuery], leaves: Floats | None = None) -> Floats:
+        """Sums of leaves, the consistent ones by default; a leaf that is covered in part counts in part."""
+        counts = self.consistent.counts[-1] if leaves is None else leaves
+        shares = (self.leaves.weights(query.sets(self.schema)) for query in queries)
+        return np.array([(share * counts).sum() for share in shares])  # BLAS threads make small products slower
+
+    def margin(self, variance: Floats | float) -> Floats:
+        """Half the width of a 95 % interval around an estimate of that variance.
+
+        Noise on whole numbers has steps, so that an interval may end just before the one that matters. One row more
+        makes up for it: for a single count, P(|z| > m + 1) <= 2q / (1+q) exp(-m / scale), below .05 at every scale.
+        """
+        variance = np.maximum(variance, 0.0)
+        return np.where(variance > 0, SURE * np.sqrt(variance) + self.whole_noise, 0.0)
+
+    def margins(self, queries: Sequence[RangeQuery]) -> Floats:
+        """Half the widths of the 95 % intervals of `answers`, from the noise alone.
+
+        Not in it: that values inside a leaf are no more uniform than they are, and what a later projection moves.
+        """
+        variances = [self.consistent.query_variance(self.leaves.weights(query.sets(self.schema))) for query in queries]
+        return self.margin(np.array(variances))
+
+    def noisy_answers(self, queries: Sequence[RangeQuery]) -> tuple[Floats, Floats]:
+        """Answers without consistency, and half the widths of their 95 % intervals.
+
+        A query is the sum of the fewest measured nodes that lie inside it, from the top, and of shares of leaves.
+        """
+        found = [self._noisy_answer(query) for query in queries]
+        estimates, variances = np.array(found).reshape(-1, 2).T
+        return estimates, self.margin(variances)
+
+    def _noisy_answer(self, query: RangeQuery) -> tuple[float, float]:
+        sets, estimate, variance = query.sets(self.schema), 0.0, 0.0
+        wanted = np.ones(1, dtype=bool)  # nodes of the level of which nothing has been counted yet
+        for level, partition in enumerate(self.partitions):
+            if level:
+                wanted = wanted[self.tree.parents[level - 1]]
+            if self.measured[level]:
+                share = partition.weights(sets)
+                last = level == len(self.partitions) - 1
+                taken = wanted & ((share > 0) if last else (share == 1))
+                estimate += float((share[taken] * self.noisy[level][taken]).sum())
+                variance += float((share[taken] ** 2).sum()) * self.variances[level]
+                wanted &= ~taken
+        return estimate, variance
+
+    def rows(self, leaf_counts: Floats) -> pd.DataFrame:
+        """The generalized rows that a release publishes: a name per divided column, and how many rows, rounded."""
+        if not leaf_counts.sum() < MOST:
+            raise ParameterError("These counts are too large to round: they are mostly noise.", "Spend more epsilon.")
+        kept = project_rows(leaf_counts[None, :], np.array([max(leaf_counts.sum(), 0.0)]))[0]
+        counts = self.tree.whole_numbers(kept)[-1]
+        cells = np.flatnonzero(counts)
+        places = self.leaves.blocks(cells)
+        named = {
+            name: np.array(axis.names, dtype=object)[blocks]
+            for name, axis, blocks in zip(self.schema.names, self.leaves.axes, places, strict=True)
+            if len(axis.names) > 1
+        }
+        return pd.DataFrame({**named, count_name(named): counts[cells]})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tree as JSON-ready values; a level lists the columns that it divides anew."""
+        levels, before = [], Partition.whole(self.schema)
+        for partition, noisy, variance in zip(self.partitions, self.noisy, self.variances, strict=True):
+            changed = [
+                {"column": name, "blocks": axis.blocks.tolist(), "names": list(axis.names)}
+                for name, old, axis in zip(self.schema.names, before.axes, partition.axes, strict=True)
+                if old.names != axis.names
+            ]
+            measured = variance < np.inf
+            levels.append({"divides": changed, "variance": variance if measured else None, "noisy": noisy.tolist()})
+            before = partition
+        return {"whole_noise": self.whole_noise, "levels": levels}
+
+    @classmethod
+    def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> ReleasedTree:
+        """The inverse of `to_dict`."""
+        partition, partitions, noisy, variances = Partition.whole(schema), [], [], []
+        try:
+            whole_noise = bool(document["whole_noise"])
+            for level in document["levels"]:
+                for change in level["divides"]:
+                    blocks = np.array(change["blocks"], dtype=np.intp)
+                    size, numbers = schema[change["column"]].size, range(len(change["names"]))
+                    if [len(blocks), *np.unique(blocks)] != [size, *numbers]:
+                        raise ValueError
+                    partition = partition.refined(change["column"], blocks, change["names"])
+                partitions.append(partition)
+                noisy.append(np.array(level["noisy"], dtype=float))
+                variances.append(np.inf if level["variance"] is None else float(level["variance"]))
+                if len(noisy[-1]) != (partition.size if variances[-1] < np.inf else 0):
+                    raise ValueError
+            if not variances or variances[-1] == np.inf:
+                raise ValueError
+        except (KeyError, TypeError, ValueError):
+            raise ParameterError("This is no tree of counts of that schema.", "Use one that was released.") from None
+        return cls(partitions, noisy, variances, whole_noise=whole_noise)
+
+
+def count_name(names: Iterable[str]) -> str:
+    """What the column of counts is called: no other column's name."""
+    name = "(rows)"
+    while name in names:
+        name += "'"
+    return name

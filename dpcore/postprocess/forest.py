@@ -1,0 +1,302 @@
+"""A released forest: public trees with noisy counts, what they predict, and their JSON. Everything here is free.
+
+All trees stand in one table of nodes, level by level: the roots first, parents before their children, the children of
+a node side by side.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.domain.documents import json_value
+from dpcore.domain.schema import Schema
+from dpcore.domain.splits import Attribute, CodeCut, Groups, NumberCut, attributes_of, ticks_of
+from dpcore.errors import SchemaError
+
+__all__ = ["Forest"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+FORMAT, TIE = "dpcore forest 1", 1e-5
+MOST, DEEPEST = 1 << 31, 100  # no place has a larger number, and no node more levels above it
+CUTS, VOTES = ("numbers", "lengths", "bins", "values"), ("majority", "probability")
+CHILDREN = ("few", "values", "halves")
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees and what they say. All arrays have one entry per node.
+
+    Attributes
+    ----------
+    schema : Schema
+    target : str
+    cuts : str
+    children : str
+        As for `attributes_of`.
+    vote : {"majority", "probability"}
+        Whether a tree gives its leaf's most probable class one vote, or its classes their probabilities.
+    tree, level, parent, column, first, fanout : int arrays
+        Number of the tree; depth; the parent's place (-1 for roots); the position of the column that divides the node
+        (-1 for leaves); the place of the first child; the number of children.
+    cut, low : float arrays
+        Where numbers are cut (NaN otherwise), and the lower end of the node's range in that column.
+    noisy, counts : float arrays
+        The noisy number of records (NaN if it was not asked), and the consistent one, 0 or more.
+    classes : float array of shape (nodes, classes)
+        Consistent noisy counts by class, 0 or more.
+    probabilities : float array of shape (nodes, classes)
+        The classes' shares in every node, as leaves vote them.
+    spent : float array
+        The epsilon that a record in the node has cost on its way from the root to here, this node's questions included:
+        in the account of one tree, where adding or removing a record counts. What it comes to with all trees, samples
+        and replaced records is in the ledger.
+    """
+
+    schema: Schema
+    target: str
+    cuts: str
+    children: str
+    vote: str
+    tree: Ints
+    level: Ints
+    parent: Ints
+    column: Ints
+    first: Ints
+    fanout: Ints
+    cut: Floats
+    low: Floats
+    noisy: Floats
+    counts: Floats
+    classes: Floats
+    probabilities: Floats
+    spent: Floats
+
+    @property
+    def trees(self) -> int:
+        """How many trees there are."""
+        return int((self.level == 0).sum())
+
+    @property
+    def attributes(self) -> dict[int, Attribute]:
+        """What trees ask, by the column's position."""
+        return attributes_of(self.schema, self.target, cuts=self.cuts, children=self.children)
+
+    @property
+    def leaf(self) -> NDArray[np.bool_]:
+        """Which nodes are leaves."""
+        return self.column < 0
+
+    @property
+    def votes(self) -> Floats:
+        """What every node would add to each class, shape (nodes, classes)."""
+        shares = self.probabilities
+        if self.vote == "probability":
+            return shares
+        # Shares that are equal but for their last digits tie, and the first class wins.
+        won = np.argmax(shares >= shares.max(axis=1, keepdims=True) - TIE, axis=1)
+        ones: Floats = np.eye(shares.shape[1])[won]
+        return ones
+
+    def apply(self, frame: pd.DataFrame) -> Ints:
+        """The leaf of every row in every tree, shape (n, trees).
+
+        Raises
+        ------
+        DataError
+            If a column is lacking or a cell does not fit its declaration. The class is not needed.
+        """
+        positions = sorted(set(self.column[~self.leaf].tolist()))
+        attributes = self.attributes
+        names = [name for name in self.schema.names if name != self.target]
+        public = self.schema.select(names) if names else None
+        roots = np.flatnonzero(self.level == 0)
+        at = np.repeat(roots[None, :], len(frame), axis=0)
+        if public is None:
+            return at
+        codes = public.encode(frame)
+        place = {self.schema.index(name): j for j, name in enumerate(names)}
+        ticks = ticks_of(self.schema, frame, {position: attributes[position] for position in positions})
+        flat_at = at.ravel()
+        row = np.repeat(np.arange(len(frame), dtype=np.intp), len(roots))
+        moving = np.arange(len(flat_at))
+        for _ in range(int(self.level.max(initial=0))):
+            moving = moving[self.column[flat_at[moving]] >= 0]
+            asked = self.column[flat_at[moving]]
+            for position in positions:
+                here = moving[asked == position]
+                node, who = flat_at[here], row[here]
+                known = ticks.get(position)
+                side = attributes[position].side(
+                    codes[who, place[position]], None if known is None else known[who], self.cut[node], self.low[node]
+                )
+                flat_at[here] = self.first[node] + side
+        return flat_at.reshape(at.shape)
+
+    def probability(self, frame: pd.DataFrame) -> Floats:
+        """The shares of the trees' votes, shape (n, classes)."""
+        leaves, votes = self.apply(frame), self.votes
+        total = np.zeros((len(frame), votes.shape[1]))
+        for tree in range(leaves.shape[1]):
+            total += votes[leaves[:, tree]]
+        return np.asarray(total / max(leaves.shape[1], 1), dtype=float)
+
+    def importance(self) -> pd.Series[float]:
+        """How much each column lowers the trees' impurity, as shares; from noisy counts, so at no cost.
+
+        Per division: the node's count times its Gini impurity, less that of its children. Shares of all columns that
+        trees may ask sum to 1, or are all 0 if nothing was divided to any effect.
+        """
+        shares = self.probabilities
+        weight = self.counts * (1 - (shares**2).sum(axis=1))
+        gain = np.zeros(len(self.schema))
+        inner = ~self.leaf
+        below = np.bincount(self.parent[self.parent >= 0], weights=weight[self.parent >= 0], minlength=len(weight))
+        np.add.at(gain, self.column[inner], (weight - below)[inner])
+        gain = np.maximum(gain, 0.0)
+        named = pd.Series(gain, index=list(self.schema.names)).drop(self.target)
+        total = float(named.sum())
+        return named / total if total > 0 else named
+
+    def to_dict(self) -> dict[str, Any]:
+        """The forest without its schema as JSON-ready values."""
+        arrays = {name: encoded(getattr(self, name)) for name in ARRAYS}
+        return {
+            "format": FORMAT,
+            "target": self.target,
+            "cuts": self.cuts,
+            "children": self.children,
+            "vote": self.vote,
+            "nodes": arrays,
+        }
+
+    @classmethod
+    def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`; SchemaError if the document is damaged or does not fit the schema."""
+        try:
+            if document["format"] != FORMAT:
+                raise KeyError
+            raw = document["nodes"]
+            arrays = {name: decoded(raw[name], kind) for name, kind in ARRAYS.items()}
+            found = cls(
+                schema=schema,
+                target=str(document["target"]),
+                cuts=str(document["cuts"]),
+                children=str(document["children"]),
+                vote=str(document["vote"]),
+                **arrays,
+            )
+            found._check()
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
+            raise SchemaError(
+                "This is not a forest of this schema.", "Choose a file that this program exported."
+            ) from None
+        return found
+
+    def to_json(self) -> str:
+        """The forest with its schema, as text that `from_json` reads back."""
+        document = {"format": FORMAT, "schema": json.loads(self.schema.to_json()), "forest": self.to_dict()}
+        return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read a forest; SchemaError with cause and remedy if the text is none."""
+        cause, remedy = "This is not a forest file", "Choose a file that this program exported."
+        document = json_value(text, SchemaError, cause, remedy)
+        try:
+            schema, forest = json.dumps(document["schema"]), document["forest"]
+        except (KeyError, TypeError):
+            raise SchemaError(f"{cause}.", remedy) from None
+        return cls.from_dict(Schema.from_json(schema), forest)
+
+    def _check(self) -> None:
+        """Raise ValueError unless every walk from a root ends at a leaf of its own tree, and all numbers fit."""
+        n, d, target = len(self.tree), len(self.schema), self.schema.index(self.target)
+        wide = n, self.schema.columns[target].size
+        _require(self.vote in VOTES and self.cuts in CUTS and self.children in CHILDREN)
+        _require(n > 0 and all(getattr(self, name).shape == (wide if name in BY_CLASS else (n,)) for name in ARRAYS))
+        inner, roots = np.flatnonzero(~self.leaf), self.trees
+        fan = self.fanout[inner]
+        _require(((self.column >= -1) & (self.column < d) & (self.column != target)).all())
+        _require((fan >= 2).all() and fan.sum() == n - roots and not self.fanout[self.leaf].any())
+        # Nodes stand level by level, and children side by side in their parents' order.
+        above = np.repeat(inner, fan)
+        _require((self.parent[:roots] == -1).all() and (self.parent[roots:] == above).all())
+        _require((above < np.arange(roots, n)).all() and (np.diff(self.level) >= 0).all() and self.level[-1] <= DEEPEST)
+        _require((self.first[inner] == roots + np.cumsum(fan) - fan).all())
+        _require((self.level[:roots] == 0).all() and (self.level[roots:] == self.level[above] + 1).all())
+        _require((self.tree[:roots] == np.arange(roots)).all() and (self.tree[roots:] == self.tree[above]).all())
+        self._check_divisions(inner)
+        _require((self.classes >= 0).all() and (self.probabilities >= 0).all() and not (self.spent < 0).any())
+        with np.errstate(over="ignore"):
+            totals = self.classes.sum(axis=1)
+        _require(np.allclose(totals, self.counts, rtol=1e-6, atol=1e-6) and np.isfinite(totals).all())
+        _require(np.allclose(self.probabilities.sum(axis=1), 1.0, atol=1e-6))
+
+    def _check_divisions(self, inner: Ints) -> None:
+        """Each division fits what its ancestors left of the column's range."""
+        levels = [np.flatnonzero(self.level == depth) for depth in range(1, int(self.level.max()) + 1)]
+        attributes = self.attributes
+        for position in np.unique(self.column[inner]).tolist():
+            attribute = attributes[position]
+            low, high = (np.full(len(self.level), end) for end in attribute.start())
+            for at in levels:
+                above = self.parent[at]
+                low[at], high[at] = low[above], high[above]
+                own = self.column[above] == position
+                here, above = at[own], above[own]
+                child = here - self.first[above]
+                low[here], high[here] = attribute.ranges(low[above], high[above], self.cut[above], child)
+            here = inner[self.column[inner] == position]
+            _require((self.fanout[here] == attribute.fanout(low[here], high[here])).all())
+            _require((self.low[here] == low[here]).all())
+            _require(fits(attribute, self.cut[here], low[here], high[here]))
+
+
+def _require(holds: bool | np.bool_) -> None:
+    if not holds:
+        raise ValueError
+
+
+def fits(attribute: Attribute, cut: Floats, low: Floats, high: Floats) -> bool:
+    """Whether divisions of some ranges are such as trees make."""
+    if isinstance(attribute, Groups):
+        return bool(np.isnan(cut).all())
+    start, end = (low, high) if isinstance(attribute, NumberCut) else (0, attribute.column.size)
+    if isinstance(attribute, CodeCut):
+        start, end = low + 1, high
+    return bool(((start <= cut) & (cut < end) & (cut == np.floor(cut))).all())
+
+
+BY_CLASS = ("classes", "probabilities")
+ARRAYS: dict[str, Any] = {
+    **dict.fromkeys(("tree", "level", "parent", "column", "first", "fanout"), np.intp),
+    **dict.fromkeys(("cut", "low", "noisy", "counts", *BY_CLASS, "spent"), float),
+}
+
+
+def encoded(values: NDArray[Any]) -> list[Any]:
+    """A list for JSON; NaN becomes null."""
+    if values.dtype.kind != "f" or values.ndim > 1:
+        listed: list[Any] = values.tolist()
+        return listed
+    return [None if np.isnan(v) else v for v in values.tolist()]
+
+
+def decoded(values: Any, kind: Any) -> NDArray[Any]:
+    """The inverse of `encoded`; ValueError if a value is no finite number of that kind."""
+    rows = [v for row in values for v in row] if isinstance(values[0], list) else values
+    if kind is float:
+        _require(all(type(v) in (int, float, type(None)) for v in rows))
+        found = np.array(values, dtype=float)
+        _require(not np.isinf(found).any())
+        return found
+    _require(isinstance(values, list) and all(type(v) is int and abs(v) < MOST for v in rows))
+    return np.array(values, dtype=kind)

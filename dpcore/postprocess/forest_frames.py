@@ -1,0 +1,208 @@
+"""A released tree as a table of nodes to be drawn, and where its epsilon went, level by level. Post-processing."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.accounting.ledger import Entry, Epsilon, Ledger, exact
+from dpcore.domain.splits import Groups
+from dpcore.errors import ParameterError
+from dpcore.postprocess.forest import Forest
+
+__all__ = ["PURPOSES", "budget", "nodes"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+PURPOSES = ("counts of records", "choices", "classes in leaves", "other")
+NO_LEVEL = -1
+REST = "levels that no tree reached"
+LEVEL = re.compile(r"level (\d+): (records|division|classes in leaves)?")
+ASKED = dict(zip(("records", "division", "classes in leaves"), PURPOSES, strict=False))
+Spent = dict[tuple[int, str], Epsilon]
+
+
+def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
+    """One tree, as many whole levels from the root as have at most `most` nodes together.
+
+    Where not even the root's children are so few, the largest of them are kept.
+
+    Parameters
+    ----------
+    forest : Forest
+    tree : int
+        From 0.
+    most : int
+
+    Returns
+    -------
+    DataFrame
+        One row per node that is kept, level by level, children in order and side by side:
+
+        `place`, `parent` : the node's and its parent's number in the forest (-1 for the root)
+        `level` : its depth
+        `x`, `y` : where it may stand. Nodes without kept children are 1 apart from left to right (x from 0), others
+        amid their children; y is the level.
+        `text` : the column that divides the node; empty for leaves
+        `side` : the branch that leads here, such as "≤ 37"; `edge` the same with the column's name, "age ≤ 37";
+        both empty for the root
+        `noisy` : the noisy number of records (NaN if it was not asked), and `counts` the consistent one
+        `class`, `share` : the most probable class (categorical, of all that the schema declares) and its probability
+        `spent` : the epsilon that a record has cost on its way here, this node's questions included
+        `leaf` : whether the node is one
+        `folded` : how many nodes below it are not kept
+    """
+    if not 0 <= tree < forest.trees:
+        raise ParameterError("The forest has no such tree.", f"Choose a number from 0 to {forest.trees - 1}.")
+    if most < 1:
+        raise ParameterError("There is room for no node.", "Allow 1 or more.")
+    every = np.flatnonzero(forest.tree == tree)  # level by level
+    kept = every[np.isin(every, upper(forest, every, most))]
+    parent = forest.parent[kept]
+    shares = forest.probabilities[kept]
+    best = shares.argmax(axis=1)
+    labels = forest.schema[forest.target].labels
+    names = forest.schema.names
+    sides = [side_of(forest, place) for place in kept.tolist()]
+    return pd.DataFrame(
+        {
+            "place": kept,
+            "parent": parent,
+            "level": forest.level[kept],
+            "x": across(kept, parent),
+            "y": forest.level[kept].astype(float),
+            "text": [names[column] if column >= 0 else "" for column in forest.column[kept].tolist()],
+            "side": [side for side, _ in sides],
+            "edge": [edge for _, edge in sides],
+            "noisy": forest.noisy[kept],
+            "counts": forest.counts[kept],
+            "class": pd.Categorical([labels[place] for place in best.tolist()], categories=list(labels)),
+            "share": shares[np.arange(len(kept)), best],
+            "spent": forest.spent[kept],
+            "leaf": forest.leaf[kept],
+            "folded": folded(forest, every, kept),
+        }
+    )
+
+
+def upper(forest: Forest, every: Ints, most: int) -> Ints:
+    """The nodes of a tree that are kept."""
+    depth = forest.level[every]
+    up_to = np.cumsum(np.bincount(depth))
+    levels = int((up_to <= most).sum())
+    if levels != 1 or len(up_to) == 1:
+        return every[depth < max(levels, 1)]
+    children = every[depth == 1]
+    largest = np.argsort(-forest.counts[children], kind="stable")[: most - 1]
+    return np.concatenate([every[:1], children[largest]])
+
+
+def folded(forest: Forest, every: Ints, kept: Ints) -> Ints:
+    """How many nodes below each kept node are not kept."""
+    below = np.zeros(len(forest.tree), dtype=np.intp)
+    below[np.setdiff1d(every, kept)] = 1
+    for place in every[:0:-1].tolist():  # children before their parents, and not the root
+        below[forest.parent[place]] += below[place]
+    return below[kept]
+
+
+def across(kept: Ints, parent: Ints) -> Floats:
+    """Every node's place from left to right."""
+    below: dict[int, list[int]] = {place: [] for place in kept.tolist()}
+    for place, above in zip(kept.tolist(), parent.tolist(), strict=True):
+        if above >= 0:
+            below[above].append(place)
+    order, stack = [], [int(kept[0])]
+    while stack:  # parents first, children from the first to the last
+        order.append(stack.pop())
+        stack += reversed(below[order[-1]])
+    ends = [place for place in order if not below[place]]
+    x = {place: float(i) for i, place in enumerate(ends)}
+    for place in reversed(order):
+        if below[place]:
+            x[place] = (x[below[place][0]] + x[below[place][-1]]) / 2
+    return np.array([x[place] for place in kept.tolist()])
+
+
+def side_of(forest: Forest, place: int) -> tuple[str, str]:
+    """The branch that leads to a node, without and with the column's name."""
+    above = int(forest.parent[place])
+    if above < 0:
+        return "", ""
+    column = int(forest.column[above])
+    attribute = forest.attributes[column]
+    child = place - int(forest.first[above])
+    side = attribute.text(float(forest.low[above]), float(forest.cut[above]), child)
+    cut = attribute.column.numeric and not isinstance(attribute, Groups)
+    return side, f"{attribute.column.name}{'' if cut else ':'} {side}"
+
+
+def budget(ledger: Ledger) -> pd.DataFrame:
+    """What the dearest way from a root to a leaf costs, by level and purpose.
+
+    Questions about disjoint records cost the dearest of them, so a record pays for one way down; of ways that cost the
+    same, the longest is told. A leaf that stops early may have spent on its classes what a longer way pays later. The
+    epsilons are those of the account that questions are charged to: one record's way through one tree, in the sample of
+    rows that this tree sees. They sum to what that account was charged.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Of a fitted method that grows trees.
+
+    Returns
+    -------
+    DataFrame
+        `level` (-1 for what belongs to none), `purpose` (one of `PURPOSES`), `epsilon_claimed`, `epsilon_of_noise` (of
+        the way that is dearest by the claim, and by what its noise costs), `account` (what the epsilons are of),
+        `per_tree`: whether that account is one of several trees, or one sample of rows, so that the whole run costs
+        another sum, and `void`: whether what the noise costs is no bound, because something else gives the rows away.
+    """
+    at, names = ledger, list[str]()
+    while len(at.children) == 1 and not at.own_entries:
+        (at,) = at.children
+        names += [at.name] if at.name else []
+    claimed, paid = dearest(at, "epsilon_claimed", NO_LEVEL), dearest(at, "epsilon_of_noise", NO_LEVEL)
+    part = (at.epsilon_claimed, at.epsilon_of_noise) != (ledger.epsilon_claimed, ledger.epsilon_of_noise)
+    keys = sorted({**claimed, **paid}, key=lambda key: (key[0] if key[0] >= 0 else math.inf, PURPOSES.index(key[1])))
+    rows = [
+        (level, purpose, float(claimed.get((level, purpose), 0)), float(paid.get((level, purpose), 0)))
+        for level, purpose in keys
+    ]
+    frame = pd.DataFrame(rows, columns=["level", "purpose", "epsilon_claimed", "epsilon_of_noise"])
+    return frame.assign(account=": ".join(names) or "the whole run", per_tree=part, void=bool(ledger.void))
+
+
+def dearest(ledger: Ledger, field: str, level: int) -> Spent:
+    """What the dearest way through an account costs; `level` is where its questions begin."""
+    spent: Spent = {}
+
+    def add(more: Spent) -> None:
+        for key, epsilon in more.items():
+            spent[key] = spent.get(key, exact(0)) + epsilon
+
+    for entry in ledger.own_entries:
+        level, purpose = asked(entry, level)
+        add({(NO_LEVEL if entry.name == REST else level, purpose): getattr(entry, field)})
+    ways = [dearest(child, field, level) for child in ledger.children]
+    # Parts of a group hold disjoint records: a record is in one of them. Other children add up.
+    for way in [max(ways, key=rank)] if ways and ledger.in_parallel else ways:
+        add(way)
+    return spent
+
+
+def rank(way: Spent) -> tuple[Epsilon, int]:
+    """By what a way costs, then by how far it goes down."""
+    return sum(way.values(), start=exact(0)), max((level for level, _ in way), default=NO_LEVEL)
+
+
+def asked(entry: Entry, level: int) -> tuple[int, str]:
+    """A question's level and purpose; one that does not say its level belongs to the last one that did."""
+    found = LEVEL.match(entry.name)
+    if found is None:
+        return level, PURPOSES[-1]
+    return int(found[1]), ASKED.get(found[2], PURPOSES[-1])

@@ -1,0 +1,149 @@
+"""A released naive Bayes classifier: what it says, and its JSON. Everything here is free.
+
+The most probable class of z is the arg max of log P(c) + sum over columns of log P(z_k | c), where categories and bins
+have a table per class, and numbers a normal distribution per class. A number that is missing says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.domain.schema import Schema
+from dpcore.errors import SchemaError
+
+__all__ = ["Bayes"]
+
+Floats = NDArray[np.float64]
+FORMAT = "dpcore naive bayes 1"
+SUMS = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Bayes:
+    """A naive Bayes classifier.
+
+    Attributes
+    ----------
+    schema : Schema
+    target : str
+    prior : float array of shape (classes,)
+    tables : mapping of column name to float array of shape (classes, codes)
+        P(code | class), positive.
+    normals : mapping of column name to float array of shape (classes, 2)
+        Mean and variance by class.
+    """
+
+    schema: Schema
+    target: str
+    prior: Floats
+    tables: Mapping[str, Floats]
+    normals: Mapping[str, Floats]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that say something about the class."""
+        return [name for name in self.schema.names if name in self.tables or name in self.normals]
+
+    def joint_log(self, frame: pd.DataFrame) -> Floats:
+        """log P(c) + sum of log P(z_k | c), shape (n, classes).
+
+        Raises
+        ------
+        DataError
+            If a column is lacking or a cell does not fit its declaration. The class is not needed.
+        """
+        found = np.tile(np.log(self.prior), (len(frame), 1))
+        names = [name for name in self.schema.names if name != self.target]
+        if not names:
+            return found
+        public = self.schema.select(names)
+        codes = public.encode(frame)
+        for place, name in enumerate(names):
+            if name in self.tables:
+                found += np.log(self.tables[name]).T[codes[:, place]]
+            elif name in self.normals:
+                found += normal(public.columns[place].numbers(frame[name]), self.normals[name])
+        return found
+
+    def probability(self, frame: pd.DataFrame) -> Floats:
+        """The classes' probabilities, shape (n, classes)."""
+        logs = self.joint_log(frame)
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=float)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The classifier without its schema as JSON-ready values."""
+        return {
+            "format": FORMAT,
+            "target": self.target,
+            "prior": self.prior.tolist(),
+            "tables": {name: table.tolist() for name, table in self.tables.items()},
+            "normals": {name: normal.tolist() for name, normal in self.normals.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`; SchemaError if the document is damaged or does not fit the schema."""
+        try:
+            if document["format"] != FORMAT:
+                raise ValueError
+            found = cls(
+                schema=schema,
+                target=str(document["target"]),
+                prior=decoded(document["prior"]),
+                tables={str(name): decoded(table) for name, table in document["tables"].items()},
+                normals={str(name): decoded(pairs) for name, pairs in document["normals"].items()},
+            )
+            found._check()
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            raise SchemaError(
+                "This is not a naive Bayes classifier of this schema.", "Choose a file that this program exported."
+            ) from None
+        return found
+
+    def _check(self) -> None:
+        """Raise ValueError unless all shapes fit the schema and all distributions are such."""
+        classes, known = self.schema[self.target].size, {*self.tables, *self.normals}
+        fits = (
+            not self.schema[self.target].numeric
+            and self.prior.shape == (classes,)
+            and self.target not in known
+            and not set(self.tables) & set(self.normals)
+        )
+        for name, table in self.tables.items():
+            fits &= table.shape == (classes, self.schema[name].size)
+            fits &= bool((table > 0).all()) and np.allclose(table.sum(axis=1), 1.0, atol=SUMS)
+        for name, pairs in self.normals.items():
+            column = self.schema[name]
+            fits &= pairs.shape == (classes, 2) and column.numeric and bool((pairs[:, 1] > 0).all())
+            if fits:  # numbers are moved into the bounds, and between them logs are no less than at the worse end
+                with np.errstate(over="ignore"):
+                    ends = normal(np.array([column.lower, column.upper], dtype=float), pairs)
+                fits = bool(np.isfinite(ends).all())
+        fits &= bool((self.prior > 0).all()) and np.isclose(self.prior.sum(), 1.0, atol=SUMS)
+        if not fits:
+            raise ValueError
+
+
+def normal(values: Floats, moments: Floats) -> Floats:
+    """Log densities of normal distributions by class, shape (n, classes); 0 for what is missing."""
+    mean, variance = moments.T
+    logs = -0.5 * (np.log(2 * np.pi * variance) + (values[:, None] - mean) ** 2 / variance)
+    return np.where(np.isnan(values)[:, None], 0.0, logs)
+
+
+def decoded(values: Any) -> Floats:
+    """Lists of finite numbers as an array; ValueError otherwise."""
+    flat = [v for row in values for v in row] if values and isinstance(values[0], list) else values
+    if not isinstance(values, list) or not all(type(v) in (int, float) for v in flat):
+        raise ValueError
+    found = np.array(values, dtype=float)
+    if not np.isfinite(found).all():
+        raise ValueError
+    return found

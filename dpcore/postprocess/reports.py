@@ -1,0 +1,237 @@
+"""What a collector of randomized answers has: reports, one row per person, and the public rules that made them.
+
+Everything here is post-processing of reports. Estimates are unbiased, and so they can be negative, and more than there
+are people; `shares` makes distributions of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.domain.schema import Schema
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, KeepOrDraw
+from dpcore.postprocess.simplex import project_rows
+from dpcore.text import finite_or_text
+
+__all__ = ["RECONSTRUCTIONS", "Family", "Questionnaire", "Reports", "families", "most_likely", "shares"]
+
+Family = tuple[str, ...]
+Floats = NDArray[np.float64]
+RECONSTRUCTIONS = ("clip", "project", "likelihood")
+ROUNDS, SETTLED = 2_000, 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Questionnaire:
+    """What each person is asked, and by which public rule they answer.
+
+    Attributes
+    ----------
+    channels : mapping of family to Channel
+        A family of several columns is reported as one value, with the last column's code changing fastest.
+    optional, asked : families, int
+        Of these, each person answers so many, chosen by lot.
+    together : groups of families
+        Whose answers share one lot per person: the channels of a group keep all of them, or change all.
+    """
+
+    channels: Mapping[Family, Channel]
+    optional: Sequence[Family] = ()
+    asked: int = 0
+    together: Sequence[Sequence[Family]] = ()
+
+    def __post_init__(self) -> None:
+        if set(self.optional) - set(self.channels) or not bool(self.optional) <= self.asked <= len(self.optional):
+            raise ParameterError("People cannot be asked that many of these questions.", "Ask 1 or more of those.")
+        if not all(self.channels) or len(set(self.optional)) < len(self.optional):
+            raise ParameterError("A question is about no column, or is there twice.", "Ask each once.")
+        tied = [family for group in self.together for family in group]
+        if len(set(tied)) < len(tied) or set(tied) - set(self.channels) or set(tied) & set(self.optional):
+            raise ParameterError("Answers that share a lot are asked of everybody, and once.", "Mend the groups.")
+        if not all(isinstance(self.channels[family], KeepOrDraw) for family in tied):
+            raise ParameterError("Only reports that are values can share a lot.", "Report them by ERRPH or Warner.")
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """Randomized answers.
+
+    Attributes
+    ----------
+    schema : Schema
+        Of the true answers.
+    people : int
+    channels : mapping of family to Channel
+    values : mapping of family to array
+        Reports of the people who were asked, in their order; the first axis is the person.
+    asked : mapping of family to int array
+        The places of those people, for families that not everybody was asked for.
+    """
+
+    schema: Schema
+    people: int
+    channels: Mapping[Family, Channel]
+    values: Mapping[Family, NDArray[Any]]
+    asked: Mapping[Family, NDArray[np.intp]] = field(default_factory=dict)
+
+    def who(self, family: Family) -> NDArray[np.intp]:
+        """The places of the people who were asked for it."""
+        return self.asked[family] if family in self.asked else np.arange(self.people)
+
+    def shape(self, family: Family) -> tuple[int, ...]:
+        """The columns' numbers of codes."""
+        return tuple(self.schema[name].size for name in family)
+
+    def support(self, family: Family, by: Family | None = None) -> tuple[Floats, Floats]:
+        """How many reports support each value, shape (groups, values), and of how many people, shape (groups,).
+
+        `by` groups people by their reports of another family, to which all of them must have been asked.
+        """
+        channel = self.category(family)
+        if by is None:
+            group, groups = np.zeros(len(self.values[family]), dtype=np.intp), 1
+        else:
+            self.grouping(by)
+            group, groups = self.values[by][self.who(family)], self.category(by).size
+        support = channel.support(self.values[family], group, groups)
+        return support, np.bincount(group, minlength=groups).astype(float)
+
+    def counts(self, family: Family, by: Family | None = None) -> Floats:
+        """Unbiased numbers of people with each value among those asked, shape (groups, values).
+
+        By a family that was randomized itself, this is the joint inversion M_by^-1 O M^-T.
+        """
+        support, people = self.support(family, by)
+        found = self.category(family).estimate(support, people)
+        return found if by is None else self.regrouped(found, by)
+
+    def regrouped(self, sums: Floats, by: Family) -> Floats:
+        """Unbiased sums by true group, of sums by reported group; both have the groups first."""
+        return self.grouping(by).estimate(sums.T, sums.sum(axis=0)).T
+
+    def grouping(self, by: Family) -> KeepOrDraw:
+        """The channel of a family that can group people. Its inverse is that of counts: (sum_j - base_j all) / gain."""
+        channel = self.category(by)
+        if not isinstance(channel, KeepOrDraw):
+            raise ParameterError("People can be grouped by reports that are values only.", "Report it by ERRPH.")
+        if by in self.asked:
+            raise ParameterError("People can be grouped by what all of them were asked only.", "Ask everybody.")
+        return channel
+
+    def category(self, family: Family) -> CategoryChannel:
+        """The channel of a family of categories."""
+        channel = self.channels[family]
+        if not isinstance(channel, CategoryChannel):
+            raise ParameterError(f"{' × '.join(family)} was reported as a number.", "Ask for its moments.")
+        return channel
+
+    def labels(self, family: Family) -> list[str]:
+        """A name for every value of a family."""
+        names = pd.MultiIndex.from_product([self.schema[name].labels for name in family])
+        return [" / ".join(row) for row in names.tolist()]
+
+    @property
+    def clear(self) -> list[Family]:
+        """What was reported as it is."""
+        return [family for family, channel in self.channels.items() if channel.truthful]
+
+    def rules(self) -> list[dict[str, Any]]:
+        """The public rules by which answers were randomized, as JSON-ready values."""
+        found = []
+        for family, channel in self.channels.items():
+            rule: dict[str, Any] = {"question": list(family), "mechanism": channel.mechanism}
+            rule |= {"epsilon": finite_or_text(float(channel.epsilon)), "people": len(self.values[family])}
+            rule |= channel.rule
+            if isinstance(channel, CategoryChannel):
+                values = [list(row) for row in product(*(self.schema[name].labels for name in family))]
+                rule |= {"values": values, "gain": channel.gain, "base": channel.base.tolist()}
+            elif isinstance(channel, TRR):
+                rule |= {"lower": channel.lower, "upper": channel.upper, "scale": channel.scale}
+            found.append({key: finite_or_text(value) for key, value in rule.items()})
+        return found
+
+    def frame(self) -> pd.DataFrame:
+        """The table of reports, one row per person, as it may be handed on; empty cells for what was not asked."""
+        found: dict[str, Any] = {}
+        for family, channel in self.channels.items():
+            name, values = " × ".join(family), self.values[family]
+            while name in found:
+                name += "'"
+            if isinstance(channel, CategoryChannel):
+                cells: Any = channel.told(values, self.labels(family))
+            else:
+                cells = values
+            found[name] = pd.Series(cells, index=self.who(family)).reindex(range(self.people))
+        return pd.DataFrame(found)
+
+
+def shares(
+    counts: Floats, how: str = "clip", *, channel: CategoryChannel | None = None, people: Floats | None = None
+) -> Floats:
+    """Distributions from unbiased counts of shape (groups, values): rows that sum to 1.
+
+    Parameters
+    ----------
+    counts : array
+    how : {"clip", "project", "likelihood"}
+        Negative counts become 0; or each row goes to the nearest distribution; or to the most likely one, given a
+        channel whose reports are values.
+    channel : CategoryChannel, optional
+        For "likelihood".
+    people : array of shape (groups,), optional
+        How many there are, for "project"; by default the sums of the counts, which reports that are values keep.
+    """
+    if how not in RECONSTRUCTIONS:
+        raise ParameterError("This reconstruction is not known.", f"Choose one of {', '.join(RECONSTRUCTIONS)}.")
+    totals = counts.sum(axis=1, keepdims=True) if people is None else people[:, None]
+    if how == "likelihood":
+        if not isinstance(channel, KeepOrDraw) or not channel.gain:
+            raise ParameterError("Likelihood needs reports that are values.", "Use clip or project.")
+        found = np.stack([most_likely(channel.matrix, channel.matrix @ row) for row in counts])
+    elif how == "project":
+        found = project_rows(counts / np.maximum(totals, 1.0), np.ones(len(counts)))
+    else:
+        found = np.maximum(counts, 0.0)
+    sums = found.sum(axis=1, keepdims=True)
+    return np.where(sums > 0, found / np.where(sums > 0, sums, 1.0), 1 / counts.shape[1])
+
+
+def most_likely(matrix: Floats, reported: Floats, *, by: Floats | None = None) -> Floats:
+    """The distribution that makes reports most likely, by expectation maximization from the uniform one.
+
+    Parameters
+    ----------
+    matrix : array of shape (reports, values)
+        P(report | value).
+    reported : array of shape (reports,), or (groups, reports) with `by`
+        How often each was reported; negative counts are taken for 0.
+    by : array of shape (groups, groups), optional
+        The channel of the groups: the joint distribution, shape (groups, values), is found then.
+    """
+    seen = np.maximum(reported, 0.0)
+    if not seen.any():
+        seen = np.ones_like(seen)
+    seen = np.atleast_2d(seen / seen.sum())
+    groups = np.eye(1) if by is None else by
+    found = np.full((groups.shape[1], matrix.shape[1]), 1 / (groups.shape[1] * matrix.shape[1]))
+    for _ in range(ROUNDS):
+        expected = groups @ found @ matrix.T
+        ratio = np.divide(seen, expected, out=np.zeros_like(seen), where=expected > 0)
+        better = found * (groups.T @ ratio @ matrix)
+        moved, found = float(np.abs(better - found).sum()), better
+        if moved < SETTLED:
+            break
+    return found[0] if by is None else found
+
+
+def families(names: Sequence[str]) -> list[Family]:
+    """A family of its own for every column."""
+    return [(name,) for name in names]

@@ -1,0 +1,159 @@
+"""Mechanisms that give one of several values, and what an observer may believe after any of them."""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import ERRPH
+
+__all__ = [
+    "MOST_CANDIDATES",
+    "Voter",
+    "choice_loss",
+    "choice_probabilities",
+    "election",
+    "posterior",
+    "response_loss",
+    "response_matrix",
+    "votes_from",
+]
+
+Floats = NDArray[np.float64]
+Voter = Literal["comes", "changes"]
+MOST_CANDIDATES, MOST_VOTES = 8, 1_000_000
+FURTHEST = 700.0  # beyond it, e^-epsilon is nearly no number any more
+
+
+def votes_from(text: str) -> tuple[int, ...]:
+    """Votes per candidate from numbers with commas or spaces between them.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than 2 candidates or more than 8, or a number of votes is none, negative, or too large.
+    """
+    parts = text.replace(",", " ").replace(";", " ").split()
+    if not 2 <= len(parts) <= MOST_CANDIDATES:
+        raise ParameterError(
+            f"An election has 2 to {MOST_CANDIDATES} candidates, and here are {len(parts)}.",
+            "Write the votes of each candidate, with commas between them: 30, 25, 8, 2.",
+        )
+    try:
+        votes = tuple(int(part) for part in parts)
+    except ValueError:
+        raise ParameterError(
+            "Votes are whole numbers, and one of these is not.", "Write them with digits only: 30, 25, 8, 2."
+        ) from None
+    if min(votes) < 0 or max(votes) > MOST_VOTES:
+        raise ParameterError(f"A candidate has from 0 to {MOST_VOTES:,} votes.", "Write such numbers: 30, 25, 8, 2.")
+    return votes
+
+
+def log_choice(scores: ArrayLike, epsilon: float, sensitivity: float = 1.0) -> Floats:
+    """The logarithms of `choice_probabilities`, exact where those are too small for a float."""
+    exponents = epsilon * np.asarray(scores, dtype=float) / (2 * sensitivity)
+    exponents = exponents - exponents.max()
+    return np.asarray(exponents - log(np.exp(exponents).sum()))
+
+
+def choice_probabilities(scores: ArrayLike, epsilon: float, sensitivity: float = 1.0) -> Floats:
+    """The exponential mechanism: probabilities in proportion to e^(epsilon score / (2 sensitivity)).
+
+    >>> choice_probabilities([30, 25, 8, 2], 0.1).round(4).tolist()
+    [0.424, 0.3302, 0.1412, 0.1046]
+    """
+    return np.exp(log_choice(scores, epsilon, sensitivity))
+
+
+def election(votes: tuple[int, ...], epsilon: float, voter: Voter, chosen: int) -> pd.DataFrame:
+    """An election with sensitivity 1 in two worlds, one row per candidate.
+
+    Parameters
+    ----------
+    votes : tuple of int
+        Without you.
+    voter : "comes" or "changes"
+        One voter more for a candidate, or one who leaves the first other candidate with a vote for that one.
+    chosen : int
+        The candidate's place.
+
+    Returns
+    -------
+    DataFrame
+        `candidate`, `votes`, `probability`; `votes_other`, `probability_other` in the other world; `log_ratio`, of
+        the other world over the first.
+    """
+    other = np.array(votes)
+    other[chosen] += 1
+    if voter == "changes":
+        left = [place for place, count in enumerate(votes) if count and place != chosen]
+        if not left:
+            raise ParameterError(
+                "Nobody voted for another candidate, so that no voter can change to this one.",
+                "Give another candidate a vote, or let one voter come.",
+            )
+        other[left[0]] -= 1
+    first, second = log_choice(votes, epsilon), log_choice(other, epsilon)
+    return pd.DataFrame(
+        {
+            "candidate": [chr(ord("A") + place) for place in range(len(votes))],
+            "votes": votes,
+            "probability": np.exp(first),
+            "votes_other": other,
+            "probability_other": np.exp(second),
+            "log_ratio": second - first,
+        }
+    )
+
+
+def choice_loss(votes: tuple[int, ...], epsilon: float, voter: Voter) -> float:
+    """The largest absolute log ratio over all candidates that a voter may come to, or change to and from.
+
+    One voter more moves one score, and only up. The weight of that candidate grows by e^(epsilon / 2) and the sum of
+    weights by less, so that no ratio leaves e^(± epsilon / 2). A voter who changes moves two scores, one of them down,
+    and needs all of epsilon.
+    """
+    worst, base = 0.0, log_choice(votes, epsilon)
+    for up in range(len(votes)):
+        downs = [place for place, count in enumerate(votes) if count and place != up] if voter == "changes" else [None]
+        for down in downs:
+            other = np.array(votes)
+            other[up] += 1
+            if down is not None:
+                other[down] -= 1
+            worst = max(worst, float(np.abs(log_choice(other, epsilon) - base).max()))
+    return worst
+
+
+def response_matrix(size: int, epsilon: float) -> pd.DataFrame:
+    """Randomized response with `size` values: `truth`, `reported`, `probability`, one row per pair of values.
+
+    The truth is reported with probability e^epsilon / (e^epsilon + size - 1), every other value with 1 / (the same).
+    """
+    found = ERRPH(size, epsilon=epsilon).matrix
+    names = [chr(ord("a") + place) for place in range(size)]
+    rows = [(a, b, float(found[j, i])) for i, a in enumerate(names) for j, b in enumerate(names)]
+    return pd.DataFrame(rows, columns=["truth", "reported", "probability"])
+
+
+def response_loss(frame: pd.DataFrame) -> float:
+    """The largest log ratio of one report's probabilities over two truths: the epsilon that a channel really has."""
+    by_report = frame.groupby("reported")["probability"]
+    return float(np.log(by_report.max() / by_report.min()).max())
+
+
+def posterior(prior: ArrayLike, epsilon: float) -> Floats:
+    """The most that somebody can believe after an answer who believed `prior` (0..1) before; the least with -epsilon.
+
+    Bayes: the odds are multiplied by the ratio of the answer's probabilities, and that is e^epsilon at most.
+    """
+    before = np.asarray(prior, dtype=float)
+    fallen = exp(-min(abs(epsilon), FURTHEST))
+    for_it, against = (before, fallen * (1 - before)) if epsilon >= 0 else (fallen * before, 1 - before)
+    return np.asarray(for_it / (for_it + against))

@@ -1,0 +1,122 @@
+"""What many answers cost together, and what they give together."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binom
+
+from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.errors import ParameterError
+from dpcore.teaching.counts import Laplace
+
+__all__ = [
+    "average_deviations",
+    "loss_epsilon",
+    "losses",
+    "repeated_answers",
+    "split_columns_epsilon",
+    "split_people_epsilon",
+]
+
+
+def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> pd.DataFrame:
+    """One count asked again and again with Laplace noise, `epsilon` for each answer, and the average so far.
+
+    Returns
+    -------
+    DataFrame
+        One row per answer: `answers` (so far), `answer`, `average`, `deviation` (the average's standard deviation,
+        sqrt(2 / answers) / epsilon), `epsilon_total` (answers times epsilon). A seed fixes the lots of every answer:
+        more answers leave the earlier ones as they are.
+    """
+    noise = Laplace(epsilon)
+    lots = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, answers)
+    number = np.arange(1, answers + 1)
+    given = count + noise.quantile(lots)
+    return pd.DataFrame(
+        {
+            "answers": number,
+            "answer": given,
+            "average": np.cumsum(given) / number,
+            "deviation": noise.deviation / np.sqrt(number),
+            "epsilon_total": number * epsilon,
+        }
+    )
+
+
+def average_deviations(epsilon: float, most: int) -> pd.DataFrame:
+    """The standard deviation of the average of 1 to `most` answers with Laplace noise.
+
+    Returns
+    -------
+    DataFrame
+        `answers`; `each`, with epsilon for each answer: the variance is 2 / (k epsilon^2), for k epsilon in all;
+        `shared`, with epsilon / k for each: 2 k / epsilon^2, for epsilon in all; `once`, one answer with all of
+        epsilon: 2 / epsilon^2, a k-th of that.
+    """
+    number = np.arange(1, most + 1)
+    each = [Laplace(epsilon).deviation / np.sqrt(k) for k in number]
+    shared = [Laplace(epsilon / k).deviation / np.sqrt(k) for k in number]
+    return pd.DataFrame({"answers": number, "each": each, "shared": shared, "once": Laplace(epsilon).deviation})
+
+
+def losses(epsilon: float, answers: int) -> pd.DataFrame:
+    """How the log ratios of several answers about one count add up, with you in it and geometric noise.
+
+    With geometric noise on a count, every answer's log ratio is +epsilon or -epsilon, and +epsilon with probability
+    e^epsilon / (1 + e^epsilon) in the world with you. The sum of k of them is therefore epsilon (2 B - k) with B
+    binomial: exact, and k epsilon at most.
+
+    Returns
+    -------
+    DataFrame
+        One row per possible sum: `loss`, `probability`.
+    """
+    up = np.arange(answers + 1)
+    chance = 1 / (1 + exp(-epsilon))
+    return pd.DataFrame({"loss": epsilon * (2 * up - answers), "probability": binom.pmf(up, answers, chance)})
+
+
+def loss_epsilon(epsilon: float, answers: int, delta: float) -> float:
+    """The smallest epsilon for which so many geometric answers about one count are (epsilon, delta)-private together.
+
+    The delta of an epsilon e is the sum of probability * (1 - e^(e - loss)) over the losses above e. It falls as e
+    grows, and between two neighboring losses it is one exponential function, so that it is inverted exactly. The other
+    direction, without you over with you, has the same losses with the same probabilities.
+    """
+    if delta <= 0:
+        return answers * epsilon
+    frame = losses(epsilon, answers)
+    loss, chance = frame["loss"].to_numpy()[::-1], frame["probability"].to_numpy()[::-1]
+    above, discounted = np.cumsum(chance), np.cumsum(chance * np.exp(-loss))
+    for place in range(len(loss)):
+        if above[place] <= delta:
+            continue
+        found = float(np.log((above[place] - delta) / discounted[place]))
+        if place + 1 == len(loss) or found >= loss[place + 1]:
+            return max(min(found, answers * epsilon), 0.0)
+    return 0.0
+
+
+def split_people_epsilon(epsilon: Epsilon, groups: int, relation: Relation) -> Epsilon:
+    """What counts of disjoint groups of people cost together, each asked with `epsilon`.
+
+    One person more is in one group only, whose count alone moves. A person whose values change may leave one group and
+    enter another: two counts move, if there are two.
+    """
+    return exact(epsilon) * min(relation.histogram_l1, _some(groups))
+
+
+def split_columns_epsilon(epsilon: Epsilon, columns: int) -> Epsilon:
+    """What a count of each of several columns costs together: everybody has a cell in all of them, and all may move."""
+    return exact(epsilon) * Fraction(_some(columns))
+
+
+def _some(parts: int) -> int:
+    if parts < 1:
+        raise ParameterError("There is no part to ask.", "Split into one part at least.")
+    return parts

@@ -1,0 +1,260 @@
+"""Random programs over one ledger: whatever threads, processes, cancels, adoptions and groups do, no draw is unbooked.
+
+A source of noise that draws nothing writes down what every answer really cost, after the door has let it pass. What was
+drawn from the same rows adds up. Of parts with disjoint rows the dearest counts, and under replace twice when values
+form them: here that is worked out once more, without the ledger.
+"""
+
+import copy
+import os
+import pickle
+import tempfile
+import threading
+from collections import defaultdict
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.store import Books
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import BudgetError, ParameterError
+from dpcore.mechanisms.noise import Noise
+
+SCHEMA = Schema(columns=(Column(name="a", kind="categorical", categories=("0", "1")),), max_rows=9)
+CODES = np.array([[0], [1], [1]], dtype=np.uint8, order="F")
+COSTS = st.sampled_from([Fraction(1, 2**power) for power in range(1, 7)])  # scales are floats: these are exact
+PLACES = st.integers(0, 10**6)
+FORKS = 2  # in a program: each costs more than all else
+
+
+class StopError(Exception):
+    pass
+
+
+class Told(Noise):
+    """Gives exact counts, and writes down what each answer cost the place that it was drawn at."""
+
+    on_counts = "told"
+    label = "none"
+
+    def __init__(self, drawn, place, person):
+        self.drawn, self.place, self.person = drawn, place, person
+
+    def counts(self, counts, scale):
+        self.drawn[self.place].append(Fraction(self.person) / Fraction(scale))
+        return counts.astype(float)
+
+    reals = select = None  # these programs ask for counts alone
+
+
+class Programs(RuleBasedStateMachine):
+    """One ledger, places of which charge it; `truth` knows what was drawn at each, and how places lie in each other."""
+
+    filed = False
+
+    @initialize(relation=st.sampled_from(["add_remove", "replace"]), cap=st.sampled_from([None, Fraction(3)]))
+    def begin(self, relation, cap):
+        self.folder = tempfile.TemporaryDirectory()
+        self.books = Books(Path(self.folder.name) / "ledger.sqlite")
+        self.books.set_cap("a" * 64, "people.csv", relation, None if cap is None else float(cap))
+        run = self.books.begin("a" * 64, "people.csv", relation, "a program")
+        self.cap, self.forks = cap, 0
+        self.ledger = run.ledger() if self.filed else Ledger(relation, epsilon=cap)
+        self.places = [self.ledger]  # that may be charged
+        self.groups = []
+        self.loose = []  # ledgers that nobody counts yet
+        self.drawn = defaultdict(list)  # by place: what was really drawn
+        self.form = {id(self.ledger): ("sum", 1)}
+        self.below = defaultdict(list)
+
+    def teardown(self):
+        if hasattr(self, "books"):
+            self.folder.cleanup()
+
+    def lies(self, part, above, how, times=1):
+        self.form[id(part)] = (how, times)
+        self.below[id(above)].append(part)
+        return part
+
+    def ask(self, place, cost, times=1):
+        """A question through the door, refused or answered."""
+        source = Told(self.drawn, id(place), place.relation.histogram_l1)
+        table = PrivateTable(CODES, SCHEMA, place, source)
+        for _ in range(times):
+            try:
+                table.counts([("a",)], epsilon=cost)
+            except (BudgetError, ParameterError):
+                return
+
+    def at(self, where, places=None):
+        found = self.places if places is None else places
+        return found[where % len(found)]
+
+    @rule(where=PLACES, cost=COSTS)
+    def question(self, where, cost):
+        self.ask(self.at(where), cost)
+
+    @rule(where=st.lists(PLACES, min_size=2, max_size=4), cost=COSTS)
+    def threads(self, where, cost):
+        work = [threading.Thread(target=self.ask, args=(self.at(place), cost / 8, 5)) for place in where]
+        for thread in work:
+            thread.start()
+        for thread in work:
+            thread.join()
+
+    @rule(where=PLACES, plan=st.none() | COSTS)
+    def child(self, where, plan):
+        above = self.at(where)
+        self.places.append(self.lies(above.child("a part", plan=plan), above, "sum"))
+
+    @rule(where=PLACES, times=st.integers(-2, 3), cost=COSTS)
+    def repeated(self, where, times, cost):
+        above = self.at(where)
+        try:
+            part = above.repeated("many", times)
+        except ParameterError:
+            assert times < 1
+        else:
+            self.places.append(self.lies(part, above, "sum", max(times, 1)))  # who asks, asks once at least
+            self.ask(part, cost)
+
+    @rule(where=PLACES, by=st.sampled_from(["value", "label"]), costs=st.lists(COSTS, min_size=1, max_size=3))
+    def group(self, where, by, costs):
+        above = self.at(where)
+        twice = 2 if by == "value" and above.relation == "replace" else 1
+        group = self.lies(above.parallel("a group", by=by), above, "largest", twice)
+        self.groups.append(group)
+        for cost in costs:
+            self.places.append(self.lies(group.part("a part"), group, "sum"))
+            self.ask(self.places[-1], cost)
+
+    @precondition(lambda self: self.groups)
+    @rule(where=PLACES, cost=COSTS)
+    def question_to_a_group(self, where, cost):
+        group = self.at(where, self.groups)
+        before = len(self.drawn[id(group)])
+        self.ask(group, cost)
+        assert len(self.drawn[id(group)]) == before
+
+    @rule(cost=COSTS, relation=st.sampled_from(["add_remove", "replace"]))
+    def loose_ledger(self, cost, relation):
+        made = Ledger(relation, name="loose")
+        self.form[id(made)] = ("sum", 1)
+        self.ask(made, cost)
+        self.loose.append(made)
+
+    @precondition(lambda self: self.loose)
+    @rule(where=PLACES, which=PLACES)
+    def adopted(self, where, which):
+        above, made = self.at(where), self.at(which, self.loose)
+        try:
+            above.adopt(made)
+        except ParameterError:
+            assert made.relation != above.relation
+        except BudgetError:
+            assert self.cap is not None or any(node.plan is not None for node in above._upward())
+        else:
+            self.loose.remove(made)
+            self.lies(made, above, "sum")
+            self.places.append(made)
+
+    @rule(where=PLACES, which=PLACES)
+    def adopted_again(self, where, which):
+        above, made = self.at(where), self.at(which)
+        with pytest.raises(ParameterError):
+            above.adopt(made)
+
+    @rule(where=PLACES, cost=COSTS, after=st.integers(0, 3))
+    def canceled(self, where, cost, after):
+        """A fit that is stopped after some answers: they are paid, and its account is closed."""
+        above = self.at(where)
+        part = self.lies(above.child("a fit", plan=1), above, "sum")
+        try:
+            self.ask(part, cost / 4, after)
+            raise StopError
+        except StopError:
+            part.close(finished=False)
+        before = len(self.drawn[id(part)])
+        self.ask(part, cost)
+        assert len(self.drawn[id(part)]) == before
+
+    @rule(where=PLACES, copied=st.sampled_from([copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))]))
+    def copies(self, where, copied):
+        with pytest.raises(ParameterError):
+            copied(self.at(where))
+
+    @precondition(lambda self: self.forks < FORKS)
+    @rule(where=PLACES, cost=COSTS)
+    def process(self, where, cost):
+        """A fork: whatever it draws, it tells."""
+        self.forks += 1
+        place = self.at(where)
+        told = os.pipe()
+        child = os.fork()
+        if child == 0:
+            drawn = 9
+            try:
+                before = len(self.drawn[id(place)])
+                self.ask(place, cost)
+                drawn = len(self.drawn[id(place)]) - before
+            finally:
+                os.write(told[1], bytes([drawn]))
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert os.read(told[0], 1) == b"\0"
+        os.close(told[0])
+        os.close(told[1])
+
+    def spent(self, place):
+        """What was truly drawn at a place and below it, as it composes."""
+        how, times = self.form[id(place)]
+        below = [self.spent(part) for part in self.below[id(place)]]
+        found = (
+            max(below, default=0) if how == "largest" else sum(self.drawn[id(place)], start=Fraction(0)) + sum(below)
+        )
+        return times * found
+
+    @invariant()
+    def no_draw_is_unbooked(self):
+        if not hasattr(self, "ledger"):
+            return
+        drawn = self.spent(self.ledger)
+        assert self.ledger.totals.bound >= drawn
+        assert self.ledger.totals.bound == drawn  # nor is more booked than was drawn: every charge was answered
+        assert self.cap is None or drawn <= self.cap
+        account = self.books.account("a" * 64, self.ledger.relation)
+        if self.filed:
+            assert (account.bound if account else 0) >= drawn
+
+
+class FiledPrograms(Programs):
+    filed = True
+
+
+QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks as on POSIX")
+@pytest.mark.parametrize("machine", [Programs, FiledPrograms])
+@pytest.mark.parametrize("programs", [pytest.param(50), pytest.param(1_000, marks=pytest.mark.slow)])
+def test_all_that_is_drawn_is_booked(machine, programs):
+    how = settings(
+        max_examples=programs, stateful_step_count=20, deadline=None, derandomize=programs < 100,
+        suppress_health_check=QUIET, database=None,
+    )  # fmt: skip
+    run_state_machine_as_test(machine, settings=how)

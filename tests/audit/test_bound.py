@@ -1,0 +1,241 @@
+"""The audit's own arithmetic, and that it is right as often as it says."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import optimize, stats
+
+from dpcore.audit.bound import AuditResult, audit, lower_bound, lower_bound_of_statistics
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import DPCoreError, ParameterError
+from dpcore.methods import NaiveBayesSynthesizer
+
+BIT = Schema(
+    columns=(
+        Column(name="x", kind="categorical", categories=("0", "1")),
+        Column(name="y", kind="categorical", categories=("0", "1")),
+    ),
+    target="y",
+    max_rows=10,
+)
+FEW = pd.DataFrame({"x": [0] * 5, "y": [0] * 5})
+MORE = pd.DataFrame({"x": [0] * 6, "y": [0] * 6})
+
+
+# Clopper-Pearson
+
+
+def test_the_ends_have_closed_forms():
+    """All of n hits: p_lo = (alpha/2)^(1/n). None of n: q_hi = 1 - (alpha/2)^(1/n)."""
+    low, high = 0.025 ** (1 / 100), 1 - 0.025 ** (1 / 100)
+    assert lower_bound(100, 0, 100) == pytest.approx(math.log(low / high))
+    assert lower_bound(100, 0, 100) == pytest.approx(3.2813, abs=1e-4)
+    assert lower_bound(100, 0, 100, alpha=0.1) == pytest.approx(math.log(0.05**0.01 / (1 - 0.05**0.01)))
+    assert lower_bound(100, 0, 100, delta=0.1) == pytest.approx(math.log((low - 0.1) / high))
+
+
+def test_textbook_intervals():
+    """8 of 10: [0.4439, 0.9748]. 1 of 10: [0.0025, 0.4450]. (95 %, Clopper and Pearson's exact limits.)"""
+    assert lower_bound(8, 1, 10) == 0  # 0.4439 / 0.4450 is below 1
+    assert lower_bound(8, 0, 10) == pytest.approx(math.log(0.4439 / 0.3085), abs=2e-4)
+    assert lower_bound(50, 5, 100) == pytest.approx(math.log(0.3983 / 0.1128), abs=1e-3)
+
+
+@pytest.mark.parametrize(("hits", "other"), [(0, 0), (0, 50), (50, 50), (10, 50), (100, 100), (0, 100), (30, 29)])
+def test_nothing_found_is_zero(hits, other):
+    assert lower_bound(hits, other, 100) == 0.0
+
+
+def test_limits_invert_the_binomial_distribution():
+    """At p_lo exactly alpha/2 of samples have this many hits or more; at q_hi, this many or fewer."""
+    hits, other, trials, alpha = 60, 20, 200, 0.05
+    found = math.exp(lower_bound(hits, other, trials, alpha=alpha))
+    low = optimize.brentq(lambda p: stats.binom.sf(hits - 1, trials, p) - alpha / 2, 0.01, 0.99)
+    high = optimize.brentq(lambda p: stats.binom.cdf(other, trials, p) - alpha / 2, 0.01, 0.99)
+    assert found == pytest.approx(low / high)
+
+
+def test_more_confidence_promises_less():
+    bounds = [lower_bound(500, 100, 1_000, alpha=alpha) for alpha in (0.2, 0.05, 0.01, 1e-6)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[0] < math.log(5)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_false_alarms_are_as_rare_as_claimed(epsilon, alpha):
+    """Randomized response at exactly epsilon, 20,000 audits: the bound exceeds it in at most alpha of them.
+
+    The tolerance is four standard errors of 20,000 runs; seeded, and else a false alarm once in 30,000.
+    """
+    rng = np.random.default_rng(1)
+    keep, trials, audits = math.exp(epsilon) / (1 + math.exp(epsilon)), 200, 20_000
+    pairs, numbers = np.unique(
+        np.stack([rng.binomial(trials, keep, audits), rng.binomial(trials, 1 - keep, audits)]),
+        axis=1,
+        return_counts=True,
+    )
+    alarms = sum(
+        int(n) for (a, b), n in zip(pairs.T, numbers, strict=True) if lower_bound(a, b, trials, alpha=alpha) > epsilon
+    )
+    assert alarms / audits <= alpha + 4 * math.sqrt(alpha / audits)
+
+
+# The event is chosen on one half and counted on the other
+
+
+def test_false_alarms_stay_rare_although_the_event_is_chosen():
+    """Two equal worlds: epsilon is 0. Chosen and counted on the same runs, a third of all audits cries wolf."""
+    rng = np.random.default_rng(4)
+    audits, alpha = 100, 0.2
+    alarms = same = 0
+    for _ in range(audits):
+        first, second = rng.normal(size=(2, 80))
+        alarms += lower_bound_of_statistics(first, second, alpha=alpha) > 0
+        twice = [np.concatenate([values[:40]] * 2) for values in (first, second)]  # the counted half is the chosen one
+        same += lower_bound_of_statistics(*twice, alpha=alpha) > 0
+    assert alarms / audits <= alpha
+    assert same / audits > alpha + 2 * math.sqrt(alpha / audits)  # and the difference can be seen
+    assert same > alarms + 20
+
+
+def test_the_counted_half_is_not_the_one_that_chose():
+    rng = np.random.default_rng(2)
+    apart, alike = rng.normal(size=(2, 400)), rng.normal(size=(2, 400))
+    apart[0] += 10
+    assert lower_bound_of_statistics(*np.concatenate([apart, alike], axis=1)) == 0
+    assert lower_bound_of_statistics(*np.concatenate([alike, apart], axis=1)) < 3
+    best = lower_bound_of_statistics(*np.concatenate([apart, apart], axis=1))
+    assert best == pytest.approx(lower_bound(400, 0, 400), rel=0.05)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_both_worlds_and_both_tails_are_tried(swap, sign):
+    rng = np.random.default_rng(3)
+    worlds = [sign * rng.exponential(1.0, 2_000), sign * rng.exponential(4.0, 2_000)]
+    found = lower_bound_of_statistics(*(worlds[::-1] if swap else worlds))
+    assert found > 1.0
+
+
+def test_an_odd_number_of_runs_and_infinite_statistics_will_do():
+    values = np.arange(41, dtype=float)
+    assert lower_bound_of_statistics(values, values) == 0
+    high = np.full(41, np.inf)
+    assert lower_bound_of_statistics(high, values) == pytest.approx(lower_bound(21, 0, 21))
+    assert lower_bound_of_statistics(high, high) == 0
+    assert lower_bound_of_statistics(-high, high) > 0
+
+
+# Mechanisms
+
+
+def laplace(scale, seed):
+    rng = np.random.default_rng(seed)
+
+    def runs(frame, trials):
+        return len(frame) + rng.laplace(0, scale, trials)
+
+    return runs
+
+
+def test_a_laplace_count_stays_below_its_epsilon():
+    result = audit(laplace(1.0, 7), (FEW, MORE), float, 20_000)
+    assert 0.7 < result.lower_bound <= 1.0
+    assert math.isnan(result.claimed)
+    assert math.isnan(result.bound)
+    assert (result.confidence, result.trials) == (0.95, 20_000)
+    assert not result.caught  # nothing was claimed
+
+
+def test_a_fifth_of_the_noise_is_caught():
+    result = audit(laplace(0.2, 7), (FEW, MORE), float, 20_000)
+    assert 3.0 < result.lower_bound <= 5.0
+    assert audit(laplace(0.2, 7), (MORE, FEW), float, 20_000).lower_bound > 3.0
+
+
+class Noisier(NaiveBayesSynthesizer):
+    """A planted fault: a fifth of the noise, at the price of all of it."""
+
+    def _fit_tables(self, table):
+        real = table._noise.many_counts
+        table._noise.many_counts = lambda tables, scales: real(tables, [scale / 5 for scale in scales])
+        super()._fit_tables(table)
+
+
+def test_an_estimators_ledger_stands_beside_what_was_found():
+    def event(fitted):
+        return float(fitted.class_totals_.sum())
+
+    seen = []
+    result = audit(
+        NaiveBayesSynthesizer(epsilon=1.0),
+        (FEW, MORE),
+        event,
+        1_500,
+        schema=BIT,
+        progress=lambda fraction, text: seen.append((fraction, text)),
+    )
+    assert result.claimed == result.bound == 1.0
+    assert not result.caught
+    assert len(seen) == 3_000
+    assert seen[0] == (pytest.approx(0.5 / 1_500), "World 1: run 1 of 1,500")
+    assert seen[-1] == (1.0, "World 2: run 1,500 of 1,500")
+    caught = audit(Noisier(epsilon=1.0), (FEW, MORE), event, 1_500, schema=BIT)
+    assert caught.lower_bound > 1.5
+    assert caught.caught
+    assert caught.claimed == caught.bound == 1.0
+
+
+def test_caught_means_above_the_claim():
+    assert AuditResult(1.01, 1.0, math.inf, 0.95, 100).caught
+    assert not AuditResult(1.0, 1.0, 1.0, 0.95, 100).caught
+
+
+# Bad arguments
+
+
+def test_bad_arguments_are_refused():
+    method = NaiveBayesSynthesizer()
+    for more in ({}, {"schema": None}):
+        with pytest.raises(ParameterError, match="schema"):
+            audit(method, (FEW, MORE), float, 100, **more)
+    with pytest.raises(ParameterError, match="no seed"):
+        audit(NaiveBayesSynthesizer(random_state=1), (FEW, MORE), float, 100, schema=BIT)
+    for trials in (19, 0, -5):
+        with pytest.raises(ParameterError, match="20"):
+            audit(lambda *_: pytest.fail("ran before the check"), (FEW, MORE), float, trials)
+    values = np.arange(30.0)
+    for second in (values[:20], values[:0]):
+        with pytest.raises(ParameterError, match="same number"):
+            lower_bound_of_statistics(values, second)
+    for more in ({"alpha": 0.0}, {"alpha": 1.0}, {"alpha": math.nan}, {"delta": -0.1}, {"delta": 1.0}):
+        with pytest.raises(ParameterError, match="probability"):
+            lower_bound_of_statistics(values, values, **more)
+
+
+@pytest.mark.parametrize("outputs", [1, 19, 21])
+def test_a_mechanism_that_gives_another_number_of_outputs_is_refused(outputs):
+    """One output would be copied to all runs, and look like certainty."""
+    with pytest.raises(ParameterError, match="outputs"):
+        audit(lambda frame, _: [float(len(frame))] * outputs, (FEW, MORE), float, 20)
+
+
+def test_cancelling_an_audit():
+    class CancelledError(Exception):
+        pass
+
+    def stop(fraction, text):
+        raise CancelledError
+
+    for method in (laplace(1.0, 1), NaiveBayesSynthesizer()):
+        with pytest.raises(CancelledError):
+            audit(method, (FEW, MORE), lambda _: 0.0, 50, schema=BIT, progress=stop)
+
+
+def test_rows_that_do_not_fit_are_refused():
+    with pytest.raises(DPCoreError):
+        audit(NaiveBayesSynthesizer(), (FEW, MORE.assign(x=7)), lambda _: 0.0, 50, schema=BIT)

@@ -1,0 +1,334 @@
+"""Data sets: the split is fixed and public, published data are the published ones, nothing is fetched unasked.
+
+Tests on published data run where `$DPCORE_DATA` (or the cache) has them, and must where `DPCORE_REQUIRE_DATA` is 1.
+"""
+
+import hashlib
+import hmac
+import io
+import os
+import urllib.request
+from pathlib import Path
+from urllib.error import URLError
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore import datasets
+from dpcore.datasets.bank_cards import bank_cards_schema
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, ParameterError, SchemaError
+
+DATA_FOLDER = os.environ.get("DPCORE_DATA", "")  # before any fixture changes it
+CSV = b"age,word\n" + b"".join(f"{i},{'xy'[i % 2]}\n".encode() for i in range(20))
+
+
+@pytest.fixture(scope="module")
+def big5() -> datasets.Dataset:
+    try:
+        return datasets.load("big5")
+    except DataError as error:
+        if os.environ.get("DPCORE_REQUIRE_DATA"):
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def offline(monkeypatch, tmp_path):
+    """No data on disk, and a network that must not be asked; the attempts are counted."""
+    asked = []
+
+    def no_network(address, **_):
+        asked.append(address)
+        raise URLError("offline")
+
+    monkeypatch.setattr(urllib.request, "urlopen", no_network)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("DPCORE_DATA", raising=False)
+    return asked
+
+
+# --- splitting and reading
+
+
+@given(st.integers(0, 300), st.floats(0, 0.999), st.integers(0, 2**32))
+def test_a_split_is_a_partition_that_looks_at_positions_only(rows, share, seed):
+    frame = pd.DataFrame({"row": np.arange(rows), "value": 1})
+    train, test = datasets.split(frame, share, seed)
+    assert sorted([*train["row"], *test["row"]]) == list(range(rows))
+    assert train["row"].is_monotonic_increasing
+    assert test["row"].is_monotonic_increasing
+    assert abs(len(test) - share * rows) <= 6 * (share * (1 - share) * rows) ** 0.5 + 1  # six deviations
+    assert train.index.tolist() == list(range(len(train)))
+    again, _ = datasets.split(frame.assign(value=np.random.default_rng(1).random(rows)), share, seed)
+    assert again["row"].tolist() == train["row"].tolist()
+
+
+def test_one_more_row_moves_no_other_row():
+    frame = pd.DataFrame({"row": np.arange(500)})
+    smaller, larger = datasets.split(frame.head(499), 0.3, 5), datasets.split(frame, 0.3, 5)
+    for before, after in zip(smaller, larger, strict=True):
+        assert after["row"].tolist()[: len(before)] == before["row"].tolist()
+
+
+def test_the_lots_of_a_file_are_secret_unless_a_seed_is_given():
+    """A public seed would tell by the lots of all later rows whether a row in the middle is there."""
+    rows = b"a,b\n" + b"".join(b"%d,%d\n" % (i, i % 7) for i in range(200))
+    first, second = datasets.read(rows, "x.csv"), datasets.read(rows, "x.csv")
+    assert first.train["a"].tolist() != second.train["a"].tolist()
+    again = datasets.read(rows, "x.csv", **first.reading)
+    assert again.train["a"].tolist() == first.train["a"].tolist()
+
+
+def test_seeds_give_different_splits():
+    frame = pd.DataFrame({"row": range(100)})
+    assert not datasets.split(frame, 0.3, 0)[1].equals(datasets.split(frame, 0.3, 1)[1])
+
+
+@pytest.mark.parametrize(("share", "seed"), [(-0.1, 0), (1, 0), (float("nan"), 0), (0.3, -1)])
+def test_impossible_splits_are_refused(share, seed):
+    with pytest.raises(ParameterError) as caught:
+        datasets.split(pd.DataFrame({"a": [1, 2]}), share, seed)
+    assert caught.value.remedy
+
+
+def test_read_infers_a_schema_and_says_so(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(CSV)
+    data = datasets.read(path, target="word", split_seed=0)
+    assert (data.name, data.target, data.schema.source) == ("people.csv", "word", "inferred")
+    assert (len(data.train), len(data.test)) == (13, 7)
+    assert data.content.keyed(b"it") == hmac.digest(b"it", hashlib.sha256(CSV).digest(), "sha256").hex()
+    assert data.schema.encode(data.train).shape == (13, 2)
+    assert data.schema.encode(data.test).shape == (7, 2)
+    assert "70%" in data.note
+    assert data.train.attrs["read_as"]["delimiter"] == ","
+    same = datasets.read(CSV, "people.csv", target="word", split_seed=0)
+    pd.testing.assert_frame_equal(same.train, data.train)
+    assert same.content.keyed(b"it") == data.content.keyed(b"it")
+    assert same.token != data.token
+
+
+def test_no_sum_of_the_rows_leaves_a_data_set():
+    """Whoever knows all rows but one could try every value of that one against it."""
+    data = datasets.read(CSV, "people.csv", target="word", split_seed=0)
+    plain = hashlib.sha256(CSV).hexdigest()
+    assert plain not in repr(data) + data.token + data.content.keyed(b"a secret") + repr(data.content)
+    assert data.content.keyed(b"a secret") != data.content.keyed(b"another")
+
+
+def test_rows_without_a_file_go_by_themselves():
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": ["x", None, "y"]})
+    one, two = frame.head(1), frame.tail(2)
+    keys = {datasets.Content.of_rows(*tables).keyed(b"") for tables in ((one, two), (two, one), (frame,), (one,))}
+    assert len(keys) == 4
+    assert datasets.Content.of_rows(one.copy(), two.copy()).keyed(b"") in keys
+
+
+def test_only_what_was_declared_is_kept_for_exports():
+    """One row with an accented letter, or a decimal comma, used to be enough to change what a replay said."""
+    for rows in (b"a;b\n1;x\n2;y\n", "a;b\n1,5;Zürich\n2;y\n".encode()):
+        assert set(datasets.read(rows).reading) == {"test_share", "split_seed"}
+    data = datasets.read("a;b\n1;Zürich\n".encode("cp1252"), encoding="cp1252")
+    assert set(data.reading) == {"test_share", "split_seed", "encoding"}
+
+
+def test_declared_numbers_are_numbers_for_people_and_their_codes_are_those_of_the_text():
+    schema = Schema(
+        columns=(
+            Column(name="age", kind="integer", lower=0, upper=99, outside="clip"),
+            Column(name="word", kind="categorical", categories=("x", "y")),
+        )
+    )
+    plain = datasets.read(CSV, schema=schema, test_share=0).train
+    assert plain["age"].dtype == np.int64
+    odd = datasets.read(CSV + b"old,x\n", schema=schema, test_share=0).train
+    assert odd["age"].dtype != np.int64
+    np.testing.assert_array_equal(schema.encode(odd)[:-1], schema.encode(plain))
+
+
+def test_read_keeps_a_declared_schema():
+    schema = Schema(
+        columns=(
+            Column(name="age", kind="integer", lower=0, upper=99),
+            Column(name="word", kind="categorical", categories=("x", "y")),
+        )
+    )
+    data = datasets.read(CSV, schema=schema, target="age", test_share=0, delimiter=",")
+    assert (data.schema.source, data.target, len(data.test)) == ("declared", "age", 0)
+    assert datasets.read(CSV, schema=schema).target is None
+    for given_schema in (schema, None):
+        with pytest.raises(SchemaError, match="target"):
+            datasets.read(CSV, schema=given_schema, target="height")
+
+
+def test_read_passes_on_what_is_wrong_with_a_file():
+    with pytest.raises(DataError, match="MiB"):
+        datasets.read(CSV, max_bytes=10)
+    with pytest.raises(DataError, match="extension"):
+        datasets.read(CSV, "people.pkl")
+    with pytest.raises(DataError, match="delimiter"):
+        datasets.read(CSV, delimiter=";")
+
+
+def test_a_data_set_is_frozen_and_compared_by_identity():
+    data = datasets.read(CSV)
+    with pytest.raises(AttributeError):
+        data.name = "other"
+    assert data != datasets.read(CSV)  # frames have no plain truth value: a field-wise comparison would raise
+
+
+# --- finding published data
+
+
+@pytest.mark.parametrize("name", ["adult", "big5"])
+def test_nothing_is_fetched_unasked(offline, name):
+    with pytest.raises(DataError, match="not found") as caught:
+        datasets.load(name)
+    assert "DPCORE_DATA" in caught.value.remedy
+    assert not offline
+
+
+def test_offline_the_error_says_what_to_do(offline, tmp_path):
+    with pytest.raises(DataError, match="could not be fetched") as caught:
+        datasets.load("adult", download=True)
+    assert "DPCORE_DATA" in caught.value.remedy
+    assert caught.value.__cause__ is None
+    assert [address[:8] for address in offline] == ["https://"]
+    assert not list(tmp_path.rglob("*.*"))  # nothing half-written
+
+
+def test_big5_says_where_to_get_it(offline):
+    with pytest.raises(DataError, match="fetched automatically") as caught:
+        datasets.load("big5", download=True)
+    assert "https://openpsychometrics.org" in caught.value.remedy
+    assert not offline
+
+
+@pytest.mark.parametrize("path", ["adult/adult.data", "big5/data.csv"])
+def test_other_content_is_not_taken_for_the_published_one(offline, monkeypatch, tmp_path, path):
+    file = tmp_path / "mine" / path
+    file.parent.mkdir(parents=True)
+    file.write_text("39, s3cret\n")
+    monkeypatch.setenv("DPCORE_DATA", str(tmp_path / "mine"))
+    with pytest.raises(DataError, match="checksum") as caught:
+        datasets.load(path.partition("/")[0])
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_wrong_download_is_not_kept(offline, monkeypatch, tmp_path):
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(b"<html>moved</html>"))
+    with pytest.raises(DataError, match="checksum"):
+        datasets.load("adult", download=True)
+    assert not list(tmp_path.rglob("*.*"))
+
+
+@pytest.mark.skipif(not DATA_FOLDER, reason="DPCORE_DATA is not set")
+def test_a_download_is_checked_cached_and_then_found(offline, monkeypatch, tmp_path, adult):
+    served = {}
+
+    def serve(address, **_):
+        return io.BytesIO(served[address])
+
+    for path, address in datasets.SOURCES.items():
+        text = (Path(DATA_FOLDER) / path).read_bytes()
+        comment = b"|1x3 Cross validator\r\n" if path.endswith(".test") else b""
+        served[address] = comment + text.replace(b"\n", b"\r\n") + b"\r\n"  # as some mirrors have it
+    monkeypatch.setattr(urllib.request, "urlopen", serve)
+    fetched = datasets.load("adult", download=True)
+    assert fetched.content.keyed(b"") == adult.content.keyed(b"")
+    served.clear()
+    assert datasets.load("adult").content.keyed(b"") == adult.content.keyed(b"")  # now from the cache
+    assert sorted(p.name for p in (tmp_path / "dpcore" / "adult").iterdir()) == ["adult.data", "adult.test"]
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ParameterError, match="iris") as caught:
+        datasets.load("iris")
+    assert all(name in caught.value.remedy for name in datasets.DATASETS)
+
+
+# --- the published data themselves
+
+
+def bits(schema: Schema) -> int:
+    return sum((size - 1).bit_length() for size in schema.sizes)
+
+
+def test_adult_schema_is_the_documentation():
+    schema = datasets.adult_schema()
+    assert (schema.source, schema.target, schema.max_rows, len(schema)) == ("declared", "income", 30_162, 15)
+    assert schema.sizes == (16, 8, 16, 16, 16, 7, 14, 6, 5, 2, 16, 16, 16, 41, 2)
+    assert bits(schema) == 52  # bits, with ceil(log2 size) per column
+    assert all(column.description for column in schema)
+    assert Schema.from_json(schema.to_json()) == schema
+    assert schema["education"].kind == "ordered"
+    assert (schema["education"].categories[0], schema["education"].categories[-1]) == ("Preschool", "Doctorate")
+
+
+def test_big5_schema_is_the_codebook():
+    schema = datasets.big5_schema()
+    assert (schema.source, schema.target, len(schema)) == ("declared", "gender", 57)
+    assert bits(schema) == 175  # bits, with ceil(log2 size) per column
+    country = schema["country"]
+    assert country.size == 256
+    assert sum(len(code) == 2 and code.isalpha() for code in country.categories) == 249 + 2  # ISO 3166, AP and EU
+    assert {"NA", "A1", "A2", "AP", "EU", "O1", "(nu"} < set(country.categories)
+    assert Schema.from_json(schema.to_json()) == schema
+
+
+def test_adult_rows(adult):
+    assert (len(adult.train), len(adult.test)) == (30_162, 15_060)
+    for frame in (adult.train, adult.test):
+        assert frame.columns.tolist() == list(adult.schema.names)
+        assert not frame.isna().to_numpy().any()
+        codes = adult.schema.encode(frame)
+        assert codes.shape == (len(frame), 15)
+        assert set(frame["income"]) == {"<=50K", ">50K"}
+    assert (adult.train["income"] == ">50K").mean() == pytest.approx(0.2489, abs=1e-4)
+    assert (adult.train["education-num"] - 1 == adult.schema.encode(adult.train)[:, 3]).all()  # the order is right
+
+
+def test_big5_rows(big5):
+    assert (len(big5.train), len(big5.test)) == (13_951, 5_768)
+    rows = pd.concat([big5.train, big5.test], ignore_index=True)
+    codes = big5.schema.encode(rows)
+    assert codes.shape == (19_719, 57)
+    country = big5.schema.index("country")
+    assert (rows["country"] == "NA").sum() == 8  # Namibia, not missing
+    assert (codes[:, country] == 255).sum() == rows["country"].isna().sum() == 1
+    assert (rows["age"] > 100).sum() == 83  # years of birth and worse, clipped
+    assert codes[rows["age"] > 100, big5.schema.index("age")].min() == 15
+
+
+@pytest.mark.parametrize("name", datasets.BANK_CARDS)
+def test_simulated_rows_need_neither_file_nor_network(offline, name):
+    data, again = datasets.load(name), datasets.load(name)
+    assert (data.name, data.target, data.schema) == (name, "customer-value", bank_cards_schema())
+    assert (len(data.train), len(data.test)) == (50_000, 5_000)
+    assert "no person" in data.note
+    pd.testing.assert_frame_equal(data.train, again.train)
+    assert (data.token, data.content.keyed(b"")) == (again.token, again.content.keyed(b""))
+    assert not offline
+
+
+def test_simulated_tables_are_told_apart():
+    plain, dependent = map(datasets.load, datasets.BANK_CARDS)
+    assert plain.token != dependent.token
+    assert plain.content.keyed(b"") != dependent.content.keyed(b"")
+    assert plain.train["deposits"].corr(plain.train["loans"]) > 0.1  # both rise with the class
+    assert dependent.train["deposits"].corr(dependent.train["loans"]) < -0.1
+
+
+def test_sample_comes_with_the_package():
+    data = datasets.load("sample")
+    assert data.name == "sample"
+    assert data.schema.source == "declared"
+    assert data.target is not None
+    assert (len(data.train), len(data.test)) == (14_151, 5_849)
+    assert data.schema.encode(data.train).shape == (len(data.train), len(data.schema))
+    assert data.schema.encode(data.test).shape == (len(data.test), len(data.schema))

@@ -1,0 +1,155 @@
+"""A cell has one text and one number, however its column is stored."""
+
+import contextlib
+import datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.domain.cells import as_numbers, distinct, plain_numbers, typed
+from dpcore.domain.column import Column
+from dpcore.text import canonical
+
+NUMBER = Column(name="n", kind="continuous", lower=-10, upper=10, bins=40, missing=True, outside="clip")
+WHOLE = Column(name="n", kind="integer", lower=-3, upper=9, bins=13, outside="clip")
+LISTED = Column(
+    name="n",
+    kind="categorical",
+    categories=("3", "0.5", "007", "True", "2020-01-01", "9007199254740993", "x", "-0"),
+    missing=True,
+    outside="clip",
+)
+CODED = (NUMBER, WHOLE, LISTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("3", 3), (" 3.0 ", 3), ("+3", 3), ("3e0", 3), ("3.", 3), (".5", 0.5), ("007", 7), ("-1E-2", -0.01)]
+    + [("inf", np.inf), ("-Infinity", -np.inf), ("1e400", np.inf), ("9007199254740993", 2.0**53)]
+    + [
+        (word, np.nan)
+        for word in ("", "nan", "x", "0x1f", "1_000", "1,000", "1 000", "３", "٣", "50%", "True", "1e", "+")
+    ],
+)
+def test_what_is_a_number(text, number):
+    for dtype in (object, "str", "category", "string", pd.ArrowDtype(pa.string())):
+        np.testing.assert_equal(as_numbers(pd.Series([text], dtype=dtype)), [number])
+
+
+@pytest.mark.parametrize(
+    "equal",
+    [
+        ["3", "3.0", "3.00", "+3", "3e0", "0.3e1", 3, 3.0, np.int8(3), np.float32(3), Decimal("3.00")],
+        ["0.5", ".5", "0.50", "5e-1", 0.5, np.float16(0.5), Decimal("0.5")],
+        ["0", "-0", "0.0", -0.0, 0],
+        ["9007199254740993", "9007199254740992", 2**53, 2**53 + 1, 2.0**53, Decimal(2**53 + 1)],
+        ["True", True, np.True_],
+        [
+            "2020-01-01",
+            "2020-01-01 00:00:00",
+            "2020-01-01T00:00",
+            datetime.date(2020, 1, 1),
+            pd.Timestamp("2020-01-01"),
+        ],
+        [
+            "2020-01-01 10:30:00",
+            "2020-01-01T10:30",
+            np.datetime64("2020-01-01T10:30"),
+            pd.Timestamp("2020-01-01 10:30"),
+        ],
+        ["007"],
+        ["７"],
+        ["1_000"],
+        ["1000", "1e3", 1000],
+        ["x"],
+        [""],
+    ],
+    ids=str,
+)
+def test_equal_values_have_one_text(equal):
+    texts = {canonical(value) for value in equal}
+    assert len(texts) == 1
+    assert canonical(*texts) == texts.pop()
+    others = {"4", "03", "7", "1.5", "True ", "1", "2020-01-02"} - set(map(str, equal))
+    assert not texts & {canonical(other) for other in others}
+
+
+values = st.one_of(
+    st.sampled_from(
+        ["3", "3.0", "007", "0.5", ".50", "x", "", " 3", "inf", "1e3", "True", "2020-01-01", "9007199254740993"]
+    ),
+    st.integers(-(2**60), 2**60),
+    st.floats(),
+    st.booleans(),
+    st.none(),
+    st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-99, max_value=99),
+    st.dates(datetime.date(1990, 1, 1)),
+    st.text(max_size=5),
+)
+
+
+@given(st.lists(values, min_size=1, max_size=6), st.data())
+def test_a_code_does_not_hang_on_how_the_column_is_stored(cells, data):
+    """Each cell alone, all of them as objects, as inferred, as text, as categories, in Arrow, and beside a word."""
+    table = pd.Series(cells, dtype=object)
+    texts = table.map(str, na_action="ignore")
+    stored = [table, table.infer_objects(), texts, texts.astype("category")]
+    if not any(type(cell) is bool for cell in cells):  # pandas takes True and 1 for one category
+        stored.append(table.astype("category"))
+    stored.append(pd.concat([table, pd.Series(["word"])], ignore_index=True))
+    if table.isna().any() or all(type(cell) is int for cell in cells):
+        plain = [float(cell) if type(cell) is int else np.nan for cell in cells if type(cell) in (int, type(None))]
+        stored += [pd.Series(plain)] if len(plain) == len(cells) else []
+    with contextlib.suppress(UnicodeEncodeError):
+        stored.append(texts.astype("str"))
+    for column in CODED:
+        alone = [column.encode(pd.Series([cell], dtype=object))[0] for cell in cells]
+        for series in stored:
+            np.testing.assert_array_equal(column.encode(series)[: len(cells)], alone)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["int64", "Int64", "float64", "Float32", "float16", pd.ArrowDtype(pa.int32()), pd.ArrowDtype(pa.decimal128(9, 2))],
+)
+def test_numeric_columns_are_coded_as_their_texts(dtype):
+    series = pd.Series([0, 3, 9, -3], dtype=dtype)
+    for column in CODED:
+        np.testing.assert_array_equal(column.encode(series), column.encode(pd.Series(["0", "3.0", "9.00", "-3"])))
+
+
+def test_distinct_texts_and_places():
+    places, texts = distinct(pd.Series([True, 1, "1", None, 1.0, "x"], dtype=object))
+    assert [texts[place] if place >= 0 else None for place in places] == ["True", "1", "1", None, "1", "x"]
+    places, texts = distinct(pd.Series(["a\0", "a", "\ud800"], dtype=object))
+    assert [texts[place] for place in places] == ["a\0", "a", "\ud800"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1", "+2", "-3"], [1, 2, -3]),
+        (["1", None, "3"], [1, np.nan, 3]),
+        (["1.", ".5", "1e3"], [1.0, 0.5, 1000.0]),
+        (["01234", "99999", "00001"], None),  # post codes
+        (["99999999999999999999", "1", "2"], None),  # an account, not a quantity
+        (["inf", "1", "2"], None),
+        (["0x1F", "1", "2"], None),
+        ([None, None], None),
+    ],
+)
+def test_people_see_numbers_where_all_cells_are_plain_ones(cells, expected):
+    frame = pd.DataFrame({"a": pd.Series(cells, dtype="str"), "b": "1"})
+    found = plain_numbers(frame["a"])
+    assert (found is None) == (expected is None)
+    made = typed(frame, ["a"])
+    assert made["b"].tolist() == frame["b"].tolist()
+    if expected is None:
+        pd.testing.assert_frame_equal(made, frame)
+    else:
+        np.testing.assert_array_equal(made["a"], expected)

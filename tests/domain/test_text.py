@@ -1,0 +1,36 @@
+"""How public values are written: epsilons for people."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.text import number
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "text"),
+    [
+        (0.0, "0"),
+        (math.inf, "∞"),
+        (1.0, "1"),
+        (0.1 + 0.2, "0.3"),
+        (Fraction(1, 3), "0.334"),
+        (0.0714, "0.0714"),
+        (924.2, "925"),
+        (9_452.4, "9,453"),
+        (123_456.1, "123,457"),
+        (999_999.5, "1e+06"),
+        (1_234_567.0, "1.24e+06"),
+    ],
+)
+def test_three_digits_or_all_whole_ones(epsilon, text):
+    assert number(epsilon) == text
+
+
+@given(st.floats(1e-300, 1e300))
+def test_no_epsilon_looks_smaller_than_it_is(epsilon):
+    shown = float(number(epsilon).replace(",", ""))
+    assert epsilon * (1 - 1e-7) <= shown <= epsilon * 1.0101

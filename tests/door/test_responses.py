@@ -1,0 +1,346 @@
+"""The door's randomized answers: prices, refusals, and whose lots go where."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sources import Watched
+
+from dpcore.accounting.ledger import Ledger
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import BudgetError, ParameterError, SchemaError
+from dpcore.mechanisms.noise import make_noise
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, Noised, Warner
+from dpcore.postprocess.reports import Questionnaire, families
+
+SCHEMA = Schema(
+    columns=(
+        Column(name="a", kind="categorical", categories=("0", "1")),
+        Column(name="b", kind="categorical", categories=("x", "y", "z")),
+        Column(name="c", kind="categorical", categories=tuple("pqrs")),
+        Column(name="n", kind="continuous", lower=-5, upper=15, bins=4),
+    )
+)
+A, B, C, N = families(SCHEMA.names)
+CODES = np.asfortranarray(
+    [[0, 0, 0, 0], [1, 2, 3, 3], [0, 1, 2, 1], [1, 1, 1, 2], [0, 2, 0, 0], [1, 0, 3, 3]], np.uint8
+)
+NUMBERS = {3: np.array([-5.0, 14, 3, 8, -1, 15])}
+
+
+class Replayed(Watched):
+    """Lots and Laplace noise from a tape that is the same every time, and a note of who asked for how many."""
+
+    def __init__(self, seed=0):
+        super().__init__()
+        self._rng = np.random.default_rng(seed)
+        self.asked = []
+
+    def lots(self, count):
+        self.asked.append(count)
+        return self._rng.random(count)
+
+    def reals(self, values, scale, **_):
+        self.asked.append((len(values), scale))
+        return values + self._rng.laplace(0, scale, len(values))
+
+
+def door(source=None, *, codes=CODES, numbers=NUMBERS, relation="replace", cap=None, paper=False):
+    ledger = Ledger(relation, epsilon=cap)
+    return PrivateTable(codes, SCHEMA, ledger, source or Replayed(), numbers=numbers, unprotected_allowed=paper)
+
+
+# Prices
+
+
+def test_reports_of_one_person_add_up_exactly():
+    third = Fraction(1, 3)
+    table = door()
+    questions = {
+        A: ERRPH(2, epsilon=third),
+        B: OUE(3, epsilon=0.1),
+        C: OLH(4, epsilon=third),
+        N: TRR(lower=-5, upper=15, epsilon=third),
+    }
+    table.randomize(Questionnaire(questions))
+    bounds = [entry.epsilon_bound for entry in table.ledger.entries]
+    assert bounds == [third, Fraction(0.1), third, third]
+    assert table.ledger.totals.bound == 1 + Fraction(0.1)
+    assert [entry.epsilon_claimed for entry in table.ledger.entries] == bounds
+    names = [entry.name for entry in table.ledger.entries]
+    assert names == [f"report of {name}" for name in "abcn"]
+    mechanisms = [entry.mechanism for entry in table.ledger.entries]
+    assert mechanisms == ["randomized response", "unary encoding", "local hashing", "laplace"]
+    number = table.ledger.entries[3]
+    assert (number.sensitivity, number.scale) == (20, 60)
+
+
+def test_the_dearest_of_the_optional_ones_are_paid():
+    table = door()
+    channels = {
+        A: ERRPH(2, epsilon=0.25),
+        B: ERRPH(3, epsilon=0.5),
+        C: ERRPH(4, epsilon=Fraction(1, 7)),
+        N: TRR(lower=-5, upper=15, epsilon=2),
+    }
+    for asked, price in ((1, Fraction(2)), (2, Fraction(5, 2)), (3, Fraction(5, 2) + Fraction(1, 7))):
+        before = table.ledger.totals.bound
+        table.randomize(Questionnaire(channels, [B, C, N], asked))
+        assert table.ledger.totals.bound - before == Fraction(1, 4) + price
+        assert table.ledger.entries[-1].name == f"report of {asked} of 3 answers, by lot"
+
+
+def test_a_column_in_several_families_is_paid_in_each():
+    table = door()
+    table.randomize(
+        Questionnaire({A: ERRPH(2, epsilon=1), ("a", "b"): ERRPH(6, epsilon=2), ("c", "a"): OUE(8, epsilon=4)})
+    )
+    assert table.ledger.epsilon_bound == 7
+
+
+def test_answers_that_share_a_lot_have_no_finite_epsilon():
+    table = door(paper=True)
+    together = Questionnaire({A: Warner(p=0.7), B: ERRPH(3, epsilon=1), C: ERRPH(4, epsilon=2)}, together=[[A, B], [C]])
+    table.randomize(together, claimed_epsilon=0.5, reasons={A: "because", B: "because"})
+    alone, tied = table.ledger.entries
+    assert alone.epsilon_bound == 2  # a lot of one's own is no tie
+    assert tied.epsilon_bound == math.inf
+    assert tied.epsilon_claimed == alone.epsilon_claimed == 0.5
+    assert tied.reason == "because"
+    assert "kept or changed together" in tied.name
+
+
+def test_every_time_is_paid_anew():
+    table = door(cap=2.5)
+    for times in (1, 2):
+        table.randomize(Questionnaire({A: ERRPH(2, epsilon=1)}))
+        assert table.ledger.epsilon_bound == times
+    with pytest.raises(BudgetError):
+        table.randomize(Questionnaire({A: ERRPH(2, epsilon=1)}))
+
+
+def test_every_time_is_drawn_anew():
+    table, question = door(codes=np.zeros((200, 4), np.uint8), numbers={}), Questionnaire({A: ERRPH(2, epsilon=1)})
+    first, second = (table.randomize(question).values[A] for _ in "ab")
+    assert (first != second).any()
+
+
+# Refusals, before anything is charged
+
+REFUSED = {
+    "too few values": ({B: ERRPH(2, p0=0.5)}, "another number of values"),
+    "too many values": ({A: OUE(3, epsilon=1)}, "another number of values"),
+    "a pair of another size": ({("a", "b"): ERRPH(5, epsilon=1)}, "another number of values"),
+    "a category as a number": ({A: TRR(lower=0, upper=1, epsilon=1)}, "not a number"),
+    "two numbers at once": ({("n", "a"): TRR(lower=0, upper=1, epsilon=1)}, "not a number"),
+    "the truth": ({A: ERRPH(2, p0=1)}, "no finite epsilon"),
+    "sets": ({N: TRR(factors=[1.0], offsets=[0.0])}, "no finite epsilon"),
+    "uniform noise": ({N: Noised("uniform", 100, lower=-5, upper=15)}, "no finite epsilon"),
+    "something else": ({A: type("Own", (Channel,), {"epsilon": 0, "mechanism": "own"})()}, "Nobody knows"),
+}
+
+
+@pytest.mark.parametrize(("channels", "cause"), REFUSED.values(), ids=REFUSED)
+def test_what_nobody_can_answer_costs_nothing(channels, cause):
+    source = Replayed()
+    table = door(source)
+    with pytest.raises(ParameterError, match=cause):
+        table.randomize(Questionnaire({C: ERRPH(4, epsilon=1), **channels}))
+    assert not table.ledger.entries
+    assert not source.asked
+
+
+def test_an_unknown_column_costs_nothing():
+    table = door()
+    with pytest.raises(SchemaError, match="no column 'z'"):
+        table.randomize(Questionnaire({C: ERRPH(4, epsilon=1), ("z",): ERRPH(2, epsilon=1)}))
+    assert not table.ledger.entries
+
+
+def test_numbers_that_are_not_there_are_not_asked_for():
+    for table in (door(numbers={}), door(numbers=None)):
+        with pytest.raises(ParameterError, match="not a number"):
+            table.randomize(Questionnaire({N: TRR(lower=-5, upper=15, epsilon=1)}))
+        assert not table.ledger.entries
+
+
+def test_who_takes_part_is_not_hidden():
+    for table in (door(relation="add_remove"), door().split("a")[0]):
+        with pytest.raises(ParameterError, match="replace"):
+            table.randomize(Questionnaire({A: ERRPH(2, epsilon=1)}))
+        assert not table.ledger.entries
+
+
+def test_together_is_for_papers_only():
+    table, channels = door(), {A: ERRPH(2, epsilon=1), B: ERRPH(3, epsilon=1)}
+    with pytest.raises(ParameterError, match="no finite epsilon"):
+        table.randomize(Questionnaire(channels, together=[[A, B]]))
+    assert not table.ledger.entries
+    table.randomize(Questionnaire(channels))
+    assert table.ledger.epsilon_bound == 2
+
+
+def test_an_overdrawn_ledger_draws_nothing():
+    source = Replayed()
+    table = door(source, cap=1)
+    with pytest.raises(BudgetError):
+        table.randomize(
+            Questionnaire({A: ERRPH(2, epsilon=0.5), B: ERRPH(3, epsilon=Fraction(1, 2) + Fraction(1, 10**30))})
+        )
+    assert not source.asked
+    assert not table.ledger.entries
+    table.randomize(Questionnaire({A: ERRPH(2, epsilon=0.5), B: ERRPH(3, epsilon=Fraction(1, 2))}))
+    assert source.asked == [6, 6]
+    assert table.ledger.epsilon_bound == 1
+
+
+def test_charged_first_and_then_drawn():
+    class Broken(Replayed):
+        def lots(self, count):
+            raise RuntimeError
+
+    table = door(Broken())
+    with pytest.raises(RuntimeError):
+        table.randomize(Questionnaire({A: ERRPH(2, epsilon=1)}))
+    assert table.ledger.epsilon_bound == 1
+
+
+# Whose values and whose lots
+
+ASKED = {
+    "all of everybody": Questionnaire(
+        {
+            A: ERRPH(2, epsilon=1),
+            B: OUE(3, epsilon=1),
+            C: OLH(4, epsilon=1),
+            N: TRR(lower=-5, upper=15, epsilon=1),
+            ("a", "c"): ERRPH(8, epsilon=1),
+        }
+    ),
+    "two of four by lot": Questionnaire(
+        {
+            A: ERRPH(2, epsilon=1),
+            B: OUE(3, epsilon=1),
+            C: OLH(4, epsilon=1),
+            N: TRR(lower=-5, upper=15, epsilon=1),
+            ("b", "c"): ERRPH(12, epsilon=1),
+        },
+        [B, C, N, ("b", "c")],
+        2,
+    ),
+    "together": Questionnaire({A: Warner(p=0.6), B: ERRPH(3, p0=0.5), C: ERRPH(4, p0=0.5)}, together=[[A, B]]),
+    "sets": Questionnaire({A: ERRPH(2, p0=1), N: TRR(factors=[1.0, 2], offsets=[0.0, 5], lower=-5, upper=15)}),
+    "uniform noise": Questionnaire({N: Noised("uniform", 3, lower=-5, upper=15)}),
+}
+
+
+@pytest.mark.parametrize("questions", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize("person", [0, 3, 5])
+def test_one_record_changes_its_own_reports_only(questions, person):
+    other, numbers = CODES.copy(order="F"), NUMBERS[3].copy()
+    other[person], numbers[person] = [1, 2, 3, 3] if person != 5 else [0, 1, 0, 0], 1.5
+    for seed in range(20):
+        sources = Replayed(seed), Replayed(seed)
+        first = door(sources[0], paper=True).randomize(questions)
+        second = door(sources[1], paper=True, codes=other, numbers={3: numbers}).randomize(questions)
+        assert sources[0].asked == sources[1].asked
+        for family in questions.channels:
+            who = first.who(family)
+            np.testing.assert_array_equal(who, second.who(family))  # nobody is asked because of what they would say
+            rest = who != person
+            np.testing.assert_array_equal(first.values[family][rest], second.values[family][rest])
+
+
+def test_who_is_asked_is_a_matter_of_lots():
+    """Each person answers two of four; each pair of questions equally often (4,000 people, 6 standard errors)."""
+    codes = np.zeros((4_000, 4), np.uint8)
+    channels = {A: ERRPH(2, epsilon=1), B: OUE(3, epsilon=1), C: ERRPH(4, epsilon=1), ("a", "b"): ERRPH(6, epsilon=1)}
+    reports = door(codes=codes, numbers={}).randomize(Questionnaire(channels, list(channels), 2))
+    answered = np.zeros((4_000, 4), dtype=int)
+    for i, family in enumerate(channels):
+        answered[reports.who(family), i] += 1
+        assert len(reports.values[family]) == len(reports.who(family))
+        assert (np.diff(reports.who(family)) > 0).all()
+    assert (answered.sum(axis=1) == 2).all()
+    both = answered.T @ answered
+    assert np.abs(both[np.triu_indices(4, 1)] - 4_000 / 6).max() < 6 * math.sqrt(4_000 * 5 / 36)
+
+
+def test_families_are_coded_with_the_last_column_fastest():
+    table = door(paper=True)
+    questions = Questionnaire({("b", "a"): ERRPH(6, p0=1), ("a", "b", "c"): ERRPH(24, p0=1), B: ERRPH(3, p0=1)})
+    reports = table.randomize(questions)
+    assert reports.values[("b", "a")].tolist() == (CODES[:, 1] * 2 + CODES[:, 0]).tolist()
+    assert reports.values[("a", "b", "c")].tolist() == (CODES[:, 0] * 12 + CODES[:, 1] * 4 + CODES[:, 2]).tolist()
+    labels = reports.labels(("b", "a"))
+    expected = [f"{'xyz'[b]} / {a}" for a, b in CODES[:, :2].tolist()]
+    assert [labels[code] for code in reports.values[("b", "a")]] == expected
+
+
+def test_families_with_more_values_than_their_columns_codes_can_hold():
+    big = Schema(columns=tuple(Column(name=n, kind="integer", lower=0, upper=199, bins=200) for n in "uv"))
+    codes = np.asfortranarray([[199, 199], [0, 199], [199, 0]], dtype=np.uint8)
+    table = PrivateTable(codes, big, Ledger("replace"), Replayed(), unprotected_allowed=True)
+    for channel in (ERRPH(40_000, p0=1), ERRPH(40_000, epsilon=60)):
+        found = table.randomize(Questionnaire({("u", "v"): channel})).values[("u", "v")]
+        assert found.tolist() == [39_999, 199, 39_800]
+
+
+def test_hashes_of_large_codes_do_not_overflow():
+    """a v + b has up to 62 bits; codes of 8 bits are widened first."""
+    channel, lots = OLH(250, epsilon=40), iter([np.array([1 - 2**-53]), np.array([1 - 2**-53]), np.array([0.0])])
+    report = channel.report(np.array([249], dtype=np.uint8), lambda _: next(lots))
+    prime = 2**31 - 1
+    assert report.tolist() == [[prime - 1, prime - 1, ((prime - 1) * 249 + prime - 1) % prime % channel.places]]
+
+
+def test_together_keeps_all_or_changes_all():
+    channels = {A: Warner(p=0.5), B: ERRPH(3, p0=0.5), C: ERRPH(4, p0=0.5)}
+    codes = np.zeros((600, 4), np.uint8)
+    table = door(codes=codes, numbers={}, paper=True)
+    reports = table.randomize(Questionnaire(channels, together=[[A, B]]))
+    changed = reports.values[A] == 1
+    assert 200 < changed.sum() < 400
+    assert not reports.values[B][~changed].any()  # who keeps a keeps b
+    assert reports.values[B][changed].mean() > 0.5
+    assert reports.values[C][~changed].any()  # c has lots of its own
+
+
+def test_numbers_go_through_their_bounds_and_the_sources_own_noise():
+    source = Replayed()
+    narrow = TRR(lower=0, upper=4, epsilon=Fraction(1, 2))
+    reports = door(source).randomize(Questionnaire({N: narrow}))
+    assert source.asked == [(6, 8.0)]
+    noise = np.random.default_rng(0).laplace(0, 8, 6)
+    np.testing.assert_allclose(reports.values[N], np.clip(NUMBERS[3], 0, 4) + noise)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "geometric", "opendp"])
+def test_every_source_of_noise_can_do_it(kind):
+    seed = None if kind == "opendp" else 1
+    for questions in list(ASKED.values())[:2]:
+        reports = door(make_noise(kind, seed)).randomize(questions)
+        assert reports.people == 6
+        assert all(len(reports.values[family]) == len(reports.who(family)) for family in questions.channels)
+
+
+def test_nobody_answers():
+    empty, nothing = np.zeros((0, 4), np.uint8), {3: np.zeros(0)}
+    for questions in ASKED.values():
+        reports = door(codes=empty, numbers=nothing, paper=True).randomize(questions)
+        assert reports.people == 0
+        assert reports.frame().shape == (0, len(questions.channels))
+
+
+def test_reports_share_no_memory_with_the_rows():
+    codes, numbers = CODES.copy(order="F"), NUMBERS[3].copy()
+    kept = codes.copy(), numbers.copy()
+    table = door(make_noise("laplace", 0).exact(), codes=codes, numbers={3: numbers}, paper=True)
+    questions = {A: ERRPH(2, p0=1), B: ERRPH(3, p0=1), N: TRR(factors=[1.0], offsets=[0.0])}
+    for values in table.randomize(Questionnaire(questions)).values.values():
+        values[...] = 1
+    np.testing.assert_array_equal(codes, kept[0])
+    np.testing.assert_array_equal(numbers, kept[1])

@@ -1,0 +1,160 @@
+"""Classifiers judged on real rows: hand-worked, and against scikit-learn's own measures."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix
+
+from dpcore.datasets import Dataset, split
+from dpcore.errors import DataError, ParameterError
+from dpcore.evaluate import classification
+from dpcore.methods import DiffPRFs, PlainForest
+
+
+@pytest.fixture(scope="module")
+def data(small_frame, small_schema):
+    train, test = split(small_frame, seed=4)
+    return Dataset(name="small", train=train, test=test, schema=small_schema)
+
+
+@pytest.fixture(scope="module")
+def plain(data):
+    model = PlainForest(n_trees=5, max_depth=3, resample="full", random_state=1)
+    return model.fit(data.train, schema=data.schema).forest_
+
+
+@pytest.fixture(scope="module")
+def released(data):
+    return DiffPRFs(epsilon=0.5, n_trees=5, max_depth=3, random_state=1).fit(data.train, schema=data.schema).forest_
+
+
+def test_judged_by_hand():
+    probability = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.5, 0.5, 0.0], [0.1, 0.9, 0.0]])
+    found = classification.judged(probability, np.array([0, 0, 0, 1]), 3)
+    assert found.accuracy == 0.75  # of two equal ones the first counts
+    assert found.balanced_accuracy == pytest.approx((2 / 3 + 1) / 2)  # the third class does not occur
+    assert found.confusion.tolist() == [[2, 1, 0], [0, 1, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_judged_as_scikit_learn_does(seed):
+    rng = np.random.default_rng(seed)
+    probability, truth = rng.random((50, 4)), rng.integers(0, 4, 50)
+    found, predicted = classification.judged(probability, truth, 4), probability.argmax(axis=1)
+    assert found.accuracy == pytest.approx(accuracy_score(truth, predicted))
+    assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(truth, predicted))
+    np.testing.assert_array_equal(found.confusion, confusion_matrix(truth, predicted, labels=range(4)))
+
+
+def test_nothing_to_judge_is_refused():
+    with pytest.raises(DataError, match="no rows"):
+        classification.judged(np.zeros((0, 2)), np.zeros(0, dtype=int), 2)
+    with pytest.raises(ParameterError, match="probability per row"):
+        classification.judged(np.zeros((3, 2)), np.zeros(3, dtype=int), 3)
+
+
+def test_scores_are_those_of_the_classifier(data):
+    fitted = DiffPRFs(n_trees=3, max_depth=2, random_state=1).fit(data.train, schema=data.schema)
+    models = {"its own": fitted.predict_proba, "its forest": fitted.forest_.probability}
+    frame = classification.scores(models, data.test, data.schema, "ill")
+    assert list(frame.columns) == ["model", "accuracy", "balanced_accuracy"]
+    assert frame["model"].tolist() == ["its own", "its forest"]
+    assert frame["accuracy"].tolist() == [fitted.score(data.test)] * 2
+
+
+def test_references(data, plain):
+    frame = classification.references(data, target="ill", n_trees=5, max_depth=3, plain=plain)
+    assert frame["model"].tolist() == [
+        classification.MAJORITY,
+        classification.PLAIN,
+        classification.FOREST,
+        classification.TREE,
+    ]
+    assert not frame["private"].any()
+    scores = frame.set_index("model")
+    assert scores.loc[classification.MAJORITY, "accuracy"] == (data.test["ill"] == "no").mean()
+    assert scores.loc[classification.MAJORITY, "balanced_accuracy"] == 0.5
+    assert (scores.loc[[classification.PLAIN, classification.FOREST, classification.TREE], "accuracy"] > 0.8).all()
+    again = classification.references(data, target="ill", n_trees=5, max_depth=3)
+    pd.testing.assert_frame_equal(again, frame.drop(index=1).reset_index(drop=True))
+
+
+def test_references_of_rare_data(data, small_schema):
+    one = data.train[data.train["ill"] == "no"]
+    frame = classification.references(replace(data, train=one), target="ill", n_trees=2)
+    assert frame["accuracy"].nunique() == 1  # all predict the only class they saw
+    ill = replace(data, train=data.train[data.train["ill"] == "yes"])
+    assert set(classification.references(ill, target="ill", n_trees=2)["accuracy"]) == {
+        (data.test["ill"] == "yes").mean()
+    }
+    gaps = data.train.assign(**{"a.b[0]:Q": None})
+    assert classification.references(replace(data, train=gaps), target="ill", n_trees=2)["accuracy"].notna().all()
+    many = classification.references(data, target="grade", n_trees=2)  # another class column than the schema's
+    assert many.loc[0, "balanced_accuracy"] == pytest.approx(1 / 3)
+    alone = replace(data, schema=small_schema.select(["ill"]))
+    assert classification.references(alone, target="ill")["model"].tolist() == [classification.MAJORITY]
+    with pytest.raises(DataError):
+        classification.references(replace(data, test=data.test.head(0)), target="ill")
+
+
+def test_numbers_reach_scikit_learn_as_they_are(data, small_schema):
+    frame = data.test.head(2).assign(**{"a.b[0]:Q": ["y", None], "age": [7, 99], "grade": ["mid", "high"]})
+    found = classification.inputs(frame, small_schema.encode(frame), small_schema, 4)
+    assert found[0, :6].tolist() == [0, 1, 0, 0, 1, 7]
+    assert found[1, :6].tolist() == [0, 0, 0, 1, 2, 99]
+    assert found[:, 6] == pytest.approx(frame["height"].to_numpy(), rel=1e-6)
+
+
+def test_exact_counts_in_the_same_trees(data, released):
+    exact = classification.with_true_counts(released, data.train)
+    leaves = released.apply(data.train)
+    truth = (data.train["ill"] == "yes").to_numpy().astype(int)
+    for place in np.flatnonzero(released.leaf):
+        here = truth[leaves[:, released.tree[place]] == place]
+        if len(here):
+            assert exact.classes[place].tolist() == np.bincount(here, minlength=2).tolist()
+        else:  # it predicts as its parent does
+            assert exact.classes[place].sum() == 0
+            assert exact.probabilities[place] == pytest.approx(exact.probabilities[released.parent[place]])
+    roots = exact.level == 0
+    assert exact.counts[roots].tolist() == [len(data.train)] * 5
+    for name in ("tree", "column", "cut", "noisy"):
+        np.testing.assert_array_equal(getattr(exact, name), getattr(released, name))
+
+
+def test_trees_without_noise_have_exact_counts_already(data, plain):
+    exact = classification.with_true_counts(plain, data.train)
+    np.testing.assert_allclose(exact.counts, plain.counts, atol=1e-6)
+    np.testing.assert_allclose(exact.classes, plain.classes, atol=1e-2)
+    frame = classification.noise_and_structure(plain, plain, data)
+    assert frame["accuracy"].nunique() == 1
+
+
+def test_two_costs_apart(data, released, plain):
+    # Every leaf is made to predict the other class: that is noise in leaves, and exact counts mend it.
+    turned = {name: getattr(released, name)[:, ::-1].copy() for name in ("classes", "probabilities")}
+    upset = replace(released, **turned)
+    frame = classification.noise_and_structure(upset, plain, data).set_index("step")
+    assert list(frame.index) == list(classification.STEPS)
+    mended = classification.noise_and_structure(released, plain, data).set_index("step")
+    assert frame.loc["released", "accuracy"] < 0.5 < frame.loc["same trees, exact counts", "accuracy"]
+    assert frame.loc["same trees, exact counts", "accuracy"] == mended.loc["same trees, exact counts", "accuracy"]
+    truth = (data.test["ill"] == "yes").to_numpy().astype(int)
+    assert frame.loc["exact trees", "accuracy"] == (plain.probability(data.test).argmax(axis=1) == truth).mean()
+
+
+def test_exact_counts_are_those_of_the_training_rows(data, released, plain):
+    turned = data.test.assign(ill=np.where(data.test["ill"] == "yes", "no", "yes"))
+    frame = classification.noise_and_structure(released, plain, replace(data, test=turned)).set_index("step")
+    assert (frame.loc[["same trees, exact counts", "exact trees"], "accuracy"] < 0.5).all()
+
+
+def test_a_confusion_as_a_frame():
+    frame = classification.confusion_frame(np.array([[3, 1], [0, 0]]), ["no", "yes"])
+    assert frame["truth"].tolist() == ["no", "no", "yes", "yes"]
+    assert frame["predicted"].tolist() == ["no", "yes"] * 2
+    assert frame["count"].tolist() == [3, 1, 0, 0]
+    assert frame["share"].tolist()[:2] == [0.75, 0.25]
+    assert frame["share"].isna().tolist() == [False, False, True, True]

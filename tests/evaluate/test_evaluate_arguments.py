@@ -1,0 +1,65 @@
+"""What reads real rows refuses what is no table, with what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import audit, evaluate
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, DPCoreError
+from dpcore.evaluate import disclosure
+from dpcore.methods import METHODS
+
+NO_TABLES = (np.zeros((4, 5)), [[1, 2]], None, {"ill": ["yes"]}, "age,ill", pd.Series([1, 2]), 3)
+
+
+def calls(frame, schema):
+    """Functions of one table, by name; the other tables are right."""
+    label = evaluate.Label(column="ill", equals="yes")
+    keys = ["age", "grade"]
+    return {
+        "infer": Schema.infer,
+        "encode": schema.encode,
+        "marginal_avd real": lambda t: evaluate.marginal_avd(t, frame, schema),
+        "marginal_avd synthetic": lambda t: evaluate.marginal_avd(frame, t, schema),
+        "noise_floor": lambda t: evaluate.noise_floor(t, schema),
+        "marginals real": lambda t: evaluate.marginals(t, frame, schema, "age"),
+        "marginals synthetic": lambda t: evaluate.marginals(frame, t, schema, "age"),
+        "pair": lambda t: evaluate.pair(t, frame, schema, "age", "ill"),
+        "validity": lambda t: evaluate.validity(t, schema),
+        "tstr train": lambda t: evaluate.tstr(t, frame, frame, schema, "ill"),
+        "tstr test": lambda t: evaluate.tstr(frame, t, frame, schema, "ill"),
+        "real_ceiling": lambda t: evaluate.real_ceiling(t, frame, schema, "ill"),
+        "misclassification": lambda t: evaluate.misclassification(t, frame, schema, label),
+        "cap": lambda t: disclosure.cap(t, frame, schema, "ill", keys),
+        "audit": lambda t: audit.audit(METHODS["NB-Synth"](), (t, t), lambda _: 0.0, audit.FEWEST, schema=schema),
+    }
+
+
+@pytest.mark.parametrize("place", range(15))
+def test_what_is_no_table_is_refused(place, small_frame, small_schema):
+    frame = small_frame.head(40)
+    name, call = list(calls(frame, small_schema).items())[place]
+    odd = [frame.set_axis(pd.MultiIndex.from_product([["a"], frame.columns]), axis=1), frame.set_axis(range(5), axis=1)]
+    for table in (*NO_TABLES, *odd):
+        with pytest.raises(DataError) as caught:
+            call(table)
+        assert caught.value.remedy, name
+
+
+@pytest.mark.parametrize("wrong", [True, 1.5, "2", None, 0, -1, np.array([2])])
+def test_what_is_no_number_of_columns_rows_or_repeats_is_refused(wrong, small_frame, small_schema):
+    frame = small_frame.head(40)
+    for given in ({"degree": wrong}, {"repeats": wrong}, {"rows": wrong}, {"max_subsets": wrong}):
+        if wrong is None and not {"degree", "repeats"} & set(given):
+            continue
+        with pytest.raises(DPCoreError) as caught:
+            evaluate.noise_floor(frame, small_schema, **given)
+        assert caught.value.remedy
+    with pytest.raises(DPCoreError):
+        audit.audit(METHODS["NB-Synth"](), (frame, frame), lambda _: 0.0, wrong, schema=small_schema)
+
+
+def test_numpy_numbers_count(small_frame, small_schema):
+    found = evaluate.noise_floor(small_frame.head(40), small_schema, np.int64(1), repeats=np.int8(2), rows=np.int64(9))
+    assert len(found) == len(small_schema)

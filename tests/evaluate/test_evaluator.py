@@ -1,0 +1,109 @@
+"""What runs are measured by: the same numbers as direct calls of the evaluation, and what does not apply."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import evaluate
+from dpcore.datasets import Dataset, split
+from dpcore.domain.range_query import random_queries
+from dpcore.errors import ParameterError
+from dpcore.evaluate import evaluator
+from dpcore.evaluate.evaluator import FLOOR, MAJORITY, MEASURES, RANGE_ERROR, REAL, Yardstick, check_measures, left_out
+from dpcore.evaluate.labels import Label
+from dpcore.methods import PPNB, DiffPRFs, NaiveBayesSynthesizer, TaxonomyRelease
+
+ROWS = NaiveBayesSynthesizer(x_source="model", random_state=2)
+FOREST = DiffPRFs(n_trees=3, max_depth=2, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def data(small_frame, small_schema):
+    train, test = split(small_frame, seed=4)
+    return Dataset(name="small", train=train, test=test, schema=small_schema)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return NaiveBayesSynthesizer(x_source="model", random_state=2).fit(data.train, schema=data.schema)
+
+
+@pytest.mark.parametrize(("degree", "on"), [(1, "columns"), (2, "columns"), (3, "columns"), (2, "bits"), (3, "bits")])
+def test_distances_are_those_of_direct_calls_first_and_later(data, fitted, degree, on):
+    yardstick, released = Yardstick(data), fitted.sample()
+    direct = evaluate.marginal_avd(data.train, released, data.schema, degree, on=on, max_subsets=1_000)["avd"].mean()
+    metric = f"{degree}-way AVD" + (" on bits" if on == "bits" else "")
+    for _ in range(2):  # the second time, the real rows' counts are remembered
+        assert yardstick.of_rows(fitted, released, [(metric, "")]) == [direct]
+
+
+def test_range_errors_are_shares_of_the_rows_whatever_their_number(data, fitted):
+    released = fitted.sample()
+    queries = random_queries(data.schema, **evaluator.QUERIES)
+    assert {len(query.codes) for query in queries} == {1, 2, 3}
+    answers = evaluate.range_answers(released, queries, data.schema, rows=len(data.train))
+    direct = evaluate.range_queries(data.train, {"it": answers}, data.schema, queries)["absolute"].mean()
+    yardstick = Yardstick(data)
+    for rows in (released, pd.concat([released] * 3, ignore_index=True)):
+        (found,) = yardstick.of_rows(fitted, rows, [(RANGE_ERROR, "")])
+        assert found == pytest.approx(direct / len(data.train), rel=1e-12)
+    assert yardstick.of_rows(fitted, data.train, [(RANGE_ERROR, "")]) == [0.0]
+
+
+def test_a_tree_of_counts_answers_ranges_itself(data):
+    tree = TaxonomyRelease(epsilon=5.0, random_state=1).fit(data.train, schema=data.schema)
+    queries = random_queries(data.schema, **evaluator.QUERIES)
+    answers = evaluate.range_answers(tree, queries, data.schema)
+    direct = evaluate.range_queries(data.train, {"it": answers}, data.schema, queries)["absolute"].mean()
+    (found,) = Yardstick(data).of_rows(tree, tree.sample(), [(RANGE_ERROR, "")])
+    assert found == pytest.approx(direct / len(data.train), rel=1e-12)
+
+
+def test_both_accuracies_of_rows_and_of_a_classifier(data, fitted):
+    released, yardstick = fitted.sample(), Yardstick(data)
+    asked = check_measures(["balanced accuracy", "accuracy"], data, ["Bayes net", "linear SVM"], None, ROWS)
+    direct = evaluate.tstr(data.train, data.test, released, data.schema, "ill", include_real=False).set_index("model")
+    fields = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
+    expected = [direct.loc[model, fields[metric]] for metric, model in asked]
+    assert len(asked) == 4
+    assert yardstick.of_rows(fitted, released, asked) == expected
+    forest = FOREST.fit(data.train, schema=data.schema)
+    (own,) = yardstick.of_classifier(forest, [("accuracy", "")])
+    assert own == forest.score(data.test)
+
+
+def test_measures_of_another_kind_are_refused_or_left_out(data):
+    asked = ["accuracy", "3-way AVD", RANGE_ERROR]
+    with pytest.raises(ParameterError, match="releases a classifier and no rows"):
+        check_measures(asked, data, ["Bayes net"], None, FOREST)
+    assert check_measures(asked, data, ["Bayes net"], None, FOREST, skip=True) == [("accuracy", "")]
+    methods = {"rows": ROWS, "forest": FOREST, "reports": PPNB()}
+    assert left_out(methods, asked) == {name: ["3-way AVD", RANGE_ERROR] for name in ("forest", "reports")}
+    assert left_out(methods, ["accuracy"]) == {}
+    with pytest.raises(ParameterError, match="none of these measures"):
+        check_measures(["1-way AVD"], data, ["Bayes net"], None, FOREST, skip=True)
+    for skip in (False, True):
+        with pytest.raises(ParameterError, match="A model is not known"):
+            check_measures(asked, data, ["oracle"], None, ROWS, skip=skip)
+        with pytest.raises(ParameterError, match="something to tell"):
+            check_measures(["SVM error"], data, [], None, ROWS, skip=skip)
+    label = Label(column="ill", equals="yes")
+    assert check_measures(["SVM error"], data, [], label, ROWS) == [("SVM error", "")]
+
+
+def test_references_are_those_of_direct_calls(data):
+    found = evaluator.references(data, ["accuracy", "2-way AVD", RANGE_ERROR], ["Bayes net"], forest=True)
+    values = found.set_index(["metric", "model", "reference"])["value"]
+    real = evaluate.real_ceiling(data.train, data.test, data.schema, "ill", models=["Bayes net"]).set_index("model")
+    assert values["accuracy", "Bayes net", REAL] == real.loc["Bayes net", "accuracy"]
+    assert values["accuracy", "", MAJORITY] == real.loc[MAJORITY, "accuracy"]
+    assert ("accuracy", "", "scikit-learn forest") in values.index
+    assert values["2-way AVD", "", FLOOR] == evaluate.noise_floor(data.train, data.schema, 2)["avd"].mean()
+    # A share p of n resampled rows errs by sqrt(2 p (1 - p) / (pi n)) on average.
+    assert 0 < values["range-query error", "", FLOOR] < np.sqrt(0.5 / (np.pi * len(data.train)))
+    assert len(found) == 5
+
+
+def test_every_measure_has_a_name_once():
+    assert len(set(MEASURES)) == len(MEASURES)
+    assert {"accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR} <= set(MEASURES)

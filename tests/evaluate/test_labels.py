@@ -1,0 +1,167 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import evaluate
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, ParameterError, SchemaError
+from dpcore.evaluate import learners
+from dpcore.evaluate.labels import Label, misclassification
+
+SCHEMA = Schema(
+    columns=(
+        Column(name="age", kind="integer", lower=0, upper=99, bins=4, missing=True),  # 0, 25, 50, 75
+        Column(name="sex", kind="categorical", categories=("f", "m"), missing=True),
+        Column(name="hint", kind="categorical", categories=("a", "b")),
+    )
+)
+OLD = Label(column="age", below=60)
+
+
+def rows_of(ages, hints):
+    return pd.DataFrame({"age": ages, "sex": "f", "hint": list(hints)})
+
+
+def test_a_label_by_threshold_reads_the_number_and_not_the_bin():
+    frame = rows_of([50, 59, 60, 74, None, 0], "aaaaaa")
+    assert OLD.of(frame).tolist() == [True, True, False, False, False, True]
+    assert OLD.of(frame.assign(age=["50", "59", "60", "74", None, "0"])).tolist() == OLD.of(frame).tolist()
+    assert OLD.of(frame.astype({"age": "Int64"})).tolist() == OLD.of(frame).tolist()
+
+
+def test_a_label_by_category_compares_like_a_column():
+    label = Label(column="sex", equals="m")
+    frame = pd.DataFrame({"sex": ["m", "f", None, "m"]})
+    assert label.of(frame).tolist() == [True, False, False, True]
+    assert label.of(frame.astype("category")).tolist() == [True, False, False, True]
+    assert label.of(frame.head(0)).tolist() == []
+    assert Label(column="n", equals="3").of(pd.DataFrame({"n": [3.0, np.nan, 4.0]})).tolist() == [True, False, False]
+
+
+def test_a_bin_that_the_threshold_cuts_is_divided_by_its_parts():
+    codes = np.tile(np.array([[2, 0, 0]], dtype=np.uint8), (20_000, 1))  # the bin 50 to 74, of which 10/25 are below 60
+    decoded = SCHEMA.decode(codes, np.random.default_rng(0))
+    assert OLD.of(decoded).mean() == pytest.approx(0.4, abs=0.014)  # four standard errors
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"column": "age", "below": 0}, "same label"),
+        ({"column": "age", "below": 100}, "same label"),
+        ({"column": "age", "equals": "3"}, "declared category"),
+        ({"column": "sex", "below": 3}, "no numbers"),
+        ({"column": "sex", "equals": "x"}, "declared category"),
+    ],
+)
+def test_rules_that_do_not_fit_their_column_are_refused(rule, message):
+    with pytest.raises(ParameterError, match=message):
+        Label(**rule).check(SCHEMA)
+    Label(column="age", below=99).check(SCHEMA)
+
+
+def test_a_label_has_one_rule_and_a_known_column():
+    for rule in ({}, {"equals": "m", "below": 3}):
+        with pytest.raises(ParameterError, match="one rule"):
+            Label(column="age", **rule)
+    with pytest.raises(SchemaError):
+        Label(column="nowhere", below=3).check(SCHEMA)
+
+
+def test_errors_by_hand_and_the_two_protocols():
+    """The release says that a is young; among the real rows three in ten with an a are not."""
+    synthetic = rows_of([10] * 50 + [90] * 50, "a" * 50 + "b" * 50)
+    test = rows_of([10] * 7 + [90] * 3 + [90] * 10, "a" * 10 + "b" * 10)
+    real = misclassification(test, synthetic, SCHEMA, OLD, repeats=4)
+    assert real.columns.tolist() == ["protocol", "model", "repeat", "error", "majority_error", "note"]
+    assert real["repeat"].tolist() == [0, 1, 2, 3]
+    assert real["error"].tolist() == pytest.approx([0.15] * 4)  # 3 of 20
+    assert real["majority_error"].tolist() == pytest.approx([0.35] * 4)  # 7 of 20 are young
+    assert set(real["protocol"]) == {"tstr"}
+    printed = misclassification(test, synthetic, SCHEMA, OLD, protocol="paper", repeats=4)
+    assert printed["error"].tolist() == pytest.approx([0] * 4)  # the release agrees with itself
+    assert printed["majority_error"].between(0.2, 0.5).all()
+    assert (printed["note"] == "").all()
+
+
+def test_the_protocols_learn_from_the_same_parts_and_repeats_differ(monkeypatch):
+    parts = []
+    measured = learners.tstr_codes
+
+    def spy(train, test, synthetic, *args, **more):
+        parts.append((synthetic, test))
+        return measured(train, test, synthetic, *args, **more)
+
+    monkeypatch.setattr("dpcore.evaluate.labels.tstr_codes", spy)
+    rng = np.random.default_rng(0)
+    synthetic = rows_of(rng.integers(0, 100, 40), rng.choice(["a", "b"], 40))
+    first, again, printed, other = (
+        misclassification(synthetic.head(9), synthetic, SCHEMA, OLD, repeats=2, test_share=0.3, **more)
+        for more in ({}, {}, {"protocol": "paper"}, {"seed": 1})
+    )
+    pd.testing.assert_frame_equal(first, again)
+    known = [part[0] for part in parts]
+    assert [len(part) for part in known] == [28] * 8
+    assert [len(part[1]) for part in parts] == [9] * 4 + [12] * 2 + [9] * 2
+    for repeat in (0, 1):
+        assert (known[repeat] == known[4 + repeat]).all()
+        assert (known[repeat] != known[6 + repeat]).any()
+        whole = np.concatenate(parts[4 + repeat])  # what is learned from and what is asked about make the release
+        expected = SCHEMA.encode(synthetic)
+        expected[:, 0] = OLD.of(synthetic)
+        assert sorted(map(tuple, whole)) == sorted(map(tuple, expected))
+    assert (known[0] != known[1]).any()
+    assert printed["protocol"].tolist() == ["paper"] * 2
+    assert len(other) == 2
+
+
+def test_the_labels_own_column_is_not_learned_from():
+    rng = np.random.default_rng(0)
+    frame = rows_of(rng.integers(0, 100, 400), rng.choice(["a", "b"], 400))  # nothing else tells the age
+    result = misclassification(frame, frame, SCHEMA, OLD, repeats=3)
+    assert result["error"].to_numpy() == pytest.approx(result["majority_error"].to_numpy(), abs=0.05)
+
+
+def test_odd_releases():
+    test = rows_of([10, 90, 90], "aab")
+    one_class = misclassification(test, rows_of([10] * 10, "a" * 10), SCHEMA, OLD, repeats=1)
+    assert one_class["error"].item() == pytest.approx(2 / 3)
+    assert "one class" in one_class["note"].item()
+    single = misclassification(test, rows_of([10], "a"), SCHEMA, OLD, repeats=1)
+    assert math.isnan(single["error"].item())
+    assert "no rows to learn from" in single["note"].item()
+    for pair in ((test, test.head(0)), (test.head(0), test)):
+        with pytest.raises(DataError, match="no rows"):
+            misclassification(*pair, SCHEMA, OLD)
+
+
+@pytest.mark.parametrize(
+    "options", [{"protocol": "trts"}, {"repeats": 0}, {"test_share": 0}, {"test_share": 1}, {"model": "forest"}]
+)
+def test_parameters_out_of_range_are_refused(options):
+    frame = rows_of([10, 90], "ab")
+    with pytest.raises(ParameterError):
+        misclassification(frame, frame, SCHEMA, OLD, **options)
+
+
+def test_progress_rises_to_one_and_cancels():
+    frame = rows_of([10, 90] * 10, "ab" * 10)
+    seen = []
+    misclassification(frame, frame, SCHEMA, OLD, repeats=4, progress=lambda fraction, _: seen.append(fraction))
+    assert seen == [0, 0.25, 0.5, 0.75, 1]
+
+    def cancel(fraction, text):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        misclassification(frame, frame, SCHEMA, OLD, progress=cancel)
+
+
+def test_adult_is_learned_as_well_from_its_own_rows_as_the_ceiling_says(adult):
+    label = Label(column="income", equals=">50K")
+    result = evaluate.misclassification(adult.test, adult.train, adult.schema, label, repeats=2)
+    assert result["error"].mean() == pytest.approx(0.146, abs=0.005)
+    assert result["majority_error"].tolist() == [pytest.approx((adult.test["income"] == ">50K").mean())] * 2

@@ -1,0 +1,176 @@
+"""Reports beside the truth: shares, intervals, and the spread of numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.datasets import Dataset
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.evaluate import reconstruction
+from dpcore.mechanisms.randomizers import ERRPH, OUE, TRR
+from dpcore.methods import DTCRD, PPNB
+from dpcore.postprocess.naive_bayes import Bayes
+from dpcore.postprocess.reports import Reports
+
+TOWN = Column(name="town", kind="categorical", categories=("a", "b", "c"), missing=True)
+AGE = Column(name="age", kind="continuous", lower=0.0, upper=10.0, bins=5)
+ILL = Column(name="ill", kind="categorical", categories=("no", "yes"))
+SCHEMA = Schema(columns=(TOWN, AGE, ILL), target="ill")
+
+
+def people(rows=2_000, seed=0):
+    rng = np.random.default_rng(seed)
+    ill = rng.random(rows) < 0.3
+    town = rng.choice(np.array(["a", "b", None], dtype=object), rows, p=[0.7, 0.2, 0.1])
+    age = np.where(ill, rng.normal(7, 1, rows), rng.normal(3, 1, rows)).clip(0, 10)
+    return pd.DataFrame({"town": town, "age": age, "ill": np.where(ill, "yes", "no")})
+
+
+PEOPLE = people()
+
+
+def fitted(**given):
+    return PPNB(**{"random_state": 1, "epsilon": 6.0, **given}).fit(PEOPLE, schema=SCHEMA)
+
+
+@pytest.mark.parametrize("protocol", ["ERRPH", "OUE", "OLH"])
+@pytest.mark.parametrize("pairs", [True, False])
+def test_intervals_hold_the_true_shares_as_often_as_they_say(protocol, pairs):
+    """20 rounds x 4 values: 80 intervals of 95 %; fewer than 66 hits has a chance below 1e-5."""
+    hits = 0
+    for seed in range(20):
+        found = fitted(protocol=protocol, pairs=pairs, asked=1, random_state=seed).reports_
+        frame = reconstruction.shares_of_column(found, PEOPLE, "town")
+        assert frame["value"].tolist() == list(TOWN.labels)
+        assert frame["real"].sum() == pytest.approx(1)
+        assert frame["reconstructed"].sum() == pytest.approx(1, abs=0.6)
+        assert frame["reported"].isna().all() == (protocol != "ERRPH")
+        hits += int(frame["real"].between(frame["low"], frame["high"]).sum())
+    assert hits >= 66
+
+
+def test_intervals_are_not_wider_than_they_have_to_be():
+    """The spread of 60 rounds is what the intervals say, to within a third (a chi-square of 59: 1 in 1,000)."""
+    for given in (
+        {"pairs": True, "protocol": "ERRPH", "asked": None},
+        {"pairs": True, "protocol": "OUE", "asked": None},
+        {"pairs": False, "protocol": "OLH", "asked": None},
+        {"pairs": True, "protocol": "ERRPH", "asked": 1, "epsilon": 60.0},  # the luck is in who is asked
+    ):
+        frames = [
+            reconstruction.shares_of_column(fitted(random_state=seed, **given).reports_, PEOPLE, "town")
+            for seed in range(60)
+        ]
+        spread = np.std([frame["reconstructed"] for frame in frames], axis=0, ddof=1)
+        said = np.mean([(frame["high"] - frame["low"]) / (2 * reconstruction.SURE) for frame in frames], axis=0)
+        np.testing.assert_allclose(spread, said, rtol=0.34, atol=1e-5)
+
+
+def test_a_rule_that_tells_nothing_has_no_interval():
+    frame = reconstruction.shares_of_column(fitted(epsilon=0.0).reports_, PEOPLE, "town")
+    assert np.isinf(frame["high"]).all()
+    assert np.allclose(frame["reconstructed"], 1 / 4)
+
+
+def test_columns_families_and_numbers():
+    reports = fitted(pairs=True).reports_
+    assert reconstruction.columns(reports) == ["town", "age", "ill"]
+    assert reconstruction.family_of(reports, "town") == ("ill", "town")
+    assert reconstruction.family_of(reports, "ill") == (
+        "ill",
+        "town",
+    )  # no report of its own: the first that tells of it
+    assert not reconstruction.is_number(reports, "age")
+    moments = fitted(pairs=False, numbers="moments").reports_
+    assert reconstruction.is_number(moments, "age")
+    assert reconstruction.family_of(moments, "ill") == ("ill",)
+
+
+def test_the_class_is_told_by_all_pairs():
+    reports = fitted(asked=1).reports_
+    assert reconstruction.families_of(reports, "ill") == [("ill", "town"), ("ill", "age")]
+    frame = reconstruction.shares_of_column(reports, PEOPLE, "ill")
+    one = reconstruction.margin(reports, ("ill", "town"), "ill")
+    assert ((frame["high"] - frame["low"]) < 2 * reconstruction.SURE * np.sqrt(one.variance)).all()
+    hits = 0
+    for seed in range(40):  # 40 intervals of 95 %: fewer than 31 hits has a chance below 1e-4
+        frame = reconstruction.shares_of_column(fitted(asked=1, random_state=seed).reports_, PEOPLE, "ill")
+        hits += bool(frame["real"].between(frame["low"], frame["high"]).iloc[0])
+    assert hits >= 31
+
+
+def test_densities_by_hand():
+    channel = TRR(factors=np.ones(1), offsets=np.array([5.0]))
+    age = np.array([0.1, 9.9])
+    reports = Reports(SCHEMA, 2, {("age",): channel}, {("age",): age + 5})
+    bayes = Bayes(SCHEMA, "ill", np.array([0.25, 0.75]), {}, {"age": np.array([[2.0, 0.01], [8.0, 0.01]])})
+    frame = pd.DataFrame({"town": ["a", "a"], "age": age, "ill": ["no", "yes"]})
+    found = reconstruction.densities(reports, frame, "age", bayes)
+    assert np.allclose(found["width"], 0.25)
+    assert found["x"].iloc[0] - found["width"].iloc[0] / 2 == 0
+    assert 14.75 < found["x"].iloc[-1] + found["width"].iloc[-1] / 2 <= 15
+    assert found["real"].sum() == pytest.approx(1)
+    assert found.loc[found["x"] < 5, "reconstructed"].sum() == pytest.approx(0.25, abs=1e-6)
+    assert (found["real"] > 0).sum() == 2
+
+
+def test_numbers_with_noise_are_reconstructed_inside_their_range():
+    reports = DTCRD(epsilon=60.0, random_state=0).fit(PEOPLE, schema=SCHEMA).reports_
+    found = reconstruction.densities(reports, PEOPLE, "age")
+    inside = found["x"].between(0, 10)
+    assert found.loc[~inside, "reconstructed"].isna().all()
+    assert found.loc[inside, "reconstructed"].sum() == pytest.approx(1)
+    off = (found["reconstructed"] - found["real"])[inside].abs().sum()
+    flat = (1 / inside.sum() - found["real"])[inside].abs().sum()
+    assert off < 0.5 * flat
+    gains = reconstruction.steps(reports, "age")
+    assert gains["gain"].iloc[0] == 0
+    assert len(gains) > 2
+    assert (gains["gain"].diff().dropna() >= -1e-12).all()
+
+
+def test_wide_noise_is_drawn_in_wider_intervals():
+    reports = DTCRD(epsilon=0.1, random_state=0).fit(PEOPLE, schema=SCHEMA).reports_
+    found = reconstruction.densities(reports, PEOPLE, "age")
+    assert len(found) <= reconstruction.INTERVALS + reconstruction.MOST_BEYOND + 42
+    outer = found["width"].iloc[0] / 0.25
+    assert outer > 1
+    people_there = (found["reported"] * found["width"] / 0.25).sum()
+    assert people_there == pytest.approx(0.98, abs=0.02)
+
+
+def test_intervals_of_whole_numbers_hold_as_many_of_them():
+    """Uniform whole numbers of 0 to 60 are drawn flat: two in each interval but the last."""
+    schema = Schema(columns=(Column(name="n", kind="integer", lower=0, upper=60, bins=10), ILL), target="ill")
+    rows = pd.DataFrame({"n": np.repeat(np.arange(61), 20), "ill": "no"})
+    reports = DTCRD(epsilon=50.0, random_state=0).fit(rows, schema=schema).reports_
+    real = reconstruction.densities(reports, rows, "n")["real"].to_numpy()
+    inside = real[real > 0]
+    assert len(inside) == 31
+    np.testing.assert_allclose(inside[:-1], 2 / 61)
+    assert inside[-1] == pytest.approx(1 / 61)
+
+
+def test_data_of_bits_are_halves():
+    data = Dataset("x", PEOPLE, PEOPLE.head(5), SCHEMA, "")
+    bits = reconstruction.boolean_data(data, "ill")
+    assert bits.schema.names == ("town", "age", "ill")
+    assert bits.schema.sizes == (2, 2, 2)
+    codes = bits.schema.encode(bits.train)
+    assert (codes[:, 1] == (SCHEMA.encode(PEOPLE)[:, 1] >= 3)).all()
+    assert (bits.train["ill"] == PEOPLE["ill"]).all()
+
+
+def test_variance_of_a_margin_by_enumeration():
+    """Reports of two cells of four, of one person: every report and its probability."""
+    channel = ERRPH(4, epsilon=1.0)
+    for share in (0.0, 1.0):
+        chance = channel.matrix[:, 0 if share else 2]
+        values = (np.array([1, 1, 0, 0]) - 2 * channel.base[0]) / channel.gain
+        exact = chance @ values**2 - (chance @ values) ** 2
+        assert reconstruction.variance(channel, np.array([share]), 1, 2)[0] == pytest.approx(exact)
+    bits = OUE(2, epsilon=1.0)
+    own, q = 0.25, bits.q * (1 - bits.q)
+    exact = (own + q) / bits.gain**2  # both cells belong to the value: one bit is one's own
+    assert reconstruction.variance(bits, np.array([1.0]), 1, 2)[0] == pytest.approx(exact)

@@ -1,0 +1,249 @@
+"""Models as plain data: they predict as the fitted method does, survive a file, and refuse damaged ones."""
+
+import io
+import json
+import math
+import runpy
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, SchemaError
+from dpcore.export.models import Model, bundle, release_of, show_code
+from dpcore.methods import METHODS
+
+FOR_READERS = ["replay.py", "replay.ipynb", "report.html", "card.md", "README.md"]
+pytestmark = pytest.mark.usefixtures("quick_pictures")  # the report's charts have tests of their own
+SCHEMA = Schema(
+    columns=(
+        Column(name="a.b[0]", kind="continuous", lower=0.0, upper=100.0, bins=5),
+        Column(name="children", kind="integer", lower=0, upper=9, bins=5, missing=True),
+        Column(name="town", kind="categorical", categories=("=Oslo", "Bergen", "Zq")),
+        Column(name="ill", kind="categorical", categories=("no", "=yes")),
+    ),
+    target="ill",
+    max_rows=1000,
+)
+CLASSIFIERS = [name for name, method in METHODS.items() if hasattr(method, "predict_proba")]
+FORESTS = {"DiffPRFs", "DiffPRF", "Plain forest"}
+
+
+def people(rows=400, seed=2):
+    rng = np.random.default_rng(seed)
+    ill = rng.random(rows) < 0.4
+    return pd.DataFrame(
+        {
+            "a.b[0]": np.where(ill, rng.uniform(50, 100, rows), rng.uniform(0, 60, rows)).round(3),
+            "children": pd.array(rng.integers(0, 10, rows), dtype="Int64"),
+            "town": np.where(ill, "=Oslo", rng.choice(["=Oslo", "Bergen", "Zq"], rows)),
+            "ill": np.where(ill, "=yes", "no"),
+        }
+    )
+
+
+def fitted(name="DiffPRFs", **given):
+    if name in FORESTS:
+        given = {"n_trees": 3, "max_depth": 3, **given}
+    mode = METHODS[name].modes[0]
+    return METHODS[name](**{"mode": mode, "epsilon": 20.0, **given}).fit(people(), schema=SCHEMA)
+
+
+def release(name="DiffPRFs", data_name="people.csv", **given):
+    method = fitted(name, **given)
+    return release_of(method, name, data_name=data_name, seconds=0.1), method
+
+
+def members(made):
+    with zipfile.ZipFile(io.BytesIO(bundle(made))) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def strict(text):
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_model_from_a_file_predicts_as_the_method_does(name):
+    made, method = release(name)
+    rows = people(200, seed=9).drop(columns="ill")
+    again = Model.from_json(made.model.to_json())
+    for model in (made.model, again):
+        np.testing.assert_allclose(model.predict_proba(rows), method.predict_proba(rows))
+        assert (model.predict(rows) == method.predict(rows)).all()
+    assert list(again.classes_) == ["no", "=yes"]
+    assert again.about == made.model.about
+    assert Model.from_json(again.to_json()).structure == again.structure
+    assert again.size == made.size
+    assert len(set(method.predict(rows))) == 2  # the test has something to tell apart
+
+
+def test_predictions_keep_the_rows_and_their_own_columns():
+    made, method = release()
+    rows = people(50, seed=9).assign(probability="mine", **{"predicted ill": 1})
+    found = made.model.predictions(rows)
+    pd.testing.assert_frame_equal(found[list(rows)], rows)
+    assert list(found)[-2:] == ["predicted ill (model)", "probability (model)"]
+    assert (found["predicted ill (model)"] == method.predict(rows)).all()
+    sure = found["probability (model)"]
+    assert sure.between(0, 1).all()
+    assert sure.nunique() > 2  # shares of leaves, not of three votes
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda rows: rows.drop(columns="town"), "lacks what the model asks for: town"),
+        (lambda rows: rows[["ill"]], "a.b[0], children, town"),
+        (lambda rows: rows.assign(town="Zq-secret"), "town"),
+        (lambda rows: rows.assign(children="many"), "not numbers"),
+        (lambda rows: rows.assign(**{"a.b[0]": 1e9}), "a.b[0]"),
+    ],
+)
+def test_rows_that_do_not_fit_are_told_without_their_values(change, told):
+    made, _ = release()
+    with pytest.raises(DataError) as caught:
+        made.model.predictions(change(people(20)))
+    assert told in caught.value.cause
+    assert "secret" not in str(caught.value)
+    assert "hand it over again" in caught.value.remedy
+
+
+def damaged(how):
+    document = json.loads(release()[0].model.to_json())
+    how(document)
+    return json.dumps(document)
+
+
+def set_in(*path, to):
+    def change(document):
+        for key in path[:-1]:
+            document = document[key]
+        document[path[-1]] = to
+
+    return change
+
+
+def delete(*path):
+    def change(document):
+        for key in path[:-1]:
+            document = document[key]
+        del document[path[-1]]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        set_in("format", to="dpcore forest 1"),
+        set_in("target", to="town"),
+        set_in("target", to="nobody"),
+        set_in("structure", to=[]),
+        set_in("structure", to={}),
+        set_in("about", to="everything"),
+        set_in("about", "epsilon_bound", to="tiny"),
+        set_in("about", "method", to=7),
+        set_in("schema", "columns", to=[]),
+        set_in("structure", "forest", "nodes", "level", to=10**15),
+        delete("about", "relation"),
+        delete("schema"),
+        delete("structure", "forest", "nodes", "cut"),
+    ],
+)
+def test_damaged_models_are_refused(how):
+    with pytest.raises(SchemaError, match="no model that can be read"):
+        Model.from_json(damaged(how))
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b"[]", b"null", b"\x89PNG\r\n\x1a\n", b"\xff\xfe", b'"' * 3, b"[" * 100_000]
+)
+def test_what_is_no_model_is_refused(raw):
+    with pytest.raises(SchemaError, match="no model that can be read"):
+        Model.from_json(raw)
+
+
+def test_a_model_as_deep_as_a_tower_is_refused():
+    """Rows walk as many steps as there are levels."""
+
+    def deepen(document):
+        document["structure"]["forest"]["nodes"]["level"][-1] = 10**12
+
+    with pytest.raises(SchemaError, match="no model"):
+        Model.from_json(damaged(deepen))
+
+
+@pytest.mark.parametrize("name", ["DiffPRFs", "DT-Diff"])
+def test_the_zip_is_complete_and_says_the_same(name):
+    made, method = release(name, random_state=5)
+    files = members(made)
+    assert sorted(files) == sorted(
+        ["model.json", "schema.json", "config.json", "ledger.json", "ledger.csv", *FOR_READERS]
+    )
+    assert Schema.from_json(files["schema.json"]) == SCHEMA
+    rows = people(30)
+    assert (Model.from_json(files["model.json"]).predict(rows) == method.predict(rows)).all()
+    config, ledger = strict(files["config.json"]), strict(files["ledger.json"])
+    assert (config["method"], config["target"], config["classes"]) == (name, "ill", ["no", "=yes"])
+    assert config["parameters"] == made.parameters
+    assert ledger["epsilon_of_noise"] == ledger["epsilon_claimed"] == 20.0
+    assert ledger["epsilon_bound"] == "infinity"
+    strict(files["model.json"])
+    compile(files["replay.py"], "replay.py", "exec")
+    text = files["README.md"]
+    assert "Epsilon that can be proved: none (the noise alone would give 20)\n" in text
+    assert "do not publish" in text
+
+
+def test_what_a_rule_found_is_told():
+    made, method = release(n_trees=None, max_depth=None)
+    assert made.sizes == {"n_trees": method.n_trees_, "max_depth": method.max_depth_}
+    assert strict(members(made)["config.json"])["sizes"] == made.sizes
+    assert made.parameters["n_trees"] is None
+
+
+def test_infinite_prices_survive_the_file():
+    made, _ = release("Plain forest")
+    assert strict(made.model.to_json())["about"]["epsilon_bound"] == "infinity"
+    again = Model.from_json(made.model.to_json())
+    assert again.about["epsilon_bound"] == again.about["epsilon_claimed"] == math.inf
+    assert made.guarantee_void == again.about["guarantee_void"] != ""
+    assert "do not publish" in members(made)["README.md"]
+
+
+def test_a_known_seed_leaves_nothing_proved():
+    made, _ = release(random_state=3)
+    assert made.model.about["epsilon_bound"] == math.inf
+    assert "seed" in made.model.about["guarantee_void"]
+    made, _ = release()
+    assert (made.model.about["epsilon_bound"], made.model.about["guarantee_void"]) == (20.0, "")
+
+
+def test_replay_makes_the_same_model(tmp_path, monkeypatch, capsys):
+    people().to_csv(tmp_path / "your-data.csv", index=False)
+    method = METHODS["DiffPRFs"](n_trees=2, max_depth=2, random_state=4)
+    method.fit(people(), schema=SCHEMA)
+    made = release_of(method, "DiffPRFs", data_name="people.csv", reading={"test_share": 0})
+    monkeypatch.chdir(tmp_path)
+    with zipfile.ZipFile(io.BytesIO(bundle(made))) as archive:
+        archive.extractall(tmp_path)
+    runpy.run_path("replay.py")
+    assert "the same model as model.json" in capsys.readouterr().out
+    people(seed=5).to_csv(tmp_path / "your-data.csv", index=False)
+    runpy.run_path("replay.py")
+    assert "another model than model.json" in capsys.readouterr().out
+    assert Model.from_json((tmp_path / "model-again.json").read_text(encoding="utf-8")).size == ("Trees", "2")
+
+
+def test_the_code_has_no_seed_if_the_release_has_none():
+    made, _ = release()
+    assert "random_state" not in show_code(made)
+    assert "same model" not in show_code(made)

@@ -1,0 +1,182 @@
+"""The notebook and the script that replay a release: valid, plain, and the same bit for bit, from the zip alone."""
+
+import ast
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from functools import cache
+from pathlib import Path
+
+import nbclient
+import nbformat
+import pytest
+
+from dpcore import datasets, export
+from dpcore.accounting.store import Books
+from dpcore.export import models
+from dpcore.export.release import script
+from dpcore.methods import METHODS
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+KINDS = ("rows", "model")
+SAME = {"rows": "the same rows as synthetic.csv", "model": "the same model as model.json"}
+
+
+@cache
+def uploaded():
+    """A person's file, and the data that it gives."""
+    frame = datasets.load("sample").train.head(400)[["age", "sex", "hours-per-week", "income"]]
+    raw = frame.to_csv(index=False).encode()
+    schema = datasets.load("sample").schema.select(list(frame.columns))
+    return raw, datasets.read(raw, schema=schema, name="people.csv", test_share=0.25, split_seed=6)
+
+
+@cache
+def release(kind, where, seed=9):
+    data = datasets.load("sample") if where == "sample" else uploaded()[1]
+    known = {"data_name": data.name, "reading": data.reading}
+    if kind == "rows":
+        method = METHODS["NB-Synth"](x_source="model", random_state=seed, target="income")
+        method.fit(data.train, schema=data.schema)
+        return export.release_of(method, "NB-Synth", method.sample(150), **known)
+    method = METHODS["DiffPRFs"](n_trees=2, max_depth=2, random_state=seed, target="income")
+    return models.release_of(method.fit(data.train, schema=data.schema), "DiffPRFs", **known)
+
+
+def bundled(made):
+    return models.bundle(made) if isinstance(made, models.ModelRelease) else export.bundle(made)
+
+
+def unpacked(made, folder):
+    with zipfile.ZipFile(io.BytesIO(bundled(made))) as archive:
+        archive.extractall(folder)
+    (folder / "your-data.csv").write_bytes(uploaded()[0])
+    return folder
+
+
+def cells(text, kind):
+    return ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == kind]
+
+
+def notebook(made):
+    return models.notebook_of(made) if isinstance(made, models.ModelRelease) else export.notebook_of(made)
+
+
+@pytest.mark.parametrize("seed", [9, None])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_notebook_is_valid_and_was_never_run(kind, seed):
+    made = release(kind, "upload", seed)
+    text = notebook(made)
+    nbformat.validate(json.loads(text))
+    found = json.loads(text)
+    assert (found["nbformat"], found["nbformat_minor"]) == (4, 5)
+    codes = [cell for cell in found["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in codes)
+    assert text == notebook(made)
+    assert ("random_state" in text) == ("the same" in cells(text, "code")[-1]) == (seed is not None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_notebook_does_what_the_script_does(kind):
+    made = release(kind, "upload")
+    with zipfile.ZipFile(io.BytesIO(bundled(made))) as archive:
+        text, code = archive.read("replay.ipynb").decode(), archive.read("replay.py").decode()
+    without_charts = [cell for cell in cells(text, "code") if "charts." not in cell]
+    assert "\n\n".join(without_charts) + "\n" == code
+    assert len(cells(text, "code")) == len(without_charts) + 2
+
+
+@pytest.mark.parametrize("seed", [9, None])
+def test_a_reader_is_told_what_it_does_and_how_to_run_it(seed):
+    text = "\n".join(cells(notebook(release("rows", "upload", seed)), "markdown"))
+    assert "-m pip install --no-deps -e ." in text
+    assert "Write your file's name into it" in text
+    assert ("A known seed" in text) == ("With the seed 9" in text) == (seed is not None)
+    assert ("spends the same epsilon again" in text) == (seed is None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_imported_that_the_lock_file_has_not(kind):
+    locked = set(
+        re.findall(r"^([a-z0-9.-]+)==", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    made = release(kind, "upload")
+    code = "\n".join(cells(notebook(made), "code"))
+    if kind == "rows":
+        code += "\n" + script(export.steps(made, "a.csv", "schema.json", "parquet"))
+    tree = ast.walk(ast.parse(code))
+    names = [
+        [a.name for a in n.names] if isinstance(n, ast.Import) else [n.module]
+        for n in tree
+        if "Import" in type(n).__name__
+    ]
+    found = {name.split(".")[0] for group in names for name in group}
+    assert "dpcore" in found
+    assert found - {"dpcore"} - sys.stdlib_module_names <= locked
+
+
+def environment(folder):
+    """A person's: dpcore can be found, nothing else of this project, and nothing is written outside the folder."""
+    places = {"IPYTHONDIR": str(folder), "JUPYTER_RUNTIME_DIR": str(folder)}
+    return {**os.environ, **places, "PYTHONPATH": str(ROOT), "DPCORE_LEDGER": str(folder / "ledger.sqlite")}
+
+
+def charged(folder):
+    """Whether one run, and what it cost, stands in the ledger that the environment names."""
+    (account,) = Books(folder / "ledger.sqlite").accounts()
+    (run,) = Books(folder / "ledger.sqlite").runs(account.key, account.relation)
+    return run.name.startswith("Replay of") and run.looks == 1 and run.epsilon_claimed > 0
+
+
+EVERY = [("rows", "upload"), ("model", "sample")]
+EVERY += [pytest.param(*pair, marks=pytest.mark.slow) for pair in (("rows", "sample"), ("model", "upload"))]
+
+
+@pytest.mark.parametrize(("kind", "where"), EVERY)
+def test_the_script_makes_the_release_again(kind, where, tmp_path):
+    folder = unpacked(release(kind, where), tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "replay.py"],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert SAME[kind] in done.stdout
+    assert charged(folder)
+
+
+@pytest.mark.parametrize(("kind", "where"), EVERY)
+def test_the_notebook_makes_the_release_again(kind, where, tmp_path, monkeypatch):
+    """Every cell runs, the last says that the release is the same bit for bit, and the charts need no network."""
+    folder = unpacked(release(kind, where), tmp_path)
+    for name, value in environment(folder).items():
+        monkeypatch.setenv(name, value)
+    opened = nbformat.reads((folder / "replay.ipynb").read_text(encoding="utf-8"), as_version=4)
+    client = nbclient.NotebookClient(opened, timeout=120, resources={"metadata": {"path": str(folder)}})
+    client.execute()
+    codes = [cell for cell in opened.cells if cell.cell_type == "code"]
+    assert SAME[kind] in codes[-1].outputs[0].text
+    assert charged(folder)
+    results = [output.data for cell in codes for output in cell.outputs if output.output_type == "execute_result"]
+    assert len([data for data in results if "<svg" in data.get("image/svg+xml", "")]) == 2
+    if kind == "rows":
+        again = (folder / "synthetic-again.csv").read_bytes()
+        assert again == release(kind, where).synthetic.to_csv(index=False).encode()
+
+
+def test_where_dpcore_is_lacking_the_script_says_what_to_do(tmp_path):
+    folder = unpacked(release("rows", "upload"), tmp_path)
+    bare = [sys.executable, "-I", "-S", "replay.py"]  # without any installed package
+    done = subprocess.run(bare, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "No module named 'dpcore'" in done.stderr
+    assert "README.md says how to run this" in done.stderr
+    assert "-m pip install --no-deps -e ." in (folder / "README.md").read_text(encoding="utf-8")

@@ -1,0 +1,168 @@
+"""The card: what is protected, whose, from whom, at which price, and what is not; and the README says the same."""
+
+import html
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import export
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.export import models, privacy_card
+from dpcore.methods import METHODS
+from dpcore.text import number
+
+HOSTILE = "<script>alert(1)</script>"
+SCHEMA = Schema(
+    columns=(
+        Column(name="age", kind="integer", lower=0, upper=99, bins=4),
+        Column(name=HOSTILE, kind="categorical", categories=("a", "<b>b</b>")),
+        Column(name="ill", kind="categorical", categories=("no", "yes")),
+    ),
+    target="ill",
+)
+
+
+def people(rows=300):
+    rng = np.random.default_rng(5)
+    ages, texts = rng.integers(0, 100, rows), rng.choice(["a", "<b>b</b>"], rows)
+    return pd.DataFrame({"age": ages, HOSTILE: texts, "ill": np.where(ages > 60, "yes", "no")})
+
+
+def rows(schema=SCHEMA, name="people.csv", **given):
+    given = {"x_source": "model", "epsilon": 1.0, **given}
+    method = METHODS["NB-Synth"](**given).fit(people(), schema=schema)
+    return export.release_of(method, "NB-Synth", method.sample(50), data_name=name)
+
+
+def model(method, **given):
+    fitted = METHODS[method](**{"epsilon": 1.0, **given}).fit(people(), schema=SCHEMA)
+    return models.release_of(fitted, method, data_name="people.csv")
+
+
+def facts(release):
+    return dict(privacy_card.card(release).facts)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_a_release_that_keeps_its_promise(relation):
+    made = rows(relation=relation, noise="opendp")
+    told = facts(made)
+    assert told["Guarantee"] == "pure differential privacy (no delta), at the epsilon that can be proved."
+    assert told["Unit of protection"].startswith("one row.")
+    assert told["Neighboring relation"] == f"{made.ledger.relation.short}. {made.ledger.relation.sentence}"
+    assert relation not in told["Neighboring relation"].split()
+    assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1"
+    assert "at most 73.1 % sure" in told["In odds"]
+    assert told["Trusted party"].startswith("Whoever runs the method")
+    assert told["Protected against"].startswith("whoever sees the release, whatever else they know")
+    assert told["Publication"].startswith("the noise is fit for publication")
+    made_card = privacy_card.card(made)
+    assert made_card.void == ""
+    left_open = " ".join(made_card.open)
+    for part in (
+        "people in general",
+        "k rows cost k times",
+        "Other releases",
+        "Comparisons with the real rows",
+        "schema",
+    ):
+        assert part in left_open
+    assert ("how many" in left_open) == (relation == "replace")
+
+
+def test_teaching_noise_is_called_so():
+    assert "can be attacked" in facts(rows(noise="laplace"))["Guarantee"]
+    assert "can be attacked" not in facts(rows())["Guarantee"]
+
+
+@pytest.mark.parametrize(
+    ("given", "proved"),
+    [
+        ({"random_state": 3}, "none (the noise alone would give 1)"),
+        ({"schema": Schema.infer(people(), target="ill")}, "none (the noise alone would give 1)"),
+        ({"mode": "paper", "variant": "Alg1", "x_source": "uniform", "rows": 50}, "none"),
+    ],
+    ids=["seed", "inferred", "paper"],
+)
+def test_where_no_guarantee_holds_nothing_is_promised(given, proved):
+    made = rows(**given)
+    told = facts(made)
+    assert told["Guarantee"] == "none that can be proved."
+    assert told["Epsilon that can be proved"] == proved
+    assert "practically certain" in told["In odds"]
+    assert told["Protected against"] == "nobody, as far as can be proved."
+    assert told["Publication"] == "do not publish."
+    found = privacy_card.card(made)
+    assert found.void == made.guarantee_void != ""
+    assert found.open[0].startswith("Anything")
+
+
+def test_a_paper_that_claims_too_little_is_told_beside_what_it_costs():
+    made = rows(mode="paper", x_source="uniform", rows=50)
+    told = facts(made)
+    assert told["Epsilon claimed by the method's source"] == "1"
+    assert told["Epsilon that can be proved"] == number(made.ledger.epsilon_bound)
+    assert math.isfinite(made.ledger.epsilon_bound)
+    assert told["Publication"] == "do not publish."
+    assert "as its source prints it" in told["Method"]
+
+
+def test_people_who_randomize_their_own_answers_trust_nobody():
+    made = model("PPNB", relation="replace", target="ill")
+    told = facts(made)
+    assert told["Trusted party"].startswith("None, where people randomize their answers themselves")
+    assert "simulated" in told["Trusted party"]
+    assert told["Guarantee"].startswith("pure local differential privacy")
+    assert told["Protected against"].startswith("whoever collects the reports")
+    assert not any("True answers" in sentence for sentence in privacy_card.card(made).open)
+
+
+def test_what_people_hand_in_as_it_is_is_named():
+    made = privacy_card.card(model("PPNB", relation="replace", target="ill", mode="paper"))
+    assert any("True answers that people hand in as they are: ill" in sentence for sentence in made.open)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_names_its_source(method):
+    told = privacy_card.source(method)
+    assert told.startswith("This project's own method, after: " if method == "PrivBayes refined" else "Reference: ")
+    assert len(told) > 15
+
+
+@pytest.mark.parametrize("make", [rows, lambda: model("DiffPRFs", n_trees=2, max_depth=2)], ids=["rows", "model"])
+def test_readme_and_card_agree(make):
+    made = make()
+    text = export.readme(made, "csv") if isinstance(made, export.Release) else models.readme(made)
+    card = privacy_card.card(made)
+    alone = privacy_card.markdown(card)
+    for what, about in card.facts:
+        assert f"- {what}: {about}\n" in text
+        assert f"- **{what}:** {about}\n" in alone
+    for sentence in card.open:
+        assert f"- {sentence}\n" in alone
+    assert text.startswith(f"# {card.title}\n")
+
+
+def test_names_from_a_file_are_harmless():
+    made = rows(name=f"{HOSTILE}[x](javascript:1).csv")
+    page, text = privacy_card.html(privacy_card.card(made)), privacy_card.markdown(privacy_card.card(made))
+    assert "<script" not in page + text
+    assert "](" not in text
+    clear = model("PPNB", relation="replace", target=HOSTILE, mode="paper")
+    assert "script" in (page := privacy_card.html(privacy_card.card(clear)))
+    assert "<script" not in page
+
+
+def test_all_of_the_card_is_on_the_page():
+    made = privacy_card.card(rows())
+    page = html.unescape(privacy_card.html(made))
+    assert all(what in page and about in page for what, about in made.facts)
+    assert all(sentence in page for sentence in made.open)
+
+
+def test_every_text_of_the_page_is_escaped():
+    page = privacy_card.html(privacy_card.Card("t", "", (("<i>", "<b>"),), ("<u>",)))
+    assert all(f"&lt;{tag}&gt;" in page and f"<{tag}>" not in page for tag in "ibu")

@@ -1,0 +1,151 @@
+"""No text of a file ends a string, a line or a cell in what is exported."""
+
+import ast
+import csv
+import io
+import json
+import math
+
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dpcore import export
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import SchemaError
+from dpcore.export import models
+from dpcore.export.privacy_card import card, markdown
+from dpcore.export.release import literal, plain
+from dpcore.export.spreadsheet import spreadsheet_csv
+from dpcore.methods import METHODS
+
+NASTY = "\u2028\u2029\x85\n\r\t'\"\\{}`<>&|#*_[]()$,;=+-@%: \ufeff\u202e👍ß"
+texts = st.text(st.one_of(st.sampled_from(NASTY), st.characters(codec="utf-8")), min_size=1, max_size=25)
+BREAKS = ["a\u2028b", "a\x85b", "a\nb", "a\rb", "'''", '"""', "'); import os; ('", "\\", "{x}", "\\N{DIGIT}"]
+
+
+def writable(text: str) -> bool:
+    try:
+        Column(name=text, kind="categorical", categories=("a",))
+    except SchemaError:
+        return False
+    return True
+
+
+names = texts.filter(writable)
+
+
+def called(source: str) -> list[ast.Call]:
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+
+
+def keywords(source: str) -> dict[str, object]:
+    """All keyword arguments of a script that are literals."""
+    found = {}
+    for node in called(source):
+        for keyword in node.keywords:
+            try:
+                found[keyword.arg] = ast.literal_eval(keyword.value)
+            except ValueError:
+                continue
+    return found
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple),
+    max_leaves=6,
+)
+
+
+@given(values)
+@example(("a\u2028", math.inf, [(1,)]))
+def test_literals_are_one_line_of_ascii_and_read_back(value):
+    source = literal(value)
+    assert source.isascii()
+    assert source.isprintable()
+    assert eval(source, {"__builtins__": {}, "float": float}) == value
+
+
+def releases(name, other, data, category):
+    """One of rows and one of a model, of a schema with these names."""
+    schema = Schema(
+        columns=(
+            Column(name=name, kind="categorical", categories=("a", category)),
+            Column(name=other, kind="categorical", categories=("u", "v")),
+        ),
+        target=name,
+    )
+    frame = pd.DataFrame({name: ["a", category] * 10, other: ["u", "v", "v", "u"] * 5})
+    reading = {"test_share": 0.25, "split_seed": 3, "sheet": data}
+    rows = METHODS["NB-Synth"](target=name, random_state=1).fit(frame, schema=schema)
+    yield export.release_of(rows, "NB-Synth", rows.sample(6), data_name=data, reading=reading), export.show_code
+    model = METHODS["SuLQ-ID3"](target=name, random_state=1, max_depth=1).fit(frame, schema=schema)
+    yield models.release_of(model, "SuLQ-ID3", data_name=data, reading=reading), models.show_code
+
+
+@given(name=names, other=names, data=texts, category=names)
+@example(name=BREAKS[0], other=BREAKS[4], data=BREAKS[6], category=BREAKS[2])
+@example(name="')", other='"', data="x'\\", category="=1+1")
+def test_scripts_notebooks_and_cards_hold_any_names(name, other, data, category):
+    if other == name or category == "a":
+        return
+    for made, show_code in releases(name, other, data, category):
+        source = show_code(made, data=data)
+        assert source.isascii()
+        assert keywords(source)["target"] == name
+        assert keywords(source)["sheet"] == data
+        (read,) = [call for call in called(source) if getattr(call.func, "attr", "") == "read"]
+        assert ast.literal_eval(read.args[0]) == data
+        told = models.notebook_of(made) if hasattr(made, "model") else export.notebook_of(made)
+        cells = json.loads(told)["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        assert [ast.dump(ast.parse(part)) for part in code]
+        assert any(keywords(part).get("target") == name for part in code)
+        page = markdown(card(made))
+        (usual,) = [other for other, _ in releases("y", "x", "d", "b") if other.method == made.method]
+        assert len(page.splitlines()) == len(markdown(card(usual)).splitlines())
+        json.loads(json.dumps(made.config(), ensure_ascii=False, allow_nan=False))
+
+
+@given(texts)
+@example("# heading")
+@example("[a](http://b)")
+@example("www.example.com")
+@example("&lt;b&gt;")
+def test_names_in_markdown_are_words_on_one_line(text):
+    told = plain(text)
+    assert len(f"x{told}".splitlines()) == 1
+    assert not set(told) & set("<>`*_[]#|\\~$@:&")
+    assert "www." not in told.lower()
+
+
+@given(st.lists(texts, min_size=2, max_size=2, unique=True), st.lists(texts, min_size=1, max_size=4))
+@example(["a\rb", "b"], ["=1\r\n=2", "x\r"])
+def test_csvs_have_the_cells_that_the_table_has(headers, cells):
+    frame = pd.DataFrame({headers[0]: cells, headers[1]: 1.5})
+    found = list(csv.reader(io.StringIO(spreadsheet_csv(frame), newline=""), strict=True))
+    assert [len(row) for row in found] == [2] * (len(cells) + 1)
+    assert [row[0].removeprefix("'") for row in found[1:]] == [cell.removeprefix("'") for cell in cells]
+    assert not [cell for row in found for cell in row if cell.startswith(("=", "+", "@")) and not cell[1:].isdigit()]
+
+
+def test_ledgers_run_nothing_in_a_spreadsheet():
+    made, _ = next(iter(releases("=1+1", "x", "d", "b")))
+    (row,) = {row["name"] for row in csv.DictReader(io.StringIO(spreadsheet_csv(made.ledger.to_frame())))} - {""}
+    assert not row.startswith("=")
+
+
+@pytest.mark.parametrize("bad", ["\0", "\x01", "\x0b", "\x1c", "\x1f", "\ufffe", "\uffff", "\ud800"])
+def test_what_no_picture_can_hold_is_in_no_schema(bad):
+    """The library that draws SVG ends the whole process at such a character."""
+    for wrong in ({"name": bad}, {"description": bad}, {"categories": ("x", bad)}):
+        with pytest.raises(SchemaError, match="control character"):
+            Column(**{"name": "n", "kind": "categorical", "categories": ("x",), **wrong})
+    if bad == "\ud800":
+        return  # pandas refuses it itself
+    inferred = Schema.infer(pd.DataFrame({"a": ["x", f"y{bad}"], f"b{bad}": ["u", "v"], "c": ["s", "t"]}))
+    assert inferred.names == ("c",)
+    assert sum("control character" in note for note in inferred.notes) == 2

@@ -1,0 +1,243 @@
+"""The report: one harmless file with all charts, which needs no network, and no real row unless asked for."""
+
+import re
+import subprocess
+import sys
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import pytest
+import vl_convert
+
+from dpcore import charts, export
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.export import models, report
+from dpcore.methods import METHODS
+
+HOSTILE = "<script>alert(1)</script>"
+SRC = "<img src=x onerror=alert(1)>"
+SCHEMA = Schema(
+    columns=(
+        Column(name="age", kind="integer", lower=0, upper=99, bins=4),
+        Column(name=HOSTILE, kind="categorical", categories=(SRC, "https://evil.example/a.png", "c"), missing=True),
+        Column(name="ill", kind="categorical", categories=("no", "</svg>yes")),
+    ),
+    target="ill",
+)
+CANARY = 57
+
+
+@cache
+def people(rows=400):
+    rng = np.random.default_rng(5)
+    ages = rng.integers(0, 50, rows)
+    ages[0] = CANARY
+    texts = rng.choice(np.array([SRC, "https://evil.example/a.png", "c"], dtype=object), rows)
+    return pd.DataFrame({"age": ages, HOSTILE: texts, "ill": np.where(ages > 30, "</svg>yes", "no")})
+
+
+@cache
+def release(name, **given):
+    method = METHODS[name](**{"epsilon": 1.0, **given}).fit(people(), schema=SCHEMA)
+    known = {"data_name": f"{HOSTILE}.csv"}
+    if hasattr(method, "predict_proba"):
+        return models.release_of(method, name, **known)
+    return export.release_of(method, name, method.sample(300), **known)
+
+
+def report_of(made, pictures=()):
+    module = models if isinstance(made, models.ModelRelease) else export
+    return module.report_of(made, pictures)
+
+
+class Page(HTMLParser):
+    """The tags of a page with their attributes, and its texts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts, self.depth = [], [], 0
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+NETWORK, TREE, FOREST, TABLES, ROWS = (
+    ("PrivBayes refined", {}),
+    ("TaxonomyRelease", {}),
+    ("DiffPRFs", {"n_trees": 2, "max_depth": 3}),
+    ("PPNB", {"relation": "replace"}),
+    ("NB-Synth", {"x_source": "model"}),
+)
+TITLES = {
+    NETWORK[0]: ["The network:"],
+    TREE[0]: ["The tree of counts,"],
+    FOREST[0]: ["Tree 1 of 2", "What the trees ask about", "From the root to a leaf"],
+    TABLES[0]: [],
+    ROWS[0]: [],
+}
+EVERY = [(name, tuple(given.items())) for name, given in (NETWORK, TREE, FOREST, TABLES, ROWS)]
+
+
+@pytest.fixture(scope="module", params=EVERY, ids=[name for name, _ in EVERY])
+def page(request):
+    name, given = request.param
+    made = release(name, **dict(given))
+    return made, report_of(made).html
+
+
+def test_all_charts_are_in_it_as_images(page):
+    made, html = page
+    charts_of = [f"{title}" for title in ("Epsilon: claimed and proved", "Where did epsilon go?", *TITLES[made.method])]
+    for title in charts_of:
+        assert f">{title}" in html, title
+    pictures = [attrs for tag, attrs in Page(html).tags if tag == "svg" and attrs.get("role") == "img"]
+    assert len(pictures) >= len(charts_of)
+    assert all(len(attrs["aria-label"]) > 20 for attrs in pictures)
+    assert ("column by column" in html) == isinstance(made, export.Release)
+    assert ("The tables that predict" in html) == (made.method == "PPNB")
+
+
+def test_it_runs_nothing_and_fetches_nothing(page):
+    _, html = page
+    tags = Page(html).tags
+    policy = [attrs["content"] for tag, attrs in tags if attrs.get("http-equiv") == "Content-Security-Policy"]
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
+    kinds = {tag for tag, _ in tags}
+    assert not kinds & {"script", "img", "iframe", "object", "embed", "link", "base", "form", "image", "use", "a"}
+    for tag, attrs in tags:
+        assert not [name for name in attrs if name.startswith("on") or name in ("src", "href", "xlink:href")], tag
+    style = html.partition("<style>")[2].partition("</style>")[0]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_texts_from_a_file_are_texts(page):
+    _, html = page
+    assert "<script" not in html
+    assert "<img" not in html
+    assert html.count("</svg>") == html.count("<svg")
+    assert HOSTILE in "".join(Page(html).texts)
+
+
+def test_names_in_it_are_its_own(page):
+    _, html = page
+    names = [attrs["id"] for _, attrs in Page(html).tags if "id" in attrs]
+    assert len(set(names)) == len(names)
+    assert set(re.findall(r"url\(#([^)]*)\)", html)) <= set(names)
+
+
+def test_nothing_of_the_real_rows_is_in_it(page):
+    made, html = page
+    assert "Uses real data" not in html
+    assert "do not publish" not in html
+    assert not report_of(made).real
+
+
+def test_the_same_release_gives_the_same_file():
+    made = release(*FOREST[:1], **FOREST[1])
+    assert report_of(made).html == report_of(made).html
+
+
+def test_it_says_what_the_card_says():
+    html = report_of(release("NB-Synth", random_state=3)).html
+    assert "<p class='void'>A known seed made the noise" in html
+    assert "They are no bound" in html
+    assert "none (the noise alone would give 1)" in html
+
+
+def test_the_relation_is_told_in_words(page):
+    made, html = page
+    told = "".join(Page(html).texts)
+    assert f"{made.ledger.relation.short.capitalize()}: {made.ledger.relation.sentence}" in told
+    assert "add_remove" not in told
+
+
+def test_epsilons_in_tables_are_as_everywhere():
+    frame = pd.DataFrame({"proved, each": [9_452.38, np.inf, np.nan], "noise scale": [2.0, 0.33333, np.nan]})
+    cells = [text for text in Page(report.table(frame)).texts if text.strip()]
+    assert cells == ["proved, each", "noise scale", "9,453", "2", "∞", "0.3333"]
+
+
+def test_comparisons_with_real_rows_come_last_and_under_their_name():
+    made = release("NB-Synth", x_source="model")
+    frame = pd.DataFrame({"attributes": ["age", HOSTILE], "avd": [0.25, 0.125], "floor": [0.01, 0.02]})
+    told = report_of(made, [(charts.worst_columns(frame), frame)])
+    assert told.real
+    html = told.html
+    before, heading, after = html.partition("<h2 class='real'>Uses real data: do not publish</h2>")
+    assert heading
+    assert "Where the release is furthest from the real data" not in before
+    assert "Where the release is furthest from the real data" in after
+    assert "⚠ Uses real data: do not publish" in after  # the chart's own mark
+    assert before.count("<p class='real'>") == 1
+    assert "<td class='number'>0.125</td>" in after
+    assert "do not publish it" in export.readme(made, "csv", real=True)
+    assert "do not publish it" not in export.readme(made, "csv")
+    assert "<script" not in html
+
+
+def test_bars_are_the_shares_of_the_released_rows():
+    made = release("NB-Synth", x_source="model")
+    html = report_of(made).html
+    shares = made.synthetic["ill"].value_counts(normalize=True)
+    figure = html.partition("<figcaption>ill</figcaption>")[2].partition("</figure>")[0]
+    assert re.findall(r"<td class='number'>([\d.]+)%</td>", figure) == [
+        f"{100 * shares[label]:.1f}" for label in ("no", "</svg>yes")
+    ]
+    assert "width='100.00'" in figure
+
+
+def test_no_chart_may_fetch_anything():
+    chart = alt.Chart("https://example.com/a.csv", width=30, title="t", description="d").mark_point().encode(x="a:Q")
+    with pytest.raises(ValueError, match=r"(?i)not allowed|denied|base url"):
+        report.svg(chart.properties(title=alt.TitleParams("t")), 0)
+
+
+def test_hints_for_a_pointer_are_left_out():
+    html = report_of(release("PrivBayes refined")).html
+    assert "Point at" not in html
+    assert "from parent to child" in html
+
+
+def test_many_values_and_many_classes_fit(monkeypatch):
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda *_, **__: "<svg></svg>")
+    wide = report.shares("t", [f"v{i}" for i in range(60)], {"share": np.arange(60) / 1770})
+    assert wide.count("<tr>") == report.MOST_VALUES
+    assert "20 rarer values are not drawn" in wide
+    assert ">v59<" in wide
+    assert ">v19<" not in wide
+    many = report.shares("t", ["a", "b"], {f"c{i}": np.array([0.25, 0.75]) for i in range(9)})
+    assert many.count("25.0%") == 9
+    assert "<rect" not in many
+    frame = pd.DataFrame({"x": np.arange(500), "y": [np.nan, np.inf] * 250, "z": [["a", "<b>"]] * 500})
+    table = report.figure(charts.odds_icons(0.5), frame, 0)
+    assert "300 more rows are not shown" in table
+    assert "<td class='number'>∞</td>" in table
+    assert "a, &lt;b&gt;" in table
+
+
+def test_the_renderer_is_loaded_only_when_needed():
+    code = "import sys, dpcore.export.zip, dpcore.export.models; sys.exit('vl_convert' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2]).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["epsilon", "spent", "proved, each"])
+def test_a_class_may_have_the_name_of_an_epsilon(name, monkeypatch):
+    monkeypatch.setattr(report, "svg", lambda *_: "")
+    age, ill = SCHEMA["age"], Column(name=name, kind="categorical", categories=("no", "</svg>yes"))
+    schema = Schema(columns=(age, ill), target=name)
+    method = METHODS["PPNB"](numbers="moments", random_state=1)
+    frame = people()[["age", "ill"]].rename(columns={"ill": name})
+    made = models.release_of(method.fit(frame, schema=schema), "PPNB", data_name="p.csv")
+    html = report_of(made).html
+    assert f">{name}</th>" in html

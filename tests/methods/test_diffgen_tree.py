@@ -1,0 +1,306 @@
+"""DiffGen's classifier: DiffGen's release to the last digit, and a tree that follows from it."""
+
+import json
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpcore.methods.base
+from dpcore import datasets
+from dpcore.accounting.ledger import Ledger
+from dpcore.domain.column import Column
+from dpcore.domain.partition import Partition
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import DataError, ParameterError, SchemaError
+from dpcore.methods import DiffGen
+from dpcore.methods.groups.diffgen_tree import DiffGenTree
+from dpcore.methods.groups.dtdiff import DTDiff
+from dpcore.methods.groups.group_tree import GroupTree, Node, learned, told_by
+
+RELATIONS = ["add_remove", "replace"]
+N = Column(name="n", kind="integer", lower=0, upper=5, bins=6)
+C = Column(name="c", kind="categorical", categories=("u", "v", "w"))
+M = Column(name="m", kind="integer", lower=0, upper=3, bins=4, missing=True)
+Y = Column(name="y", kind="categorical", categories=("no", "yes"))
+SCHEMA = Schema(columns=(N, C, Y, M), target="y")  # the class is not the last column
+CRITERIA = {"Max": "Max", "InfoGain": "IG"}
+
+
+def make_frame(rows=300, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, size, rows) for size in SCHEMA.sizes])
+    codes[:, 2] = ((codes[:, 0] >= 4) ^ (codes[:, 1] == 1)) ^ (rng.random(rows) < 0.1)
+    return SCHEMA.decode(codes.astype(np.uint8), rng)
+
+
+FRAME = make_frame()
+
+
+def fit(frame=FRAME, schema=SCHEMA, **parameters):
+    return DiffGenTree(**{"random_state": 0, **parameters}).fit(frame, schema=schema)
+
+
+# The release
+
+
+@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0])
+def test_the_release_is_diffgens(epsilon, criterion, relation, mode):
+    settings = {"relation": relation, "mode": mode, "epsilon": epsilon, "rounds": 4, "random_state": 2}
+    released = DiffGen(score=CRITERIA[criterion], **settings).fit(FRAME, schema=SCHEMA)
+    method = fit(criterion=criterion, **settings)
+    pd.testing.assert_frame_equal(method.ledger_.to_frame(), released.ledger_.to_frame())
+    assert method.steps_ == released.steps_
+    document = method.structure()
+    assert document.keys() == {"tree", "leaf_counts", "classifier"}
+    del document["classifier"]
+    assert document == released.structure()
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_ledger_by_hand(relation, watched):
+    """Two columns of numbers, 2 rounds: shares of 1 / (2 (2 + 4)); n is chosen, and its halves are cut in parallel."""
+    frame = FRAME.assign(n=np.arange(300) % 6, c="u", m=0)
+    frame["y"] = np.where(frame["n"] >= 4, "yes", "no")
+    method = fit(frame, relation=relation, rounds=2)
+    told = method.ledger_.to_frame()
+    half = 1 / 12 if relation == "add_remove" else 1 / 24
+    assert told["mechanism"].tolist() == ["exponential"] * 7 + ["laplace"]
+    assert told["epsilon_of_noise"].to_numpy() == pytest.approx(
+        [1 / 12] * 3 + [half] * 2 + [1 / 12, half] + [1 - 6 / 12]
+    )
+    assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 1
+    assert method.steps_[0] == ("n", "0–5")
+
+
+# The tree
+
+
+def grown(counts, columns, deviation=0.0):
+    schema = Schema(columns=(*columns, Y), target="y")
+    leaves = Partition.whole(schema)
+    for column in schema:
+        leaves = leaves.refined(column.name, np.arange(column.size), column.labels)
+    return learned(leaves, np.array(counts, dtype=float).ravel(), "y", deviation=deviation)
+
+
+def test_a_tree_by_hand():
+    """One question sets v apart; u and w differ in nothing, and are told apart all the same, as nothing forbids it."""
+    tree = grown([[9, 1], [2, 4], [18, 2]], [C])
+    root, *_ = nodes = tree.nodes
+    assert (root.column, root.goes_left) == ("c", (0, 2))
+    assert root.classes == pytest.approx((29, 7))
+    assert nodes[root.left].classes == pytest.approx((27, 3))
+    assert nodes[root.right].column == ""
+    assert nodes[root.right].classes == pytest.approx((2, 4))
+    assert sorted(node.classes[0] for node in nodes if not node.column) == pytest.approx([2, 9, 18])
+    shares = tree.probability(pd.DataFrame({"c": ["v", "u", "w"]}))
+    np.testing.assert_allclose(shares, [[1 / 3, 2 / 3], [0.9, 0.1], [0.9, 0.1]])
+
+
+def test_numbers_are_asked_in_order():
+    tree = grown([[8, 0], [8, 0], [0, 8], [0, 8], [0, 8], [0, 8]], [N])
+    assert [node.column for node in tree.nodes] == ["n", "", ""]
+    assert tree.nodes[0].goes_left == (0, 1)
+
+
+def test_missing_numbers_may_be_asked_for():
+    divided = Partition.whole(SCHEMA).refined("m", np.array([1, 1, 0, 0, 2]), ("2–3", "0–1", "(missing)"))
+    ranks, missing = told_by(SCHEMA, "m", divided.axes[3])
+    assert ranks.tolist() == [1, 0, 2]
+    assert missing.tolist() == [0, 0, 1]
+    assert told_by(SCHEMA, "c", divided.axes[1]) == []  # not divided
+    tree = grown([[8, 0], [8, 0], [8, 0], [8, 0], [0, 8]], [M])
+    assert [node.column for node in tree.nodes] == ["m", "", ""]
+    np.testing.assert_allclose(tree.probability(pd.DataFrame({"m": [None, 3]})), [[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(("deviation", "leaves"), [(0.0, 3), (2.4, 3), (2.6, 2), (1e50, 1)])
+def test_a_leaf_holds_four_deviations_of_the_noise(deviation, leaves):
+    tree = grown([[10, 0], [3, 9], [15, 10]], [C], deviation)
+    assert sum(not node.column for node in tree.nodes) == leaves
+
+
+def test_there_is_a_tree_without_rows_columns_or_classes():
+    assert grown(np.zeros((3, 2)), [C]).nodes == (Node(classes=(0, 0)),)
+    np.testing.assert_allclose(grown(np.zeros((3, 2)), [C]).probability(FRAME), 1 / 2)
+    assert grown([5, 3], []).nodes == (Node(classes=(5, 3)),)
+    np.testing.assert_allclose(grown([5, 3], []).probability(FRAME), [[5 / 8, 3 / 8]] * 300)
+    one = grown([[0, 5], [0, 2], [0, 0]], [C])
+    np.testing.assert_allclose(one.probability(FRAME), [[0, 1]] * 300)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1e6])
+def test_the_document_alone_predicts(epsilon):
+    """By a walk in plain Python through what `structure` tells."""
+    method = fit(epsilon=epsilon, rounds=20)
+    document = json.loads(json.dumps(method.structure(), allow_nan=False))["classifier"]
+    codes = dict(zip(SCHEMA.names, SCHEMA.encode(FRAME).T, strict=True))
+    shares = method.predict_proba(FRAME)
+    for row in range(len(FRAME)):
+        node = document["nodes"][0]
+        while node["column"]:
+            group = document["groups"][node["column"]][codes[node["column"]][row]]
+            node = document["nodes"][node["left"] if group in node["goes_left"] else node["right"]]
+        assert shares[row] == pytest.approx(np.array(node["classes"]) / sum(node["classes"]))
+    again = GroupTree.from_dict(SCHEMA, document)
+    assert again == method.classifier_
+    np.testing.assert_array_equal(again.probability(FRAME), shares)
+
+
+def test_groups_of_the_release_are_predicted_by_their_majority():
+    """With all divided and no noise, the tree is as fine as the groups."""
+    method = fit(epsilon=1e7, rounds=40)
+    leaves, at = method.tree_.leaves, SCHEMA.index("y")
+    counts = np.moveaxis(method.leaf_counts_.reshape(leaves.shape), at, -1)
+    codes = SCHEMA.encode(FRAME)
+    groups = [axis.blocks[codes[:, j]] for j, axis in enumerate(leaves.axes) if j != at]
+    here = counts[tuple(groups)]
+    # leaves of noise alone may hold a little of a neighbor's: rows of one class are predicted surely
+    sure = here.max(axis=1) > here.sum(axis=1) - 0.01
+    assert sure.sum() > 200
+    assert (method.predict(FRAME)[sure] == method.classes_[here.argmax(axis=1)[sure]]).all()
+
+
+def damage(document):
+    yield {**document, "format": "other"}
+    yield {**document, "target": "nobody"}
+    yield {**document, "groups": {}}
+    yield {**document, "groups": {name: groups[1:] for name, groups in document["groups"].items()}}
+    yield {**document, "groups": {name: [-1, *groups[1:]] for name, groups in document["groups"].items()}}
+    yield {**document, "groups": {name: [10**9, *groups[1:]] for name, groups in document["groups"].items()}}
+    yield {**document, "nodes": []}
+    yield {**document, "nodes": document["nodes"][:-1]}
+    yield {key: value for key, value in document.items() if key != "nodes"}
+    for change in (
+        {"left": 0},
+        {"right": 1},
+        {"left": 10**6},
+        {"goes_left": [77]},
+        {"classes": [1.0]},
+        {"classes": [1.0, -1.0]},
+        {"classes": [1.0, float("nan")]},
+        {"classes": None},
+        {"column": "y"},
+    ):
+        first, *rest = document["nodes"]
+        yield {**document, "nodes": [{**first, **change}, *rest]}
+
+
+def test_damaged_documents_are_refused():
+    document = fit().classifier_.to_dict()
+    broken = list(damage(document))
+    assert len(broken) == 18
+    for one in broken:
+        with pytest.raises(SchemaError, match="no tree") as caught:
+            GroupTree.from_dict(SCHEMA, deepcopy(one))
+        assert caught.value.remedy
+    with pytest.raises(SchemaError, match="no tree"):
+        GroupTree.from_dict(Schema(columns=(C, Y), target="y"), document)
+
+
+# The classifier
+
+
+@pytest.mark.parametrize("method", [DiffGenTree, DTDiff])
+def test_predictions_are_public_classes_and_need_no_class_column(method):
+    odd = Column(name="y", kind="categorical", categories=("yes", "never", "no"))
+    schema = Schema(columns=(N, C, odd, M), target="y")
+    fitted = method(random_state=1).fit(FRAME, schema=schema)
+    assert fitted.classes_.tolist() == ["yes", "never", "no"]
+    bare = FRAME.drop(columns="y")
+    shares = fitted.predict_proba(bare)
+    assert shares.shape == (300, 3)
+    assert (shares >= 0).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_array_equal(fitted.predict(bare), fitted.predict(FRAME))
+    assert set(fitted.predict(bare)) <= set(fitted.classes_)
+    assert fitted.predict(bare.head(0)).shape == (0,)
+    with pytest.raises(DataError, match="'c'"):
+        fitted.predict(bare.drop(columns="c"))
+    with pytest.raises(DataError, match="'n'"):
+        fitted.predict(bare.assign(n=99))
+    with pytest.raises(ParameterError, match="not fitted"):
+        method().predict(bare)
+
+
+@pytest.mark.parametrize("epsilon", [0, 1e-6, 1.0])
+def test_edges(epsilon):
+    only = Schema(columns=(Y,), target="y")
+    assert fit(FRAME, only, epsilon=epsilon).predict(FRAME).shape == (300,)
+    for relation in RELATIONS:
+        assert fit(FRAME.head(0), epsilon=epsilon, relation=relation).predict(FRAME).shape == (300,)
+
+
+@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_it_learns_what_is_there(relation, mode):
+    frame = make_frame(5_000, 1)
+    method = fit(frame, relation=relation, mode=mode, epsilon=3.0)
+    assert method.score(make_frame(2_000, 2)) > 0.85  # one row in ten has the other class
+
+
+@pytest.mark.parametrize("method", [DiffGenTree, DTDiff])
+def test_it_beats_the_majority_on_the_sample(method):
+    data = datasets.load("sample")
+    fitted = method(random_state=0).fit(data.train, schema=data.schema)
+    assert fitted.score(data.test) > 0.78 > data.test["income"].value_counts(normalize=True).max() + 0.02
+
+
+class Tape:
+    """Door answers of one fit, recorded and replayed."""
+
+    def __init__(self, monkeypatch):
+        self.answers, self.replaying = [], False
+        tape = self
+
+        class TapedTable(PrivateTable):
+            def _answer(self, question, draw):
+                if tape.replaying:
+                    expected, answer = tape.answers.pop(0)
+                    assert expected == question
+                    return deepcopy(answer)
+                answer = draw()
+                tape.answers.append((question, deepcopy(answer)))
+                return answer
+
+        monkeypatch.setattr(dpcore.methods.base, "PrivateTable", TapedTable)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_replayed_answers_give_the_same_classifier_whatever_the_rows(criterion, relation, monkeypatch):
+    other = pd.concat([FRAME.head(1)] * (len(FRAME) if relation == "replace" else 7), ignore_index=True)
+    tape = Tape(monkeypatch)
+    first = fit(relation=relation, criterion=criterion)
+    assert len(tape.answers) == len(first.ledger_.entries)
+    tape.replaying = True
+    second = fit(other, relation=relation, criterion=criterion)
+    assert not tape.answers
+    assert first.steps_ == second.steps_
+    assert first.structure() == second.structure()
+    assert first.ledger_.to_json() == second.ledger_.to_json()
+    np.testing.assert_array_equal(first.predict_proba(FRAME), second.predict_proba(FRAME))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "word"),
+    [
+        ({"criterion": "IG"}, "criterion"),
+        ({"rounds": 0}, "rounds"),
+        ({"max_leaves": 1_000_001}, "max_leaves"),
+        ({"max_leaves": 1}, "class alone"),
+        ({"target": "n"}, "numeric"),
+    ],
+)
+def test_its_own_parameters_are_checked_before_anything_is_charged(parameters, word):
+    ledger = Ledger("add_remove")
+    with pytest.raises(ParameterError, match=word) as caught:
+        DiffGenTree(**parameters).fit(FRAME, schema=SCHEMA, ledger=ledger)
+    assert caught.value.remedy
+    assert not ledger.entries

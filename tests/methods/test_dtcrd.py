@@ -1,0 +1,200 @@
+"""DTCRD: the Gini tree on true intervals without noise, sorted assignment, its variants, and what it costs."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.methods import DTCRD
+from dpcore.methods.local.estimated import Reconstruction, gini
+from dpcore.postprocess.deconvolution import assigned, width
+
+SCHEMA = Schema(
+    columns=(
+        Column(name="age", kind="integer", lower=10, upper=60),
+        Column(name="y", kind="categorical", categories=("a", "b", "c")),
+        Column(name="size", kind="continuous", lower=-1.0, upper=2.0, missing=True),
+        Column(name="town", kind="categorical", categories=("u", "v")),
+        Column(name="same", kind="integer", lower=3, upper=3),
+    ),
+    target="y",
+)
+
+
+def rows(n=3_000, seed=0):
+    rng = np.random.default_rng(seed)
+    age, size = rng.integers(10, 61, n), rng.uniform(-1, 2, n)
+    code = np.where(age > 42, 2, np.where(size > 1, 1, 0))
+    code = np.where(rng.random(n) < 0.1, rng.integers(0, 3, n), code)
+    town = np.array(["u", "v"])[code // 2]
+    return pd.DataFrame({"age": age, "y": np.array(list("abc"))[code], "size": size, "town": town, "same": 3})
+
+
+def gini_by_hand(intervals, labels, depth, most, whole):
+    counts = np.bincount(labels, minlength=3)
+    best, gain = None, 1e-9
+    if depth < most and len(labels) >= 0.02 * whole and counts.max() < len(labels):
+        for name, own in intervals.items():
+            for cut in range(own.max()):
+                left = np.bincount(labels[own <= cut], minlength=3)
+                sides = np.array([left, counts - left])
+                if (sides.sum(axis=1) > 0).all():
+                    found = float(gini(counts) - sides.sum(axis=1) / len(labels) @ gini(sides))
+                    if found > gain + 1e-12:
+                        best, gain = (name, cut), found
+    if best is None:
+        return (counts / counts.sum()).round(9).tolist()
+    name, cut = best
+    masks = [intervals[name] <= cut, intervals[name] > cut]
+    return (
+        name,
+        cut,
+        *(gini_by_hand({n: v[m] for n, v in intervals.items()}, labels[m], depth + 1, most, whole) for m in masks),
+    )
+
+
+def as_nested(forest, boundaries, place=0):
+    if forest.column[place] < 0:
+        return forest.probabilities[place].round(9).tolist()
+    name, first = forest.schema.names[forest.column[place]], int(forest.first[place])
+    at = forest.attributes[int(forest.column[place])].at(forest.cut[[place]])[0]
+    cut = int(np.abs(boundaries[name] - at).argmin())
+    assert boundaries[name][cut] == pytest.approx(at, abs=1e-6)
+    return name, cut, as_nested(forest, boundaries, first), as_nested(forest, boundaries, first + 1)
+
+
+@pytest.mark.parametrize("variant", ["by_class", "global", "local"])
+@pytest.mark.parametrize("randomizer", ["uniform", "normal"])
+def test_without_noise_it_is_the_gini_tree_on_the_intervals(variant, randomizer):
+    frame = rows()
+    how = {"variant": variant, "randomizer": randomizer, "intervals": 17, "max_depth": 4}
+    method = DTCRD(mode="paper", privacy=1e-9, random_state=0, **how).fit(frame, schema=SCHEMA)
+    boundaries = {
+        "age": 9.5 + 51 / 17 * np.arange(1, 17),
+        "size": -1 + 3 / 17 * np.arange(1, 17),
+    }
+    intervals = {name: np.searchsorted(at, frame[name]) for name, at in boundaries.items()}
+    labels = frame["y"].map({"a": 0, "b": 1, "c": 2}).to_numpy()
+    expected = gini_by_hand(intervals, labels, 0, 4, len(frame))
+    assert as_nested(method.forest_, boundaries) == expected
+    method.forest_._check()
+    for name, own in intervals.items():
+        own_labels = np.zeros_like(labels) if variant == "global" else labels
+        shares = [np.bincount(own[own_labels == c], minlength=17) / (own_labels == c).sum() for c in set(own_labels)]
+        assert method.distributions_[name] == pytest.approx(np.array(shares))
+
+
+def test_a_large_epsilon_is_hardly_any_noise():
+    frame = rows()
+    plain = DTCRD(mode="paper", privacy=1e-9).fit(frame, schema=SCHEMA)
+    private = DTCRD(epsilon=1e9).fit(frame, schema=SCHEMA)
+    assert (private.predict(frame) == plain.predict(frame)).mean() > 0.99
+    assert private.score(frame) == pytest.approx(plain.score(frame), abs=0.01)
+
+
+@pytest.mark.parametrize("how", [{}, {"randomizer": "normal"}, {"privacy": 0.5}])
+def test_distributions_come_back_and_noise_is_survived(how):
+    frame = rows(6_000)
+    plain = DTCRD(mode="paper", privacy=1e-9).fit(frame, schema=SCHEMA)
+    scores = {}
+    for variant in ("by_class", "global", "local"):
+        found = DTCRD(mode="paper", variant=variant, random_state=1, **how).fit(frame, schema=SCHEMA)
+        scores[variant] = found.score(frame)
+        found.forest_._check()
+    assert scores["by_class"] > plain.score(frame) - 0.08
+    assert scores["by_class"] > scores["global"] + 0.02  # one distribution for all classes blurs what tells them apart
+    assert scores["local"] > scores["global"]
+
+
+def test_people_of_a_class_are_given_to_intervals_in_the_order_of_their_reports():
+    frame = rows(2_000)
+    method = DTCRD(mode="paper", random_state=2).fit(frame, schema=SCHEMA)
+    known = Reconstruction(method.reports_, "y", "by_class")
+    label = method.reports_.values["y",]
+    for j, name in enumerate(("age", "size")):
+        for own in range(3):
+            reports, found = method.reports_.values[name,][label == own], known.root.intervals[j][label == own]
+            assert (np.diff(found[np.argsort(reports)]) >= 0).all()
+            shares = known.distributions[name][own]
+            assert np.abs(np.bincount(found, minlength=len(shares)) - shares * len(found)).max() <= 1
+            assert found.tolist() == assigned(reports, shares).tolist()
+
+
+def test_a_number_that_divided_a_node_keeps_its_intervals_below():
+    frame = rows(2_000)
+    method = DTCRD(mode="paper", variant="local", random_state=3).fit(frame, schema=SCHEMA)
+    known = Reconstruction(method.reports_, "y", "local")
+    before = [intervals.copy() for intervals in known.root.intervals]
+    anew = []
+
+    def watched(nodes):
+        Reconstruction.place_anew(known, nodes)
+        for node in nodes:
+            for j, position in enumerate(known.positions):
+                same = np.array_equal(node.held.intervals[j], before[j][node.held.rows])
+                anew.append((position in node.ranges, same))
+
+    known.place_anew = watched
+    known.tree(method._stops, lambda *_: None)
+    assert (False, False) in anew
+    level_one = anew[: 2 * len(known.positions)]
+    assert {same for cut, same in level_one if cut} == {True}
+
+
+def test_what_is_asked_and_what_it_costs():
+    frame = rows(200)
+    paper = DTCRD(mode="paper", privacy=1.5).fit(frame, schema=SCHEMA)
+    assert list(paper.reports_.channels) == [("age",), ("size",), ("y",)]  # no category, and no number that is known
+    assert {entry.epsilon_of_noise for entry in paper.ledger_.entries} == {math.inf}
+    assert all(entry.reason for entry in paper.ledger_.entries)
+    assert paper.ledger_.epsilon_claimed == math.inf
+    assert not paper.publishable_
+    noise = paper.reports_.channels["age",]
+    assert width("uniform", noise.scale) == pytest.approx(1.5 * 50)
+    reports = paper.reports_.values["age",]
+    assert reports.min() >= 10 - noise.scale
+    assert reports.max() <= 60 + noise.scale
+    corrected = DTCRD(epsilon=3.0).fit(frame, schema=SCHEMA)
+    assert corrected.ledger_.epsilon_of_noise == corrected.ledger_.epsilon_claimed == 3
+    assert [entry.epsilon_of_noise for entry in corrected.ledger_.entries] == [1, 1, 1]
+    assert corrected.reports_.channels["size",].scale == 3.0
+
+
+def test_without_numbers_the_largest_class_is_all_there_is():
+    only = SCHEMA.select(["y", "town", "same"])
+    frame = rows(2_000)
+    for how in ({"mode": "paper"}, {"epsilon": 4.0}):
+        method = DTCRD(random_state=0, **how).fit(frame, schema=Schema(columns=only.columns, target="y"))
+        assert set(method.predict(frame)) == {frame["y"].mode()[0]}
+        expected = frame["y"].value_counts(normalize=True).reindex(list("abc"))
+        assert method.predict_proba(frame)[0] == pytest.approx(expected, abs=0.02)
+
+
+def test_missing_numbers_are_the_middle_and_go_right():
+    frame = rows(1_000)
+    frame.loc[:99, "size"] = np.nan
+    method = DTCRD(mode="paper", privacy=1e-6).fit(frame, schema=SCHEMA)
+    assert method.reports_.values["size",][:100] == pytest.approx(0.5, abs=1e-4)
+    forest = method.forest_
+    place = int(np.flatnonzero(forest.column == 2)[0])
+    assert np.isfinite(method.predict_proba(frame.head(100))).all()
+    side = forest.attributes[2].side(np.zeros(1), np.array([np.nan]), forest.cut[[place]], forest.low[[place]])
+    assert side.tolist() == [1]
+
+
+def test_how_many_intervals_there_are():
+    sizes = {}
+    for n in (300, 2_500, 20_000):
+        found = DTCRD(mode="paper", max_depth=1).fit(rows(n), schema=SCHEMA).distributions_
+        sizes[n] = [len(found[name][0]) for name in ("age", "size")]
+    assert sizes == {300: [10, 10], 2_500: [25, 25], 20_000: [51, 100]}  # 51 whole numbers
+
+
+@pytest.mark.slow
+def test_adult_is_fitted_in_seconds(adult):
+    for how in ({"mode": "paper"}, {"mode": "paper", "variant": "local"}, {"epsilon": 4.0}):
+        method = DTCRD(random_state=0, **how).fit(adult.train, schema=adult.schema)
+        assert method.score(adult.test) > 0.7

@@ -1,0 +1,362 @@
+"""DT-Diff: its ledger by hand, the weighted choice's probabilities, a greedy search, and what depends on rows."""
+
+import json
+from copy import deepcopy
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest, chisquare
+from sources import Blind
+
+import dpcore.methods.base
+from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy import Taxonomy
+from dpcore.door import PrivateTable
+from dpcore.door.exact_counts import joint_counts
+from dpcore.errors import DataError, ParameterError
+from dpcore.mechanisms.noise import make_noise
+from dpcore.mechanisms.scores import InfoGain, Max
+from dpcore.mechanisms.scores.specialization import JointSpecialization
+from dpcore.methods.groups.dtdiff import DTDiff
+from dpcore.methods.groups.group_tree import GroupTree
+
+RELATIONS = ["add_remove", "replace"]
+TREE = Taxonomy((("a0", "left", "*"), ("a1", "left", "*"), ("a2", "right", "*"), ("a3", "right", "*")))
+A = Column(name="a", kind="categorical", categories=("a0", "a1", "a2", "a3"), taxonomy=TREE)
+N = Column(name="n", kind="integer", lower=0, upper=5, bins=6)
+C = Column(name="c", kind="categorical", categories=("u", "v", "w"))
+Y = Column(name="y", kind="categorical", categories=("no", "yes"))
+SCHEMA = Schema(columns=(A, N, C, Y), target="y")
+ONE = Schema(columns=(N, Y), target="y")
+
+
+def make_frame(rows=300, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, size, rows) for size in SCHEMA.sizes])
+    codes[:, 3] = (codes[:, 1] >= 4) ^ (rng.random(rows) < np.where(codes[:, 0] == 2, 0.6, 0.2))
+    return SCHEMA.decode(codes.astype(np.uint8), rng)
+
+
+FRAME = make_frame()
+
+
+def fit(frame=FRAME, schema=SCHEMA, **parameters):
+    return DTDiff(**{"random_state": 0, **parameters}).fit(frame, schema=schema)
+
+
+def rows_of(n, y="no"):
+    return pd.DataFrame({"n": n, "y": y})
+
+
+def axis(method, name):
+    return method.tree_.leaves.axes[method.schema_.index(name)]
+
+
+# The ledger
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("criterion", "moved_once"), [("Max", True), ("InfoGain", False)])
+def test_the_ledger_by_hand(criterion, moved_once, relation, watched):
+    """The class hangs on n >= 4 and is cut there; then both halves may be cut, and the first place is as good."""
+    n = np.repeat(range(6), 5)
+    method = fit(rows_of(n, np.where(n >= 4, "yes", "no")), ONE, relation=relation, rounds=2, criterion=criterion)
+    entries = method.ledger_.entries
+    assert [e.mechanism for e in entries] == ["exponential", "exponential", "laplace"]
+    assert [e.epsilon_of_noise for e in entries] == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+    assert [e.sensitivity for e in entries] == [1, 1, 2 if relation == "replace" else 1]
+    assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 1
+    assert method.steps_ == [("n", "0–5"), ("n", "0–3")]
+    assert axis(method, "n").names == ("0", "1–3", "4–5")
+    factor = 1 / 4 if relation == "add_remove" and moved_once else 1 / 8
+    assert watched.chosen == [(5, pytest.approx(factor)), (3 + 1, pytest.approx(factor))]
+    person = 2 if relation == "replace" else 1
+    assert watched.counted == [(6, pytest.approx(2 * person))]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_four_classes_have_twice_the_information(relation, watched):
+    schema = Schema(columns=(A, C, Column(name="y", kind="categorical", categories=tuple("pqrs"))), target="y")
+    fit(FRAME.assign(y="p"), schema, criterion="InfoGain", rounds=1, relation=relation)
+    assert watched.chosen == [(2, pytest.approx(1 / 2 / (2 * 2)))]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("criterion", ["Max", "InfoGain"])
+@pytest.mark.parametrize("rounds", [1, 3, 30])
+def test_epsilon_is_spent_to_the_last(rounds, criterion, relation):
+    method = fit(rounds=rounds, criterion=criterion, relation=relation, epsilon=0.7)
+    assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 0.7
+    *chosen, counts = method.ledger_.entries
+    assert {entry.epsilon_of_noise for entry in chosen} == {Fraction(0.7) / (2 * rounds)}
+    assert counts.epsilon_of_noise == Fraction(0.7) - len(chosen) * Fraction(0.7) / (2 * rounds)
+    # 3 values of a fall apart, 1 of c, and n takes 5 cuts; the last of these 9 is no choice
+    assert len(chosen) == min(rounds, 8)
+
+
+def test_a_single_candidate_is_no_choice_and_costs_nothing(watched):
+    schema = Schema(columns=(C, Y), target="y")
+    method = fit(FRAME, schema)
+    assert method.steps_ == [("c", "(any)")]
+    assert [(e.mechanism, e.epsilon_of_noise) for e in method.ledger_.entries] == [("laplace", 1)]
+    assert not watched.chosen
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("criterion", ["Max", "InfoGain"])
+def test_paper_mode_claims_epsilon_and_costs_no_more(criterion, relation):
+    method = fit(mode="paper", criterion=criterion, relation=relation, rounds=2)
+    assert method.ledger_.epsilon_claimed == 1
+    half = criterion == "Max" and relation == "add_remove"  # it does not use that Max only rises
+    assert method.ledger_.epsilon_of_noise == pytest.approx(3 / 4 if half else 1)
+    assert method.reconstructed
+
+
+# The weighted choice
+
+
+class Again(JointSpecialization):
+    """The same choice many times over."""
+
+    times = 20_000
+
+    def values(self, count, candidates, relation):
+        return np.tile(super().values(count, candidates, relation), (self.times, 1))
+
+
+SMALL = Schema(
+    columns=(
+        Column(name="n", kind="integer", lower=0, upper=2, bins=3),
+        Column(name="c", kind="categorical", categories=("u", "v")),
+        Y,
+    ),
+    target="y",
+)
+FOUR = pd.DataFrame({"n": [0, 1, 2, 2], "c": ["u", "v", "u", "v"], "y": ["no", "no", "yes", "yes"]})
+PARTS = {"divisions": [("c", np.arange(2))], "intervals": [("n", 0, 3)]}
+
+
+@pytest.mark.parametrize(("relation", "person"), [("add_remove", 1), ("replace", 2)])
+@pytest.mark.parametrize("noise", ["laplace", "geometric"])
+def test_weighted_choices_have_their_probabilities(noise, relation, person):
+    """Max: 1 + 1 for c; 1 + 2 below 1; 2 + 2 below 2. At exp(t) = 2 the weights are 1 * 4, 8 / 2 and 16 / 2."""
+    table = PrivateTable(SMALL.encode(FOUR), SMALL, Ledger(relation), make_noise(noise, 5))
+    score = Again(target="y", classes=2, rated_by=Max(), **PARTS)
+    chosen = table.choose(score, [], epsilon=person * np.log(2), draws=Again.times)
+    assert chosen.shape == (Again.times,)
+    seen = np.bincount(chosen, minlength=3)
+    assert chisquare(seen, Again.times * np.array([4, 4, 8]) / 16).pvalue > 1e-4
+    assert chisquare(seen, Again.times * np.array([4, 8, 16]) / 28).pvalue < 1e-9  # as without weights
+    assert table.ledger.epsilon_of_noise == pytest.approx(Again.times * person * np.log(2))
+
+
+def test_noise_that_cannot_weigh_leaves_weights_out(watched):
+    fit(rounds=1)
+    assert watched.chosen == [(2 + 5, pytest.approx(1 / 2))]
+
+
+def test_a_column_of_many_bins_is_no_more_probable():
+    """At epsilon 0 only weights count: 1 for c, 1 for all places of n together."""
+    many = Column(name="n", kind="integer", lower=0, upper=99, bins=100)
+    schema = Schema(columns=(many, C, Y), target="y")
+    frame = pd.DataFrame({"n": [3, 80], "c": "u", "y": "no"})
+    first = [fit(frame, schema, epsilon=0, rounds=1, random_state=i).steps_[0][0] for i in range(400)]
+    assert binomtest(first.count("n"), 400, 1 / 2).pvalue > 1e-4
+
+
+def test_weights_of_divisions_and_places():
+    score = JointSpecialization(
+        target="y", classes=2, rated_by=Max(), divisions=[("a", np.arange(4))], intervals=[("n", 0, 3), ("n", 3, 5)]
+    )
+    assert [(int(part), int(whole)) for part, whole in zip(*score.weights, strict=True)] == [
+        (1, 1),
+        (1, 2),
+        (1, 2),
+        (1, 1),
+    ]
+    assert Max().weights is None
+
+
+def test_exact_noise_chooses_with_these_weights_at_the_same_price():
+    method = DTDiff(rounds=2).fit(FRAME, schema=SCHEMA)
+    assert method.ledger_.epsilon_bound == 1
+    assert len(method.steps_) == 2
+    assert method.publishable_
+
+
+RECORDS = list(product(range(3), range(2), range(2)))
+
+
+@pytest.mark.parametrize("relation", [Relation.ADD_REMOVE, Relation.REPLACE])
+@pytest.mark.parametrize("rate", [Max(), InfoGain()], ids=lambda rate: rate.name)
+def test_one_person_changes_probabilities_by_no_more_than_the_loss(rate, relation):
+    """All tables of at most three rows: the exact probabilities of selection with exponent loss 1, and neighbors'."""
+    score = JointSpecialization(
+        target="y", classes=2, rated_by=rate, divisions=[("z", np.arange(2))], intervals=[("x", 0, 3), ("x", 1, 3)]
+    )
+    loss = score.exponent_loss([], relation, None)
+    logs = {}
+    for size in range(4):
+        for rows in combinations_with_replacement(RECORDS, size):
+            codes = np.array(rows, dtype=np.uint8).reshape(-1, 3)
+
+            def count(families, codes=codes):
+                return joint_counts(codes, (3, 2, 2), [["xzy".index(name) for name in family] for family in families])
+
+            exponent = score.values(count, [], relation) / loss + np.log(score.weights.part / score.weights.whole)
+            logs[rows] = exponent - np.logaddexp.reduce(exponent)
+    for rows in logs:
+        if len(rows) < 3:
+            after = np.array([logs[tuple(sorted([*rows, record]))] for record in RECORDS])
+            step = after - logs[rows] if relation is Relation.ADD_REMOVE else after[:, None] - after[None]
+            assert np.abs(step).max() <= 1 + 1e-12
+
+
+# What is chosen, and what is learned
+
+
+def test_without_noise_it_takes_the_best_candidate_of_all(watched):
+    """Of 24 rows, 12 have n < 3, all of them "no"; of the rest, "yes" are the 9 that do not have a3.
+
+    Max of a: 6 + 9; of c: 15; of n below 1 to 5: 15, 17, 12 + 9, 13 + 6, 17. Then of a and c still 15, of n 12 and 9.
+    """
+    frame = pd.DataFrame({"a": np.tile(["a0", "a1", "a2", "a3"], 6), "n": np.repeat(range(6), 4), "c": "u"})
+    frame["y"] = np.where((frame["n"] >= 3) & (frame["a"] != "a3"), "yes", "no")
+    method = fit(frame, rounds=2)
+    assert method.steps_ == [("n", "0–5"), ("a", "*")]
+    assert axis(method, "n").names == ("0–2", "3–5")
+    assert axis(method, "a").names == ("left", "right")
+    assert axis(method, "c").names == ("(any)",)
+    assert [size for size, _ in watched.chosen] == [2 + 5, 2 + 2 + 2]
+
+
+def test_a_huge_epsilon_cuts_where_the_classes_part_and_predicts():
+    n = np.arange(60) % 6
+    frame = FRAME.head(60).assign(n=n, y=np.where(n >= 4, "yes", "no"))
+    method = fit(frame, epsilon=1e6, rounds=1)
+    assert method.steps_ == [("n", "0–5")]
+    np.testing.assert_allclose(method.leaf_counts_, [40, 0, 0, 20], atol=1e-3)
+    assert method.score(frame) == 1
+    assert method.predict(frame.drop(columns="y")).tolist() == frame["y"].tolist()
+
+
+def test_predictions_are_public_classes_and_need_no_class_column():
+    odd = Column(name="y", kind="categorical", categories=("yes", "never", "no"))
+    schema = Schema(columns=(A, N, C, odd), target="y")
+    method = fit(schema=schema)
+    assert method.classes_.tolist() == ["yes", "never", "no"]
+    shares = method.predict_proba(FRAME.drop(columns="y"))
+    assert shares.shape == (300, 3)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert set(method.predict(FRAME)) <= set(method.classes_)
+    with pytest.raises(DataError, match="'c'"):
+        method.predict(FRAME.drop(columns="c"))
+    with pytest.raises(ParameterError, match="not fitted"):
+        DTDiff().predict(FRAME)
+
+
+@pytest.mark.parametrize("epsilon", [0, 1e-6, 1e6])
+def test_edges(epsilon):
+    only = Schema(columns=(Y,), target="y")
+    assert fit(FRAME, only, epsilon=epsilon).predict(FRAME).shape == (300,)
+    assert fit(FRAME.head(0), epsilon=epsilon).predict(FRAME).shape == (300,)
+    flat = Column(name="n", kind="continuous", lower=0, upper=1, bins=1)
+    alone = fit(rows_of([0.5] * 4), Schema(columns=(flat, Y), target="y"), epsilon=epsilon)
+    assert alone.steps_ == []
+    missing = Column(name="n", kind="integer", lower=0, upper=5, bins=6, missing=True)
+    gaps = rows_of([0, 5, None] * 20, ["no", "yes", "yes"] * 20)
+    method = fit(gaps, Schema(columns=(missing, Y), target="y"), rounds=5, epsilon=epsilon)
+    assert method.steps_[0] == ("n", "0–5")
+    if epsilon == 1e6:
+        assert method.score(gaps) == 1
+
+
+@pytest.mark.parametrize("most", [2, 3, 4, 5, 8, 12, 30, 71])
+def test_no_specialization_makes_more_leaves_than_allowed(most):
+    method = fit(max_leaves=most, rounds=30, epsilon=30.0)
+    sizes = dict(zip(SCHEMA.names, method.tree_.leaves.shape, strict=True))
+    cells = method.tree_.leaves.size
+    assert cells <= most
+    for column in (A, N, C):  # and what is left would not have fitted
+        undivided = axis(method, column.name).sizes.max() > 1
+        more = 2 if column is C else 1
+        assert not undivided or cells // sizes[column.name] * (sizes[column.name] + more) > most
+
+
+def test_the_structure_is_a_document_that_predicts():
+    method = fit()
+    document = json.loads(json.dumps(method.structure(), allow_nan=False))
+    assert [level["variance"] is None for level in document["tree"]["levels"]] == [True, False]
+    assert len(document["leaf_counts"]) == method.tree_.leaves.size
+    again = GroupTree.from_dict(SCHEMA, document["classifier"])
+    assert again == method.classifier_
+    np.testing.assert_array_equal(again.probability(FRAME), method.predict_proba(FRAME))
+
+
+class Tape:
+    """Door answers of one fit, recorded and replayed."""
+
+    def __init__(self, monkeypatch):
+        self.answers, self.replaying = [], False
+        tape = self
+
+        class TapedTable(PrivateTable):
+            def _answer(self, question, draw):
+                if tape.replaying:
+                    expected, answer = tape.answers.pop(0)
+                    assert expected == question
+                    return deepcopy(answer)
+                answer = draw()
+                tape.answers.append((question, deepcopy(answer)))
+                return answer
+
+        monkeypatch.setattr(dpcore.methods.base, "PrivateTable", TapedTable)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("criterion", ["Max", "InfoGain"])
+def test_replayed_answers_give_the_same_classifier_whatever_the_rows(criterion, relation, monkeypatch):
+    other = pd.concat([FRAME.head(1)] * (len(FRAME) if relation == "replace" else 7), ignore_index=True)
+    tape = Tape(monkeypatch)
+    first = fit(relation=relation, criterion=criterion)
+    assert len(tape.answers) == len(first.ledger_.entries)
+    tape.replaying = True
+    second = fit(other, relation=relation, criterion=criterion)
+    assert not tape.answers
+    assert first.steps_ == second.steps_
+    assert first.structure() == second.structure()
+    assert first.ledger_.to_json() == second.ledger_.to_json()
+    np.testing.assert_array_equal(first.predict_proba(FRAME), second.predict_proba(FRAME))
+
+
+@pytest.mark.parametrize("rows", [FRAME.head(0), FRAME.head(1), FRAME.assign(n=5), FRAME.assign(y="no")])
+def test_how_many_questions_there_are_does_not_depend_on_rows(rows, monkeypatch):
+    released = []
+    for frame in (FRAME, rows):
+        monkeypatch.setattr(dpcore.methods.base, "make_noise", lambda *_: Blind())
+        released.append(fit(frame))
+    assert released[0].structure() == released[1].structure()
+    assert released[0].ledger_.to_json() == released[1].ledger_.to_json()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "word"),
+    [
+        ({"criterion": "Gini"}, "criterion"),
+        ({"rounds": 0}, "rounds"),
+        ({"max_leaves": 1_000_001}, "max_leaves"),
+        ({"max_leaves": 1}, "class alone"),
+        ({"target": "n"}, "numeric"),
+    ],
+)
+def test_its_own_parameters_are_checked_before_anything_is_charged(parameters, word):
+    ledger = Ledger("add_remove")
+    with pytest.raises(ParameterError, match=word) as caught:
+        DTDiff(**parameters).fit(FRAME, schema=SCHEMA, ledger=ledger)
+    assert caught.value.remedy
+    assert not ledger.entries

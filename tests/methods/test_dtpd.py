@@ -1,0 +1,262 @@
+"""DTPD: the printed formula, unbiased shares, the ID3 tree of the true rows, and what its rule gives away."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import Warner
+from dpcore.methods import DTPD
+from dpcore.methods.local.estimated import Booleans, Conjunctions, entropy
+
+BITS = np.array(list(product((0, 1), repeat=4)))
+CONJUNCTIONS = [
+    {bit: value for bit, value in enumerate(pattern) if value is not None}
+    for pattern in product((0, 1, None), repeat=4)
+]
+
+
+def true_share(bits, literals):
+    return np.logical_and.reduce([bits[:, bit] == value for bit, value in literals.items()] or [np.ones(len(bits))])
+
+
+def estimates(groups, theta, reports):
+    """Shares by `Conjunctions`, of a distribution over all records: its weights times its shares."""
+    known = Conjunctions(BITS, groups, theta)
+    assert known.counts.tolist() == [1] * 16
+    order = known.bits.T @ [8, 4, 2, 1]
+    return [reports[order] @ known.weights(literals) for literals in CONJUNCTIONS]
+
+
+def turned(groups, theta):
+    """The matrix of P(report | record): a Kronecker product over groups, as each is kept or turned round."""
+    found = np.eye(1)
+    for group in groups:
+        size = 2 ** len(group)
+        found = np.kron(found, theta * np.eye(size) + (1 - theta) * np.eye(size)[::-1])
+    return found
+
+
+@pytest.mark.parametrize("theta", [0.1, 0.7, 0.99, 1.0])
+def test_one_group_is_the_printed_formula(theta):
+    reports = np.random.default_rng(0).dirichlet(np.ones(16))
+    for found, literals in zip(estimates([range(4)], theta, reports), CONJUNCTIONS, strict=True):
+        plain = reports @ true_share(BITS, literals)
+        opposite = reports @ true_share(BITS, {bit: 1 - value for bit, value in literals.items()})
+        assert found == pytest.approx((theta * plain - (1 - theta) * opposite) / (2 * theta - 1))
+
+
+@pytest.mark.parametrize("theta", [0.2, 0.7, 1.0])
+@pytest.mark.parametrize("groups", [[[0, 1], [2, 3]], [[0], [1, 2, 3]], [[0], [1], [2], [3]], [[0, 1, 2, 3]]])
+def test_several_groups_are_the_kronecker_inverse(groups, theta):
+    reports = np.random.default_rng(1).dirichlet(np.ones(16))
+    shares = np.linalg.solve(turned(groups, theta), reports)
+    for found, literals in zip(estimates(groups, theta, reports), CONJUNCTIONS, strict=True):
+        assert found == pytest.approx(shares @ true_share(BITS, literals))
+
+
+@pytest.mark.parametrize("groups", [[[0, 1, 2]], [[0], [1], [2]], [[0, 2], [1]]])
+def test_shares_are_unbiased_over_all_lots(groups):
+    theta, rows = 0.7, np.array([[0, 1, 1], [1, 1, 0], [1, 1, 0]])
+    for literals in ({}, {0: 1}, {0: 1, 1: 1}, {0: 0, 1: 1, 2: 1}, {1: 0, 2: 0}):
+        mean = 0.0
+        for lots in product((0, 1), repeat=len(rows) * len(groups)):
+            turn = np.array(lots).reshape(len(rows), len(groups))
+            reports = rows.copy()
+            for g, group in enumerate(groups):
+                reports[:, group] ^= turn[:, [g]]
+            chance = theta ** (turn == 0).sum() * (1 - theta) ** turn.sum()
+            mean += chance * Conjunctions(reports, groups, theta).share(literals)
+        assert mean == pytest.approx(true_share(rows, literals).mean())
+
+
+def test_equal_records_count_together():
+    rng = np.random.default_rng(2)
+    bits = rng.integers(0, 2, (500, 11))
+    known = Conjunctions(bits, [[bit] for bit in range(11)], 1.0)
+    for literals in ({0: 1}, {0: 1, 10: 0, 5: 1}):
+        assert known.share(literals) == pytest.approx(true_share(bits, literals).mean())
+    assert Conjunctions(bits[:0], [range(11)], 0.7).share({0: 1}) == 0
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-16, -1e-9])
+def test_at_one_half_every_value_is_as_frequent_as_the_other(gap):
+    known = Conjunctions(BITS[:5], [[0], [1], [2], [3]], 0.5 + gap)
+    assert [known.share(literals) for literals in ({}, {0: 1}, {1: 0, 2: 1, 3: 1})] == [1, 0.5, 0.125]
+
+
+def test_certainty_is_the_z_of_a_covariance():
+    rng = np.random.default_rng(3)
+    bits = rng.integers(0, 2, (400, 4))
+    bits[:, 1] = np.where(rng.random(400) < 0.8, bits[:, 0], 1 - bits[:, 0])
+    known = Conjunctions(bits, [[0], [1], [2], [3]], 1.0)
+    here = bits[bits[:, 3] == 1]
+    each = np.zeros(400)
+    each[bits[:, 3] == 1] = (here[:, 0] - here[:, 0].mean()) * (here[:, 1] - here[:, 1].mean())
+    assert known.certainty({3: 1}, {0: 1}, {1: 1}) == pytest.approx(each.mean() / (each.std() / 20))
+    assert known.certainty({3: 1}, {0: 1}, {1: 0}) == pytest.approx(known.certainty({3: 1}, {0: 1}, {1: 1}))
+    assert known.certainty({3: 1}, {0: 1}, {2: 1}) < 3
+    assert known.certainty({0: 0, 1: 0, 2: 0}, {3: 1}, {3: 1}) > 3
+    assert Conjunctions(bits[:0], [range(4)], 0.7).certainty({}, {0: 1}, {1: 1}) == 0
+
+
+SCHEMA = Schema(
+    columns=(
+        Column(name="y", kind="categorical", categories=("a", "b", "c", "d", "e")),
+        Column(name="y bit 2", kind="categorical", categories=("k", "l", "m")),
+        Column(name="age", kind="integer", lower=0, upper=9, bins=5, missing=True),
+        Column(name="one", kind="ordered", categories=("only",)),
+    ),
+    target="y",
+)
+
+
+def test_columns_and_classes_as_bits():
+    found = Booleans(SCHEMA, "y")
+    assert found.schema.names == ("y bit 2", "age", "y bit 1", "y bit 2'", "y bit 3")
+    assert found.schema["y bit 2"].categories == ("k, l", "m")
+    assert found.schema["age"].categories == ("0–5", "6–9 or (missing)")
+    assert found.bit_of == {1: 0, 2: 1}
+    rules = dict(zip(found.schema.names, found.rules, strict=True))
+    assert [(rules[name][0], rules[name][1].tolist()) for name in found.schema.names] == [
+        ("y bit 2", [0, 0, 1]),
+        ("age", [0, 0, 0, 1, 1, 1]),
+        ("y", [0, 0, 0, 0, 1]),
+        ("y", [0, 0, 1, 1, 0]),
+        ("y", [0, 1, 0, 1, 0]),
+    ]
+    assert found.classes[3] == {2: 0, 3: 1, 4: 1}
+    assert found.classes[4] == {2: 1, 3: 0, 4: 0}
+    two = Booleans(SCHEMA, "one")
+    assert two.classes == [{3 - 0: 0}]
+    assert two.schema["one"].categories[0] == "only"
+
+
+def rows(n=800, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(0, 10, n).astype(float)
+    code = np.where(age > 5, 3, rng.integers(0, 3, n))
+    code = np.where(rng.random(n) < 0.15, rng.integers(0, 5, n), code)
+    letter = np.where(code == 1, "m", rng.choice(list("klm"), n))
+    age[rng.random(n) < 0.05] = np.nan
+    return pd.DataFrame({"y": np.array(list("abcde"))[code], "y bit 2": letter, "age": age, "one": "only"})
+
+
+def id3_by_hand(halves, labels, asked=(), depth=0, most=5, whole=None):
+    """(column, left, right) or the classes' shares, of true rows."""
+    whole = whole or len(labels)
+    counts = np.bincount(labels, minlength=5)
+    gains = {}
+    for name, half in halves.items():
+        if name not in asked:
+            sides = [np.bincount(labels[half == side], minlength=5) for side in (0, 1)]
+            sizes = np.array([side.sum() for side in sides]) / len(labels)
+            gains[name] = float(entropy(counts) - sizes @ entropy(np.array(sides)))
+    if depth == most or len(labels) < 0.02 * whole or entropy(counts) < 0.05 or max(gains.values(), default=0) < 1e-9:
+        return (counts / counts.sum()).round(9).tolist()
+    name = max(gains, key=gains.get)
+    below = [
+        id3_by_hand(
+            {n: h[halves[name] == side] for n, h in halves.items()},
+            labels[halves[name] == side],
+            (*asked, name),
+            depth + 1,
+            most,
+            whole,
+        )
+        for side in (0, 1)
+    ]
+    return (name, *below)
+
+
+def as_nested(forest, place=0):
+    if forest.column[place] < 0:
+        return forest.probabilities[place].round(9).tolist()
+    first = int(forest.first[place])
+    name = forest.schema.names[forest.column[place]]
+    return name, as_nested(forest, first), as_nested(forest, first + 1)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"mode": "paper", "theta": 1.0},
+        {"mode": "paper", "theta": 1.0, "groups": "each"},
+        {"epsilon": 1e9, "certainty": 0.0},
+    ],
+)
+def test_without_lies_it_is_the_id3_tree_of_the_rows(how):
+    frame = rows()
+    method = DTPD(random_state=0, **how).fit(frame, schema=SCHEMA)
+    codes = SCHEMA.encode(frame)
+    halves = {"y bit 2": (codes[:, 1] >= 2).astype(int), "age": (codes[:, 2] >= 3).astype(int)}
+    assert as_nested(method.forest_) == id3_by_hand(halves, codes[:, 0].astype(int))
+    method.forest_._check()
+    assert method.forest_.counts[0] == pytest.approx(len(frame))
+    assert method.score(frame) > 0.4
+
+
+def test_noise_is_undone_by_many_people():
+    frame = rows(30_000, 4)
+    plain = DTPD(mode="paper", theta=1.0).fit(frame, schema=SCHEMA)
+    for how in ({"mode": "paper", "theta": 0.7}, {"mode": "paper", "theta": 0.3}, {"epsilon": 12.0}):
+        noisy = DTPD(random_state=1, **how).fit(frame, schema=SCHEMA)
+        assert noisy.forest_.column[0] == plain.forest_.column[0] == 2
+        assert noisy.score(frame) > plain.score(frame) - 0.02
+        assert noisy.forest_.probabilities[0] == pytest.approx(plain.forest_.probabilities[0], abs=0.04)
+
+
+def test_noise_alone_divides_nothing():
+    frame = rows(3_000, 5).sample(frac=1, random_state=0)
+    frame["y"] = np.random.default_rng(0).choice(list("abcde"), len(frame))
+    sizes = [len(DTPD(epsilon=6.0, random_state=s).fit(frame, schema=SCHEMA).forest_.tree) for s in range(10)]
+    free = [
+        len(DTPD(epsilon=6.0, certainty=0, random_state=s).fit(frame, schema=SCHEMA).forest_.tree) for s in range(3)
+    ]
+    assert np.mean(sizes) < 2.5 < min(free)
+
+
+def test_what_it_costs():
+    frame = rows(50)
+    paper = DTPD(mode="paper", theta=0.8).fit(frame, schema=SCHEMA)
+    (entry,) = paper.ledger_.entries
+    assert entry.epsilon_of_noise == entry.epsilon_claimed == math.inf
+    assert "told apart" in entry.reason
+    each = DTPD(mode="paper", theta=0.8, groups="each").fit(frame, schema=SCHEMA)
+    assert float(each.ledger_.epsilon_of_noise) == pytest.approx(5 * math.log(4))
+    assert each.ledger_.epsilon_claimed == math.inf
+    assert not paper.publishable_
+    corrected = DTPD(epsilon=2.0).fit(frame, schema=SCHEMA)
+    assert corrected.ledger_.epsilon_of_noise == 2
+    coin = corrected.reports_.channels["age",]
+    assert isinstance(coin, Warner)
+    assert coin.p == pytest.approx(math.exp(0.4) / (1 + math.exp(0.4)))
+
+
+def test_together_a_record_is_told_from_all_but_its_opposite():
+    two = Schema(
+        columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "pqy"), target="y"
+    )
+
+    def seen(record, **how):
+        frame = pd.DataFrame([record] * 400, columns=list("pqy")).astype(str)  # as many runs as there are rows
+        reports = DTPD(random_state=0, **how).fit(frame, schema=two).reports_
+        return {tuple(row) for row in np.stack([reports.values[name,] for name in "pqy"], axis=1).tolist()}
+
+    one = {"mode": "paper", "theta": 0.7}
+    assert seen((0, 1, 1), **one) == {(0, 1, 1), (1, 0, 0)} == seen((1, 0, 0), **one)
+    assert not seen((0, 1, 1), **one) & seen((0, 0, 1), **one)  # of probability 1 here, and 0 there
+    for how in ({"mode": "paper", "theta": 0.7, "groups": "each"}, {"epsilon": 3.0}):
+        assert len(seen((0, 1, 1), **how)) == 8
+
+
+@pytest.mark.parametrize("theta", [0.5, 0, -0.1, 1.1, "0.7"])
+def test_a_theta_that_tells_nothing_is_refused(theta):
+    for mode in ("paper", "corrected"):
+        with pytest.raises(ParameterError, match="theta"):
+            DTPD(mode=mode, theta=theta).fit(rows(9), schema=SCHEMA)

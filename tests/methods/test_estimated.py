@@ -1,0 +1,216 @@
+"""Trees from estimated tables: halves of columns, growth, what is shown and voted, and the correction of classes."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.splits import Groups, attributes_of
+from dpcore.domain.taxonomy import Taxonomy
+from dpcore.domain.taxonomy_tree import halves
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import ERRPH, TRR
+from dpcore.methods.local.estimated import Division, Reconstruction, Stops, entropy, gini, grow
+from dpcore.postprocess import forest_frames
+from dpcore.postprocess.forest import Forest
+from dpcore.postprocess.reports import Reports
+
+NUMBER = Column(name="age", kind="integer", lower=0, upper=9, bins=5, missing=True)
+TOWNS = Taxonomy(tuple((c, "west" if c < "d" else "east" if c < "f" else "south", "all") for c in "abcdefg"))
+SCHEMA = Schema(
+    columns=(
+        NUMBER,
+        Column(name="town", kind="categorical", categories=tuple("abcdefg"), taxonomy=TOWNS),
+        Column(name="y", kind="categorical", categories=("no", "yes")),
+        Column(name="grade", kind="ordered", categories=("low", "mid", "high")),
+        Column(name="one", kind="categorical", categories=("only",)),
+    ),
+    target="y",
+)
+
+
+def told(column):
+    tree = halves(column)
+    return {tree.nodes[i].name: tree.nodes[i].codes for i in tree.children[0]}
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (NUMBER, {"0–5": (0, 1, 2), "6–9 or (missing)": (3, 4, 5)}),
+        (SCHEMA["grade"], {"low, mid": (0, 1), "high": (2,)}),
+        (SCHEMA["town"], {"west, east": (0, 1, 2, 3, 4), "south": (5, 6)}),
+        (
+            Column(name="n", kind="continuous", lower=0, upper=1, bins=1, missing=True),
+            {"0 to 1": (0,), "(missing)": (1,)},
+        ),
+        (
+            Column(name="n", kind="categorical", categories=tuple("abcdefgh"), missing=True),
+            {"a, b, … d": (0, 1, 2, 3), "e, f, … (missing)": (4, 5, 6, 7, 8)},
+        ),
+        (  # everything below one group: the groups below that one
+            Column(
+                name="n",
+                kind="categorical",
+                categories=tuple("abc"),
+                taxonomy=Taxonomy((("a", "u", "v", "all"), ("b", "w", "v", "all"), ("c", "w", "v", "all"))),
+            ),
+            {"u": (0,), "w": (1, 2)},
+        ),
+        (SCHEMA["one"], {}),
+    ],
+)
+def test_halves(column, expected):
+    assert told(column) == expected
+    attribute = Groups(column, halves(column))
+    assert attribute.fanout(*map(np.array, zip(attribute.start(), strict=True)))[0] == len(expected)
+    if expected:
+        sides = attribute.side(np.arange(column.size), None, np.zeros(column.size), np.zeros(column.size))
+        assert [tuple(np.flatnonzero(sides == i)) for i in (0, 1)] == list(expected.values())
+        below, _ = attribute.ranges(np.zeros(2), np.zeros(2), np.full(2, np.nan), np.arange(2))
+        assert attribute.fanout(below, below).tolist() == [0, 0]  # once
+
+
+DEEP = Stops(5, 0.001)
+
+
+def planted(divisions, classes=(60.0, 40.0), stops=DEEP, cuts="values", children="halves"):
+    """A tree whose nodes, named by their way down, are divided as a mapping says."""
+
+    def divide(nodes):
+        return [
+            Division(*divisions[node.held][:2], np.array(divisions[node.held][2]), [node.held + c for c in "lr"])
+            if node.held in divisions
+            else None
+            for node in nodes
+        ]
+
+    return grow(SCHEMA, "y", np.array(classes), "", divide, stops, cuts=cuts, children=children)
+
+
+def test_a_tree_shows_sums_and_votes_estimates():
+    tree = planted(
+        {
+            "": (1, np.nan, [[80.0, -5.0], [10.0, 30.0]]),
+            "l": (3, np.nan, [[50.0, -50.0], [-1.0, -2.0]]),
+            "r": (0, np.nan, [[0.0, 2.0], [2.0, 4.0]]),
+        }
+    )
+    tree._check()
+    assert tree.column.tolist() == [1, -1, 0, -1, -1]  # of one class only: left alone
+    assert tree.level.tolist() == [0, 1, 1, 2, 2]
+    # 80 and 40 are scaled to the root's 100, and 2 and 6 to a third of that.
+    assert tree.counts == pytest.approx([100, 200 / 3, 100 / 3, 25 / 3, 25])
+    assert tree.classes[1:] == pytest.approx(np.array([[200 / 3, 0], [25 / 3, 25], [0, 25 / 3], [25 / 3, 50 / 3]]))
+    assert tree.classes[0] == pytest.approx([200 / 3 + 25 / 3, 25])
+    assert tree.probabilities == pytest.approx(np.array([[0.6, 0.4], [1, 0], [0.25, 0.75], [0, 1], [1 / 3, 2 / 3]]))
+    assert np.isnan(tree.spent).all()
+    assert np.isnan(tree.noisy).all()
+    rows = pd.DataFrame({"age": [0, 9, None, 3], "town": list("abgg"), "grade": "low", "one": "only"})
+    assert tree.apply(rows)[:, 0].tolist() == [1, 1, 4, 3]
+    again = Forest.from_json(tree.to_json())
+    assert again.to_dict() == tree.to_dict()
+    drawn = forest_frames.nodes(tree)
+    assert drawn["edge"].tolist() == ["", "town: west, east", "town: south", "age: 0–5", "age: 6–9 or (missing)"]
+    assert tree.importance().sum() == pytest.approx(1)
+
+
+def test_a_child_that_nobody_is_in_votes_as_its_parent():
+    tree = planted({"": (1, np.nan, [[-1.0, -2.0], [5.0, 6.0]])})
+    assert tree.probabilities[1] == pytest.approx([0.6, 0.4])
+    assert tree.counts.tolist() == [100, 0, 100]
+    nobody = planted({"": (1, np.nan, [[-1.0, -2.0], [-5.0, 0.0]])})
+    assert nobody.classes[1:] == pytest.approx(25)
+
+
+def test_stops():
+    everything = {
+        way: (position, np.nan, [[5.0, 5.0], [3.0, 2.0]]) for way, position in (("", 0), ("l", 1), ("ll", 3), ("r", 3))
+    }
+    assert len(planted(everything).tree) == 9
+    assert planted(everything, stops=Stops(1, 0.01)).level.max() == 1
+    shallow = planted(everything, stops=Stops(9, 0.4))  # a third of all people are right
+    assert shallow.column.tolist() == [0, 1, -1, 3, -1, -1, -1]
+    assert len(planted(everything, stops=Stops(9, 0.01, 0.99)).tree) == 1
+    assert len(planted({}, classes=(0.0, 0.0)).tree) == 1
+    assert planted({}, classes=(0.0, -3.0)).probabilities.tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    "bad", [(0, 0.1), (21, 0.1), (2.5, 0.1), (True, 0.1), (3, 0), (3, 1), (3, "few"), (3, 0.1, -1), (3, 0.1, math.nan)]
+)
+def test_stops_that_stop_nothing_are_refused(bad):
+    with pytest.raises(ParameterError):
+        Stops(*bad)
+
+
+def test_numbers_are_cut_on_the_public_grid():
+    age = attributes_of(SCHEMA, "y", cuts="lengths", children="few")[0]
+    cuts = age.ticks(np.array([4.5, 1.5]))
+    tree = planted(
+        {"": (0, cuts[0], [[6.0, 2.0], [2.0, 5.0]]), "l": (0, cuts[1], [[1.0, 2.0], [2.0, 1.0]])},
+        cuts="lengths",
+        children="few",
+    )
+    tree._check()
+    rows = pd.DataFrame({"age": [0, 1, 2, 4, 5, 9, None], "town": "a", "grade": "low", "one": "only"})
+    assert tree.apply(rows)[:, 0].tolist() == [3, 3, 4, 4, 2, 2, 2]
+    assert Forest.from_json(tree.to_json()).to_dict() == tree.to_dict()
+
+
+def test_impurities():
+    classes = np.array([[1.0, 1, 2], [0, 5, 0], [0, 0, 0]])
+    assert entropy(classes) == pytest.approx([1.5, 0, 0])
+    assert gini(classes) == pytest.approx([1 - 6 / 16, 0, 0])
+
+
+CLASSES = Schema(
+    columns=(
+        Column(name="x", kind="continuous", lower=0, upper=1),
+        Column(name="y", kind="categorical", categories=("a", "b", "c")),
+    ),
+    target="y",
+)
+
+
+def reconstruction(epsilon, labels, numbers, variant="by_class"):
+    channels = {("x",): TRR(lower=0, upper=1, epsilon=1e9), ("y",): ERRPH(3, epsilon=epsilon)}
+    reports = Reports(CLASSES, len(labels), channels, {("x",): np.array(numbers, float), ("y",): np.array(labels)})
+    return reports, Reconstruction(reports, "y", variant)
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=30), st.floats(0.01, 5))
+def test_classes_are_corrected_for_the_rule(labels, epsilon):
+    reports, known = reconstruction(epsilon, labels, np.linspace(0, 1, len(labels)))
+    reported = np.bincount(labels, minlength=3)
+    exact, found = reports.regrouped(reported.astype(float), ("y",)), known.corrected(reported)
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(len(labels))
+    if exact.min() >= 0:
+        assert found == pytest.approx(exact)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-300, 1e-12])
+def test_classes_that_say_nothing_divide_nothing(epsilon):
+    labels = np.repeat([0, 1, 2], 200)
+    _, known = reconstruction(epsilon, labels, labels / 2)
+    tree = known.tree(DEEP, lambda *_: None)
+    assert len(tree.tree) == 1
+    assert np.isfinite(tree.classes).all()
+
+
+def test_sides_have_enough_people_for_their_classes():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 3_000)
+    _, known = reconstruction(1.0, labels, rng.random(3_000))
+    gain = known.channel.gain
+    tree = known.tree(Stops(20, 0.001), lambda *_: None)
+    assert len(tree.tree) > 1
+    assert tree.counts.min() >= 100 * (1 / gain**2 - 1) - 1e-6
+    _, clear = reconstruction(1e9, labels, rng.random(3_000))
+    assert clear.fewest == 1

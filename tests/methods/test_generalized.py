@@ -1,0 +1,129 @@
+"""What is said of a tree's noise holds for every source of noise, and odd names and tiny epsilons break nothing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.domain.column import Column
+from dpcore.domain.range_query import RangeQuery, exact_answers
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
+from dpcore.evaluate.tree_errors import group_queries
+from dpcore.export.zip import bundle, release_of
+from dpcore.mechanisms.noise import make_noise
+from dpcore.methods import DiffGen, PrivSCBN, TaxonomyRelease
+from dpcore.methods.groups.base import leaf_share
+
+GRID = Schema(
+    columns=(
+        Column(name="a", kind="integer", lower=0, upper=31, bins=32),
+        Column(name="b", kind="integer", lower=0, upper=15, bins=16),
+    ),
+    max_rows=2_000,
+)
+RNG = np.random.default_rng(8)
+ROWS = pd.DataFrame({"a": RNG.integers(0, 32, 1_000), "b": RNG.integers(0, 16, 1_000)})
+CODES = GRID.encode(ROWS)
+CELLS = [RangeQuery.of({"a": [a], "b": [b]}) for a in range(0, 32, 2) for b in range(0, 16, 2)]
+
+
+def door(noise, relation="add_remove"):
+    return PrivateTable(CODES, GRID, Ledger(relation), make_noise(noise, 0))
+
+
+@pytest.mark.parametrize("noise", ["laplace", "geometric"])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 1.5, 2.4, 2.5, 3.0, 6.0])
+def test_intervals_cover_what_they_say(epsilon, noise):
+    """1,024 single counts over 8 runs, 95 % of them or more: three standard errors are .02."""
+    truth, covered = exact_answers(CODES, GRID, CELLS), []
+    for seed in range(8):
+        method = TaxonomyRelease(
+            epsilon=epsilon, measure="leaves", iterations=9, with_class=False, noise=noise, random_state=seed
+        )
+        tree = method.fit(ROWS, schema=GRID).tree_
+        assert tree.whole_noise == (noise == "geometric")
+        covered += [np.abs(tree.answers(CELLS) - truth) <= tree.margins(CELLS) + 1e-9]
+        noisy, margins = tree.noisy_answers(CELLS)
+        covered += [np.abs(noisy - truth) <= margins + 1e-9]
+    assert np.mean(covered) >= 0.93
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("noise", ["laplace", "geometric"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0, 20.0])
+def test_leaves_first_keeps_its_word_for_every_noise(epsilon, noise, relation):
+    how = {"epsilon": epsilon, "relation": relation, "noise": noise, "with_class": False, "iterations": 9}
+    trees = [
+        TaxonomyRelease(**how, **extra, random_state=1).fit(ROWS, schema=GRID).tree_
+        for extra in ({}, {"measure": "leaves"})
+    ]
+    queries = group_queries(trees[0], 60) + CELLS[:20]
+    first, alone = (
+        np.sqrt([tree.consistent.query_variance(tree.leaves.weights(q.sets(GRID))) for q in queries]) for tree in trees
+    )
+    assert (first <= 1.1 * (1 + 1e-6) * alone).all()
+
+
+def test_continuous_noise_leaves_a_tenth_of_a_share_and_whole_numbers_less():
+    assert leaf_share(door("laplace"), 1.0) == pytest.approx(10 / 11)
+    shares = [leaf_share(door("geometric"), epsilon) for epsilon in (0.01, 1.0, 5.0, 20.0)]
+    assert shares[0] == pytest.approx(10 / 11, abs=1e-3)
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.98
+
+
+def test_only_a_part_of_a_group_has_a_share():
+    ledger = Ledger(Relation.REPLACE)
+    part = ledger.parallel("halves", by="value").part("left")
+    assert float(part.share_of(1.0)) == 0.5
+    for other in (ledger, part.child("deeper")):
+        with pytest.raises(ParameterError, match="part"):
+            other.share_of(1.0)
+
+
+@pytest.mark.parametrize("method", [TaxonomyRelease, DiffGen])
+def test_a_class_called_missing_is_not_the_missing_class(method):
+    schema = Schema(
+        columns=(
+            Column(name="(rows)", kind="categorical", categories=("u", "v")),
+            Column(name="y", kind="categorical", categories=("yes", "(missing)"), missing=True),
+        ),
+        target="y",
+    )
+    frame = pd.DataFrame({"(rows)": ["u"] * 60, "y": ["(missing)"] * 60})
+    fitted = method(epsilon=1e6, random_state=0).fit(frame, schema=schema)
+    assert fitted.sample(60)["y"].eq("(missing)").all()
+    rows = fitted.generalized()
+    assert rows["(rows)'"].sum() == 60  # the column of that name keeps it
+    assert set(rows["(rows)"]) == {"u"}
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-160, 1e-30])
+@pytest.mark.parametrize("noise", ["laplace", "geometric"])
+@pytest.mark.parametrize("method", [TaxonomyRelease, DiffGen])
+def test_hardly_any_epsilon_is_no_error(method, noise, epsilon, small_frame, small_schema):
+    fitted = method(epsilon=epsilon, noise=noise, random_state=0).fit(small_frame, schema=small_schema)
+    assert fitted.ledger_.epsilon_of_noise == epsilon
+    assert len(fitted.sample(5)) == 5
+    assert np.isfinite(fitted.leaf_counts_).all()
+
+
+def test_counts_beyond_all_numbers_are_not_rounded(small_frame, small_schema):
+    fitted = TaxonomyRelease(epsilon=1e-30, noise="laplace", random_state=0).fit(small_frame, schema=small_schema)
+    with pytest.raises(ParameterError, match="noise"):
+        fitted.tree_.rows(np.full(fitted.tree_.leaves.size, 1e30))
+
+
+@pytest.mark.parametrize("method", [TaxonomyRelease, PrivSCBN])
+def test_what_is_reconstructed_is_not_put_into_a_papers_mouth(method, small_frame, small_schema):
+    def released(mode):
+        fitted = method(mode=mode, relation="replace").fit(small_frame, schema=small_schema)
+        return release_of(fitted, "it", fitted.sample(5), data_name="d.csv")
+
+    paper, corrected = released("paper"), released("corrected")
+    assert method.reconstructed in paper.guarantee_void
+    assert "paper claims" not in paper.guarantee_void
+    assert (corrected.reconstructed, corrected.guarantee_void) == ("", "")
+    assert bundle(paper)

@@ -1,0 +1,496 @@
+"""HMPrivBayes and NoPrivacy: hand-worked numbers, printed constants, plain enumeration, and a huge epsilon."""
+
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.datasets.published import adult_schema, big5_schema
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.noise import make_noise
+from dpcore.mechanisms.scores import LinearF, MutualInformation, R
+from dpcore.methods import HMPrivBayes, NoPrivacy
+from dpcore.methods.networks.base import to_measure
+from dpcore.postprocess.bayes_net import contained, margin
+from dpcore.postprocess.clustering import contiguous_clusters, related_columns, spectral_clusters
+
+RELATIONS = ["replace", "add_remove"]
+HUGE = 1e9
+
+
+def bits(names, max_rows=5_000):
+    return Schema(
+        columns=tuple(Column(name=name, kind="ordered", categories=("0", "1")) for name in names), max_rows=max_rows
+    )
+
+
+def bit(name):
+    """The name of the only bit of a column."""
+    return f"{name} bit 1"
+
+
+def random_frame(schema, rows, seed=0):
+    rng = np.random.default_rng(seed)
+    return schema.decode(np.column_stack([rng.integers(0, size, rows) for size in schema.sizes]), rng)
+
+
+def planted(blocks, width, rows=2_000, seed=0, copied=0.8):
+    """Blocks of columns; in each, every column mostly repeats an earlier one. No two scores are equal."""
+    rng = np.random.default_rng(seed)
+    frame = {}
+    for block in "abcdef"[:blocks]:
+        for i in range(width):
+            fresh = rng.random(rows) < 0.3 + 0.04 * i
+            if i:
+                source = frame[f"{block}{rng.integers(i)}"]
+                fresh = np.where(rng.random(rows) < copied - 0.07 * i, source, fresh)
+            frame[f"{block}{i}"] = fresh.astype(int)
+    return pd.DataFrame(frame)
+
+
+def real_table(frame, family):
+    columns = [frame[name.removesuffix(" bit 1")].astype(int).to_numpy() for name in family]
+    counts = np.zeros((2,) * len(family))
+    np.add.at(counts, tuple(columns), 1)
+    return counts
+
+
+def steps(method):
+    """The entries of the pairs, of the networks, and of the tables (in corrected mode with those of the bits)."""
+    entries = method.ledger_.entries
+    return (
+        [entry for entry in entries if " values of " in entry.name],
+        [entry for entry in entries if entry.mechanism == "exponential"],
+        [entry for entry in entries if entry.name.startswith("counts of")],
+    )
+
+
+def total(entries, field="epsilon_of_noise"):
+    return sum((getattr(entry, field) for entry in entries), Fraction(0))
+
+
+def entropy(share):
+    return -sum(p * math.log2(p) for p in (share, 1 - share) if p)
+
+
+def information_step(n):
+    """The most that one row moves the information of two bits: that of one row of ones among n - 1 of zeros."""
+    return entropy(1 / n)
+
+
+# Hand-worked numbers
+
+
+@pytest.mark.parametrize(("table", "mutual", "distance"), [([[4, 0], [0, 4]], 1.0, 0.5), ([[2, 2], [2, 2]], 0.0, 0.0)])
+def test_scores_of_two_bits(table, mutual, distance):
+    cells = [(x, y) for x, row in enumerate(table) for y, count in enumerate(row) for _ in range(count)]
+    frame = pd.DataFrame(cells, columns=["x", "y"])
+    for score, value in (("MI", mutual), ("R", distance)):
+        found = NoPrivacy(score=score, n_clusters=1).fit(frame, schema=bits("xy")).similarity_
+        np.testing.assert_allclose(found, [[0, value], [value, 0]], atol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["paper", "corrected"])
+def test_entropies_of_1_and_a_half_share_epsilon_as_37_75_to_62_25(mode):
+    n = 10_000
+    ones = {"root": n // 2, "even": n // 2 - 10, "rare": 1_100}  # entropies 1, 0.999997 and 0.49992
+    frame = pd.DataFrame({name: (np.arange(n) * 7 % n < count).astype(int) for name, count in ones.items()})
+    method = HMPrivBayes(mode=mode, epsilon=HUGE, n_clusters=1, max_parents=1, eta=0.0, score="MI", random_state=0)
+    method.fit(frame, schema=bits(ones, n))
+    assert method.families_[0] == (bit("root"),)
+    assert sorted(family[0] for family in method.families_[1:]) == [bit("even"), bit("rare")]
+    share = {family[0]: price for family, price in zip(method.families_, method.epsilons_, strict=True)}
+    assert share[bit("root")] == 0
+    both = share[bit("even")] + share[bit("rare")]
+    assert share[bit("even")] / both == pytest.approx(0.3775, abs=5e-5)
+    assert share[bit("rare")] / both == pytest.approx(0.6225, abs=5e-5)
+    d, k = 3, 1
+    whole = HUGE * (2 * d / k) / (d - 1 + 4 * d / k)
+    assert both == pytest.approx(whole if mode == "paper" else 0.9 * whole)
+
+
+# Budgets and noise, from the ledger
+
+
+@pytest.mark.parametrize(
+    ("schema", "d", "shares"),
+    [
+        pytest.param(adult_schema(), 52, (0.42382, 0.28809, 0.28809), id="adult"),
+        pytest.param(big5_schema(), 175, (0.42717, 0.28642, 0.28642), id="big5"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["paper", "corrected"])
+def test_shares_of_the_three_steps(mode, schema, d, shares):
+    method = HMPrivBayes(mode=mode, max_parents=1, random_state=0).fit(random_frame(schema, 30), schema=schema)
+    claimed = [float(total(step, "epsilon_claimed")) for step in steps(method)]
+    assert claimed == pytest.approx(shares, abs=5e-6)
+    assert claimed[0] / claimed[1] == pytest.approx((d - 1) / (2 * d / 3), rel=1e-12)
+    assert claimed[1] == claimed[2]
+
+
+@pytest.mark.parametrize(
+    ("schema", "d", "pairs_at_once", "sum_without_entropies"),
+    [
+        pytest.param(adult_schema(), 52, 26, 12.75, id="adult"),
+        pytest.param(big5_schema(), 175, 87, 38.88, id="big5"),
+    ],
+)
+def test_what_paper_mode_books(schema, d, pairs_at_once, sum_without_entropies):
+    n, epsilon = 200, 0.8
+    frame = random_frame(schema, n)
+    method = HMPrivBayes(mode="paper", epsilon=epsilon, max_parents=1, random_state=0).fit(frame, schema=schema)
+    k = len(method.clusters_)
+    assert k == 3
+    entries = method.ledger_.entries
+    assert total(entries, "epsilon_claimed") == Fraction(epsilon)
+    assert method.ledger_.epsilon_of_noise == math.inf
+    (raw,) = [entry for entry in entries if entry.mechanism == "none"]
+    assert (raw.epsilon_claimed, raw.epsilon_of_noise) == (0, math.inf)
+    assert float(total([entry for entry in entries if entry is not raw]) / Fraction(epsilon)) == pytest.approx(
+        sum_without_entropies, abs=5e-3
+    )
+
+    (pairs,), choices, tables = steps(method)
+    assert pairs.epsilon_of_noise == pairs.epsilon_claimed * pairs_at_once
+    printed = information_step(n) * d * (d - 1) / (float(pairs.epsilon_claimed) * 2 * pairs_at_once)
+    assert pairs.scale == pytest.approx(printed)
+    assert pairs.draws == d * (d - 1) // 2
+    for step in (choices, tables):
+        assert total(step) == total(step, "epsilon_claimed") * k
+    assert len(choices) == d
+    per_step = total(choices, "epsilon_claimed")
+    sizes = [len(cluster) for cluster in method.clusters_]
+    assert [entry.epsilon_of_noise for entry in choices] == [per_step / size for size in sizes for _ in range(size)]
+
+    shares = {name: column.mean() for name, column in zip(*named_bits(frame, schema), strict=True)}
+    weight = {name: math.exp(-entropy(share)) for name, share in shares.items()}
+    budget, at, seen = float(total(tables, "epsilon_claimed")), 0, 0
+    for size in sizes:
+        measured = to_measure(method.families_[at : at + size], 1)
+        whole = sum(weight[family[0]] for family in measured)
+        for family, entry in zip(measured, tables[seen : seen + len(measured)], strict=True):
+            in_proportions = 2 / (n * budget) * whole / weight[family[0]]
+            assert entry.scale == pytest.approx(n * in_proportions)
+        at, seen = at + size, seen + len(measured)
+    assert seen == len(tables)
+
+
+def named_bits(frame, schema):
+    """The bits of a frame, each with its name, worked out without the package's own rules."""
+    codes = schema.encode(frame)
+    names, columns = [], []
+    for j, column in enumerate(schema):
+        width = max(1, math.ceil(math.log2(column.size)))
+        for i in range(width):
+            names.append(f"{column.name} bit {i + 1}")
+            columns.append(codes[:, j].astype(int) >> (width - 1 - i) & 1)
+    return names, columns
+
+
+@pytest.mark.parametrize(("score", "scale"), [("R", 0.138), ("MI", 1.17)])
+def test_noise_of_the_scores_on_all_complete_rows_of_adult(score, scale):
+    """Of 45,222 rows. Those for training alone, 30,162, take half as much noise again."""
+    schema = adult_schema()
+    for rows, expected in ((45_222, scale), (30_162, {"R": 0.207, "MI": 1.693}[score])):
+        method = HMPrivBayes(score=score, n_clusters=3, max_parents=1, random_state=0)
+        ((entry,), _, _) = steps(method.fit(random_frame(schema, rows), schema=schema))
+        assert entry.scale == pytest.approx(expected, rel=4e-3)
+        step = {"R": 2 * (rows - 1) / rows**2, "MI": information_step(rows)}[score]
+        assert entry.scale == pytest.approx(52 * 51 / 2 * step / float(entry.epsilon_of_noise))
+
+
+CASES = [
+    {"n_clusters": 1},
+    {},
+    {"n_clusters": 9},
+    {"eta": 0.9, "n_clusters": 2},
+    {"score": "MI", "max_parents": 1},
+    {"partition": "public"},
+    {"partition": "public", "n_clusters": 9, "max_parents": 2},
+]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("extra", CASES, ids=str)
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_the_ledger_sums_to_epsilon_exactly(d, extra, relation):
+    schema = bits("abcdefg"[:d])
+    frame = planted(1, d, rows=50).set_axis(list("abcdefg"[:d]), axis=1)
+    for epsilon in (0.3, 1 / 3, 2.0**-40, 7.1) if extra.get("n_clusters") == 1 or "partition" in extra else (0.7,):
+        method = HMPrivBayes(epsilon=epsilon, relation=relation, random_state=1, **extra).fit(frame, schema=schema)
+        assert total(method.ledger_.entries) == total(method.ledger_.entries, "epsilon_claimed") == Fraction(epsilon)
+        assert all(entry.epsilon_of_noise == entry.epsilon_claimed for entry in method.ledger_.entries)
+        _, choices, tables = steps(method)
+        assert len(choices) == d
+        assert len({entry.epsilon_of_noise for entry in choices}) == 1
+        if d > 1 and "partition" not in extra:
+            k = min(extra.get("n_clusters", 3), d)
+            for_tables = Fraction(epsilon) * Fraction(2 * d / k) / (d - 1 + 2 * Fraction(2 * d / k))
+            assert total(choices) == total(tables) == for_tables
+            assert total(tables[:d]) == for_tables / 10  # the bits themselves, equally
+            assert len({entry.epsilon_of_noise for entry in tables[:d]}) == 1
+
+
+@pytest.mark.parametrize("extra", [{"n_clusters": 1}, {}, {"n_clusters": 9}, {"eta": 0.9}], ids=str)
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_paper_mode_claims_epsilon_exactly(d, extra):
+    frame, schema = planted(1, d, rows=50), bits([f"a{i}" for i in range(d)])
+    for epsilon in (0.3, 7.1):
+        method = HMPrivBayes(mode="paper", epsilon=epsilon, random_state=1, **extra).fit(frame, schema=schema)
+        assert total(method.ledger_.entries, "epsilon_claimed") == Fraction(epsilon)
+
+
+# Networks and tables at a huge epsilon
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("width", "parents"), [(5, 3), (6, 2)])
+def test_a_huge_epsilon_gives_the_network_and_the_tables_without_noise(width, parents, relation):
+    frame = planted(3, width)
+    schema = bits(frame.columns)
+    how = {"score": "MI", "max_parents": parents, "n_clusters": 3, "random_state": 0}
+    free = NoPrivacy(**how).fit(frame, schema=schema)
+    private = HMPrivBayes(epsilon=HUGE, relation=relation, **how).fit(frame, schema=schema)
+    assert free.ledger_.epsilon_of_noise == math.inf
+    blocks = [tuple(bit(f"{block}{i}") for i in range(width)) for block in "abc"]
+    assert sorted(private.clusters_) == sorted(free.clusters_) == blocks
+    assert private.families_ == free.families_
+    assert max(map(len, free.families_)) == parents + 1
+    np.testing.assert_allclose(private.similarity_, free.similarity_, atol=1e-4)
+    assert private.rows_ == pytest.approx(len(frame), abs=0.01)
+    for family, noisy, exact in zip(private.families_, private.tables_, free.tables_, strict=True):
+        real = real_table(frame, family)
+        np.testing.assert_array_equal(exact, real)
+        np.testing.assert_allclose(noisy, real, atol=0.02)
+
+
+def test_family_margins_of_a_sample_are_those_of_the_data():
+    """In clusters of l + 2 bits every parent set lies inside an earlier family: only the rounding of draws is left.
+
+    Draws round the count of a child for each value of its parents, up to 8 of them, and pass their error on.
+    """
+    frame = planted(3, 5)
+    schema = bits(frame.columns)
+    method = HMPrivBayes(epsilon=HUGE, random_state=0).fit(frame, schema=schema)
+    rows = method.sample()
+    assert len(rows) == len(frame)
+    for family in method.families_:
+        assert np.abs(real_table(rows, family) - real_table(frame, family)).max() <= 4
+    root = method.families_[0]
+    assert np.abs(real_table(rows, root) - real_table(frame, root)).max() <= 1
+
+
+@pytest.mark.parametrize(("score", "rated"), [("MI", MutualInformation()), ("R", R())])
+@pytest.mark.parametrize("parents", [1, 2, 3])
+def test_every_family_is_the_best_by_plain_enumeration(parents, score, rated):
+    """Ties are common with R: a parent that says nothing new leaves it as it is. So scores are compared."""
+    frame = planted(1, 6, seed=3)
+    method = HMPrivBayes(epsilon=HUGE, score=score, n_clusters=1, max_parents=parents, eta=0.0, random_state=0)
+    method.fit(frame, schema=bits(frame.columns))
+    names = [bit(name) for name in frame.columns]
+
+    def value(family):
+        return rated.of(real_table(frame, family).astype(int).reshape(2, -1), Relation.REPLACE)
+
+    placed = [method.families_[0][0]]
+    assert placed[0] == max(names, key=lambda name: entropy(real_table(frame, (name,))[1] / len(frame)))
+    for family in method.families_[1:]:
+        most = min(parents, len(placed))
+        assert len(set(family[1:])) == most
+        assert set(family[1:]) <= set(placed)
+        others = [(child, *some) for child in names if child not in placed for some in combinations(placed, most)]
+        assert value(family) == pytest.approx(max(map(value, others)), abs=1e-6)
+        placed.append(family[0])
+    assert sorted(placed) == names
+
+
+def equal_blocks(rows=1_000):
+    """Two blocks of four equal bits, one of them with rows of its own."""
+    rng = np.random.default_rng(0)
+    first, second = (rng.integers(0, 2, rows) for _ in range(2))
+    return pd.DataFrame({f"{block}{i}": codes for block, codes in (("a", first), ("b", second)) for i in range(4)})
+
+
+@pytest.mark.parametrize(("mode", "score"), [("corrected", "R"), ("corrected", "MI"), ("paper", "MI")])
+def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_printed_one(mode, score):
+    frame = equal_blocks()
+    schema = bits(frame.columns)
+    blocks = [tuple(bit(f"{block}{i}") for i in range(4)) for block in "ab"]
+    how = {"mode": mode, "score": score, "n_clusters": 2, "epsilon": 20.0}
+    for seed in range(3):
+        fixed = HMPrivBayes(affinity="fixed", random_state=seed, **how).fit(frame, schema=schema)
+        assert sorted(fixed.clusters_) == blocks
+        printed = HMPrivBayes(affinity="paper", random_state=seed, **how).fit(frame, schema=schema)
+        assert sorted(printed.clusters_) != blocks
+        together = [{name[0] for name in cluster} for cluster in printed.clusters_]
+        assert all(parts == {"a", "b"} for parts in together)  # equal bits are put apart, different ones together
+
+
+def test_spectral_clusters_without_noise():
+    similarity = np.kron(np.eye(2), np.ones((3, 3)))
+    rng = np.random.default_rng(0)
+    assert sorted(spectral_clusters(similarity, 2, rng)) == [[0, 1, 2], [3, 4, 5]]
+    assert sorted(spectral_clusters(similarity, 2, rng, affinity="paper")) != [[0, 1, 2], [3, 4, 5]]
+
+
+# Filter and tables
+
+
+def test_filter_by_hand():
+    similarity = np.array([[0.0, 0.8, 0.05, 0.3], [0.8, 0.0, 0.2, 0.08], [0.05, 0.2, 0.0, 0.1], [0.3, 0.08, 0.1, 0.0]])
+    # The best of each: 0.8, 0.8, 0.2, 0.3. At eta = 0.1: 0-2 (0.05) and 1-3 (0.08) are at most 0.08 of the larger best.
+    expected = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]], dtype=bool)
+    np.testing.assert_array_equal(related_columns(similarity, 0.1) & ~np.eye(4, dtype=bool), expected)
+
+
+@pytest.mark.parametrize("score", [MutualInformation(), R(), LinearF()], ids=lambda score: score.name)
+@pytest.mark.parametrize("relation", [Relation.REPLACE, Relation.ADD_REMOVE])
+@pytest.mark.parametrize("parents", [1, 2, 3])
+@pytest.mark.parametrize("filtered", [False, True])
+def test_candidates_and_scores_are_those_of_plain_enumeration(filtered, parents, relation, score):
+    d, rng = 8, np.random.default_rng(parents)
+    frame = planted(1, d, rows=150, seed=parents)
+    schema = bits(frame.columns)
+    related = None
+    if filtered:
+        related = rng.random((d, d)) < 0.6
+        related |= related.T
+    door = PrivateTable(schema.encode(frame), schema, Ledger(relation), make_noise("laplace", 0))
+    growth = door.growth(score, schema.names, max_parents=parents, related=related)
+    placed = []
+    for column in rng.permutation(d)[:-1]:
+        growth.place(schema.names[column])
+        placed.append(int(column))
+        for child in set(range(d)) - set(placed):
+            allowed = sorted(other for other in placed if related is None or related[child, other])
+            sets = list(combinations(allowed, min(parents, len(allowed))))
+            found = {
+                tuple(sorted(map(int, members))): value
+                for block in growth._search.blocks[child]
+                for members, value in zip(block.parents, block.scores, strict=True)
+            }
+            assert sum(len(block.scores) for block in growth._search.blocks[child]) == len(sets)
+            assert found.keys() == set(sets)
+            for members in sets:
+                family = [schema.names[j] for j in (child, *members)]
+                table = real_table(frame, family).astype(int).reshape(2, -1)
+                assert found[members] == pytest.approx(score.of(table, relation), abs=1e-9)
+
+
+def test_a_grown_family_is_drawn_by_the_exponential_mechanism(monkeypatch):
+    """Frequencies of all candidates of the fourth family; seeded, with a false-alarm rate of 1e-4."""
+    frame, draws, factors = planted(1, 5, rows=40), 20_000, []
+    schema, score = bits(frame.columns), R()
+    door = PrivateTable(schema.encode(frame), schema, Ledger("replace"), make_noise("laplace", 5))
+    names = schema.names
+
+    def grown():
+        growth = door.growth(score, names, max_parents=2)
+        for name in names[:3]:
+            growth.place(name)
+        return growth
+
+    growth = grown()
+    drawn = growth._draw
+    monkeypatch.setattr(growth, "_draw", lambda factor: factors.append(factor) or drawn(factor))
+    growth.choose(epsilon=2.0)
+    candidates = [(child, *some) for child in names[3:] for some in combinations(names[:3], 2)]
+    found, growth = dict.fromkeys(candidates, 0), grown()
+    for _ in range(draws):
+        child, *some = growth._draw(factors[0])
+        found[(child, *sorted(some))] += 1
+    tables = [real_table(frame, family).astype(int).reshape(2, -1) for family in candidates]
+    values = np.array([score.of(table, Relation.REPLACE) for table in tables])
+    weights = np.exp(2.0 / (2 * 2 * 39 / 40**2) * values)
+    expected = draws * weights / weights.sum()
+    assert expected.max() > 2 * expected.min() > 10
+    assert stats.chisquare(list(found.values()), expected).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("mode", ["corrected", "paper"])
+def test_tables_that_are_no_margins_are_measured_and_the_others_derived(mode):
+    frame = planted(1, 7, rows=300, seed=1)
+    filtered = 0
+    for seed in range(6):
+        method = HMPrivBayes(mode=mode, epsilon=1.0, n_clusters=1, eta=0.5, random_state=seed)
+        method.fit(frame, schema=bits(frame.columns))
+        anchor = method.families_[3]
+        tables = dict(zip(method.families_, method.tables_, strict=True))
+        for place, (family, price) in enumerate(zip(method.families_, method.epsilons_, strict=True)):
+            derived = place < 3 and contained(family, anchor)
+            filtered += place < 3 and not derived
+            assert (price == 0) == derived
+            if derived:
+                held = margin(np.maximum(tables[anchor], 0), anchor, family)
+                np.testing.assert_allclose(tables[family], held)
+            if mode == "corrected":
+                assert tables[family].min() >= 0
+                assert tables[family].sum() == pytest.approx(method.rows_)
+    assert filtered  # otherwise the filter was not on
+
+
+def test_a_family_that_a_filter_took_apart_is_measured():
+    kept = [("a",), ("b", "a"), ("c", "a", "b"), ("d", "a", "b", "c"), ("e", "b", "c", "d")]
+    assert to_measure(kept, 3) == kept[3:]
+    assert to_measure(kept, 1) == kept[1:]
+    assert to_measure(kept[:2], 3) == kept[1:2]
+    assert to_measure(kept[:1], 3) == kept[:1]
+    filtered = [("a",), ("b",), ("c", "b"), ("d", "c"), ("e", "d")]
+    assert to_measure(filtered, 3) == [("d", "c"), ("e", "d"), ("a",), ("b",), ("c", "b")]
+
+
+def test_a_public_partition_asks_no_scores_and_divides_no_column():
+    schema = Schema(
+        columns=(
+            Column(name="wide", kind="categorical", categories=tuple("abcdefgh")),
+            Column(name="x", kind="ordered", categories=("0", "1")),
+            Column(name="mid", kind="categorical", categories=tuple("abcd")),
+        )
+    )
+    method = HMPrivBayes(partition="public", n_clusters=2, random_state=0).fit(random_frame(schema, 60), schema=schema)
+    pairs, choices, tables = steps(method)
+    assert not pairs
+    assert method.similarity_.size == 0
+    assert [len(cluster) for cluster in method.clusters_] == [3, 3]
+    d, k = 6, 2
+    assert float(total(choices)) == pytest.approx((2 * d / k) / (d - 1 + 4 * d / k))
+    assert total(choices) + total(tables) == 1
+    assert contiguous_clusters([range(3), range(3, 4), range(4, 6)], 9) == [[0, 1, 2], [3], [4, 5]]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_noise_of_the_corrected_tables_follows_noisy_entropies(relation, monkeypatch):
+    """Weights come from the released one-way tables and not from the rows."""
+    frame, asked = planted(1, 6, rows=120), []
+    answer = PrivateTable.counts
+
+    def counts(self, families, **how):
+        asked.append((families, how, answer(self, families, **how)))
+        return asked[-1][2]
+
+    monkeypatch.setattr(PrivateTable, "counts", counts)
+    HMPrivBayes(relation=relation, n_clusters=1, epsilon=0.5, random_state=0).fit(frame, schema=bits(frame.columns))
+    (one_ways, _, margins), (families, how, _) = asked
+    n = len(frame) if relation == "replace" else float(np.mean([margin.sum() for margin in margins]))
+    for family, weight in zip(families, how["weights"], strict=True):
+        noisy = margins[list(one_ways).index((family[0],))]
+        share = np.clip((noisy[1] + (n - noisy.sum()) / 2) / n, 0, 1)
+        assert weight == pytest.approx(math.exp(-entropy(share)))
+
+
+def test_parameters_that_do_not_fit():
+    frame, schema = planted(1, 2), bits(["a0", "a1"], max_rows=None)
+    with pytest.raises(ParameterError, match="learned"):
+        HMPrivBayes(mode="paper", partition="public").fit(frame, schema=schema)
+    with pytest.raises(ParameterError, match="number of rows"):
+        HMPrivBayes(mode="paper", relation="add_remove").fit(frame, schema=bits(["a0", "a1"]))
+    with pytest.raises(ParameterError, match="public bound"):
+        HMPrivBayes(relation="add_remove").fit(frame, schema=schema)

@@ -1,0 +1,314 @@
+"""JTree: hand-worked constants, a planted chain, exact ledgers, edge tables, and Adult."""
+
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.accounting.ledger import Ledger
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import ParameterError
+from dpcore.evaluate.marginals import marginal_avd_codes
+from dpcore.mechanisms.scores.information import MutualInformation
+from dpcore.methods.networks.jtree import COUNT_SHARE, MOST_CELLS, JTree, with_room
+from dpcore.methods.networks.threshold import amplified, noisy_edges, sampling_rate
+
+RELATIONS = ["replace", "add_remove"]
+
+
+def column(name, size):
+    return Column(name=name, kind="categorical", categories=tuple(str(value) for value in range(size)))
+
+
+CHAIN = Schema(columns=tuple(column(name, 3) for name in "CAB"), max_rows=5_000)
+
+
+def chain(rows=3_000, seed=0):
+    """A, then B near A, then C near B: A and C depend on each other through B alone."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 3, rows)
+    b = np.where(rng.random(rows) < 0.8, a, rng.integers(0, 3, rows))
+    c = np.where(rng.random(rows) < 0.8, b, rng.integers(0, 3, rows))
+    return pd.DataFrame({"A": a, "B": b, "C": c}).astype(str)
+
+
+def undirected(edges):
+    return {frozenset(edge) for edge in edges}
+
+
+def avd(method, dataset, degree):
+    codes = dataset.schema.encode(dataset.train)
+    made = method._sample(None, np.random.default_rng(0))
+    return marginal_avd_codes(codes, made, dataset.schema, degree)["avd"].mean()
+
+
+def test_amplification_by_hand():
+    assert float(amplified(0.1, 0.1)) == pytest.approx(0.71867, abs=5e-6)
+    for epsilon, rate in [(0.1, 0.1), (1.0, 0.3), (3.0, 1.0), (1e-6, 0.01)]:
+        assert math.log1p(rate * math.expm1(amplified(epsilon, rate))) == pytest.approx(epsilon)
+    assert float(amplified(1e6, 0.5)) == pytest.approx(1e6 + math.log(2))
+    assert float(amplified(0.0, 0.5)) == 0
+
+
+@pytest.mark.parametrize(("shapes", "epsilon"), [([(2, 2)], 0.2), ([(3, 3), (2, 5)], 1.0), ([(2, 2)], 4.0)])
+def test_sampling_rate_is_the_best_of_the_grid(shapes, epsilon):
+    score = MutualInformation()
+    noise = {}
+    for thousandth in range(1, 1_001):
+        rows = round(thousandth / 1_000 * 500)
+        if rows >= 2:
+            step = max(score.table_sensitivity(shape, "replace", rows) for shape in shapes) * math.log(2)
+            rate = thousandth / 1_000
+            noise[rate] = 2 * step / (math.log(math.exp(epsilon) - 1 + rate) - math.log(rate))
+    rate, scale = sampling_rate(500, epsilon, shapes)
+    assert scale == pytest.approx(min(noise.values()))
+    assert noise[rate] == pytest.approx(scale)
+
+
+def test_sampling_rate_of_tables_with_nothing_to_sample():
+    assert sampling_rate(0, 1.0, [(2, 2)]) == sampling_rate(1, 1.0, [(2, 2)]) == (1.0, 0.0)
+    assert sampling_rate(100, 0.0, [(2, 2)])[1] == math.inf
+
+
+def test_printed_edge_rule():
+    rng = np.random.default_rng(0)
+    information, thresholds = np.array([0.5, 0.1, 0.3]), np.array([0.2, 0.2, 0.3])
+    assert noisy_edges(information, thresholds, 0.0, rng).tolist() == [[True, False, True]]
+    drawn = noisy_edges(information, thresholds, 0.1, rng, 200_000)
+    assert drawn.shape == (200_000, 3)
+    # P[margin + X >= Y] for two Laplace variables of scale b: 1 - e^-t (2 + t) / 4 with t = margin / b
+    for j, t in ((0, 3.0), (2, 0.0)):
+        exact = 1 - math.exp(-t) * (2 + t) / 4
+        assert drawn[:, j].mean() == pytest.approx(exact, abs=5 * 0.5 / math.sqrt(200_000))
+    shared = noisy_edges(np.zeros(2), np.zeros(2), 1.0, rng, 200_000).all(axis=1).mean()
+    assert shared == pytest.approx(1 / 3, abs=0.006)  # both of two beat one rho; independent ones would give 1/4
+    assert noisy_edges(np.ones(2), np.zeros(2), math.inf, rng, 20_000).mean() == pytest.approx(0.5, abs=0.03)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("score", ["R", "MI"])
+def test_a_chain_is_found_at_a_huge_epsilon(score, relation):
+    frame = chain()
+    method = JTree(epsilon=1e6, score=score, relation=relation, random_state=0).fit(frame, schema=CHAIN)
+    assert undirected(method.edges_) == undirected(["AB", "BC"])
+    assert undirected(method.cliques_) == undirected(["AB", "BC"])
+    picks = [entry.name for entry in method.ledger_.entries if entry.mechanism == "exponential"]
+    assert picks == [f"choice by {'R' if score == 'R' else 'mutual information'}"] * 2
+    for clique, table in zip(method.cliques_, method.tables_, strict=True):
+        real = pd.crosstab(*(frame[name] for name in clique)).to_numpy()
+        np.testing.assert_allclose(table, real, atol=0.01)
+    rows = method.sample()
+    assert len(rows) == len(frame)
+    for a, b, most in (("A", "B", 0.002), ("B", "C", 0.002), ("A", "C", 0.03)):
+        made, real = pd.crosstab(rows[a], rows[b]).to_numpy(), pd.crosstab(frame[a], frame[b]).to_numpy()
+        assert np.abs(made - real).sum() / 2 / len(frame) < most
+
+
+def test_paper_mode_finds_the_chain_at_its_threshold():
+    frame = chain()  # I is about .61 nats for A, B and for B, C, and .38 for A, C; the threshold is phi²
+    found = JTree(epsilon=1e6, mode="paper", threshold=0.7, random_state=0).fit(frame, schema=CHAIN)
+    assert undirected(found.edges_) == undirected(["AB", "BC"])
+    every = JTree(epsilon=1e6, mode="paper", threshold=0.2, random_state=0).fit(frame, schema=CHAIN)
+    assert len(every.edges_) == 3
+    assert len(every.cliques_) == 1
+    none = JTree(epsilon=1e6, mode="paper", threshold=0.999, random_state=0).fit(frame, schema=CHAIN)
+    assert not none.edges_
+
+
+def test_paper_mode_claims_epsilon_and_proves_nothing():
+    method = JTree(epsilon=2.0, mode="paper", structure_share=0.25, random_state=0).fit(chain(), schema=CHAIN)
+    assert method.ledger_.epsilon_claimed == 2.0
+    assert method.ledger_.epsilon_of_noise == math.inf
+    first, *tables = method.ledger_.entries
+    assert (first.mechanism, float(first.epsilon_claimed)) == ("none", 0.5)
+    assert "One person can turn many of them" in first.reason
+    assert sum(entry.epsilon_of_noise for entry in tables) == Fraction(3, 2)
+
+
+def test_paper_mode_leaves_out_the_weakest_edges_that_the_computer_has_no_room_for():
+    schema = Schema(columns=tuple(column(name, 30) for name in "abcdef"))
+    frame = pd.DataFrame(np.repeat(np.arange(30)[:, None], 6, axis=1), columns=list("abcdef")).astype(str)
+    method = JTree(epsilon=1e6, mode="paper", random_state=0).fit(frame, schema=schema)  # all 15 pairs are edges
+    assert sum(table.size for table in method.tables_) <= MOST_CELLS
+    assert 5 <= len(method.edges_) < 15
+    assert len(method.sample(40)) == 40
+
+
+def test_edges_with_room_are_the_first_ones():
+    sizes = [1_000] * 4
+    assert with_room([], sizes) == ([], [(0,), (1,), (2,), (3,)])
+    assert with_room([(2, 3)], sizes) == ([(2, 3)], [(0,), (1,), (2, 3)])
+    assert with_room([(2, 3), (0, 1)], sizes)[0] == [(2, 3)]  # two tables of a million cells are too many
+    small = [2] * 30
+    pairs = list(combinations(range(30), 2))
+    kept, cliques = with_room(pairs[::-1], small)
+    assert sum(2 ** len(clique) for clique in cliques) <= MOST_CELLS
+    assert set(kept) == set(pairs[::-1][: len(kept)])
+    assert with_room(pairs[:60], small)[0] == pairs[:60]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("extra", [{}, {"max_cells": 30}, {"max_cells": 1}, {"edges": 0}, {"edges": 4_000}])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1, 1.7, 1e6])
+def test_the_ledger_sums_to_epsilon_exactly(epsilon, extra, relation, small_frame, small_schema):
+    method = JTree(epsilon=epsilon, relation=relation, random_state=0, **extra).fit(small_frame, schema=small_schema)
+    assert sum(entry.epsilon_of_noise for entry in method.ledger_.entries) == Fraction(epsilon)
+    assert sum(entry.epsilon_claimed for entry in method.ledger_.entries) == Fraction(epsilon)
+    rows = method.sample(200)
+    small_schema.encode(rows)  # refuses anything outside
+    assert all(np.isfinite(table).all() and table.min() >= 0 for table in method.tables_)
+
+
+def test_what_each_question_costs():
+    structure = Fraction(0.2)
+    method = JTree(epsilon=1.0, relation="add_remove", random_state=0).fit(chain(), schema=CHAIN)
+    count, *picks, table = method.ledger_.entries  # two tables of 9 cells are merged to one of 27
+    assert count.name == "number of rows"
+    assert count.epsilon_of_noise == COUNT_SHARE * structure
+    assert [entry.epsilon_of_noise for entry in picks] == [(1 - COUNT_SHARE) * structure / 2] * 2
+    assert (table.epsilon_of_noise, table.scale) == (1 - structure, pytest.approx(1 / 0.8))
+    method = JTree(epsilon=1.0, max_cells=20, random_state=0).fit(chain(), schema=CHAIN)
+    *picks, first, second = method.ledger_.entries
+    assert [entry.epsilon_of_noise for entry in picks] == [structure / 2] * 2
+    assert [entry.mechanism for entry in picks] == ["exponential"] * 2
+    assert [entry.scale for entry in (first, second)] == pytest.approx([2 * 2 / 0.8] * 2)
+
+
+def test_unspent_picks_go_to_the_tables():
+    """With 9 cells at most, A-B and B-C are joined, after which A-C would make 27: two picks of three are paid."""
+    method = JTree(epsilon=1.0, edges=3, max_cells=9, random_state=0).fit(chain(), schema=CHAIN)
+    picks = [entry for entry in method.ledger_.entries if entry.mechanism == "exponential"]
+    assert len(picks) == len(method.edges_) == 2
+    assert sum(entry.epsilon_of_noise for entry in picks) == 2 * Fraction(0.2) / 3
+    assert sum(entry.epsilon_of_noise for entry in method.ledger_.entries) == 1
+
+
+@pytest.mark.parametrize("max_cells", [1, 9, 30, 120])
+def test_no_joined_table_is_above_the_bound(max_cells, small_frame, small_schema):
+    method = JTree(max_cells=max_cells, epsilon=50.0, random_state=1).fit(small_frame, schema=small_schema)
+    assert method.max_cells_ == max_cells
+    for scope in [*method.cliques_, *method.clusters_]:
+        assert len(scope) == 1 or math.prod(small_schema[name].size for name in scope) <= max_cells
+
+
+def test_default_bound_by_hand():
+    """n eps2 / (d * sensitivity * 4): 3000 * .8 / (3 * 2 * 4) = 100, and twice that under add_remove."""
+    assert JTree(random_state=0).fit(chain(), schema=CHAIN).max_cells_ == 100
+    assert JTree(epsilon=0.5, random_state=0).fit(chain(), schema=CHAIN).max_cells_ == 50
+    noisy = JTree(epsilon=50.0, relation="add_remove", random_state=0).fit(chain(), schema=CHAIN).max_cells_
+    assert abs(noisy - 10_000) < 300  # the noise of n has scale 10
+    assert JTree(epsilon=0, random_state=0).fit(chain(), schema=CHAIN).max_cells_ == 1
+    assert JTree(epsilon=1e9, random_state=0).fit(chain(), schema=CHAIN).max_cells_ == MOST_CELLS // 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_released_tables_agree_on_all_shared_columns(seed, small_frame, small_schema):
+    method = JTree(epsilon=0.5, max_cells=100, random_state=seed).fit(small_frame, schema=small_schema)
+    for (a, first), (b, second) in combinations(zip(method.cliques_, method.tables_, strict=True), 2):
+        both = set(a) & set(b)
+        np.testing.assert_allclose(
+            first.sum(axis=tuple(i for i, name in enumerate(a) if name not in both)),
+            second.sum(axis=tuple(i for i, name in enumerate(b) if name not in both)),
+            atol=1e-8,
+        )
+    assert [table.sum() for table in method.tables_] == pytest.approx([len(small_frame)] * len(method.tables_))
+    for i, parent in enumerate(method.parents_):
+        assert parent == -1 if i == 0 else 0 <= parent < i
+
+
+@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 1e6])
+@pytest.mark.parametrize("sizes", [(1,), (4,), (1, 1), (1, 3), (1, 3, 2)])
+def test_few_columns_and_columns_of_one_value(sizes, epsilon, mode):
+    schema = Schema(columns=tuple(column(f"c{j}", size) for j, size in enumerate(sizes)))
+    frame = pd.DataFrame({f"c{j}": [str(i % size) for i in range(60)] for j, size in enumerate(sizes)})
+    method = JTree(epsilon=epsilon, mode=mode, random_state=0).fit(frame, schema=schema)
+    rows = method.sample(30)
+    schema.encode(rows)
+    assert sorted({name for clique in method.cliques_ for name in clique}) == list(schema.names)
+    if mode == "corrected":
+        assert method.ledger_.epsilon_of_noise == epsilon
+        assert not [edge for edge in method.edges_ if "c0" in edge and sizes[0] == 1]
+
+
+@pytest.mark.parametrize(
+    ("mode", "relation"), [("corrected", "replace"), ("corrected", "add_remove"), ("paper", "replace")]
+)
+@pytest.mark.parametrize("rows", [0, 1, 2])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 1e6])
+def test_tables_of_hardly_any_rows(epsilon, rows, mode, relation):
+    method = JTree(epsilon=epsilon, mode=mode, relation=relation, random_state=0).fit(chain(rows), schema=CHAIN)
+    CHAIN.encode(method.sample(50))
+    assert len(method.sample()) >= 1
+
+
+def test_noisy_total_decides_how_many_rows_under_add_remove():
+    rows = JTree(epsilon=1.0, relation="add_remove", random_state=0).fit(chain(), schema=CHAIN).sample()
+    assert 2_950 < len(rows) < 3_050
+    assert len(rows) != 3_000
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"mode": "paper", "relation": "add_remove"},
+        {"score": "F"},
+        {"score": "MI", "relation": "add_remove"},
+        {"structure_share": 0.0},
+        {"structure_share": 1},
+        {"structure_share": "half"},
+        {"threshold": 0.0},
+        {"threshold": math.nan},
+        {"edges": -1},
+        {"edges": 1.5},
+        {"max_cells": 0},
+        {"max_cells": MOST_CELLS},
+    ],
+)
+def test_its_own_parameters_are_checked_before_anything_is_charged(parameters):
+    ledger = Ledger(parameters.get("relation", "replace"))
+    with pytest.raises(ParameterError) as caught:
+        JTree(**parameters).fit(chain(20), schema=Schema(columns=CHAIN.columns), ledger=ledger)
+    assert caught.value.remedy
+    assert not ledger.entries
+
+
+def test_progress_goes_forward_and_can_cancel():
+    told = []
+    JTree(random_state=0).fit(chain(), schema=CHAIN, progress=lambda fraction, text: told.append((fraction, text)))
+    fractions = [fraction for fraction, _ in told]
+    assert fractions == sorted(fractions)
+    assert (fractions[0], fractions[-1]) == (0.0, 1.0)
+    assert any("edge 2 of 2" in text for _, text in told)
+
+    def stop(fraction, text):
+        raise InterruptedError(text)
+
+    ledger = Ledger("replace")
+    with pytest.raises(InterruptedError):
+        JTree().fit(chain(), schema=CHAIN, ledger=ledger, progress=stop)
+    assert not ledger.entries
+
+
+def test_exact_noise_makes_a_publishable_release(small_frame, small_schema):
+    method = JTree(noise="opendp").fit(small_frame, schema=small_schema)
+    assert method.publishable_
+    assert len(method.sample(20)) == 20
+
+
+def test_chosen_pairs_beat_independent_columns_on_adult(adult):
+    made, alone = (JTree(random_state=0, **extra).fit(adult.train, schema=adult.schema) for extra in ({}, {"edges": 0}))
+    assert len(made.edges_) == 14
+    assert made.max_cells_ == int(30_162 * 0.8 / (15 * 2 * 4))
+    assert avd(made, adult, 2) < 0.8 * avd(alone, adult, 2)
+    assert avd(made, adult, 3) < 0.8 * avd(alone, adult, 3)
+
+
+def test_paper_mode_runs_on_adult(adult):
+    method = JTree(mode="paper", random_state=0).fit(adult.train, schema=adult.schema)
+    assert method.edges_
+    assert avd(method, adult, 2) < 0.2

@@ -1,0 +1,173 @@
+"""NB-Synth against hand-worked numbers, limits in epsilon, and a plain naive Bayes."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.naive_bayes import CategoricalNB
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.scores.naive_bayes import class_log_scores
+from dpcore.methods import NaiveBayesSynthesizer
+
+BITS = Schema(
+    columns=(
+        *(Column(name=name, kind="categorical", categories=("0", "1")) for name in "abc"),
+        Column(name="y", kind="categorical", categories=("0", "1")),
+    ),
+    target="y",
+    max_rows=100_000,
+)
+
+
+def planted(rows=4_000, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.random(rows) < 0.35
+    return pd.DataFrame(
+        {
+            name: np.where(rng.random(rows) < p, y, rng.random(rows) < 0.4).astype(int)
+            for name, p in zip("abc", (0.9, 0.5, 0.2), strict=True)
+        }
+        | {"y": y.astype(int)}
+    )
+
+
+def plain_nb(frame, rows):
+    model = CategoricalNB(alpha=1.0, min_categories=2).fit(frame[list("abc")], frame["y"])
+    counts = np.bincount(frame["y"], minlength=2)
+    model.class_log_prior_ = np.log((counts + 1) / (len(frame) + 2))
+    return model.predict_joint_log_proba(rows)
+
+
+@pytest.mark.parametrize(("mode", "variant"), [("paper", "Alg2"), ("corrected", "C1"), ("corrected", "C2")])
+def test_epsilon_zero_gives_uniform_labels(mode, variant):
+    method = NaiveBayesSynthesizer(epsilon=0, mode=mode, variant=variant, rows=8_000, random_state=0)
+    labels = method.fit(planted(), schema=BITS).sample(8_000)["y"].astype(int)
+    assert stats.chisquare(np.bincount(labels, minlength=2)).pvalue > 1e-4  # false-alarm rate 1e-4, seeded
+    assert method.ledger_.epsilon_of_noise == 0
+
+
+def test_epsilon_to_infinity_makes_algorithm_2_algorithm_1():
+    released = {
+        variant: NaiveBayesSynthesizer(epsilon=1e6, mode="paper", variant=variant, rows=2_000, random_state=0)
+        .fit(planted(), schema=BITS)
+        .sample()
+        for variant in ("Alg1", "Alg2")
+    }
+    pd.testing.assert_frame_equal(released["Alg1"], released["Alg2"])
+    frame = released["Alg1"].astype(int)
+    np.testing.assert_array_equal(frame["y"], plain_nb(planted(), frame[list("abc")]).argmax(axis=1))
+
+
+def test_hand_worked_smoothing():
+    # N_c = 4, S_j = 2, counts (3, 1): p = (4/6, 2/6)
+    scores = class_log_scores(np.zeros(1), [np.array([[3, 1]])], np.array([[0], [1]], dtype=np.uint8), 1.0)
+    np.testing.assert_allclose(np.exp(scores[:, 0]), [4 / 6, 2 / 6])
+
+
+def test_paper_scores_are_naive_bayes():
+    frame, rows = planted(), pd.DataFrame(np.array(list(np.ndindex(2, 2, 2))), columns=list("abc"))
+    y = frame["y"].to_numpy()
+    tables = [np.array([np.bincount(frame[name][y == c], minlength=2) for c in (0, 1)]) for name in "abc"]
+    prior = np.log((np.bincount(y) + 1) / (len(y) + 2))
+    np.testing.assert_allclose(
+        class_log_scores(prior, tables, rows.to_numpy(dtype=np.uint8), 1.0), plain_nb(frame, rows), atol=1e-9
+    )
+
+
+def test_c1_at_a_huge_epsilon_is_plain_naive_bayes():
+    frame = planted()
+    method = NaiveBayesSynthesizer(epsilon=1e6, kappa="argmax", random_state=0).fit(frame, schema=BITS)
+    rows = method.sample(3_000).astype(int)
+    np.testing.assert_array_equal(rows["y"], plain_nb(frame, rows[list("abc")]).argmax(axis=1))
+    np.testing.assert_allclose(method.class_totals_, np.bincount(frame["y"]), atol=0.1)
+
+
+def test_c1_posterior_sampling_has_the_posterior_frequencies():
+    frame = planted()
+    rows = NaiveBayesSynthesizer(epsilon=1e6, random_state=2).fit(frame, schema=BITS).sample(80_000).astype(int)
+    cells = rows.groupby(list("abc"))["y"].agg(["mean", "size"]).reset_index()
+    joint = np.exp(plain_nb(frame, cells[list("abc")]))
+    expected = joint[:, 1] / joint.sum(axis=1)
+    error = np.sqrt(expected * (1 - expected) / cells["size"])
+    assert (np.abs(cells["mean"] - expected) < 4.5 * error + 1e-4).all()  # 8 cells, false-alarm rate below 1e-4
+
+
+def test_c1_gen_has_the_datas_class_conditional_margins():
+    frame = planted()
+    rows = NaiveBayesSynthesizer(epsilon=1e6, x_source="model", random_state=2).fit(frame, schema=BITS).sample(8_000)
+    for name in "abc":
+        real = pd.crosstab(frame["y"], frame[name], normalize="all").to_numpy()
+        made = pd.crosstab(rows["y"].astype(int), rows[name].astype(int), normalize="all").to_numpy()
+        assert np.abs(real - made).max() < 0.005
+
+
+def test_noise_scale_of_every_table_is_n_over_epsilon():
+    method = NaiveBayesSynthesizer(epsilon=0.5, random_state=0).fit(planted(), schema=BITS)
+    assert [entry.scale for entry in method.ledger_.entries] == pytest.approx([3 / 0.5] * 3)
+    replaced = NaiveBayesSynthesizer(epsilon=0.5, relation="replace", random_state=0).fit(planted(), schema=BITS)
+    assert [entry.scale for entry in replaced.ledger_.entries] == pytest.approx([2 * 3 / 0.5] * 3)
+    assert replaced.class_totals_.sum() == pytest.approx(4_000)
+
+
+def test_paper_mode_books_s_draws_with_the_true_loss():
+    method = NaiveBayesSynthesizer(mode="paper", epsilon=1.0, rows=1_000, random_state=0)
+    frame = planted(10)
+    (entry,) = method.fit(frame, schema=replace(BITS, max_rows=10)).ledger_.entries
+    delta = math.ceil(math.log(20))
+    assert delta == 3
+    assert (entry.draws, entry.claimed_sensitivity, float(entry.epsilon_claimed)) == (1_000, delta, 1.0)
+    assert float(entry.epsilon_of_noise) == pytest.approx(1_000 * 4 * math.log(2) / (2 * delta))
+    doubled = method.set_params(relation="replace").fit(frame, schema=BITS).ledger_
+    assert doubled.epsilon_of_noise == pytest.approx(2 * float(entry.epsilon_of_noise))
+
+
+@pytest.mark.parametrize(("base", "delta"), [("e", 12), ("2", 16), ("10", 5)])
+def test_the_papers_constant_in_three_bases(base, delta):
+    assert NaiveBayesSynthesizer(log_base=base)._paper_sensitivity(30_162) == delta
+
+
+def test_private_n_is_not_used():
+    frame, schema = planted(50), Schema(columns=BITS.columns, target="y")
+    with pytest.raises(ParameterError, match="max_rows"):
+        NaiveBayesSynthesizer(mode="paper").fit(frame, schema=schema)
+    assert len(NaiveBayesSynthesizer(mode="paper", relation="replace").fit(frame, schema=schema).sample()) == 50
+    assert len(NaiveBayesSynthesizer(mode="paper", rows=70).fit(frame, schema=schema).sample()) == 70
+
+
+def test_paid_rows_are_not_stretched():
+    method = NaiveBayesSynthesizer(variant="C2", rows=20).fit(planted(50), schema=BITS)
+    assert len(method.sample(5)) == 5
+    with pytest.raises(ParameterError, match="20 rows"):
+        method.sample(21)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"variant": "Alg2"},
+        {"mode": "paper", "variant": "C1"},
+        {"x_source": "data"},
+        {"kappa": "2"},
+        {"log_base": "7"},
+        {"variant": "C2", "x_source": "model"},
+        {"smoothing": 0.0},
+        {"rows": 0},
+    ],
+)
+def test_its_own_parameters_are_checked(parameters):
+    with pytest.raises(ParameterError) as caught:
+        NaiveBayesSynthesizer(**parameters).fit(planted(20), schema=BITS)
+    assert caught.value.remedy
+
+
+def test_opendp_release_is_marked_publishable():
+    method = NaiveBayesSynthesizer(noise="opendp", x_source="model").fit(planted(200), schema=BITS)
+    assert method.publishable_
+    assert "OpenDP" in method.noise_label_
+    assert not NaiveBayesSynthesizer(noise="geometric").fit(planted(200), schema=BITS).publishable_

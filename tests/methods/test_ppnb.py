@@ -1,0 +1,420 @@
+"""PPNB and PPNB-LDP: fits worked by hand, what each report costs, plain naive Bayes as a limit, and the edges."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import datasets
+from dpcore.accounting.ledger import Ledger
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR
+from dpcore.methods import METHODS
+from dpcore.methods.local import ppnb
+from dpcore.methods.local.bayes_from_reports import NARROWEST, bayes_of, conditional
+from dpcore.postprocess.reports import Reports, most_likely, shares
+from dpcore.postprocess.shrinkage import FLOOR
+
+EVERYTHING = {"pairs": False, "asked": None, "merge": False, "reconstruction": "clip"}
+
+X = Column(name="x", kind="categorical", categories=tuple("abc"))
+N = Column(name="n", kind="continuous", lower=0, upper=10, bins=5)
+Y = Column(name="y", kind="categorical", categories=("no", "yes"))
+SCHEMA = Schema(columns=(X, N, Y), target="y")
+COLUMNS = {"x": ("x",), "n": ("n",)}
+CLEAR = ERRPH(2, p0=1)
+SEEDS = range(40)
+
+
+def PPNB(**given):  # noqa: N802 - stands for the class
+    """Every column is asked for, as it is, and unbiased counts are clipped."""
+    return ppnb.PPNB(**{**EVERYTHING, **given})
+
+
+def learned(channels, values, columns, *, how="clip", alpha=0.0, as_printed=False, asked=None):
+    people = len(next(iter(values.values())))
+    reports = Reports(SCHEMA, people, channels, values, asked or {})
+    return bayes_of(reports, reports.schema, "y", columns, reconstruction=how, alpha=alpha, as_printed=as_printed)
+
+
+def table(counts):
+    cells = np.argwhere(np.ones(np.shape(counts)))
+    return np.repeat(cells, np.ravel(counts), axis=0).T
+
+
+def some_rows(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.4
+    return pd.DataFrame(
+        {
+            "x": np.array(list("abc"))[np.where(y, rng.integers(0, 2, n), rng.integers(0, 3, n))],
+            "n": np.where(y, rng.uniform(4, 10, n), rng.uniform(0, 7, n)),
+            "y": np.where(y, "yes", "no"),
+        }
+    )
+
+
+# As printed
+
+
+def test_formula_4_by_hand():
+    """10 reports (6, 3, 1) and 10 (2, 2, 6), p0 = 1/2 and p = (1/4, 1/8, 1/8): (s_ik / s_i - p_k) / p0."""
+    y, x = table([[12, 6, 2], [2, 2, 6]])
+    channels = {("y",): CLEAR, ("x",): ERRPH(3, p0=0.5, others=(0.25, 0.125, 0.125))}
+    model = learned(channels, {("y",): y, ("x",): x}, {"x": ("x",)})
+    first, second = np.array([0.7, 0.35, -0.05]), np.array([-0.1, 0.15, 0.95])
+    for found, printed in zip(model.tables["x"], (first, second), strict=True):
+        clipped = np.maximum(printed, 0) / np.maximum(printed, 0).sum()
+        expected = np.maximum(clipped, FLOOR) / np.maximum(clipped, FLOOR).sum()
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(model.prior, [2 / 3, 1 / 3])
+
+
+@pytest.mark.parametrize(("as_printed", "variance"), [(True, 10 / 3), (False, 11 / 3)])
+def test_formulas_2_and_3_by_hand(as_printed, variance):
+    """Sets of mean 2 and 0, variances 1 and 1; reports 0, 4, 8, 12 in one class and one report in the other."""
+    y, n = np.array([0, 0, 1, 0, 0]), np.array([0.0, 4, 99, 8, 12])
+    channels = {("y",): CLEAR, ("n",): TRR(factors=[1.0, 3], offsets=[-1.0, 1])}
+    model = learned(channels, {("y",): y, ("n",): n}, {"n": ("n",)}, as_printed=as_printed)
+    np.testing.assert_allclose(model.normals["n"], [[3, variance], [5, 25]])  # of one report: the middle, the widest
+
+
+def test_moments_stay_inside_what_the_bounds_allow():
+    channels = {("y",): CLEAR, ("n",): TRR(factors=[1.0], offsets=[-3.0, 3])}
+    y, n = np.array([0, 0, 1, 1]), np.array([-50.0, -50, 60, 90])
+    found = learned(channels, {("y",): y, ("n",): n}, {"n": ("n",)}).normals["n"]
+    np.testing.assert_allclose(found, [[0, (10 * NARROWEST) ** 2], [10, 25]])
+
+
+@pytest.mark.parametrize("alpha", [0, 1.0])
+def test_without_lies_and_noise_it_is_plain_naive_bayes(alpha):
+    frame = some_rows()
+    how = {"mode": "paper", "alpha": alpha}
+    ours = PPNB(p0=1.0, factors=(1, 0), offsets=(0, 0), variance="unbiased", **how).fit(frame, schema=SCHEMA).bayes_
+    plain = METHODS["Plain naive Bayes"](**how).fit(frame, schema=SCHEMA).bayes_
+    np.testing.assert_allclose(ours.normals["n"], plain.normals["n"], rtol=1e-9)
+    np.testing.assert_allclose(ours.tables["x"], plain.tables["x"], rtol=1e-9)
+    np.testing.assert_allclose(ours.prior, plain.prior)
+    counts = frame.groupby(["y", "x"]).size().unstack(fill_value=0).to_numpy() + alpha
+    np.testing.assert_allclose(ours.tables["x"], np.maximum(counts / counts.sum(axis=1)[:, None], FLOOR), atol=2e-6)
+    by_class = frame.groupby("y")["n"]
+    np.testing.assert_allclose(ours.normals["n"], np.column_stack([by_class.mean(), by_class.var()]), rtol=1e-9)
+
+
+def test_the_sets_have_the_means_and_variances_of_the_parameters():
+    method = PPNB(mode="paper", factors=(2, 10), offsets=(3, 5), random_state=0).fit(some_rows(20), schema=SCHEMA)
+    channel = method.reports_.channels[("n",)]
+    assert [len(members) for members in channel.sets] == [1_000, 1_000]
+    np.testing.assert_allclose(channel.moments, (2, 10, 3, 5), atol=2)
+    assert (channel.lower, channel.upper) == (-math.inf, math.inf)
+
+
+def test_what_the_paper_gives_away_is_booked():
+    method = PPNB(mode="paper", p0=0.35, random_state=0).fit(some_rows(20), schema=SCHEMA)
+    x, n, y = method.ledger_.entries
+    assert x.epsilon_of_noise == pytest.approx(math.log1p(3 * 0.35 / 0.65))
+    assert n.epsilon_of_noise == y.epsilon_of_noise == math.inf
+    assert all(entry.epsilon_claimed == math.inf for entry in (x, n, y))
+    assert n.reason
+    assert y.reason
+    assert not method.publishable_
+
+
+def test_accuracy_rises_with_p0():
+    """Part of the simulated bank cards, 40 seeds each: each rise is more than 4 standard errors (.02 or less)."""
+    cards = datasets.load("bank cards")
+    schema = cards.schema.select([column.name for column in cards.schema if not column.numeric])
+    train, test = cards.train.head(4_000), cards.test.head(2_000)
+
+    def accuracy(p0):
+        fits = [PPNB(mode="paper", p0=p0, random_state=seed).fit(train, schema=schema) for seed in SEEDS]
+        return np.array([fit.score(test) for fit in fits])
+
+    low, middle, high = (accuracy(p0) for p0 in (0.05, 0.2, 1.0))
+    for a, b in ((low, middle), (middle, high)):
+        assert b.mean() - a.mean() > 4 * math.hypot(a.std(ddof=1), b.std(ddof=1)) / math.sqrt(len(SEEDS)) > 0
+
+
+# Corrected: what is asked, and what it costs
+
+
+def bounds(**parameters):
+    ledger = Ledger("replace")
+    method = PPNB(**parameters).fit(some_rows(30), schema=SCHEMA, ledger=ledger)
+    assert ledger.totals.of_noise == Fraction(parameters.get("epsilon", 1.0))
+    return method, {entry.name.removeprefix("report of "): entry.epsilon_of_noise for entry in ledger.entries}
+
+
+def test_epsilon_is_shared_exactly():
+    third, tenth = Fraction(1, 3), Fraction(0.1)
+    assert bounds()[1] == {"x": third, "n": third, "y": third}
+    assert bounds(epsilon=0.1)[1] == {"x": tenth / 3, "n": tenth / 3, "y": tenth / 3}
+    assert bounds(class_share=0.25)[1] == {"x": Fraction(3, 8), "n": Fraction(3, 8), "y": Fraction(1, 4)}
+    assert bounds(asked=1)[1] == {"1 of 2 answers, by lot": Fraction(1, 2), "y": Fraction(1, 2)}
+    assert bounds(asked=1, class_share=0.1)[1] == {"1 of 2 answers, by lot": 1 - tenth, "y": tenth}
+    assert bounds(asked=2)[1] == bounds(asked=9)[1] == bounds()[1]
+    assert bounds(pairs=True)[1] == {"y × x": Fraction(1, 2), "y × n": Fraction(1, 2)}
+    assert bounds(pairs=True, asked=1)[1] == {"1 of 2 answers, by lot": 1}
+    assert bounds(epsilon=0)[1] == {"x": 0, "n": 0, "y": 0}
+
+
+def test_what_is_asked():
+    method, _ = bounds(epsilon=3.0, protocol="OUE")
+    channels = method.reports_.channels
+    assert [type(channels[family]) for family in channels] == [ERRPH, OUE, OUE]
+    assert [channel.size for channel in channels.values()] == [2, 3, 5]
+    assert {channel.epsilon for channel in channels.values()} == {1}
+    channels = bounds(protocol="OLH", asked=1, numbers="moments")[0].reports_.channels
+    assert [type(channels[family]) for family in channels] == [ERRPH, OLH, TRR]
+    assert (channels[("n",)].lower, channels[("n",)].upper, channels[("n",)].scale) == (0, 10, 20)
+    channels = bounds(pairs=True, protocol="ERRPH")[0].reports_.channels
+    assert {family: channel.size for family, channel in channels.items()} == {("y", "x"): 6, ("y", "n"): 10}
+    wide = Schema(columns=(Column(name="x", kind="integer", lower=0, upper=99, bins=100), Y), target="y")
+    frame = pd.DataFrame({"x": [1, 2], "y": ["no", "yes"]})
+    assert type(PPNB(epsilon=1).fit(frame, schema=wide).reports_.channels[("x",)]) is OUE
+
+
+def test_a_class_without_columns_gets_everything():
+    alone = Schema(columns=(Y,), target="y")
+    frame = pd.DataFrame({"y": ["no"] * 30 + ["yes"] * 10})
+    for extra in ({}, {"pairs": True}, {"asked": 1}, {"mode": "paper"}):
+        method = PPNB(epsilon=50, random_state=0, **extra).fit(frame, schema=alone)
+        np.testing.assert_allclose(method.predict_proba(frame), [[0.75, 0.25]] * 40)
+
+
+def test_numbers_are_moved_into_bounds_and_missing_ones_into_the_middle():
+    column = Column(name="n", kind="continuous", lower=0, upper=10, missing=True, outside="clip")
+    schema = Schema(columns=(column, Y), target="y")
+    frame = pd.DataFrame({"n": [np.nan, -50, 4, math.inf], "y": ["no", "no", "yes", "yes"]})
+    assert PPNB()._numbers(frame, schema)[0].tolist() == [5, 0, 4, 10]
+    fitted = PPNB(epsilon=1e6, numbers="moments", random_state=0).fit(frame, schema=schema)
+    np.testing.assert_allclose(fitted.bayes_.normals["n"], [[2.5, 6.25], [7, 9]], atol=0.01)
+
+
+# Corrected: what is made of reports
+
+
+def test_joint_tables_by_hand():
+    """The class and the column by Warner's matrix: true (30, 10; 20, 40) was reported as (25, 20; 25, 30)."""
+    binary = Schema(columns=(Column(name="x", kind="categorical", categories=("a", "b")), Y), target="y")
+    y, x = table([[25, 20], [25, 30]])
+    half = ERRPH(2, p0=0.5)
+    for how in ("clip", "project", "likelihood"):
+        reports = Reports(binary, 100, {("y",): half, ("x",): half}, {("y",): y, ("x",): x})
+        model = bayes_of(reports, reports.schema, "y", {"x": ("x",)}, reconstruction=how, alpha=0, as_printed=False)
+        np.testing.assert_allclose(model.tables["x"], [[3 / 4, 1 / 4], [1 / 3, 2 / 3]], atol=1e-5)
+        np.testing.assert_allclose(model.prior, [0.4, 0.6], atol=1e-6)
+        more = bayes_of(reports, reports.schema, "y", {"x": ("x",)}, reconstruction=how, alpha=2, as_printed=False)
+        np.testing.assert_allclose(more.tables["x"], [[32 / 44, 12 / 44], [22 / 64, 42 / 64]], atol=1e-5)
+
+
+def test_pairs_by_hand():
+    """Reported (16, 10, 10; 10, 10, 16) of 72 with p0 = 1/4: true (18, -6, -6; -6, -6, 18) + 12."""
+    channel = ERRPH(6, p0=0.25)
+    y, x = table([[16, 10, 10], [10, 10, 16]])
+    true = (np.array([16, 10, 10, 10, 10, 16]) - 9) / 0.25
+    np.testing.assert_allclose(true, [28, 4, 4, 4, 4, 28])
+    for how in ("clip", "project", "likelihood"):
+        model = learned({("y", "x"): channel}, {("y", "x"): y * 3 + x}, {"x": ("y", "x")}, how=how)
+        np.testing.assert_allclose(model.tables["x"], [[28 / 36, 1 / 9, 1 / 9], [1 / 9, 1 / 9, 28 / 36]], atol=1e-5)
+        np.testing.assert_allclose(model.prior, [0.5, 0.5], atol=1e-6)
+
+
+def test_the_prior_of_pairs_is_weighted_by_what_they_tell():
+    schema = Schema(columns=(X, Column(name="z", kind="categorical", categories=("a", "b")), Y), target="y")
+    families = {"x": ("y", "x"), "z": ("y", "z")}
+    values = {("y", "x"): np.array([0, 0, 1, 5]), ("y", "z"): np.array([0, 3])}
+    channels = {("y", "x"): ERRPH(6, p0=1), ("y", "z"): ERRPH(4, p0=1)}
+    asked = {("y", "x"): np.arange(4), ("y", "z"): np.array([0, 3])}
+    reports = Reports(schema, 4, channels, values, asked)
+    model = bayes_of(reports, reports.schema, "y", families, reconstruction="clip", alpha=0, as_printed=False)
+    # 4 people and 2, and the variance of a sum over 6 cells or 4: weights 4 / (6 x 5/36) and 2 / (4 x 3/16).
+    weights = np.array([4 / (5 / 6), 2 / (3 / 4)])
+    first = weights @ [0.75, 0.5] / weights.sum()
+    np.testing.assert_allclose(model.prior, [first, 1 - first])
+
+
+def test_reconstructions_of_impossible_counts():
+    """Reported (30, 0, 0; 0, 10, 20): by its inverse some cells are negative."""
+    label, answer = ERRPH(2, p0=0.5), ERRPH(3, p0=0.6)
+    observed = np.array([[30, 0, 0], [0, 10, 20]])
+    y, x = table(observed)
+    channels, values = {("y",): label, ("x",): answer}, {("y",): y, ("x",): x}
+    inverse = np.linalg.inv(label.matrix) @ observed @ np.linalg.inv(answer.matrix).T
+    assert inverse.min() < -1
+    expected = {
+        "clip": np.maximum(inverse, 0),
+        "project": 60 * shares(inverse.reshape(1, -1), "project").reshape(2, 3),
+        "likelihood": 60 * most_likely(answer.matrix, observed, by=label.matrix),
+    }
+    found = {how: learned(channels, values, {"x": ("x",)}, how=how).tables["x"] for how in expected}
+    for how, joint in expected.items():
+        np.testing.assert_allclose(found[how], conditional(joint, 0), rtol=1e-9)
+    assert not np.allclose(found["clip"], found["project"], atol=1e-3)
+    assert not np.allclose(found["clip"], found["likelihood"], atol=1e-3)
+
+
+def test_moments_under_noisy_labels_by_hand():
+    """Reports that are what they are expected to be: 3 of 4 people say their class, noise is -d and d.
+
+    In the first class, 16 people with 1 and 3; in the second, 16 with 5 and 9: moments (2, 1) and (7, 4).
+    """
+    scale = 2.0
+    noise = math.sqrt(2) * scale  # its variance is that of Laplace noise
+    said = [(label, x + sign * noise) for own, xs in enumerate(((1, 3), (5, 9))) for x in xs for sign in (-1, 1)
+            for label in (own, own, own, 1 - own)]  # fmt: skip
+    y, n = np.array([label for label, _ in said]), np.array([report for _, report in said])
+    channels = {("y",): ERRPH(2, p0=0.5), ("n",): TRR(lower=0, upper=10, epsilon=5)}
+    assert channels[("n",)].scale == scale
+    model = learned(channels, {("y",): y, ("n",): n}, {"n": ("n",)})
+    np.testing.assert_allclose(model.normals["n"], [[2, 1], [7, 4]], rtol=1e-12)
+    np.testing.assert_allclose(model.prior, [0.5, 0.5])
+    values = {("y",): np.concatenate([[0, 0, 1], y]), ("n",): n}  # three more people, who were not asked
+    again = learned(channels, values, {"n": ("n",)}, asked={("n",): 3 + np.arange(len(y))})
+    np.testing.assert_allclose(again.normals["n"], model.normals["n"])
+
+
+def test_moments_where_nothing_is_told():
+    y, n = np.array([0, 1, 1]), np.array([1.0, 4, 7])
+    deaf = {("y",): CLEAR, ("n",): TRR(lower=0, upper=10, epsilon=0)}
+    np.testing.assert_allclose(
+        learned(deaf, {("y",): y, ("n",): np.zeros(3)}, {"n": ("n",)}).normals["n"], [[5, 25]] * 2
+    )
+    mixed = {("y",): ERRPH(2, p0=0), ("n",): TRR(lower=0, upper=10, epsilon=1e6)}
+    found = learned(mixed, {("y",): y, ("n",): n}, {"n": ("n",)}).normals["n"]
+    np.testing.assert_allclose(found, [[4, 6]] * 2, atol=1e-3)  # every class has everybody's moments
+
+
+@pytest.mark.parametrize("extra", [{}, {"protocol": "OUE"}, {"pairs": True}, {"asked": 1, "protocol": "ERRPH"}])
+def test_a_large_epsilon_comes_near_plain_naive_bayes(extra):
+    """8,000 rows at epsilon 60; OUE keeps a true bit half of the time whatever epsilon is, so errors are as of half."""
+    frame = some_rows(8_000)
+    plain = METHODS["Plain naive Bayes"](numbers="bins", alpha=0).fit(frame, schema=SCHEMA).bayes_
+    found = PPNB(epsilon=60, random_state=1, **extra).fit(frame, schema=SCHEMA).bayes_
+    exact = extra in ({}, {"pairs": True})
+    for name in ("x", "n"):
+        np.testing.assert_allclose(found.tables[name], plain.tables[name], atol=1e-3 if exact else 0.06)
+    np.testing.assert_allclose(found.prior, plain.prior, atol=1e-3 if exact else 0.02)
+
+
+@pytest.mark.parametrize("extra", [{}, {"numbers": "moments"}, {"pairs": True}, {"asked": 1}, {"protocol": "OLH"}])
+def test_epsilon_0_tells_nothing(extra):
+    for how in ("clip", "project", "likelihood"):
+        method = PPNB(epsilon=0, reconstruction=how, random_state=0, **extra).fit(some_rows(50), schema=SCHEMA)
+        np.testing.assert_allclose(method.predict_proba(some_rows(20, 1)), 0.5, atol=1e-9)
+
+
+# Edges
+
+EVERY = (
+    {},
+    {"pairs": None, "asked": 1, "merge": True, "reconstruction": None},
+    {"reconstruction": "shrink"},
+    {"reconstruction": "shrink", "asked": 2, "protocol": "OUE", "alpha": 0},
+    {"numbers": "moments", "reconstruction": "likelihood"},
+    {"asked": 1, "protocol": "OUE", "reconstruction": "project"},
+    {"asked": 2, "protocol": "OLH"},
+    {"pairs": True, "reconstruction": "likelihood"},
+    {"pairs": True, "asked": 1, "protocol": "OUE", "reconstruction": "project"},
+)
+
+
+@pytest.mark.parametrize("extra", EVERY)
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-150, 1e-17, 1e-15, 1e-12, 1e-10, 1e-6, 36.0, 800.0, 1e9])
+def test_extreme_epsilons_are_paid_and_lead_somewhere(extra, epsilon):
+    method = PPNB(epsilon=epsilon, random_state=0, **extra).fit(some_rows(60), schema=SCHEMA)
+    assert method.ledger_.epsilon_of_noise == epsilon
+    assert np.isfinite(method.predict_proba(some_rows(20, 1))).all()
+
+
+@pytest.mark.parametrize("extra", [*EVERY, {"mode": "paper"}])
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_almost_nobody(extra, rows):
+    method = PPNB(random_state=0, **extra).fit(some_rows(rows + 3).head(rows), schema=SCHEMA)
+    assert np.isfinite(method.predict_proba(some_rows(20, 1))).all()
+
+
+@pytest.mark.parametrize("extra", [*EVERY, {"mode": "paper"}])
+def test_columns_of_one_value_and_one_class(extra):
+    one = Column(name="one", kind="integer", lower=5, upper=5)
+    only = Column(name="only", kind="categorical", categories=("u",))
+    frame = some_rows(40).assign(one=5, only="u")
+    schema = Schema(columns=(one, only, X, N, Y), target="y")
+    method = PPNB(random_state=0, **extra).fit(frame, schema=schema)
+    assert np.isfinite(method.predict_proba(frame)).all()
+    assert "one" not in method.bayes_.columns
+    same = PPNB(target="only", random_state=0, **extra).fit(frame, schema=schema)
+    np.testing.assert_allclose(same.predict_proba(frame), 1)
+
+
+def test_bounds_too_wide_to_be_squared_are_refused_before_anything_is_charged():
+    schema = Schema(columns=(Column(name="n", kind="continuous", lower=-1e200, upper=1e200), Y), target="y")
+    ledger, frame = Ledger("replace"), pd.DataFrame({"n": [1.0, 2.0], "y": ["no", "yes"]})
+    with pytest.raises(ParameterError, match="'n' are too far apart"):
+        PPNB(numbers="moments").fit(frame, schema=schema, ledger=ledger)
+    assert not ledger.entries
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"protocol": "RAPPOR"}, "protocol"),
+        ({"reconstruction": "guess"}, "reconstruction"),
+        ({"numbers": "both"}, "numbers"),
+        ({"variance": "other"}, "variance"),
+        ({"asked": 0}, "asked"),
+        ({"asked": 1.5}, "asked"),
+        ({"pairs": 1}, "pairs"),
+        ({"pairs": True, "numbers": "moments"}, "pairs"),
+        ({"p0": 0}, "p0"),
+        ({"p0": 1.5}, "p0"),
+        ({"class_share": 0}, "class_share"),
+        ({"class_share": 1}, "class_share"),
+        ({"alpha": -1}, "alpha"),
+        ({"alpha": math.nan}, "alpha"),
+        ({"factors": (0, 1)}, "factors"),
+        ({"factors": (1, -1)}, "factors"),
+        ({"factors": (1,)}, "factors"),
+        ({"offsets": (0, math.inf)}, "offsets"),
+        ({"offsets": 3}, "offsets"),
+        ({"relation": "add_remove"}, "add_remove"),
+        ({"target": "n"}, "numeric"),
+    ],
+)
+def test_bad_parameters(wrong, named):
+    ledger = Ledger(wrong.get("relation", "replace"))
+    with pytest.raises(ParameterError, match=named):
+        PPNB(**wrong).fit(some_rows(20), schema=SCHEMA, ledger=ledger)
+    assert not ledger.entries
+
+
+def test_noise_makes_no_spike_of_a_class():
+    """Reports whose variance is below that of their noise: the variance goes to a tenth of the range, squared."""
+    label, noisy = ERRPH(2, p0=0.5), TRR(lower=0, upper=10, epsilon=1)
+    y, n = np.array([0, 0, 1, 1]), np.array([4.0, 5, 5, 6])
+    found = learned({("y",): label, ("n",): noisy}, {("y",): y, ("n",): n}, {"n": ("n",)}).normals["n"]
+    np.testing.assert_allclose(found[:, 1], 1.0)
+
+
+def test_the_most_likely_of_too_many_values_is_refused_before_anybody_pays():
+    wide = Schema(columns=(Column(name="n", kind="integer", lower=0, upper=2_999, bins=3_000), Y), target="y")
+    ledger = Ledger("replace")
+    frame = pd.DataFrame({"n": [1, 2], "y": ["no", "yes"]})
+    with pytest.raises(ParameterError, match="too many values"):
+        PPNB(reconstruction="likelihood", protocol="ERRPH").fit(frame, schema=wide, ledger=ledger)
+    assert not ledger.entries
+
+
+def test_no_noise_is_called_so():
+    only = Schema(columns=(X, Y), target="y")
+    exact = PPNB(mode="paper", p0=1.0).fit(some_rows(20), schema=only)
+    assert exact.noise_label_ == "No noise"
+    assert "Randomized response" in PPNB(mode="paper", p0=0.9).fit(some_rows(20), schema=only).noise_label_
+    assert "linear transformation" in PPNB(mode="paper").fit(some_rows(20), schema=SCHEMA).noise_label_
+    assert "operating system's entropy" in PPNB().fit(some_rows(20), schema=SCHEMA).noise_label_
+    assert "unseeded" in PPNB(noise="laplace").fit(some_rows(20), schema=SCHEMA).noise_label_
+    assert "seeded: for teaching" in PPNB(random_state=1).fit(some_rows(20), schema=SCHEMA).noise_label_

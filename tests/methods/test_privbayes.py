@@ -1,0 +1,367 @@
+"""PrivBayes: sizes allowed by epsilon, prices, plain enumeration, and a chain at a huge epsilon."""
+
+from fractions import Fraction
+from itertools import combinations
+from math import prod
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from dpcore.accounting.ledger import Relation
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.scores import LinearF, MutualInformation, R, information
+from dpcore.methods import PrivBayes
+from dpcore.methods.networks.privbayes import maximal_sets
+from dpcore.postprocess.bayes_net import contained, margin
+
+RELATIONS = ["replace", "add_remove"]
+BETA = Fraction(0.3)
+
+
+def schema_of(sizes, max_rows=5_000):
+    columns = tuple(
+        Column(name=name, kind="ordered", categories=tuple(str(value) for value in range(size)))
+        for name, size in sizes.items()
+    )
+    return Schema(columns=columns, max_rows=max_rows)
+
+
+def random_frame(schema, rows, seed=0):
+    rng = np.random.default_rng(seed)
+    return schema.decode(np.column_stack([rng.integers(0, size, rows) for size in schema.sizes]), rng)
+
+
+def chain(size, rows=3_000, seed=0):
+    """A, then B near A, then C near B: A and C depend on each other through B alone."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, size, rows)
+    b = np.where(rng.random(rows) < 0.8, a, rng.integers(0, size, rows))
+    c = np.where(rng.random(rows) < 0.75, b, rng.integers(0, size, rows))
+    return pd.DataFrame({"C": c, "A": a, "B": b}).astype(str)
+
+
+def real_table(frame, family, sizes):
+    counts = np.zeros([sizes[name] for name in family])
+    np.add.at(counts, tuple(frame[name.removesuffix(" bit 1")].astype(int) for name in family), 1)
+    return counts
+
+
+def total(entries, field="epsilon_of_noise"):
+    return sum((getattr(entry, field) for entry in entries), Fraction(0))
+
+
+def steps(method):
+    entries = method.ledger_.entries
+    return (
+        [entry for entry in entries if entry.mechanism == "exponential"],
+        [entry for entry in entries if entry.name.startswith("counts of")],
+    )
+
+
+# How large families may be
+
+
+@pytest.mark.parametrize(
+    ("rows", "d", "parents"),
+    [
+        pytest.param(45_222, 52, [0, 1, 3, 4, 5, 5], id="adult"),
+        pytest.param(19_719, 175, [0, 0, 0, 0, 1, 2], id="big5"),
+        pytest.param(30_162, 52, [0, 1, 2, 3, 4, 4], id="adult-training-rows"),
+    ],
+)
+def test_parents_of_bits_that_epsilon_allows(rows, d, parents):
+    """All complete rows of Adult, and all rows of Big5. Training rows alone allow fewer."""
+    method = PrivBayes(variant="binary", score="MI", max_parents=60)
+    method.rows_ = float(rows)
+    found = [method._parents_of_bits(d, 0.7 * epsilon) for epsilon in (0.05, 0.1, 0.2, 0.4, 0.8, 1.0)]
+    assert found == parents
+    for k, epsilon in zip(found, (0.05, 0.1, 0.2, 0.4, 0.8, 1.0), strict=True):
+        useful = [rows * 0.7 * epsilon / ((d - j) * 2 ** (j + 2)) >= 4 for j in range(1, d)]
+        assert useful == [True] * k + [False] * (d - 1 - k)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_parents_of_bits_are_what_the_fitted_network_has(relation):
+    frame = random_frame(schema_of(dict.fromkeys("abcdef", 2)), 3_000)
+    for epsilon in (0.01, 0.1, 0.2, 1.0):
+        method = PrivBayes(variant="binary", relation=relation, epsilon=epsilon, random_state=0)
+        method.fit(frame, schema=schema_of(dict.fromkeys("abcdef", 2)))
+        rows, measure = method.rows_, epsilon * 0.7 * (1 if relation == "replace" else 0.99)
+        one_person = 1 if relation == "replace" else 0.5  # tables take half the noise there
+        k = max(j for j in range(4) if not j or rows * measure / ((6 - j) * 2 ** (j + 2)) >= 4 * one_person)
+        assert [len(family) - 1 for family in method.families_] == [min(place, k) for place in range(6)]
+        choices, tables = steps(method)
+        assert len(tables) == 6 - k
+        assert len(choices) == (5 if k else 0)
+        anchor, held = method.families_[k], method.tables_[k]
+        for place, (family, table) in enumerate(zip(method.families_, method.tables_, strict=True)):
+            assert (method.epsilons_[place] == 0) == (place < k)
+            if place < k:
+                assert contained(family, anchor)
+                np.testing.assert_allclose(table, margin(held, anchor, family))
+
+
+def test_maximal_sets_by_plain_enumeration():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        columns = [(f"x{i}", int(size)) for i, size in enumerate(rng.integers(2, 7, rng.integers(0, 7)))]
+        room, most = float(rng.choice([0.4, 1.0, 3.5, 6.0, 11.9, 24.0, 60.0, 100.1, 1e9])), int(rng.integers(1, 5))
+        size = dict(columns)
+        fitting = {
+            frozenset(some)
+            for count in range(most + 1)
+            for some in combinations(size, count)
+            if not some or prod(size[name] for name in some) <= room
+        }
+        largest = {some for some in fitting if not any(some < other for other in fitting)}
+        found = maximal_sets(columns, room, most)
+        assert len(found) == len(largest)
+        assert set(map(frozenset, found)) == largest
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 2.0])
+def test_tables_of_columns_have_room_unless_the_child_alone_has_not(epsilon, relation):
+    sizes = {"a": 2, "b": 3, "c": 20, "d": 4, "e": 2, "f": 5}
+    schema, together = schema_of(sizes), 0
+    for seed in range(8):
+        method = PrivBayes(epsilon=epsilon, relation=relation, random_state=seed)
+        method.fit(random_frame(schema, 1_000), schema=schema)
+        measure = 0.7 * epsilon * (1 if relation == "replace" else 0.99)
+        cells = method.rows_ * measure / (len(sizes) * 4 * (2 if relation == "replace" else 1))
+        for family in method.families_:
+            assert len(family) <= 4
+            assert prod(sizes[name] for name in family) <= cells or len(family) == 1
+            together += len(family) > 1
+        assert [table.shape for table in method.tables_] == [
+            tuple(sizes[name] for name in family) for family in method.families_
+        ]
+    if relation == "replace":  # under add_remove so small an epsilon may take n for much more
+        assert (together > 0) == (epsilon > 0.01)
+
+
+# Prices
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("variant", ["general", "binary"])
+@pytest.mark.parametrize("d", [1, 2, 6])
+def test_the_ledger_sums_to_epsilon_exactly(d, variant, relation):
+    schema = schema_of(dict(zip("abcdef"[:d], (2, 3, 2, 4, 2, 2), strict=False)))
+    for epsilon in (0.3, 1 / 3, 2.0**-40, 7.1, 300.0):
+        for beta in (0.3, 0.5):
+            method = PrivBayes(epsilon=epsilon, variant=variant, relation=relation, beta=beta, random_state=0)
+            method.fit(random_frame(schema, 90), schema=schema)
+            entries = method.ledger_.entries
+            assert total(entries) == total(entries, "epsilon_claimed") == Fraction(epsilon)
+            left = Fraction(epsilon)
+            if relation == "add_remove":
+                assert (entries[0].name, entries[0].epsilon_of_noise) == ("number of rows", left / 100)
+                left -= left / 100
+            choices, tables = steps(method)
+            for_network = left * Fraction(beta) if choices else 0
+            assert total(choices) == for_network
+            assert total(tables) == left - for_network
+            one_person = 2 if relation == "replace" else 1
+            for entry in tables:
+                assert entry.scale == pytest.approx(one_person * len(tables) / float(left - for_network))
+            for entry in choices:
+                assert entry.epsilon_of_noise == for_network / len(choices)
+
+
+@pytest.mark.parametrize("mode", ["paper", "corrected"])
+def test_noise_of_all_d_tables_of_columns(mode):
+    schema, epsilon = schema_of({"a": 3, "b": 3, "c": 4, "d": 3, "e": 5}), 0.8
+    method = PrivBayes(mode=mode, epsilon=epsilon, random_state=0).fit(random_frame(schema, 400), schema=schema)
+    choices, tables = steps(method)
+    assert len(choices) == 4
+    assert [entry.scale for entry in tables] == pytest.approx([2 * 5 / (0.7 * epsilon)] * 5)
+
+
+@pytest.mark.parametrize(
+    ("variant", "score"), [("general", None), ("general", "MI"), ("binary", None), ("binary", "MI")]
+)
+def test_paper_mode_costs_what_it_claims_or_a_little_less(variant, score):
+    schema, n, epsilon = schema_of({"a": 3, "b": 3, "c": 4, "d": 3}), 400, 2.0
+    method = PrivBayes(mode="paper", variant=variant, score=score, epsilon=epsilon, random_state=0)
+    method.fit(random_frame(schema, n), schema=schema)
+    choices, tables = steps(method)
+    assert total(choices + tables, "epsilon_claimed") == Fraction(epsilon)
+    assert total(tables) == total(tables, "epsilon_claimed")
+    if (variant, score) != ("general", None):
+        assert method.ledger_.epsilon_of_noise == epsilon
+        return
+    share = 0.3 * epsilon / 3
+    printed = 3 / n + 2 / n**2
+    assert all(len(family) > 1 for family in method.families_[1:])
+    for entry in choices:
+        assert entry.claimed_sensitivity == pytest.approx(printed)
+        assert entry.sensitivity == pytest.approx(3 * (n - 1) / n**2)
+        assert entry.scale == pytest.approx(2 * printed / share)
+        assert float(entry.epsilon_of_noise) == pytest.approx(share * 3 * (n - 1) / (3 * n + 2))
+    assert 0.998 * epsilon < method.ledger_.epsilon_of_noise < epsilon
+
+
+def test_the_printed_constant_is_above_every_change_of_small_tables():
+    """3/n + 2/n² of the source against R of all 3 x 3 tables of 3 rows and one row replaced."""
+    n, largest = 3, 0.0
+    cells = list(np.ndindex(3, 3))
+    for rest in combinations(cells + cells, n - 1):
+        values = []
+        for cell in cells:
+            table = np.zeros((3, 3), dtype=int)
+            for place in (*rest, cell):
+                table[place] += 1
+            values.append(R().of(table, Relation.REPLACE))
+        largest = max(largest, max(values) - min(values))
+    assert 0.5 * 3 * (n - 1) / n**2 < largest <= 3 * (n - 1) / n**2 + 1e-12 < 3 / n + 2 / n**2
+
+
+# Scores
+
+
+def shortfall(table, target):
+    """F by trying every assignment of parent values."""
+    best = np.inf
+    for mask in range(2 ** table.shape[1]):
+        to_one = np.array([bool(mask >> j & 1) for j in range(table.shape[1])])
+        best = min(best, max(target - table[0, ~to_one].sum(), 0) + max(target - table[1, to_one].sum(), 0))
+    return best
+
+
+@pytest.mark.parametrize("parents", [1, 2, 4, 8])
+def test_f_by_assignments_by_dynamic_programming_and_by_brute_force(parents, monkeypatch):
+    rng = np.random.default_rng(parents)
+    tables = rng.integers(0, 6, (2, parents, 60))
+    tables[..., :10] *= rng.integers(0, 2, (2, parents, 10))  # with empty cells
+    tables[..., 0] = 0
+    expected = np.array([-shortfall(tables[..., i], tables[..., i].sum() / 2) for i in range(60)])
+    per_row = expected / np.maximum(tables.sum(axis=(0, 1)), 1)
+    for most in (information.MOST_ASSIGNED, 0):  # 0: dynamic programming for every table
+        monkeypatch.setattr(information, "MOST_ASSIGNED", most)
+        for relation, values in ((Relation.REPLACE, per_row), (Relation.ADD_REMOVE, expected)):
+            np.testing.assert_allclose(LinearF().of_many(tables, relation), values, atol=1e-12)
+            one_by_one = [LinearF().of(tables[..., i], relation) for i in range(60)]
+            np.testing.assert_allclose(one_by_one, values, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cells", "value"), [([[4, 0], [0, 4]], 0.0), ([[2, 2], [2, 2]], -0.5), ([[0, 3], [5, 0]], -0.125)]
+)
+def test_f_of_two_bits_by_hand(cells, value):
+    assert LinearF().of(np.array(cells), Relation.REPLACE) == pytest.approx(value)
+
+
+# Networks
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(
+    ("variant", "score", "size"),
+    [("general", "R", 3), ("general", "MI", 3), ("general", "R", 2), ("binary", "F", 2), ("binary", "MI", 2)],
+)
+def test_a_chain_is_found_from_every_root(variant, score, size, relation):
+    frame, schema = chain(size), schema_of(dict.fromkeys("CAB", size))
+    sizes = {name: size for column in "CAB" for name in (column, f"{column} bit 1")}
+    roots = set()
+    for seed in range(12):
+        method = PrivBayes(
+            epsilon=1e6, variant=variant, score=score, relation=relation, max_parents=1, random_state=seed
+        ).fit(frame, schema=schema)
+        families = [tuple(name.removesuffix(" bit 1") for name in family) for family in method.families_]
+        roots.add(families[0])
+        assert {frozenset(family) for family in families[1:]} == {frozenset("AB"), frozenset("BC")}
+        for family, table in zip(method.families_, method.tables_, strict=True):
+            np.testing.assert_allclose(table, real_table(frame, family, sizes), atol=0.01)
+    assert roots == {("A",), ("B",), ("C",)}
+    rows = method.sample()
+    for pair, most in (("AB", 2), ("BC", 2), ("AC", 60)):
+        difference = real_table(rows, tuple(pair), sizes) - real_table(frame, tuple(pair), sizes)
+        assert np.abs(difference).max() <= most
+
+
+@pytest.mark.parametrize(
+    ("variant", "score"), [("general", R()), ("general", MutualInformation()), ("binary", LinearF())]
+)
+def test_every_family_is_the_best_by_plain_enumeration(variant, score):
+    rng = np.random.default_rng(7)
+    names, rows = list("abcdef"), 800
+    columns = [rng.random(rows) < 0.4]
+    for i in range(1, 6):
+        columns.append(np.where(rng.random(rows) < 0.8 - 0.08 * i, columns[rng.integers(i)], rng.random(rows) < 0.35))
+    frame = pd.DataFrame(np.column_stack(columns).astype(int), columns=names)
+    method = PrivBayes(
+        epsilon=1e8, variant=variant, score=None if variant == "binary" else ("R", "MI")[score.name != "R"],
+        max_parents=2, random_state=1,
+    ).fit(frame, schema=schema_of(dict.fromkeys(names, 2)))  # fmt: skip
+    families = [tuple(name.removesuffix(" bit 1") for name in family) for family in method.families_]
+
+    def value(family):
+        table = real_table(frame, family, dict.fromkeys(names, 2)).astype(int).reshape(2, -1)
+        return score.of(table, Relation.REPLACE)
+
+    placed = [families[0][0]]
+    for family in families[1:]:
+        most = min(2, len(placed))
+        others = [(child, *some) for child in set(names) - set(placed) for some in combinations(placed, most)]
+        assert len(family) == most + 1
+        assert value(family) == pytest.approx(max(map(value, others)), abs=1e-5)
+        placed.append(family[0])
+    assert sorted(placed) == names
+
+
+@pytest.mark.parametrize(("variant", "epsilon"), [("general", 50.0), ("binary", 50.0)])
+def test_the_root_is_uniform(variant, epsilon):
+    """Chi-square at 1e-4, which is the false-alarm rate; seeded."""
+    names, draws = list("abcd"), 300
+    schema = schema_of(dict.fromkeys(names, 2))
+    frame = random_frame(schema, 60)
+    frame["a"] = "0"
+    found = []
+    for seed in range(draws):
+        method = PrivBayes(variant=variant, epsilon=epsilon, random_state=seed).fit(frame, schema=schema)
+        found.append(method.families_[0][0][0])
+    assert len(method.families_[1]) == 2  # the network is learned
+    assert stats.chisquare([found.count(name) for name in names]).pvalue > 1e-4
+
+
+def test_independent_bits_spend_everything_on_tables(monkeypatch):
+    monkeypatch.setattr(PrivateTable, "choose", None)
+    monkeypatch.setattr(PrivateTable, "growth", None)
+    schema = schema_of(dict.fromkeys("abcd", 2))
+    method = PrivBayes(variant="binary", epsilon=0.01, random_state=0).fit(random_frame(schema, 50), schema=schema)
+    assert method.families_ == [(f"{name} bit 1",) for name in "abcd"]
+    assert [entry.scale for entry in method.ledger_.entries] == pytest.approx([2 * 4 / 0.01] * 4)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"variant": "ternary"},
+        {"score": "F"},
+        {"variant": "binary", "score": "H"},
+        {"variant": "binary", "max_parents": 4},
+        {"max_parents": 0},
+        {"beta": 0.0},
+        {"theta": float("inf")},
+        {"mode": "paper", "relation": "add_remove"},
+    ],
+)
+def test_its_own_parameters_are_checked(parameters):
+    schema = schema_of(dict.fromkeys("ab", 2))
+    with pytest.raises(ParameterError) as caught:
+        PrivBayes(**parameters).fit(random_frame(schema, 20), schema=schema)
+    assert caught.value.remedy
+
+
+def test_only_mutual_information_needs_a_bound_on_the_rows():
+    schema = schema_of(dict.fromkeys("abc", 3), max_rows=None)
+    frame = random_frame(schema, 100)
+    with pytest.raises(ParameterError, match="max_rows"):
+        PrivBayes(score="MI", relation="add_remove").fit(frame, schema=schema)
+    assert PrivBayes(relation="add_remove").fit(frame, schema=schema).ledger_.epsilon_of_noise == 1.0

@@ -1,0 +1,207 @@
+"""PrivSCBN: its choices, its Jaccard indices from noisy tables, its prices, and a huge epsilon."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.accounting.ledger import Relation
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.scores import MutualInformation, R
+from dpcore.methods import PrivSCBN
+
+RELATIONS = ["replace", "add_remove"]
+HUGE = 1e9
+
+
+def bits(names, max_rows=5_000):
+    return Schema(
+        columns=tuple(Column(name=name, kind="ordered", categories=("0", "1")) for name in names), max_rows=max_rows
+    )
+
+
+def planted(blocks, width, rows=1_500, seed=0):
+    """Blocks of columns of mostly zeros in which every column mostly repeats an earlier one."""
+    rng = np.random.default_rng(seed)
+    frame = {}
+    for block in "abcdef"[:blocks]:
+        for i in range(width):
+            fresh = rng.random(rows) < 0.25 + 0.03 * i
+            if i:
+                source = frame[f"{block}{rng.integers(i)}"]
+                fresh = np.where(rng.random(rows) < 0.9 - 0.05 * i, source, fresh)
+            frame[f"{block}{i}"] = fresh.astype(int)
+    return pd.DataFrame(frame)
+
+
+def column(frame, name):
+    return frame[name.removesuffix(" bit 1")].astype(int).to_numpy()
+
+
+def real_table(frame, family):
+    counts = np.zeros((2,) * len(family))
+    np.add.at(counts, tuple(column(frame, name) for name in family), 1)
+    return counts
+
+
+def total(entries, field="epsilon_of_noise"):
+    return sum((getattr(entry, field) for entry in entries), Fraction(0))
+
+
+def choices_of(size, parents):
+    """One for the first bit; then one for a child with its first parent, and one for each further parent.
+
+    With 3 parents: 1, 2, 4, 7, 10 for 1 to 5 bits.
+    """
+    return 1 + sum(min(parents, placed) for placed in range(1, size))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(
+    ("d", "clusters", "parents"), [(1, 3, 3), (2, 3, 3), (6, 1, 1), (6, 1, 2), (6, 2, 3), (7, 1, 9)]
+)
+def test_corrected_mode_spends_a_third_on_each_step_and_epsilon_exactly(d, clusters, parents, relation):
+    frame = planted(1, d, rows=60)
+    for epsilon in (0.3, 1 / 3, 2.0**-40):
+        method = PrivSCBN(
+            epsilon=epsilon, relation=relation, n_clusters=clusters, max_parents=parents, random_state=0
+        ).fit(frame, schema=bits(frame.columns))
+        entries = method.ledger_.entries
+        assert total(entries) == total(entries, "epsilon_claimed") == Fraction(epsilon)
+        asked = max(d * (d - 1) // 2, 1)
+        pairs, rest = entries[:asked], entries[asked:]
+        choices = [entry for entry in rest if entry.mechanism == "exponential"]
+        tables = [entry for entry in rest if entry.mechanism != "exponential"]
+        assert total(pairs) == total(choices) == total(tables) == Fraction(epsilon) / 3
+        assert len(choices) == sum(choices_of(len(cluster), parents) for cluster in method.clusters_)
+        for step in (pairs, choices, tables):
+            assert len({entry.epsilon_of_noise for entry in step}) == 1
+        sensitivity = 2 if relation == "replace" else 1
+        assert pairs[0].scale == pytest.approx(sensitivity * asked / (epsilon / 3))
+        assert tables[0].scale == pytest.approx(sensitivity * len(tables) / (epsilon / 3))
+
+
+@pytest.mark.parametrize(("d", "clusters"), [(2, 1), (3, 1), (6, 2), (7, 3)])
+def test_paper_mode_claims_epsilon_and_is_charged_what_it_costs(d, clusters):
+    n, epsilon = 60, 0.7
+    frame = planted(1, d, rows=n)
+    method = PrivSCBN(mode="paper", epsilon=epsilon, n_clusters=clusters, random_state=2)
+    method.fit(frame, schema=bits(frame.columns))
+    k = len(method.clusters_)
+    pairs, *rest = method.ledger_.entries
+    assert total(method.ledger_.entries, "epsilon_claimed") == Fraction(epsilon)
+    assert pairs.epsilon_claimed == Fraction(epsilon) / 3
+    assert pairs.sensitivity == 1
+    assert pairs.claimed_sensitivity == pytest.approx(1 / n)
+    assert float(pairs.epsilon_of_noise) == pytest.approx(d // 2 * n * epsilon / 3)
+    assert pairs.scale == pytest.approx(d * (d - 1) / (2 * (d // 2)) / n / (epsilon / 3))
+    assert total(rest) == 2 * k * Fraction(epsilon) / 3
+    assert method.ledger_.epsilon_of_noise == pytest.approx((d // 2 * n + 2 * k) * epsilon / 3)
+    choices = [entry for entry in rest if entry.mechanism == "exponential"]
+    sizes = [choices_of(len(cluster), 3) for cluster in method.clusters_]
+    assert [entry.epsilon_of_noise for entry in choices] == [
+        Fraction(epsilon) / 3 / size for size in sizes for _ in range(size)
+    ]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_jaccard_indices_come_from_the_noisy_tables(relation, monkeypatch):
+    frame, answers = planted(1, 5, rows=40), []
+    answer = PrivateTable.counts
+
+    def counts(self, families, **how):
+        answers.append(dict(zip(families, answer(self, families, **how), strict=True)))
+        return list(answers[-1].values())
+
+    monkeypatch.setattr(PrivateTable, "counts", counts)
+    monkeypatch.setattr(PrivateTable, "noisy_scores", None)
+    schema = bits(frame.columns)
+    floored = 0
+    for seed in range(5):
+        answers.clear()
+        method = PrivSCBN(epsilon=3.0, relation=relation, n_clusters=1, random_state=seed).fit(frame, schema=schema)
+        names = list(method.clusters_[0])
+        assert len(answers[0]) == 10
+        for (a, b), noisy in answers[0].items():
+            union = noisy[0, 1] + noisy[1, 0] + noisy[1, 1]
+            floored += union < 1
+            index = noisy[1, 1] / max(union, 1)
+            i, j = names.index(a), names.index(b)
+            assert method.similarity_[i, j] == method.similarity_[j, i] == pytest.approx(index)
+        assert not np.diag(method.similarity_).any()
+    assert floored  # otherwise the least union was not tried
+
+
+@pytest.mark.parametrize("mode", ["corrected", "paper"])
+def test_jaccard_indices_without_noise(mode):
+    frame = planted(2, 3)
+    method = PrivSCBN(mode=mode, epsilon=HUGE, n_clusters=1, random_state=0).fit(frame, schema=bits(frame.columns))
+    ones = frame.to_numpy().astype(bool)
+    for i in range(6):
+        for j in range(i):
+            index = (ones[:, i] & ones[:, j]).sum() / (ones[:, i] | ones[:, j]).sum()
+            assert method.similarity_[i, j] == pytest.approx(index, abs=1e-4)
+
+
+@pytest.mark.parametrize(("mode", "score"), [("corrected", "R"), ("corrected", "MI"), ("paper", "R")])
+@pytest.mark.parametrize("parents", [1, 2, 3])
+def test_a_huge_epsilon_grows_families_parent_by_parent(parents, mode, score):
+    """Each step takes the best there is; scores are compared, because ties are common with R."""
+    frame = planted(2, 5, seed=4)
+    method = PrivSCBN(mode=mode, epsilon=HUGE, score=score, n_clusters=2, max_parents=parents, random_state=0)
+    method.fit(frame, schema=bits(frame.columns))
+    assert sorted(method.clusters_) == [tuple(f"{block}{i} bit 1" for i in range(5)) for block in "ab"]
+    rated = R() if (mode, score) == ("corrected", "R") else MutualInformation()
+
+    def value(family):
+        return rated.of(real_table(frame, family).astype(int).reshape(2, -1), Relation.REPLACE)
+
+    at = 0
+    for cluster in method.clusters_:
+        families, placed = method.families_[at : at + len(cluster)], []
+        at += len(cluster)
+        for family in families:
+            if placed:
+                first = [(child, parent) for child in cluster if child not in placed for parent in placed]
+                assert value(family[:2]) == pytest.approx(max(map(value, first)), abs=1e-6)
+            else:
+                middle = [abs(column(frame, name).mean() - 0.5) for name in cluster]
+                assert family == (cluster[int(np.argmin(middle))],)
+            assert len(family) == 1 + min(parents, len(placed)) == len(set(family))
+            for size in range(2, len(family)):
+                further = [(*family[:size], parent) for parent in placed if parent not in family[:size]]
+                assert value(family[: size + 1]) == pytest.approx(max(map(value, further)), abs=1e-6)
+            placed.append(family[0])
+        assert sorted(placed) == sorted(cluster)
+    for family, table in zip(method.families_, method.tables_, strict=True):
+        np.testing.assert_allclose(table, real_table(frame, family), atol=0.01)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_edge_tables(relation):
+    for d in (1, 4):
+        empty = pd.DataFrame(np.zeros((0, d), dtype=int), columns=[f"a{i}" for i in range(d)])
+        method = PrivSCBN(relation=relation, random_state=0).fit(empty, schema=bits(empty.columns))
+        assert np.isfinite(method.similarity_).all()
+        assert method.similarity_.shape == (d, d)
+        assert len(method.sample(7)) == 7
+    zeros = pd.DataFrame(np.zeros((50, 4), dtype=int), columns=[f"a{i}" for i in range(4)])
+    method = PrivSCBN(relation=relation, epsilon=HUGE, n_clusters=1, random_state=0)
+    method.fit(zeros, schema=bits(zeros.columns))
+    assert np.abs(method.similarity_).max() < 0.01  # a union of 0 counts as 1, with an intersection of 0
+    assert method.rows_ == pytest.approx(50, abs=0.01)
+    assert not method.sample().astype(int).to_numpy().any()
+
+
+def test_parameters_that_do_not_fit():
+    frame = planted(1, 2)
+    with pytest.raises(ParameterError, match="number of rows"):
+        PrivSCBN(mode="paper", relation="add_remove").fit(frame, schema=bits(frame.columns))
+    with pytest.raises(ParameterError, match="bound"):
+        PrivSCBN(relation="add_remove").fit(frame, schema=bits(frame.columns, max_rows=None))
+    assert math.isfinite(PrivSCBN(mode="paper").fit(frame, schema=bits(frame.columns)).ledger_.epsilon_of_noise)

@@ -1,0 +1,171 @@
+"""The refined PrivBayes: its pieces by hand, its budget, and what it finds when epsilon is no obstacle."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.accounting.ledger import Relation
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.evaluate.marginals import marginal_avd
+from dpcore.mechanisms.scores import DistanceFromMargins
+from dpcore.methods import RefinedPrivBayes
+from dpcore.methods.networks.refined import EDGES, MOST_GROUPS, ONE_WAYS, TREE
+from dpcore.postprocess.simplex import fit_margins, merge_rare
+
+HUGE = 1e7
+
+
+def listed(name, size, kind="categorical"):
+    return Column(name=name, kind=kind, categories=tuple(map(str, range(size))))
+
+
+CHAIN = Schema(
+    columns=(listed("a", 3), listed("b", 4, "ordered"), listed("c", 3), listed("y", 2)), target="y", max_rows=50_000
+)
+
+
+def chain(rows=20_000, seed=0):
+    """a -> b -> c given y; a and c know of each other through b alone."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(rows) < 0.4
+    a = rng.integers(0, 3, rows)
+    b = np.where(rng.random(rows) < 0.8, (a + y) % 4, rng.integers(0, 4, rows))
+    c = np.where(rng.random(rows) < 0.8, b % 3, rng.integers(0, 3, rows))
+    return pd.DataFrame({"a": a, "b": b, "c": c, "y": y.astype(int)}).astype(str)
+
+
+@pytest.mark.parametrize(
+    ("counts", "threshold", "ordered", "groups"),
+    [
+        ([5, 5, 5, 5], 10, True, [0, 0, 1, 1]),
+        ([12, 1, 1, 9, 3], 10, True, [0, 1, 1, 1, 1]),
+        ([12, 1, 1], 10, True, [0, 0, 0]),
+        ([1, 1], 10, True, [0, 0]),
+        ([12, 4, 20, 4], 10, False, [0, 2, 1, 2]),
+        ([12, 1, 20, 1], 10, False, [0, 0, 1, 0]),
+        ([1, 2, 3], 10, False, [0, 0, 0]),
+        ([11, 12, 13], 10, False, [0, 1, 2]),
+    ],
+)
+def test_rare_values_are_merged(counts, threshold, ordered, groups):
+    assert merge_rare(np.array(counts, float), threshold, ordered=ordered).tolist() == groups
+
+
+def test_groups_are_numbered_without_gaps_and_nearly_all_are_full():
+    rng = np.random.default_rng(1)
+    for trial in range(200):
+        counts = rng.exponential(10, rng.integers(1, 30))
+        groups = merge_rare(counts, 15.0, ordered=bool(trial % 2))
+        assert set(groups) == set(range(groups.max() + 1))
+        sums = np.bincount(groups, counts)
+        assert (sums < 15).sum() <= 1
+        if trial % 2:
+            assert (np.diff(groups) >= 0).all()
+            assert len(sums) == 1 or sums.min() >= 15
+
+
+def test_tables_are_fitted_to_their_margins():
+    rng = np.random.default_rng(2)
+    exact = rng.integers(20, 100, (3, 4, 2)).astype(float)
+    first, second, totals = exact.sum(axis=1), exact.sum(axis=0), exact.sum(axis=(0, 1))
+    np.testing.assert_allclose(fit_margins(exact, first, second, totals), exact, rtol=1e-4)
+    fitted = fit_margins(exact + rng.laplace(0, 30, exact.shape), first, second, totals)
+    assert (fitted >= 0).all()
+    np.testing.assert_allclose(fitted.sum(axis=0), second, rtol=1e-9)
+    np.testing.assert_allclose(fitted.sum(axis=1), first, rtol=2e-2)
+    nothing = fit_margins(np.zeros((3, 4, 2)), first, second, totals)  # no information: any table with these margins
+    np.testing.assert_allclose(nothing.sum(axis=1), first, rtol=1e-6)
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_the_score_moves_by_half_of_what_the_table_moves(relation):
+    rng = np.random.default_rng(3)
+    margins = {"p": rng.random((2, 2)) * 4, "x": rng.random((3, 2)) * 4}
+    score = DistanceFromMargins(margins, np.array([2.0, 2.0]), penalty=0.3)
+    family, shape, largest = ("p", "x", "y"), (2, 3, 2), 0.0
+
+    def value(table):
+        return score.values(lambda _: [table], [family], relation)[0]
+
+    def step(cell):
+        unit = np.zeros(shape, dtype=np.int64)
+        unit[cell] = 1
+        return unit
+
+    cells = list(product(*map(range, shape)))
+    for _ in range(60):
+        table = rng.integers(0, 3, shape)
+        for cell in cells:
+            if relation is Relation.ADD_REMOVE:
+                largest = max(largest, abs(value(table + step(cell)) - value(table)))
+            elif table[cell]:
+                for other in cells:
+                    largest = max(largest, abs(value(table - step(cell) + step(other)) - value(table)))
+    bound = score.sensitivity([shape], relation, None)
+    assert bound == relation.histogram_l1 / 2
+    assert largest <= bound + 1e-12
+    assert largest > 0.9 * bound
+    assert score.exponent_loss([shape], relation, None) == 2 * bound
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_epsilon_is_divided_as_documented(relation):
+    ledger = RefinedPrivBayes(epsilon=1.3, relation=relation, random_state=0).fit(chain(), schema=CHAIN).ledger_
+    whole = Fraction(1.3)
+    choices = [entry for entry in ledger.entries if entry.mechanism == "exponential"]
+    tables = [entry for entry in ledger.entries if entry.mechanism == "laplace"]
+    assert len(choices) == 2
+    assert {entry.epsilon_of_noise for entry in choices} == {whole * TREE / 2}
+    assert [entry.name for entry in tables[:3]] == ["counts of a × y", "counts of b × y", "counts of c × y"]
+    assert sum(entry.epsilon_of_noise for entry in tables[:3]) == whole * ONE_WAYS
+    assert sum(entry.epsilon_of_noise for entry in tables[3:]) == whole * EDGES
+    assert all(entry.sensitivity == relation.histogram_l1 for entry in tables)
+    roots = np.sqrt([6, 8, 6])
+    np.testing.assert_allclose(
+        [float(entry.epsilon_of_noise / (whole * ONE_WAYS)) for entry in tables[:3]], roots / roots.sum()
+    )
+
+
+def test_with_much_epsilon_the_chain_is_found_and_tables_are_the_datas():
+    frame = chain()
+    method = RefinedPrivBayes(epsilon=HUGE, random_state=0).fit(frame, schema=CHAIN)
+    assert {frozenset(edge) for edge in method.edges_} == {frozenset("ab"), frozenset("bc")}
+    assert method.families_[0] == ("y",)
+    assert all("y" in family for family in method.families_)
+    assert method.rows_ == pytest.approx(len(frame), abs=1e-2)
+    sample = method.sample(len(frame))
+    assert marginal_avd(frame, sample, CHAIN, 2).set_index("attributes")["avd"].drop([("a", "c")]).max() < 2e-3
+    assert marginal_avd(frame, sample, CHAIN, 3)["avd"].max() < 0.03  # a and c are independent given b and y
+
+
+def test_without_a_class_it_is_a_tree():
+    for schema in (replace(CHAIN, target=None), replace(CHAIN, columns=(listed("y", 12), *CHAIN.columns[:3]))):
+        frame = chain().assign(y="0") if schema.target else chain()
+        method = RefinedPrivBayes(epsilon=HUGE, random_state=0).fit(frame, schema=schema)
+        assert method.class_ == ""
+        assert max(map(len, method.families_)) == 2
+        assert marginal_avd(frame, method.sample(20_000), schema, 1)["avd"].max() < 1e-3
+
+
+def test_little_epsilon_buys_the_one_ways_twice():
+    method = RefinedPrivBayes(epsilon=0.001, random_state=0).fit(chain(2_000), schema=CHAIN)
+    assert method.edges_ == []
+    assert len(method.ledger_.entries) == 6
+    assert method.ledger_.epsilon_of_noise == pytest.approx(0.001)
+    assert sum(method.epsilons_) == pytest.approx(0.001)
+
+
+def test_columns_of_very_many_bins_are_merged_and_not_refused():
+    rng = np.random.default_rng(4)
+    schema = Schema(
+        columns=(Column(name="x", kind="continuous", lower=0.0, upper=1.0, bins=1_500), listed("g", 3)), max_rows=50_000
+    )
+    frame = pd.DataFrame({"x": rng.random(30_000), "g": rng.integers(0, 3, 30_000).astype(str)})
+    method = RefinedPrivBayes(epsilon=HUGE, random_state=0).fit(frame, schema=schema)
+    assert method.groups_[0].max() < MOST_GROUPS
+    assert marginal_avd(frame, method.sample(30_000), schema, 1)["avd"].max() < 1e-2

@@ -1,0 +1,248 @@
+"""Private classifiers where scikit-learn's are used: pipelines, cross-validation, searches, classes passed apart."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import ClassifierMixin, clone, is_classifier, is_regressor
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import Pipeline
+
+from dpcore.accounting.ledger import Ledger
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import BudgetError, DataError, ParameterError
+from dpcore.methods import PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, PlainForest, SuLQID3
+
+METHODS = [DiffPC45, DiffPID3, DiffPRF, DiffPRFs, PINQID3, SuLQID3, PlainForest]
+FOREST = DiffPRFs(epsilon=30.0, n_trees=2, max_depth=3, random_state=1)
+
+# Classes that a frame may hold as whole numbers, fractions, text or booleans' twins.
+ZERO_ONE = Schema(
+    columns=(
+        Column(name="x", kind="continuous", lower=0, upper=1, bins=4),
+        Column(name="group", kind="categorical", categories=("a", "b")),
+        Column(name="y", kind="categorical", categories=("0", "1")),
+    ),
+    target="y",
+    max_rows=500,
+)
+
+
+def zero_one(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.random(n)
+    return pd.DataFrame({"x": x, "group": rng.choice(["a", "b"], n), "y": (x > 0.5).astype(int)})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_is_a_classifier_with_parameters_to_clone(method):
+    model = method(max_depth=2, random_state=3)
+    assert is_classifier(model)
+    assert not is_regressor(model)
+    assert isinstance(model, ClassifierMixin)
+    assert clone(model).get_params() == model.get_params()
+    assert clone(model) is not model
+    assert model.set_params(epsilon=0.25).epsilon == 0.25
+    with pytest.raises(ValueError, match="nothing_like_it"):
+        model.set_params(nothing_like_it=1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_clone_of_a_fitted_classifier_is_not_fitted_and_learns_the_same(method, small_frame, small_schema):
+    fitted = method(max_depth=2, epsilon=20.0, random_state=3).fit(small_frame, schema=small_schema)
+    copy = clone(fitted)
+    with pytest.raises(ParameterError, match="not fitted"):
+        copy.predict(small_frame)
+    copy.fit(small_frame, schema=small_schema)
+    np.testing.assert_array_equal(copy.predict_proba(small_frame), fitted.predict_proba(small_frame))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_predictions_fit_together(method, small_frame, small_schema):
+    model = method(max_depth=3, epsilon=50.0, random_state=2).fit(small_frame, schema=small_schema)
+    shares, found = model.predict_proba(small_frame), model.predict(small_frame)
+    assert shares.shape == (600, 2)
+    assert ((shares >= 0) & (shares <= 1)).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_array_equal(found, model.classes_[shares.argmax(axis=1)])
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert model.score(small_frame) == accuracy_score(small_frame["ill"], found)
+    assert model.score(small_frame) > 0.7
+    weights = np.arange(600.0)
+    assert model.score(small_frame, sample_weight=weights) == pytest.approx(
+        accuracy_score(small_frame["ill"], found, sample_weight=weights)
+    )
+    importances = model.feature_importances_
+    assert importances.shape == (4,)
+    assert importances.sum() == pytest.approx(1)
+
+
+def test_classes_may_be_passed_apart(small_frame, small_schema):
+    features, classes = small_frame.drop(columns="ill"), small_frame["ill"]
+    together = clone(FOREST).fit(small_frame, schema=small_schema)
+    for y in (classes, classes.to_numpy(), classes.tolist(), pd.Series(classes.to_numpy(), index=range(900, 1500))):
+        apart = clone(FOREST).fit(features, y, schema=small_schema)
+        np.testing.assert_array_equal(apart.predict_proba(features), together.predict_proba(small_frame))
+        assert apart.score(features, y) == together.score(small_frame)
+
+
+def test_classes_passed_apart_count_and_the_frame_stays_as_it_was(small_frame, small_schema):
+    before = small_frame.copy()
+    turned = np.where(small_frame["ill"] == "yes", "no", "yes")
+    model = clone(FOREST).set_params(epsilon=200.0).fit(small_frame, turned, schema=small_schema)
+    assert model.score(small_frame, turned) > 0.8
+    assert model.score(small_frame) < 0.2
+    pd.testing.assert_frame_equal(small_frame, before)
+    # In frames whose index repeats as well.
+    odd = small_frame.set_index(np.zeros(600, dtype=int))
+    again = clone(FOREST).set_params(epsilon=200.0).fit(odd, turned, schema=small_schema)
+    np.testing.assert_array_equal(again.predict_proba(odd), model.predict_proba(small_frame))
+
+
+@pytest.mark.parametrize("wrong", [["no"], ["no"] * 601, []])
+def test_another_number_of_classes_is_refused_uncharged(wrong, small_frame, small_schema):
+    ledger = Ledger("add_remove")
+    with pytest.raises(DataError, match="one class per row"):
+        clone(FOREST).fit(small_frame, wrong, schema=small_schema, ledger=ledger)
+    assert not ledger.entries
+
+
+def test_unknown_classes_are_refused_uncharged(small_frame, small_schema):
+    ledger = Ledger("add_remove")
+    with pytest.raises(DataError, match="declared categories"):
+        clone(FOREST).fit(small_frame, ["maybe"] * 600, schema=small_schema, ledger=ledger)
+    assert not ledger.entries
+    model = clone(FOREST).fit(small_frame, schema=small_schema)
+    with pytest.raises(DataError, match="declared categories"):
+        model.score(small_frame, ["maybe"] * 600)
+
+
+@pytest.mark.parametrize("kind", [int, float, str, np.int8, "Int64", object, "string"])
+def test_classes_of_another_kind_are_the_same_classes(kind):
+    frame = zero_one()
+    expected = clone(FOREST).fit(frame, schema=ZERO_ONE)
+    assert expected.classes_.tolist() == ["0", "1"]
+    y = frame["y"].astype(kind)
+    for model in (
+        clone(FOREST).fit(frame.assign(y=y), schema=ZERO_ONE),
+        clone(FOREST).fit(frame.drop(columns="y"), y, schema=ZERO_ONE),
+        clone(FOREST).fit(frame.drop(columns="y"), y.to_numpy(), schema=ZERO_ONE),
+    ):
+        np.testing.assert_array_equal(model.predict_proba(frame), expected.predict_proba(frame))
+        assert model.score(frame, y) == model.score(frame.assign(y=y)) == expected.score(frame) > 0.9
+
+
+def test_a_class_that_no_row_has_is_there(small_frame, small_schema):
+    healthy = small_frame[small_frame["ill"] == "no"]
+    for method in METHODS:
+        model = method(max_depth=2, epsilon=300.0, random_state=1).fit(healthy, schema=small_schema)
+        assert model.classes_.tolist() == ["no", "yes"]
+        assert model.predict_proba(healthy).shape == (len(healthy), 2)
+        assert (model.predict(healthy) == "no").mean() > 0.9
+
+
+def test_the_class_is_not_looked_at_in_prediction(small_frame, small_schema):
+    model = clone(FOREST).fit(small_frame, schema=small_schema)
+    expected = model.predict_proba(small_frame)
+    np.testing.assert_array_equal(model.predict_proba(small_frame.drop(columns="ill")), expected)
+    np.testing.assert_array_equal(model.predict_proba(small_frame.assign(ill="never heard of")), expected)
+    with pytest.raises(DataError, match="age"):
+        model.predict(small_frame.drop(columns="age"))
+    with pytest.raises(DataError, match="age"):
+        model.predict(small_frame.assign(age="old"))
+
+
+def test_a_fit_that_fails_leaves_nothing_behind(small_frame, small_schema):
+    model = clone(FOREST).fit(small_frame, schema=small_schema)
+    with pytest.raises(BudgetError):
+        model.fit(small_frame, schema=small_schema, ledger=Ledger("add_remove", epsilon=0.1))
+    with pytest.raises(ParameterError, match="not fitted"):
+        model.predict(small_frame)
+
+
+def test_in_a_pipeline(small_frame, small_schema):
+    features, classes = small_frame.drop(columns="ill"), small_frame["ill"]
+    expected = clone(FOREST).fit(small_frame, schema=small_schema).predict(small_frame)
+    pipeline = Pipeline([("same", "passthrough"), ("model", clone(FOREST))])
+    pipeline.fit(features, classes, model__schema=small_schema)
+    np.testing.assert_array_equal(pipeline.predict(features), expected)
+    assert pipeline.score(features, classes) == accuracy_score(classes, expected)
+    assert pipeline.classes_.tolist() == ["no", "yes"]
+    assert pipeline[-1].ledger_.epsilon_of_noise == 30
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_every_fold_of_a_cross_validation_is_charged(apart, small_frame, small_schema):
+    ledger = Ledger("add_remove", epsilon=6.25 * 5)
+    model = clone(FOREST).set_params(epsilon=6.25, random_state=None)  # a cap lets no seed through
+    frame = small_frame.drop(columns="ill") if apart else small_frame
+    scores = cross_val_score(
+        model,
+        frame,
+        small_frame["ill"],
+        cv=5,
+        params={"schema": small_schema, "ledger": ledger},
+        error_score="raise",
+    )
+    assert scores.shape == (5,)
+    assert ledger.totals.bound == ledger.totals.claimed == 5 * Fraction(6.25)
+    assert [child.name for child in ledger.children] == ["DiffPRFs"] * 5
+    with pytest.raises(BudgetError, match="needs a total"):
+        clone(model).fit(small_frame, schema=small_schema, ledger=ledger)
+
+
+def test_a_cross_validation_beyond_the_budget_stops(small_frame, small_schema):
+    ledger = Ledger("add_remove", epsilon=10.0)
+    model = clone(FOREST).set_params(epsilon=4.0, random_state=None)
+    with pytest.raises(BudgetError, match="needs a total"):
+        cross_val_score(
+            model,
+            small_frame,
+            small_frame["ill"],
+            cv=3,
+            params={"schema": small_schema, "ledger": ledger},
+            error_score="raise",
+        )
+    assert 0 < ledger.epsilon_bound <= 10
+
+
+def test_a_cross_validated_prediction_is_charged_as_well(small_frame, small_schema):
+    ledger = Ledger("replace")
+    model = DiffPID3(epsilon=8.0, relation="replace", random_state=1)
+    found = cross_val_predict(
+        model, small_frame, small_frame["ill"], cv=4, params={"schema": small_schema, "ledger": ledger}
+    )
+    assert accuracy_score(small_frame["ill"], found) > 0.6
+    assert ledger.epsilon_of_noise == 32
+
+
+def test_a_search_over_epsilon_and_depth_pays_for_all_it_tries(small_frame, small_schema):
+    ledger = Ledger("add_remove")
+    search = GridSearchCV(
+        clone(FOREST),
+        {"epsilon": [0.5, 20.0], "max_depth": [1, 3]},
+        cv=StratifiedKFold(3),
+        error_score="raise",
+    )
+    search.fit(small_frame, small_frame["ill"], schema=small_schema, ledger=ledger)
+    tried = 3 * 2 * (Fraction(0.5) + 20)
+    assert ledger.totals.of_noise == tried + Fraction(search.best_params_["epsilon"])
+    assert search.best_params_["epsilon"] == 20
+    assert search.best_estimator_.ledger_.epsilon_of_noise == 20
+    assert search.predict(small_frame).shape == (600,)
+    assert search.score(small_frame, small_frame["ill"]) > 0.7
+    assert search.classes_.tolist() == ["no", "yes"]
+
+
+def test_a_pipeline_in_a_search(small_frame, small_schema):
+    search = GridSearchCV(Pipeline([("model", clone(FOREST))]), {"model__epsilon": [1.0, 50.0]}, cv=2)
+    search.fit(small_frame.drop(columns="ill"), small_frame["ill"], model__schema=small_schema)
+    assert search.best_params_ == {"model__epsilon": 50.0}
+
+
+def test_without_a_schema_nothing_is_learned(small_frame):
+    with pytest.raises(TypeError, match="schema"):
+        clone(FOREST).fit(small_frame, small_frame["ill"])

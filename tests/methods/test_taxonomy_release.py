@@ -1,0 +1,593 @@
+"""TaxonomyRelease: steps and budgets by hand, noise-free releases, and that nothing but answers shapes a release."""
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sources import Blind
+
+import dpcore.methods.base
+from dpcore.accounting.ledger import Ledger
+from dpcore.domain.column import Column
+from dpcore.domain.range_query import random_queries
+from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy import Taxonomy
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.noise import make_noise
+from dpcore.methods import TaxonomyRelease
+
+RELATIONS = ["add_remove", "replace"]
+HUGE = 1e9
+TREE = Taxonomy((("a0", "left", "*"), ("a1", "left", "*"), ("a2", "right", "*"), ("a3", "right", "*")))
+SCHEMA = Schema(
+    columns=(
+        Column(name="a", kind="categorical", categories=("a0", "a1", "a2", "a3"), taxonomy=TREE),
+        Column(name="b", kind="integer", lower=0, upper=4, bins=5),
+        Column(name="c", kind="categorical", categories=("u", "v", "w")),
+        Column(name="y", kind="categorical", categories=("no", "yes")),
+    ),
+    target="y",
+    max_rows=10_000,
+)
+# Per level of a column, the block of each code, worked out by hand: 5 bins fall into 2 and 3, those into 2 and 1.
+BLOCKS = {
+    ("a", 1): [0, 0, 1, 1],
+    ("a", 2): [0, 1, 2, 3],
+    ("b", 1): [0, 0, 1, 1, 1],
+    ("b", 2): [0, 1, 2, 2, 3],
+    ("b", 3): [0, 1, 2, 3, 4],
+    ("c", 1): [0, 1, 2],
+}
+DEPTHS = {"a": 2, "b": 3, "c": 1}
+IN_TURN = [("a", 1), ("b", 1), ("c", 1), ("y", 1), ("a", 2), ("b", 2), ("b", 3)]
+
+
+def make_frame(rows=400, seed=0):
+    """The class hangs on b, more weakly on a, and not on c."""
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, size, rows) for size in SCHEMA.sizes])
+    codes[:, 3] = (codes[:, 1] >= 2) ^ (rng.random(rows) < np.where(codes[:, 0] == 3, 0.5, 0.2))
+    return SCHEMA.decode(codes.astype(np.uint8), rng)
+
+
+FRAME = make_frame()
+SAME = pd.concat([FRAME.head(1)] * len(FRAME), ignore_index=True)
+
+
+def codes_of(frame):
+    return SCHEMA.encode(frame).astype(int)
+
+
+def fit(frame=FRAME, schema=SCHEMA, **parameters):
+    """As the patent is read, unless a test says otherwise: levels as they were chosen, all of them measured alike."""
+    patent = {"order": "chosen", "level_shares": "equal", "random_state": 0}
+    return TaxonomyRelease(**{**patent, **parameters}).fit(frame, schema=schema)
+
+
+def entries(method):
+    """The choices, and the counts."""
+    chosen = [entry for entry in method.ledger_.entries if entry.mechanism == "exponential"]
+    return chosen, [entry for entry in method.ledger_.entries if entry.mechanism != "exponential"]
+
+
+def total(found, field="epsilon_of_noise"):
+    return sum((getattr(entry, field) for entry in found), Fraction(0))
+
+
+# Steps
+
+
+def test_columns_take_turns_without_a_class():
+    method = fit(with_class=False)
+    assert method.steps_ == IN_TURN
+    assert method.target_ is None
+    assert [p.size for p in method.tree_.partitions] == [1, 2, 4, 12, 24, 48, 96, 120]
+    chosen, counted = entries(method)
+    assert not chosen
+    names = [entry.name for entry in counted[:3]]
+    assert names == ["number of rows", "counts of a (level 1)", "counts of a (level 1) × b (level 1)"]
+    assert total(counted) == 1
+    assert fit(with_class=False, iterations=3).steps_ == IN_TURN[:3]
+    no_class = Schema(columns=SCHEMA.columns)
+    assert fit(schema=no_class).steps_ == IN_TURN
+    assert fit(schema=no_class, target="y").target_ == "y"
+
+
+def test_partitions_are_those_of_the_taxonomies():
+    method = fit(with_class=False)
+    for step, partition in zip(method.steps_, method.tree_.partitions[1:], strict=True):
+        axis = partition.axes[SCHEMA.index(step[0])]
+        assert axis.blocks.tolist() == BLOCKS.get(step, [0, 1])
+    assert method.tree_.partitions[1].axes[0].names == ("left", "right")
+    assert method.tree_.partitions[2].axes[1].names == ("0–1", "2–4")
+
+
+def test_the_fanout_is_for_numbers_without_a_taxonomy():
+    method = fit(with_class=False, fanout=5)
+    assert method.steps_ == [("a", 1), ("b", 1), ("c", 1), ("y", 1), ("a", 2)]
+
+
+def max_of(codes, levels):
+    """Max by plain grouping: the largest class of every group, summed."""
+    groups = [np.array(BLOCKS[name, level])[codes[:, SCHEMA.index(name)]] for name, level in levels.items() if level]
+    table = pd.crosstab(groups, codes[:, 3])
+    return table.to_numpy().max(axis=1).sum()
+
+
+def entropy_of(codes, levels):
+    groups = [np.array(BLOCKS[name, level])[codes[:, SCHEMA.index(name)]] for name, level in levels.items() if level]
+    table = pd.crosstab(groups, codes[:, 3]).to_numpy()
+    shares = table / table.sum(axis=1, keepdims=True)
+    return (table * np.log2(np.where(table, shares, 1))).sum()
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("score", "value"), [("Max", max_of), ("entropy", entropy_of)])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_best_column_is_chosen_at_a_huge_epsilon(seed, score, value, relation):
+    frame = make_frame(seed=seed)
+    method, codes = fit(frame, epsilon=HUGE, score=score, relation=relation), codes_of(frame)
+    levels = dict.fromkeys(DEPTHS, 0)
+    for name, level in method.steps_:
+        worth = {
+            other: value(codes, levels | {other: before + 1})
+            for other, before in levels.items()
+            if before < DEPTHS[other]
+        }
+        assert worth[name] == pytest.approx(max(worth.values()), abs=1e-6)
+        levels[name] += 1
+        assert levels[name] == level
+    assert levels == DEPTHS
+    assert method.steps_[0] == ("b", 1)
+
+
+def test_the_class_is_the_last_level_and_no_candidate():
+    method = fit(epsilon=HUGE)
+    *inner, last = method.tree_.partitions
+    assert all("y" not in partition.family for partition in inner)
+    assert last.size == 2 * inner[-1].size
+    assert "y" not in dict(method.steps_)
+    assert last.axes[3].names == ("no", "yes")
+    with_tree = Column(
+        name="y",
+        kind="categorical",
+        categories=("p", "q", "r"),
+        taxonomy=Taxonomy((("p", "pq", "*"), ("q", "pq", "*"), ("r", "*"))),
+    )
+    schema = Schema(columns=(*SCHEMA.columns[:3], with_tree), target="y")
+    made = fit(FRAME.assign(y="q"), schema=schema, iterations=1)
+    assert made.tree_.leaves.axes[3].names == ("p", "q", "r")  # one level, whatever its taxonomy
+    assert len(made.tree_.partitions) == 3
+
+
+@pytest.mark.parametrize("with_class", [True, False])
+@pytest.mark.parametrize("most", [2, 3, 11, 24, 47, 120])
+def test_no_step_makes_more_leaves_than_allowed(most, with_class):
+    method = fit(max_leaves=most, with_class=with_class, iterations=20, epsilon=HUGE)
+    depths = DEPTHS if with_class else DEPTHS | {"y": 1}
+    assert method.tree_.leaves.size <= most
+    levels = dict.fromkeys(depths, 0) | dict(method.steps_)
+    for name, depth in depths.items():  # and no step was left that would have fitted
+        if levels[name] < depth:
+            before = max(BLOCKS.get((name, levels[name]), [0])) + 1
+            after = max(BLOCKS.get((name, levels[name] + 1), [1])) + 1
+            assert method.tree_.leaves.size // before * after > most
+
+
+@pytest.mark.parametrize("with_class", [True, False])
+def test_a_column_may_be_divided_once(with_class):
+    method = fit(max_per_attribute=1, with_class=with_class)
+    assert sorted(method.steps_) == [("a", 1), ("b", 1), ("c", 1)] + [("y", 1)] * (not with_class)
+    assert max(level for _, level in fit(max_per_attribute=2, with_class=with_class).steps_) == 2
+
+
+# Budgets
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("noise", ["laplace", "geometric"])
+@pytest.mark.parametrize("shares", ["equal", "geometric", (3, 0, 1, 0, 2)])
+def test_every_level_gets_its_share(shares, noise, relation):
+    method = fit(with_class=False, iterations=4, level_shares=shares, relation=relation, noise=noise, epsilon=0.7)
+    sizes = [1, 2, 4, 12, 24]
+    weights = {"equal": [1.0] * 5, "geometric": [size ** (1 / 3) for size in sizes]}.get(shares, shares)
+    if relation == "replace":
+        weights = [0, *weights[1:]]
+    expected = [0.7 * weight / sum(weights) for weight in weights]
+    assert method.level_epsilons_ == pytest.approx(expected)
+    _, counted = entries(method)
+    assert [float(entry.epsilon_of_noise) for entry in counted] == pytest.approx([e for e in expected if e])
+    assert total(counted) == total(counted, "epsilon_claimed") == Fraction(0.7)
+    source, person = make_noise(noise, 0), 2 if relation == "replace" else 1
+    for level, (epsilon, size) in enumerate(zip(expected, sizes, strict=True)):
+        if epsilon:
+            assert method.tree_.variances[level] == pytest.approx(source.variance(person / epsilon))
+            assert method.tree_.noisy[level].shape == (size,)
+        elif level or relation == "add_remove":
+            assert method.tree_.variances[level] == math.inf
+            assert method.tree_.noisy[level].size == 0
+
+
+def test_own_shares_are_cut_off_before_the_last():
+    """Seven steps are all there are; of twelve shares the first seven and the last one count."""
+    shares = [1, 0, 2, 0, 3, 0, 4, 100, 100, 100, 6]
+    method = fit(with_class=False, level_shares=shares)
+    assert method.level_epsilons_ == pytest.approx([x / 16 for x in (1, 0, 2, 0, 3, 0, 4, 6)])
+    tiny = fit(with_class=False, max_leaves=1, level_shares=shares)
+    assert (tiny.steps_, tiny.level_epsilons_) == ([], [1.0])
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("with_class", [True, False])
+def test_the_noise_drawn_is_the_noise_booked(with_class, relation, watched):
+    method = fit(with_class=with_class, relation=relation, iterations=4)
+    chosen, counted = entries(method)
+    measured = [p.size for p in method.tree_.partitions][relation == "replace" :]
+    assert watched.counted == [(size, entry.scale) for size, entry in zip(measured, counted, strict=True)]
+    person = 2 if relation == "replace" else 1
+    assert [scale for _, scale in watched.counted] == pytest.approx(
+        [person / float(e.epsilon_of_noise) for e in counted]
+    )
+    assert [entry.sensitivity for entry in counted] == [person] * len(counted)
+    assert method.level_epsilons_[relation == "replace" :] == [float(entry.epsilon_of_noise) for entry in counted]
+    # Max only rises when a row is added, so its exponent need not be halved under add_remove.
+    assert watched.chosen == [(n, pytest.approx(0.5 / 4 / person)) for n, _ in watched.chosen]
+    assert len(chosen) == len(watched.chosen) == (4 if with_class else 0)
+    assert total(chosen) + total(counted) == 1
+
+
+@pytest.mark.parametrize(("most", "steps", "choices"), [(1_000, 5, 2), (16, 3, 2), (8, 2, 2), (7, 1, 1), (4, 1, 1)])
+def test_choices_that_are_none_leave_their_share_to_the_counts(most, steps, choices, watched):
+    """The class hangs on the halves of a: they come first, its codes next (a tie), and then b has no rival."""
+    frame = FRAME.assign(y=np.where(FRAME["a"].isin(["a2", "a3"]), "yes", "no"))[["a", "b", "y"]]
+    method = fit(frame, schema=SCHEMA.select(["a", "b", "y"]), max_leaves=most, iterations=8)
+    assert method.steps_ == [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 3)][:steps]
+    chosen, counted = entries(method)
+    assert [n for n, _ in watched.chosen] == [2] * choices
+    assert [entry.epsilon_of_noise for entry in chosen] == [Fraction(1, 16)] * choices
+    assert total(counted) == 1 - Fraction(choices, 16)
+
+
+def test_a_single_column_is_no_choice(watched):
+    method = fit(FRAME[["b", "y"]], schema=SCHEMA.select(["b", "y"]), selection_share=0.9)
+    assert method.steps_ == [("b", 1), ("b", 2), ("b", 3)]
+    assert not watched.chosen
+    assert [entry.epsilon_of_noise for entry in method.ledger_.entries] == [Fraction(1, 5)] * 5
+
+
+def test_the_selection_share_is_divided_by_the_iterations():
+    chosen, counted = entries(fit(selection_share=0.25, iterations=3, epsilon=2.0))
+    assert [entry.epsilon_of_noise for entry in chosen] == [Fraction(1, 6)] * 3
+    assert total(counted) == Fraction(3, 2)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("with_class", [True, False])
+@pytest.mark.parametrize("measure", ["all", "leaves"])
+def test_paper_mode_books_every_level_at_the_whole_share(measure, with_class, relation):
+    method = fit(mode="paper", measure=measure, with_class=with_class, relation=relation, iterations=4)
+    chosen, counted = entries(method)
+    levels = 1 if measure == "leaves" else 5 + with_class - (relation == "replace")
+    share = Fraction(1, 2) if with_class else Fraction(1)
+    assert method.ledger_.epsilon_claimed == 1
+    assert len(counted) == levels
+    assert [entry.epsilon_of_noise for entry in counted] == [share] * levels
+    assert [entry.epsilon_claimed for entry in counted] == [share / levels] * levels
+    assert [e for e in method.level_epsilons_ if e] == [float(share)] * levels
+    assert all(("adds up" in entry.reason) == (levels > 1) for entry in counted)
+    # The mechanism's general form, which is twice too careful where Max only rises.
+    choices = Fraction(1, 2) * with_class
+    assert total(chosen) == pytest.approx(float(choices if relation == "replace" else choices / 2))
+    assert method.ledger_.epsilon_of_noise == pytest.approx(float(total(chosen) + levels * share))
+
+
+def test_paper_mode_draws_less_noise_than_it_may(watched):
+    fit(mode="paper", with_class=False, iterations=3)
+    assert [scale for _, scale in watched.counted] == [1] * 4
+    watched.counted.clear()
+    fit(mode="corrected", with_class=False, iterations=3)
+    assert [scale for _, scale in watched.counted] == [4] * 4
+
+
+def test_paper_mode_measures_every_level_as_it_was_chosen():
+    """Whatever the shares and the order are that corrected mode would use."""
+    for parameters in ({}, {"level_shares": "leaves first"}, {"level_shares": (1, 0, 0, 2)}, {"order": "coarse"}):
+        method = fit(mode="paper", with_class=False, iterations=3, **parameters)
+        assert method.ledger_.epsilon_of_noise == 4
+        assert method.level_epsilons_ == [1.0] * 4
+        assert method.levels_ == IN_TURN[:3]
+
+
+# Leaves first, and coarse levels first: the defaults
+
+
+def test_the_defaults_of_corrected_mode():
+    parameters = TaxonomyRelease().get_params()
+    assert (parameters["mode"], parameters["measure"]) == ("corrected", "all")
+    assert (parameters["level_shares"], parameters["order"]) == ("leaves first", "coarse")
+
+
+def wide(names, size):
+    columns = [Column(name=n, kind="categorical", categories=tuple(map(str, range(size)))) for n in names]
+    return Schema(columns=tuple(columns))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("columns", "finest"), [(5, 2), (4, 1), (3, 0), (2, None), (1, None)])
+def test_leaves_first(columns, finest, relation):
+    """Levels of 1, 10, 100, ... nodes: the leaves get 10/11, and the level with 1,000 leaves per node is the other."""
+    schema = wide("abcde"[:columns], 10)
+    frame = pd.DataFrame("1", index=range(5), columns=list(schema.names))
+    method = fit(frame, schema=schema, relation=relation, level_shares="leaves first")
+    inner = {0, finest} - {None}
+    inner -= {0} if relation == "replace" else set()
+    expected = [1 / 11 / len(inner) if level in inner else 0 for level in range(columns)] + [10 / 11 if inner else 1]
+    assert method.level_epsilons_ == pytest.approx(expected)
+    assert total(method.ledger_.entries) == 1
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_no_answer_has_more_than_a_tenth_more_noise_than_leaves_alone(relation):
+    schema = wide("abcd", 10)
+    frame = pd.DataFrame("1", index=range(5), columns=list("abcd"))
+    queries = random_queries(schema, 100, seed=1)
+    first, alone = (
+        fit(frame, schema=schema, relation=relation, **extra).tree_.margins(queries)
+        for extra in ({"level_shares": "leaves first"}, {"measure": "leaves"})
+    )
+    assert (first <= 1.1 * alone * (1 + 1e-9)).all()
+    assert (first < alone).any()
+
+
+def test_coarse_levels_come_first():
+    """By the taxonomy's level, then by how many parts a node falls into: c has 3, the others 2, b's third 5/4."""
+    chosen, coarse = fit(with_class=False), fit(with_class=False, order="coarse")
+    assert chosen.levels_ == chosen.steps_ == coarse.steps_ == IN_TURN
+    assert coarse.levels_ == [("a", 1), ("b", 1), ("y", 1), ("c", 1), ("a", 2), ("b", 2), ("b", 3)]
+    assert [p.size for p in coarse.tree_.partitions] == [1, 2, 4, 8, 24, 48, 96, 120]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_leaves_the_choices_and_the_leaves_as_they_are(seed):
+    parameters = {"random_state": seed, "epsilon": 0.5, "measure": "leaves", "non_negative": False}
+    chosen, coarse = fit(**parameters), fit(order="coarse", **parameters)
+    assert chosen.steps_ == coarse.steps_
+    assert sorted(chosen.levels_) == sorted(coarse.levels_) == sorted([*chosen.steps_, ("y", 1)])
+    assert coarse.levels_ != chosen.levels_
+    for mine, theirs in zip(chosen.tree_.leaves.axes, coarse.tree_.leaves.axes, strict=True):
+        np.testing.assert_array_equal(mine.blocks, theirs.blocks)
+    np.testing.assert_allclose(chosen.leaf_counts_, coarse.leaf_counts_, atol=1e-9)
+
+
+# What is counted, and what comes out
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_empty_cells_are_counted_too(rows):
+    method = fit(FRAME.head(rows), with_class=False)
+    for noisy, partition in zip(method.tree_.noisy, method.tree_.partitions, strict=True):
+        assert noisy.shape == (partition.size,)
+        assert np.count_nonzero(noisy) == partition.size
+    assert method.tree_.leaves.size == 120
+
+
+@pytest.mark.parametrize("with_class", [True, False])
+def test_leaves_alone_cannot_be_made_more_consistent(with_class):
+    method = fit(measure="leaves", with_class=with_class, non_negative=False)
+    assert method.tree_.measured == [False] * (len(method.tree_.partitions) - 1) + [True]
+    np.testing.assert_array_equal(method.tree_.consistent.counts[-1], method.tree_.noisy[-1])
+    np.testing.assert_array_equal(method.leaf_counts_, method.tree_.noisy[-1])
+    assert method.rows_ == pytest.approx(method.tree_.noisy[-1].sum())
+
+
+@pytest.mark.parametrize("with_class", [True, False])
+def test_the_root_is_public_under_replace(with_class):
+    method = fit(relation="replace", with_class=with_class, epsilon=0.1)
+    assert (method.tree_.noisy[0].tolist(), method.tree_.variances[0], method.level_epsilons_[0]) == ([400], 0, 0)
+    assert not [entry for entry in method.ledger_.entries if entry.name == "number of rows"]
+    assert method.leaf_counts_.sum() == pytest.approx(400)
+    assert method.generalized()["(rows)"].sum() == 400
+    assert len(method.sample()) == method.rows_ == 400
+    leaves = fit(relation="replace", with_class=with_class, epsilon=0.1, measure="leaves", non_negative=False)
+    assert leaves.leaf_counts_.sum() == pytest.approx(400)
+
+
+def exact_table(method, frame):
+    """The leaves' exact counts by plain grouping."""
+    codes = codes_of(frame)
+    blocks = [axis.blocks[codes[:, j]] for j, axis in enumerate(method.tree_.leaves.axes)]
+    counts = np.zeros(method.tree_.leaves.shape)
+    np.add.at(counts, tuple(blocks), 1)
+    return counts
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(
+    "extra", [{}, {"with_class": False}, {"iterations": 2}, {"measure": "leaves"}, {"consistency": False}]
+)
+def test_a_huge_epsilon_gives_the_table_itself(extra, relation):
+    method = fit(epsilon=HUGE, relation=relation, **extra)
+    exact = exact_table(method, FRAME)
+    np.testing.assert_allclose(method.leaf_counts_, exact.ravel(), atol=1e-4)
+    for noisy, partition in zip(method.tree_.noisy, method.tree_.partitions, strict=True):
+        if len(noisy):
+            sums = np.bincount(method.tree_.leaves.parents(partition), weights=exact.ravel())
+            np.testing.assert_allclose(noisy, sums, atol=1e-4)
+    made = exact_table(method, method.sample(400))
+    for j in range(4):
+        others = tuple(i for i in range(4) if i != j)
+        np.testing.assert_allclose(made.sum(axis=others), exact.sum(axis=others), atol=2)
+
+
+def test_generalized_rows_add_up():
+    method = fit(epsilon=HUGE, iterations=2, with_class=False, random_state=3)
+    codes = codes_of(FRAME)
+    named = pd.DataFrame(
+        {
+            "a": np.array(["left", "right"])[np.array(BLOCKS["a", 1])[codes[:, 0]]],
+            "b": np.array(["0–1", "2–4"])[np.array(BLOCKS["b", 1])[codes[:, 1]]],
+        }
+    )
+    expected = named.value_counts().sort_index()
+    found = method.generalized().set_index(["a", "b"])["(rows)"].sort_index()
+    assert found.to_dict() == expected.to_dict()
+    noisy = fit(epsilon=0.05)
+    rows = noisy.generalized()
+    assert set(rows.columns) - {"(rows)"} == set(noisy.tree_.leaves.family)
+    assert (rows["(rows)"] > 0).all()
+    assert rows["(rows)"].sum() == round(noisy.leaf_counts_.sum())
+
+
+def test_rows_are_uniform_inside_their_leaf():
+    """One division of b: codes 0 and 1 stand for one block, 2 to 4 for the other; nothing of a is told."""
+    frame = FRAME[["b", "a"]].assign(a="a3", b=np.where(np.arange(400) < 100, 0, 4))
+    schema = SCHEMA.select(["b", "a"])
+    rows = fit(frame, schema=schema, epsilon=HUGE, iterations=1).sample(40_000)
+    found = rows["b"].value_counts().reindex(range(5)).to_numpy()
+    assert found[:2].sum() == pytest.approx(10_000, abs=2)
+    for block in (found[:2], found[2:], rows["a"].value_counts().to_numpy()):
+        assert stats.chisquare(block).pvalue > 1e-3
+    assert rows["a"].nunique() == 4
+
+
+@pytest.mark.parametrize("non_negative", [True, False])
+def test_without_consistency_the_leaves_are_the_noisy_ones(non_negative):
+    method = fit(consistency=False, non_negative=non_negative, epsilon=0.3)
+    noisy = method.tree_.noisy[-1]
+    assert (noisy < 0).any()
+    assert method.rows_ == max(method.tree_.noisy[0][0], 0)
+    if non_negative:
+        kept = method.leaf_counts_ > 0
+        assert method.leaf_counts_.min() == 0
+        assert np.ptp((noisy - method.leaf_counts_)[kept]) < 1e-9  # the nearest: all moved by the same
+        assert method.leaf_counts_.sum() == pytest.approx(max(noisy.sum(), 0))
+    else:
+        np.testing.assert_array_equal(method.leaf_counts_, noisy)
+    drawn = exact_table(method, method.sample(2_000)).ravel()
+    weights = fit(consistency=False, epsilon=0.3).leaf_counts_  # negative ones cannot be drawn from
+    assert np.abs(drawn - 2_000 * weights / weights.sum()).max() <= 1
+
+
+def test_consistent_counts_are_non_negative_and_add_up():
+    method = fit(epsilon=0.3, with_class=False)
+    counts = method.tree_.consistent.non_negative()
+    np.testing.assert_array_equal(counts[-1], method.leaf_counts_)
+    for below, above, links in zip(counts[1:], counts, method.tree_.tree.parents, strict=False):
+        assert below.min() >= 0
+        np.testing.assert_allclose(np.bincount(links, weights=below), above, atol=1e-8)
+    free = fit(epsilon=0.3, with_class=False, non_negative=False)
+    np.testing.assert_array_equal(free.leaf_counts_, free.tree_.consistent.counts[-1])
+    assert (free.leaf_counts_ < 0).any()
+
+
+def test_the_structure_is_a_document():
+    document = json.loads(json.dumps(fit().structure(), allow_nan=False))
+    assert len(document["leaf_counts"]) == fit().tree_.leaves.size
+    assert len(document["tree"]["levels"]) == 8 - 1 + 1
+
+
+# Nothing but answers shapes a release
+
+
+def shape_of(method):
+    """All of a release that must not depend on the rows if no answer does."""
+    levels = [level["divides"] for level in method.tree_.to_dict()["levels"]]
+    ledger = method.ledger_.to_json()
+    return levels, method.steps_, method.levels_, method.level_epsilons_, method.tree_.variances, ledger
+
+
+TABLES = {
+    "no row": FRAME.head(0),
+    "one row": FRAME.head(1),
+    "the same row": SAME,
+    "lowest bin only": FRAME.assign(b=0),
+    "highest bin only": FRAME.assign(b=4),
+    "one class": FRAME.assign(y="no"),
+    "one category": FRAME.assign(a="a1"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_without_a_class_partitions_do_not_depend_on_the_rows(name):
+    """No cell is left whole because it is empty, no walk ends early, no interval ends where the data do."""
+    for parameters in (
+        {},
+        {"measure": "leaves", "max_leaves": 24},
+        {"level_shares": "leaves first", "order": "coarse"},
+    ):
+        found = fit(TABLES[name], with_class=False, **parameters)
+        assert shape_of(found) == shape_of(fit(with_class=False, **parameters))
+
+
+@pytest.mark.parametrize(
+    ("mode", "relation"), [("corrected", "add_remove"), ("corrected", "replace"), ("paper", "add_remove")]
+)
+@pytest.mark.parametrize("name", TABLES)
+def test_given_the_answers_nothing_else_depends_on_the_rows(name, mode, relation, monkeypatch):
+    table = TABLES[name]
+    if relation == "replace" and len(table) < len(FRAME):  # n is public there
+        table = pd.concat([SAME, FRAME], ignore_index=True).tail(len(FRAME)).iloc[::-1].assign(b=0)
+    released = []
+    for frame in (FRAME, table):
+        monkeypatch.setattr(dpcore.methods.base, "make_noise", lambda *_: Blind())
+        released.append(fit(frame, mode=mode, relation=relation, max_leaves=50))
+    first, second = released
+    assert shape_of(first) == shape_of(second)
+    assert first.structure() == second.structure()
+    assert first.rows_ == second.rows_
+    pd.testing.assert_frame_equal(first.sample(), second.sample())
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    ("parameters", "word"),
+    [
+        ({"measure": "some"}, "measure"),
+        ({"score": "Gini"}, "score"),
+        ({"iterations": 0}, "iterations"),
+        ({"max_leaves": 0}, "max_leaves"),
+        ({"max_leaves": 1_000_001}, "max_leaves"),
+        ({"max_leaves": 1}, "class alone"),
+        ({"fanout": 1}, "fanout"),
+        ({"max_per_attribute": 0}, "max_per_attribute"),
+        ({"selection_share": 0.0}, "selection_share"),
+        ({"selection_share": 1.0}, "selection_share"),
+        ({"selection_share": math.nan}, "selection_share"),
+        ({"selection_share": "half"}, "selection_share"),
+        ({"with_class": 1}, "with_class"),
+        ({"consistency": None}, "consistency"),
+        ({"non_negative": "no"}, "non_negative"),
+        ({"order": "fine"}, "order"),
+        ({"level_shares": "even"}, "level_shares"),
+        ({"level_shares": 0.5}, "level_shares"),
+        ({"level_shares": [1.0] * 11}, "Give 12"),
+        ({"level_shares": [1.0] * 11, "with_class": False, "iterations": 9}, "Give 10"),
+        ({"level_shares": [1.0] * 11 + [0.0]}, "last one positive"),
+        ({"level_shares": [-1.0] + [1.0] * 11}, "0 or more"),
+        ({"level_shares": [math.nan] + [1.0] * 11}, "0 or more"),
+        ({"level_shares": ["1"] * 12}, "0 or more"),
+        ({"target": "b"}, "numeric"),
+    ],
+)
+def test_its_own_parameters_are_checked_before_anything_is_charged(parameters, word):
+    ledger = Ledger("add_remove")
+    with pytest.raises(ParameterError, match=word) as caught:
+        TaxonomyRelease(**parameters).fit(FRAME, schema=SCHEMA, ledger=ledger)
+    assert caught.value.remedy
+    assert not ledger.entries
+
+
+def test_entropy_needs_a_public_bound_on_the_rows():
+    open_ended = Schema(columns=SCHEMA.columns, target="y")
+    ledger = Ledger("add_remove")
+    with pytest.raises(ParameterError, match="max_rows"):
+        TaxonomyRelease(score="entropy").fit(FRAME, schema=open_ended, ledger=ledger)
+    assert not ledger.entries
+    assert fit(schema=open_ended, score="entropy", relation="replace").steps_
+    assert fit(schema=open_ended, score="entropy", with_class=False).steps_ == IN_TURN

@@ -1,0 +1,336 @@
+"""How private trees choose divisions: the exponential mechanism over groups, codes and all places of a range.
+
+Probabilities are computed by hand from few records. All draws but OpenDP's are seeded, so these tests either always
+pass or always fail. False-alarm rate: were the seeds drawn afresh, each test of fit would fail for right code about
+once in 10,000 (OpenDP and lots from the operating system: once in a million); some 130 of them.
+"""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcore.accounting.ledger import Ledger
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.splits import GRID, CodeCut, Groups, NumberCut, OneValue, flat
+from dpcore.door import PrivateTable
+from dpcore.mechanisms.noise import ExactNoise, NoNoise, Weights, make_noise
+from dpcore.mechanisms.scores import Gini, Max
+from dpcore.methods.trees.plan import Exponential
+
+ALARM, RARE, DRAWS = 1e-4, 1e-6, 100_000
+SCHEMA = Schema(
+    columns=(
+        Column(name="real", kind="continuous", lower=0, upper=10, bins=(4.0,)),
+        Column(name="binned", kind="integer", lower=0, upper=3, bins=4),
+        Column(name="letter", kind="categorical", categories=("a", "b", "c")),
+        Column(name="one", kind="categorical", categories=("k", "l", "m")),
+        Column(name="y", kind="categorical", categories=("0", "1")),
+    ),
+    target="y",
+    max_rows=50,
+)
+COLUMNS = SCHEMA.columns
+NUMBERS = np.array([2.0, 5.0, 5.0, 9.5, 0.0])
+CODES = np.array([[0, 0, 0, 1, 0], [1, 1, 1, 1, 1], [1, 2, 1, 2, 1], [1, 3, 2, 0, 1], [0, 0, 2, 0, 0]], dtype=np.uint8)
+ENDS = np.array([0.0, 2.0, 5.0, 9.5, 10.0])
+LOWEST, HIGHEST = -1.0, float(GRID)
+
+
+def attributes(*, by_length):
+    return {
+        0: NumberCut(COLUMNS[0], by_length=by_length),
+        1: CodeCut(COLUMNS[1]),
+        2: Groups(COLUMNS[2], flat(COLUMNS[2])),
+        3: OneValue(COLUMNS[3]),
+    }
+
+
+def nodes_of(draws, *, by_length=True, noise=None, seed=0, codes=CODES, numbers=NUMBERS):
+    """As many roots that hold all rows: each makes one choice."""
+    ticks = {0: np.ceil(shares(numbers, by_length) * GRID)}
+    table = PrivateTable(codes, SCHEMA, Ledger("add_remove"), noise or make_noise("laplace", seed), numbers=ticks)
+    nodes, _ = table.trees("y", attributes(by_length=by_length), trees=draws, epsilon=1, resample="full")
+    return nodes
+
+
+def ranges(draws):
+    return np.tile([LOWEST, 0, 0, 0, 0], (draws, 1)), np.tile([HIGHEST, 4, 0, 3, 0], (draws, 1))
+
+
+def offered(draws, *columns):
+    return np.tile(np.isin(np.arange(5), columns), (draws, 1))
+
+
+def split(sides, score):
+    """The score of a division by hand: the side of each of the rows."""
+    classes, sides = CODES[:, 4], np.asarray(sides)
+    tables = [np.bincount(classes[sides == side], minlength=2) for side in np.unique(sides)]
+    if isinstance(score, Max):
+        return sum(int(table.max()) for table in tables)
+    return sum((table**2).sum() / table.sum() - table.sum() for table in tables)
+
+
+def real_scores(score):
+    return np.array([split(low < NUMBERS, score) for low in ENDS[:-1]])
+
+
+def shares(numbers, by_length):
+    """Shares of the range up to some numbers: by length, or the lower 4 and the upper 6 alike."""
+    return numbers / 10 if by_length else np.where(numbers < 4, numbers / 8, 0.5 + (numbers - 4) / 12)
+
+
+def measures(by_length):
+    """Shares of the range between values."""
+    return np.diff(shares(ENDS, by_length))
+
+
+def ends(by_length):
+    """The ticks of the values, which begin what is cut right behind them."""
+    return np.ceil(shares(ENDS, by_length) * GRID)
+
+
+def expected(score, factor, by_length):
+    """Places: 4 intervals, 3 cuts of codes, the letters, 3 single values; every column weighs 1 beforehand."""
+    values = [*real_scores(score)]
+    values += [split(CODES[:, 1] >= cut, score) for cut in (1, 2, 3)]
+    values += [split(CODES[:, 2], score)]
+    values += [split(CODES[:, 3] != code, score) for code in range(3)]
+    weights = np.concatenate([measures(by_length), [1 / 3] * 3, [1.0], [1 / 3] * 3])
+    chances = weights * np.exp(factor * np.array(values))
+    return chances / chances.sum()
+
+
+def observed(division, by_length=True):
+    """Counts of the same places. The one tick in front of the lowest value, of 4 billion, does not come."""
+    found = []
+    column, cut = division.column, division.cut
+    assert np.isnan(cut[column == 2]).all()
+    place = np.searchsorted(ends(by_length), cut[column == 0], side="right") - 1
+    found += np.bincount(place, minlength=4).tolist()
+    found += [int(((column == 1) & (cut == at)).sum()) for at in (1, 2, 3)]
+    found += [int((column == 2).sum())]
+    found += [int(((column == 3) & (cut == code)).sum()) for code in range(3)]
+    assert sum(found) == len(column)
+    return np.array(found)
+
+
+def uniform_inside(cut, by_length):
+    """p-values of the cuts of each interval against whole numbers of it that are all alike."""
+    return [
+        p
+        for low, high in pairwise(ends(by_length).tolist())
+        for p in even_ticks(cut[(cut >= low) & (cut < high)], low, high)
+        if ((cut >= low) & (cut < high)).sum() > 50
+    ]
+
+
+def even_ticks(cut, low, high):
+    """p-values of some cuts against uniform ticks of [low, high): where in it they are, and their lowest bits.
+
+    A few billion ticks are a continuum to 100,000 draws, and leave no remainder of 16 that would show.
+    """
+    assert (cut == np.floor(cut)).all()
+    assert high - low > 1e8
+    where = stats.kstest((cut - low + 0.5) / (high - low), "uniform").pvalue
+    if len(cut) < 160:
+        return [where]
+    return [where, stats.chisquare(np.bincount(cut.astype(np.int64) % 16, minlength=16)).pvalue]
+
+
+@pytest.mark.parametrize("by_length", [True, False])
+@pytest.mark.parametrize(
+    ("score", "epsilon", "factor"), [(Max(), math.log(2), math.log(2)), (Gini(), 1.5, 0.75), (Max(), 0, 0)]
+)
+def test_columns_and_cuts_at_once(score, epsilon, factor, by_length):
+    nodes = nodes_of(DRAWS, by_length=by_length)
+    division = nodes.choose("q", score, offered(DRAWS, 0, 1, 2, 3), *ranges(DRAWS), epsilon=epsilon)
+    chances, counts = expected(score, factor, by_length), observed(division, by_length)
+    assert stats.chisquare(counts, DRAWS * chances).pvalue > ALARM
+    cut = division.cut[division.column == 0]
+    assert (cut >= 0).all()
+    assert (cut < GRID).all()
+    found = uniform_inside(cut, by_length)
+    assert len(found) == 8
+    assert min(found) > ALARM
+    # Enough draws to tell them from other measures and exponents.
+    assert stats.chisquare(counts, DRAWS * expected(score, factor, not by_length)).pvalue < ALARM
+    assert stats.chisquare(counts, DRAWS * expected(score, factor + 0.1, by_length)).pvalue < ALARM
+
+
+def test_two_records_by_hand():
+    """Range [0, 10], (2, c0) and (5, c1), Max, factor ln 2: (4, 12, 10) / 26, up to steps of the grid."""
+    nodes = nodes_of(DRAWS, codes=CODES[:2], numbers=NUMBERS[:2])
+    cut = nodes.choose("q", Max(), offered(DRAWS, 0), *ranges(DRAWS), epsilon=math.log(2)).cut
+    edges = [LOWEST, *ends(True)[[1, 2, 4]].tolist()]
+    counts = np.histogram(cut, edges)[0]
+    assert counts.sum() == DRAWS
+    assert stats.chisquare(counts, DRAWS * np.array([4, 12, 10]) / 26).pvalue > ALARM
+    for low, high in pairwise(edges):
+        assert min(even_ticks(cut[(cut >= low) & (cut < high)], low, high)) > ALARM
+
+
+def test_a_claimed_sensitivity_sets_the_exponent():
+    nodes = nodes_of(DRAWS, seed=4)
+    how = {"epsilon": 0.9, "claimed_sensitivity": 0.5, "reason": "as printed"}
+    division = nodes.choose("q", Max(), offered(DRAWS, 0, 1, 2, 3), *ranges(DRAWS), **how)
+    assert stats.chisquare(observed(division), DRAWS * expected(Max(), 0.9, True)).pvalue > ALARM
+
+
+def test_nodes_with_no_records_choose_by_the_base_measure():
+    nodes = nodes_of(DRAWS, codes=CODES[:0], numbers=NUMBERS[:0], by_length=False, seed=5)
+    division = nodes.choose("q", Gini(), offered(DRAWS, 0, 1, 2, 3), *ranges(DRAWS), epsilon=9)
+    counts = np.bincount(division.column, minlength=4)
+    assert stats.chisquare(counts[:4]).pvalue > ALARM
+    assert min(even_ticks(division.cut[division.column == 0], LOWEST, HIGHEST)) > ALARM
+
+
+def test_a_narrower_range_is_drawn_from_alone():
+    """Records outside the node's range in front of and behind it do not occur; base measure and ends are the node's."""
+    low, high = ranges(DRAWS)
+    low[:, 0], high[:, 0] = np.ceil(np.array([0.5, 0.8]) * GRID)
+    nodes = nodes_of(DRAWS, codes=CODES[1:3], numbers=np.array([5.5, 7.0]), seed=6)
+    cut = nodes.choose("q", Max(), offered(DRAWS, 0), low, high, epsilon=1.0).cut
+    assert ((cut >= low[0, 0]) & (cut < high[0, 0])).all()
+    # Both of one class: all places are alike.
+    assert min(even_ticks(cut, low[0, 0], high[0, 0])) > ALARM
+
+
+def test_a_range_of_few_ticks_draws_each_of_them_alike():
+    """Ticks 10 to 15, records at 11 and 13 of classes 0 and 1: the cut 11 or 12 tells them apart."""
+    low, high = ranges(DRAWS)
+    low[:, 0], high[:, 0] = 10, 16
+    table = PrivateTable(
+        CODES[:2], SCHEMA, Ledger("add_remove"), make_noise("laplace", 12), numbers={0: np.array([11.0, 13.0])}
+    )
+    nodes, _ = table.trees("y", attributes(by_length=True), trees=DRAWS, epsilon=1, resample="full")
+    cut = nodes.choose("q", Max(), offered(DRAWS, 0), low, high, epsilon=math.log(2)).cut
+    counts = np.bincount(cut.astype(int), minlength=16)
+    assert counts[:10].sum() == 0
+    assert len(counts) == 16
+    assert stats.chisquare(counts[10:], DRAWS * np.array([1, 2, 2, 1, 1, 1]) / 8).pvalue > ALARM
+
+
+@pytest.mark.parametrize("by_length", [True, False])
+def test_cuts_first_and_then_the_column(by_length):
+    """Half of epsilon each for the cut and for the column, which competes with its chosen cut."""
+    score, chooser = Gini(), Exponential(score=Gini(), steps="two")
+    nodes = nodes_of(DRAWS, by_length=by_length, seed=7)
+    real = np.array([True, False, False, False, False])
+    division = chooser.choose("q", nodes, offered(DRAWS, 0, 2), real, *ranges(DRAWS), 3.0)
+    factor = 1.5 / 2
+    first = measures(by_length) * np.exp(factor * real_scores(score))
+    first /= first.sum()
+    number, letters = np.exp(factor * real_scores(score)), np.exp(factor * split(CODES[:, 2], score))
+    chances = np.append(first * number / (number + letters), (first * letters / (number + letters)).sum())
+    counts = observed(division, by_length)
+    assert stats.chisquare(counts[[0, 1, 2, 3, 7]], DRAWS * chances).pvalue > ALARM
+    assert min(uniform_inside(division.cut[division.column == 0], by_length)) > ALARM
+
+
+def test_two_numbers_are_cut_one_after_the_other():
+    """A third of epsilon for each of three choices."""
+    chooser = Exponential(score=Max(), steps="two")
+    nodes = nodes_of(DRAWS, seed=8)
+    real = np.array([True, True, False, False, False])
+    division = chooser.choose("q", nodes, offered(DRAWS, 0, 1, 2), real, *ranges(DRAWS), 2.4)
+    values = [real_scores(Max()), np.array([split(CODES[:, 1] >= cut, Max()) for cut in (1, 2, 3)])]
+    firsts = [weights * np.exp(0.8 * v) for weights, v in zip((measures(True), np.ones(3)), values, strict=True)]
+    joint = np.outer(*(first / first.sum() for first in firsts))
+    exps = [np.exp(0.8 * v) for v in values]
+    letters = np.exp(0.8 * split(CODES[:, 2], Max()))
+    total = exps[0][:, None] + exps[1] + letters
+    chances = [*(joint * exps[0][:, None] / total).sum(axis=1), *(joint * exps[1] / total).sum(axis=0)]
+    chances.append((joint * letters / total).sum())
+    assert stats.chisquare(observed(division)[:8], DRAWS * np.array(chances)).pvalue > ALARM
+
+
+# Groups of candidates
+
+
+@pytest.mark.parametrize("kind", ["auto", "geometric"])
+def test_groups_of_unequal_size_and_weight_each_choose_for_themselves(kind):
+    rng = np.random.default_rng(11)
+    sizes = [1, 2, 5, 3]
+    scores = [rng.normal(size=k) for k in sizes]
+    weights = [rng.integers(1, 100, k) for k in sizes]
+    weights[2][1] = 0  # has the best score, and weighs nothing
+    scores[2][1] = 50.0
+    many = 20_000
+    order = np.tile(np.arange(4), many)
+    all_scores = np.concatenate([scores[i] for i in order])
+    parts = np.concatenate([weights[i] for i in order])
+    all_weights = Weights(parts, np.full_like(parts, 100))
+    groups = np.repeat(np.arange(4 * many), [sizes[i] for i in order])
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    source = make_noise(kind, None if kind == "auto" else 3)
+    chosen = source.select_grouped(all_scores, groups, 1.3, all_weights) - starts
+    for i, size in enumerate(sizes):
+        chances = np.exp(1.3 * np.where(weights[i], scores[i], 0)) * weights[i]
+        counts = np.bincount(chosen[order == i], minlength=size)
+        assert not counts[chances == 0].any()
+        found = chances > 0
+        if size > 1:
+            assert stats.chisquare(counts[found], many * (chances / chances.sum())[found]).pvalue > RARE
+
+
+@pytest.mark.parametrize("kind", ["auto", "laplace"])
+def test_huge_scores_and_factors_do_not_run_over(kind):
+    scores = np.array([1e12, 1e12 - 1e-3, -1e12, 0.0, 0.0])
+    groups = np.array([0, 0, 0, 1, 1])
+    source = make_noise(kind, None if kind == "auto" else 1)
+    for factor in (1e-300, 1.0, 1e9, 1e300):
+        with np.errstate(over="ignore"):
+            assert source.select_grouped(scores, groups, factor).shape == (2,)
+    many = np.repeat(np.arange(4_000), 3)
+    chosen = source.select_grouped(np.tile(scores[:3], 4_000), many, 1e-9) % 3
+    assert (chosen < 2).all()
+
+
+def test_without_noise_lots_decide_among_the_best_alone():
+    source = ExactNoise(np.random.default_rng(3), discrete=False, seeded=True)
+    many = 30_000
+    scores = np.tile([1 / 3 + 1 / 3, 2 / 3 + 1e-13, 0.6, 2 / 3], many)
+    weights = Weights(np.tile([2, 3, 4, 5], many), np.full(4 * many, 10))
+    chosen = source.select_grouped(scores, np.repeat(np.arange(many), 4), 1e-9, weights) % 4
+    counts = np.bincount(chosen, minlength=4)
+    assert counts[2] == 0
+    assert stats.chisquare(counts[[0, 1, 3]], many * np.array([0.2, 0.3, 0.5])).pvalue > ALARM
+    first = NoNoise().select_grouped(np.array([1.0, 2, 2, 5, 5, 5]), np.array([0, 0, 0, 1, 1, 1]), 1.0)
+    assert first.tolist() == [1, 3]
+
+
+def test_points_between_and_lots():
+    source = make_noise("laplace", 9)
+    drawn = source.between(np.full(DRAWS, -2.0), np.full(DRAWS, 6.0))
+    assert set(drawn) == set(range(-2, 6))
+    assert stats.chisquare(np.bincount(drawn.astype(int) + 2)).pvalue > ALARM
+    assert (source.between(np.ones(100), np.full(100, 2.0)) == 1).all()
+    assert min(even_ticks(source.between(np.full(DRAWS, LOWEST), np.full(DRAWS, HIGHEST)), LOWEST, HIGHEST)) > ALARM
+    low, high = np.array([-1.0, -1, 3, 7, GRID - 1]), np.array([0.0, GRID, 5, 8, GRID])
+    for other in (source, source.exact(), NoNoise()):
+        found = other.between(low, high)
+        assert (found == np.floor(found)).all()
+        assert ((low <= found) & (found < high)).all()
+    assert stats.kstest(source.lots(DRAWS), "uniform").pvalue > ALARM
+    opendp = make_noise("opendp", None).lots(DRAWS)
+    assert stats.kstest(opendp, "uniform").pvalue > RARE
+    assert ((opendp >= 0) & (opendp < 1)).all()
+
+
+# Exact noise
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0])
+def test_exact_noise_chooses_among_weighed_cuts_and_groups(epsilon):
+    """Every column weighs 1: three places between bins, a group per value, three values."""
+    draws = 3_000
+    nodes = nodes_of(draws, noise=make_noise("opendp", None))
+    division = nodes.choose("q", Max(), offered(draws, 1, 2, 3), *ranges(draws), epsilon=epsilon)
+    values = [split(CODES[:, 1] >= cut, Max()) for cut in (1, 2, 3)] + [split(CODES[:, 2], Max())]
+    values += [split(CODES[:, 3] != code, Max()) for code in range(3)]
+    chances = np.exp(epsilon * (np.array(values) - max(values))) / [3, 3, 3, 1, 3, 3, 3]
+    assert stats.chisquare(observed(division)[4:], draws * chances / chances.sum()).pvalue > RARE

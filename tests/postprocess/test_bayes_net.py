@@ -1,0 +1,297 @@
+"""Conditionals by hand, margins, and rows sampled from networks whose tables are known."""
+
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpcore.domain.binarize import Binarization
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.door.exact_counts import joint_counts
+from dpcore.methods.networks.privbayes import maximal_sets
+from dpcore.postprocess.bayes_net import conditional, contained, margin, sample_binarized, sample_network
+
+ALARM = 1e-4  # seeded; were the seeds drawn afresh, each such assertion would fail once in 10,000
+
+
+def fresh(seed=0):
+    return np.random.default_rng(seed)
+
+
+# Conditionals
+
+
+def test_conditionals_by_hand():
+    # child x parent; parent 0: 3 and 1; parent 1: a negative cell counts as 0; parent 2: no rows.
+    table = np.array([[3.0, -2.0, 0.0], [1.0, 6.0, -1.0]])
+    # Over all parents the child has 3 and 7.
+    np.testing.assert_allclose(conditional(table), [[0.75, 0.25], [0.0, 1.0], [0.3, 0.7]])
+    assert table[0, 1] == -2
+
+
+def test_conditionals_without_parents_and_without_rows():
+    np.testing.assert_allclose(conditional(np.array([1.0, 3.0, -5.0])), [[0.25, 0.75, 0.0]])
+    np.testing.assert_allclose(conditional(np.array([[-1.0, 0.0], [-2.0, 0.0], [0.0, 0.0]])), np.full((2, 3), 1 / 3))
+
+
+def test_smoothing_is_spread_over_all_cells():
+    # 4 rows over 4 cells: one each.
+    np.testing.assert_allclose(conditional(np.array([[5.0, 0.0], [0.0, -9.0]]), 4.0), [[6 / 7, 1 / 7], [0.5, 0.5]])
+
+
+def test_the_order_of_the_parents_cells_is_that_of_the_axes():
+    table = np.arange(12.0).reshape(2, 3, 2)
+    found = conditional(table)
+    for place, (a, b) in enumerate(np.ndindex(3, 2)):
+        np.testing.assert_allclose(found[place], table[:, a, b] / table[:, a, b].sum())
+
+
+def test_contained():
+    assert contained(("a", "b"), ("c", "b", "a"))
+    assert contained((), ("a",))
+    assert contained(("a",), ("a",))
+    assert not contained(("a", "d"), ("c", "b", "a"))
+
+
+@given(st.permutations("abcd"), st.integers(0, 4))
+def test_margins_have_the_axes_that_are_asked_for(order, k):
+    of, sizes = ("b", "d", "a", "c"), {"a": 2, "b": 3, "c": 4, "d": 5}
+    table = np.random.default_rng(0).normal(size=[sizes[name] for name in of])
+    wanted = tuple(order[:k])
+    np.testing.assert_allclose(margin(table, of, wanted), np.einsum(table, list(of_places(of)), of_places(wanted)))
+
+
+def of_places(names):
+    return ["abcd".index(name) for name in names]
+
+
+# Rows
+
+
+NETWORK = [("a",), ("c", "a"), ("b", "c", "a"), ("d", "b", "a"), ("e",)]
+SIZES = {"a": 2, "b": 3, "c": 2, "d": 4, "e": 1}
+NAMES = ("a", "b", "c", "d", "e")
+
+
+def random_tables(seed, empty=0.3):
+    rng = np.random.default_rng(seed)
+    tables = [rng.gamma(0.7, 20, [SIZES[name] for name in family]) for family in NETWORK]
+    return [np.where(rng.random(table.shape) < empty, -3.0, table) for table in tables]
+
+
+@pytest.mark.parametrize("n", [1, 2, 37, 1000])
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_of_each_child_given_its_parents_are_the_expected_ones_rounded(n, seed):
+    tables = random_tables(seed)
+    codes = sample_network(NAMES, NETWORK, tables, n, np.random.default_rng(seed))
+    assert codes.shape == (n, 5)
+    assert (codes < [SIZES[name] for name in NAMES]).all()
+    for family, table in zip(NETWORK, tables, strict=True):
+        (counts,) = joint_counts(codes, list(SIZES.values()), [[NAMES.index(name) for name in family]])
+        given_parents = counts.reshape(len(counts), -1).T
+        expected = given_parents.sum(axis=1, keepdims=True) * conditional(table)
+        assert (np.abs(given_parents - expected) < 1 + 1e-9).all()
+
+
+def test_a_consistent_network_comes_back_with_its_tables():
+    """Tables of x and z given y that agree on y: the sampled counts are theirs."""
+    ab, bc = np.array([[40.0, 20.0], [10.0, 30.0]]), np.array([[35.0, 10.0], [15.0, 40.0]])
+    codes = sample_network(("x", "y", "z"), [("y",), ("x", "y"), ("z", "y")], [ab.sum(axis=0), ab, bc], 100, fresh())
+    xy, zy = joint_counts(codes, [2, 2, 2], [(0, 1), (2, 1)])
+    assert np.abs(xy - ab).max() <= 1
+    assert np.abs(zy - bc).max() <= 1
+
+
+def test_children_of_one_parent_are_independent_given_it():
+    """Each draw has an order of its own. One order for all would make the children equal here.
+
+    The 200 tables of 2 x 2 have margins that are fixed by design: the corner is hypergeometric.
+    """
+    families, half = [("p",), ("x", "p"), ("y", "p")], np.array([[50.0, 50.0], [50.0, 50.0]])
+    corners = []
+    rng = fresh(1)
+    for _ in range(200):
+        codes = sample_network(("p", "x", "y"), families, [half.sum(axis=0), half, half], 100, rng)
+        for parent in (0, 1):
+            _, x, y = codes[codes[:, 0] == parent].T
+            assert x.sum() == y.sum() == 25
+            corners.append((x & y).sum())
+    law = stats.hypergeom(50, 25, 25)
+    cells = np.arange(9, 17)
+    observed = [np.sum(np.array(corners) == cell) for cell in cells]
+    expected = 400 * law.pmf(cells)
+    rest = 400 - sum(observed), 400 - expected.sum()
+    assert stats.chisquare([*observed, rest[0]], [*expected, rest[1]]).pvalue > ALARM
+
+
+def test_rows_are_independent_of_their_position():
+    codes = sample_network(("a",), [("a",)], [np.ones(2)], 2000, fresh(2))
+    assert abs(int(codes[:1000].sum()) - 500) < 80  # seven standard errors and more
+
+
+def test_smoothing_reaches_cells_without_rows():
+    codes = sample_network(("a",), [("a",)], [np.array([100.0, 0.0])], 300, fresh(), 50.0)
+    assert codes.sum() == 50  # a sixth of 300: 25 of 150
+
+
+# Rows of bits
+
+
+def binarization_of(*sizes):
+    return Binarization(
+        Schema(
+            columns=tuple(
+                Column(name=f"c{i}", kind="integer", lower=0, upper=size - 1, bins=size) for i, size in enumerate(sizes)
+            )
+        )
+    )
+
+
+def patterns_of(values, binarization):
+    """Bits of numbers that may stand for no code, one array per column."""
+    bits = [
+        (value[:, None] >> np.arange(len(group) - 1, -1, -1) & 1)
+        for value, group in zip(values, binarization.groups, strict=True)
+    ]
+    return np.hstack(bits).astype(np.uint8)
+
+
+class Sampler:
+    """Bits of independent columns, and how often they were asked for."""
+
+    def __init__(self, binarization, probabilities, seed=0):
+        self.binarization, self.probabilities, self.rng = binarization, probabilities, fresh(seed)
+        self.asked = []
+
+    def __call__(self, rows, smoothing):
+        self.asked.append((rows, smoothing))
+        values = [self.rng.choice(len(p), size=rows, p=p) for p in self.probabilities]
+        return patterns_of(values, self.binarization)
+
+
+def test_rows_without_rejections_are_the_samplers_own():
+    binarization = binarization_of(4, 2)
+    drawn = []
+
+    def draw(rows, smoothing):
+        drawn.append(fresh(3).integers(0, 2, (rows, 3)).astype(np.uint8))
+        assert smoothing == 0
+        return drawn[-1]
+
+    codes = sample_binarized(binarization, draw, 150, fresh())
+    assert len(drawn) == 1
+    np.testing.assert_array_equal(binarization.encode(codes), drawn[0])
+
+
+def test_few_rejections_give_the_distribution_among_the_rows_that_exist():
+    """Size 3 with its fourth pattern at 10 %, beside a column that depends on nothing."""
+    binarization = binarization_of(3, 2)
+    sampler = Sampler(binarization, [[0.5, 0.3, 0.1, 0.1], [0.25, 0.75]], seed=5)
+    codes = sample_binarized(binarization, sampler, 20_000, fresh())
+    assert codes.shape == (20_000, 2)
+    (table,) = joint_counts(codes, [3, 2], [(0, 1)])
+    expected = 20_000 * np.outer(np.array([5, 3, 1]) / 9, [0.25, 0.75])
+    assert stats.chisquare(table.ravel(), expected.ravel()).pvalue > ALARM
+    assert {smoothing for _, smoothing in sampler.asked} == {0.0}
+    assert all(rows >= 100 for rows, _ in sampler.asked)
+
+
+@pytest.mark.parametrize("n", [1, 5, 1000])
+def test_a_hopeless_case_ends_soon_with_codes_that_exist(n):
+    """Twenty columns of size 5 with uniform bits: one row in 12,000 is whole."""
+    binarization = binarization_of(*[5] * 20)
+    sampler = Sampler(binarization, [np.full(8, 1 / 8)] * 20)
+    codes = sample_binarized(binarization, sampler, n, fresh())
+    assert codes.shape == (n, 20)
+    assert (codes < 5).all()
+    assert len(sampler.asked) <= 60
+    assert sorted({smoothing for _, smoothing in sampler.asked}) == [0.0, 0.01, 0.02, 0.04, 0.08, 0.16]
+    if n == 1000:  # each column has the codes that the sampler gave it
+        assert stats.chisquare(np.bincount(codes.ravel(), minlength=5)).pvalue > ALARM
+
+
+@pytest.mark.parametrize("n", [1, 7, 150])
+def test_where_no_code_is_ever_drawn_any_will_do(n):
+    binarization = binarization_of(5, 2)
+    sampler = Sampler(binarization, [[0, 0, 0, 0, 0, 0, 0, 1.0], [1.0, 0.0]])
+    codes = sample_binarized(binarization, sampler, n, fresh())
+    assert codes.shape == (n, 2)
+    assert (codes[:, 0] < 5).all()
+    assert not codes[:, 1].any()
+    assert len(sampler.asked) == 6
+    if n == 150:
+        assert set(codes[:, 0].tolist()) == set(range(5))
+
+
+def test_repaired_rows_take_codes_that_the_sampler_gave_the_column():
+    binarization = binarization_of(5, 5)
+    never, once = [0, 0, 0, 0, 0, 0, 0, 1.0], [0, 0.1, 0, 0.2, 0, 0, 0, 0.7]
+    codes = sample_binarized(binarization, Sampler(binarization, [never, once]), 400, fresh())
+    one, three = (codes[:, 1] == 1).sum(), (codes[:, 1] == 3).sum()
+    assert one + three == 400
+    assert abs(three / 400 - 2 / 3) < 0.12
+
+
+def test_no_drawn_row_is_given_out_twice():
+    """One whole row in a hundred: it is kept once, and is not among the rows that are mended."""
+    binarization = binarization_of(5, 1024)
+    serial = iter(range(1, 1024))  # whole rows have a number of their own, the others 0
+
+    def draw(rows, smoothing):
+        whole = np.arange(rows) % 100 == 0
+        numbers = np.array([next(serial) if here else 0 for here in whole])
+        return patterns_of([np.where(whole, 2, 7), numbers], binarization)
+
+    codes = sample_binarized(binarization, draw, 400, fresh())
+    assert len(codes) == 400
+    assert np.bincount(codes[:, 1])[1:].max() == 1
+
+
+def test_smoothing_that_helps_is_used():
+    """The sampler draws whole rows only once its tables are smoothed by 4 % or more."""
+    binarization = binarization_of(3)
+
+    def draw(rows, smoothing):
+        return patterns_of([np.full(rows, 2 if smoothing >= 0.04 else 3)], binarization)
+
+    assert sample_binarized(binarization, draw, 10, fresh()).tolist() == [[2]] * 10
+
+
+# Maximal sets of parents
+
+
+@given(
+    st.lists(st.integers(1, 6), max_size=6),
+    st.one_of(st.integers(1, 200).map(float), st.floats(0.1, 300)),
+    st.integers(0, 4),
+)
+def test_maximal_sets_against_all_subsets(sizes, room, most):
+    columns = [(f"c{i}", size) for i, size in enumerate(sizes)]
+    size_of = dict(columns)
+
+    def fits(names):
+        return len(names) <= most and (not names or prod(size_of[name] for name in names) <= room)
+
+    every = [
+        frozenset(name for (name, _), here in zip(columns, chosen, strict=True) if here)
+        for chosen in product((False, True), repeat=len(columns))
+    ]
+    maximal = {
+        names for names in every if fits(names) and not any(fits(names | {other}) for other in set(size_of) - names)
+    }
+    found = maximal_sets(columns, room, most)
+    assert len(found) == len(set(map(frozenset, found)))
+    assert set(map(frozenset, found)) == maximal
+
+
+def test_maximal_sets_by_hand():
+    columns = [("a", 2), ("b", 3), ("c", 4)]
+    assert sorted(maximal_sets(columns, 8, 3)) == [("a", "b"), ("a", "c")]
+    assert sorted(maximal_sets(columns, 3, 3)) == [("a",), ("b",)]
+    assert maximal_sets(columns, 1.5, 3) == [()]
+    assert sorted(maximal_sets(columns, 100, 2)) == [("a", "b"), ("a", "c"), ("b", "c")]

@@ -1,0 +1,185 @@
+"""Reconstruction of distributions from numbers with noise: the printed step, its likelihood, and what it recovers."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2, laplace, norm
+
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import Noised
+from dpcore.postprocess.deconvolution import KINDS, Cells, assigned, density, reconstruct, threshold, width
+
+SCALES = {"uniform": 0.5, "normal": 0.15, "laplace": 0.2}
+
+
+def drawn(kind, scale, n, rng):
+    return {"uniform": rng.uniform, "normal": rng.normal, "laplace": rng.laplace}[kind](
+        *((-scale, scale) if kind == "uniform" else (0, scale)), n
+    )
+
+
+def two_bumps(n, rng):
+    return np.where(rng.random(n) < 0.4, rng.normal(0.25, 0.06, n), rng.normal(0.75, 0.06, n)).clip(0, 1)
+
+
+def one_group(cells, reports):
+    return cells.counts(reports, np.zeros(len(reports), dtype=int), 1)
+
+
+def histogram(numbers, cells):
+    found = np.histogram(numbers, cells.intervals, (cells.lower, cells.upper))[0]
+    return found / found.sum()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_is_the_printed_formula(kind):
+    cells = Cells(0.0, 4.0, 4, kind, 1.2)
+    kernel = cells.kernel
+    counts = np.random.default_rng(1).integers(0, 9, (2, len(kernel))).astype(float)
+    f = np.full((2, 4), 0.25)
+    for steps in range(1, 4):
+        for g in range(2):
+            parts = [
+                sum(
+                    counts[g, s] * kernel[s, p] * f[g, p] / sum(kernel[s, t] * f[g, t] for t in range(4))
+                    for s in range(len(kernel))
+                )
+                for p in range(4)
+            ]
+            f[g] = np.array(parts) / counts[g].sum()
+        found = reconstruct(counts, kernel, rounds=steps, noticed=0.0)
+        assert found.shares == pytest.approx(f)
+        expected = [sum(counts[g, s] * math.log(kernel[s] @ f[g]) for s in range(len(kernel))) for g in range(2)]
+        assert found.likelihood[-1] == pytest.approx(expected)
+
+
+def test_the_kernel_is_the_density_at_the_distance_of_midpoints():
+    apart = np.linspace(-3, 3, 13)
+    assert density("normal", 0.7, apart) == pytest.approx(norm.pdf(apart, scale=0.7) / norm.pdf(0, scale=0.7))
+    assert density("laplace", 0.7, apart) == pytest.approx(laplace.pdf(apart, scale=0.7) / laplace.pdf(0, scale=0.7))
+    assert density("uniform", 1.0, apart) == pytest.approx((np.abs(apart) <= 1).astype(float))
+    cells = Cells(0.0, 4.0, 4, "uniform", 1.2)
+    # Cells at -1.5 to 5.5, of which none but those at -0.5 to 4.5 are within 1.2 of a midpoint.
+    assert cells.kernel.tolist() == [[int(abs(p - s) <= 1) for p in range(4)] for s in range(-1, 5)]
+    assert cells.middles == pytest.approx([0.5, 1.5, 2.5, 3.5])
+    assert cells.boundaries == pytest.approx([1, 2, 3])
+    assert one_group(cells, np.array([-1.2, -0.1, 0.0, 0.5, 1.0, 1.01, 4.0, 4.1, 5.2])).tolist() == [[3, 2, 1, 0, 1, 2]]
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.floats(0.001, 30),
+    st.integers(1, 12),
+    st.lists(st.floats(-100, 100), min_size=1, max_size=40),
+    st.integers(1, 3),
+)
+def test_the_likelihood_never_falls(kind, scale, intervals, reports, groups):
+    cells = Cells(-2.0, 3.0, intervals, kind, scale)
+    group = np.arange(len(reports)) % groups
+    counts = cells.counts(np.array(reports), group, groups)
+    assert counts.sum(axis=1) == pytest.approx(np.bincount(group, minlength=groups))
+    found = reconstruct(counts, cells.kernel)
+    assert found.shares.min() >= 0
+    assert found.shares.sum(axis=1) == pytest.approx(1)
+    assert np.isfinite(found.likelihood).all()
+    assert (np.diff(found.likelihood, axis=0) >= -1e-9 * (1 + np.abs(found.likelihood[:-1]))).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_bumps_come_out_of_the_noise(kind):
+    rng = np.random.default_rng(5)
+    x = two_bumps(20_000, rng)
+    reports = x + drawn(kind, SCALES[kind], len(x), rng)
+    cells = Cells(0.0, 1.0, 30, kind, SCALES[kind])
+    found = reconstruct(one_group(cells, reports), cells.kernel)
+    assert len(found.likelihood) < 501
+    assert (np.diff(found.likelihood, axis=0) >= -1e-6).all()
+    true, noisy = histogram(x, cells), histogram(reports.clip(0, 1), cells)
+    assert np.abs(found.shares[0] - true).sum() < 0.8 * np.abs(noisy - true).sum()
+    low, middle, high = (found.shares[0][a:b].mean() for a, b in ((5, 10), (13, 17), (20, 25)))
+    assert middle < low < high
+    if kind == "uniform":  # whose reports at the ends tell so much that more steps fit the sample
+        return
+    longer = reconstruct(one_group(cells, reports), cells.kernel, noticed=1e-4).shares[0]
+    assert np.abs(longer - true).sum() < np.abs(found.shares[0] - true).sum()
+
+
+def test_groups_do_not_know_each_other():
+    rng = np.random.default_rng(6)
+    cells = Cells(0.0, 1.0, 20, "laplace", 0.2)
+    reports, group = rng.normal(0.5, 0.4, 900), rng.integers(0, 3, 900)
+    both = reconstruct(cells.counts(reports, group, 4), cells.kernel)
+    for own in range(3):
+        alone = reconstruct(one_group(cells, reports[group == own]), cells.kernel)
+        assert both.shares[own] == pytest.approx(alone.shares[0])
+    assert both.shares[3] == pytest.approx(1 / 20)  # nobody reported
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-9])
+def test_without_noise_the_distribution_is_the_reports(kind, scale):
+    x = np.random.default_rng(7).integers(0, 10, 500).astype(float)
+    cells = Cells(-0.5, 9.5, 10, kind, scale)
+    assert reconstruct(one_group(cells, x), cells.kernel).shares[0] == pytest.approx(np.bincount(x.astype(int)) / 500)
+
+
+@pytest.mark.parametrize("kind", ["normal", "laplace"])
+@pytest.mark.parametrize("scale", [1e6, math.inf])
+def test_from_nothing_but_noise_nothing_is_told(kind, scale):
+    if kind == "normal" and scale == math.inf:
+        scale = 1e12
+    cells = Cells(0.0, 1.0, 8, kind, scale)
+    found = reconstruct(one_group(cells, np.random.default_rng(8).normal(0, 1e6, 50)), cells.kernel)
+    assert found.shares[0] == pytest.approx(1 / 8, abs=1e-3)
+
+
+def test_laplace_reports_beyond_the_range_tell_as_much_as_its_ends():
+    apart = Cells(0.0, 1.0, 10, "laplace", 0.3)
+    x = np.linspace(0, 1, 11)
+    for beyond in (1.0, 1.5, 40.0):
+        ratio = laplace.logpdf(beyond - x, scale=0.3) - laplace.logpdf(beyond, scale=0.3)
+        assert ratio == pytest.approx(laplace.logpdf(1 - x, scale=0.3) - laplace.logpdf(1, scale=0.3))
+    assert one_group(apart, np.array([-9.0, 0.01, 1.0, 77.0])).tolist() == [[2, 0, 0, 0, 0, 0, 0, 0, 0, 2]]
+
+
+def test_sorted_reports_go_to_intervals_by_their_shares():
+    reports = np.array([5.0, -1.0, 9.0, 3.0, 4.0, 100.0, 2.0, 8.0, 7.0, 6.0])
+    assert assigned(reports, np.array([0.2, 0.0, 0.5, 0.3])).tolist() == [2, 0, 3, 2, 2, 3, 0, 3, 2, 2]
+    assert assigned(reports, np.array([0.0, 1.0, 0.0])).tolist() == [1] * 10
+    assert assigned(np.zeros(0), np.array([0.5, 0.5])).tolist() == []
+    shares = np.random.default_rng(9).dirichlet(np.ones(7))
+    counts = np.bincount(assigned(np.random.default_rng(10).normal(size=1000), shares), minlength=7)
+    assert np.abs(counts - 1000 * shares).max() <= 1
+
+
+def test_the_chi_squared_threshold():
+    for freedom in (1, 2, 5, 9, 30, 99):
+        assert threshold(freedom) == pytest.approx(chi2.ppf(0.95, freedom), rel=0.03)
+    assert threshold(0) == math.inf
+
+
+def test_widths_hold_95_percent():
+    assert width("uniform", 2.0) == pytest.approx(0.95 * 4)
+    assert width("normal", 1.0) == pytest.approx(3.919928)
+    assert width("laplace", 1.0) == pytest.approx(2 * laplace.ppf(0.975))
+
+
+@pytest.mark.parametrize("kind", ["uniform", "normal"])
+def test_noised_numbers_have_that_noise(kind):
+    channel = Noised(kind, 2.0, lower=0.0, upper=10.0)
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    reports = channel.report(np.full(20_000, 12.0), lambda n: grid[:n], None)
+    distribution = norm(10, 2) if kind == "normal" else None
+    for share in (0.025, 0.5, 0.975):
+        expected = distribution.ppf(share) if distribution else 8 + 4 * share
+        assert np.quantile(reports, share) == pytest.approx(expected, abs=2e-3)
+    assert channel.moments[3] == pytest.approx(reports.var(), rel=1e-3)
+    assert channel.epsilon == math.inf
+    ends = channel.report(np.array([0.0, 0.0]), lambda _: np.array([0.0, 1 - 2**-53]), None)
+    assert np.isfinite(ends).all()
+    for bad in (("laplace", 1.0), ("normal", -1.0), ("normal", math.inf)):
+        with pytest.raises(ParameterError):
+            Noised(*bad, lower=0, upper=1)

@@ -1,0 +1,209 @@
+"""Released trees as tables of nodes: hand-worked, and epsilon by level against the budgets that methods were given."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.errors import ParameterError
+from dpcore.methods import PINQID3, DiffPRFs, NaiveBayesSynthesizer, SuLQID3
+from dpcore.postprocess import forest_frames
+
+NONE = np.nan
+CUT = np.floor(4.05 / 10 * 2**32)  # of ten bins of ages, 40.5
+
+
+@pytest.fixture(scope="module")
+def grown(small_frame, small_schema):
+    return DiffPRFs(epsilon=20.0, n_trees=3, max_depth=4, random_state=2).fit(small_frame, schema=small_schema)
+
+
+@pytest.fixture(scope="module")
+def forest(grown):
+    """Two trees: one asks age, then a letter of the older; the other is a leaf."""
+    return replace(
+        grown.forest_,
+        tree=np.array([0, 1, 0, 0, 0, 0, 0, 0]),
+        level=np.array([0, 0, 1, 1, 2, 2, 2, 2]),
+        parent=np.array([-1, -1, 0, 0, 3, 3, 3, 3]),
+        column=np.array([2, -1, -1, 0, -1, -1, -1, -1]),
+        first=np.array([2, 0, 0, 4, 0, 0, 0, 0]),
+        fanout=np.array([2, 0, 0, 4, 0, 0, 0, 0]),
+        cut=np.array([CUT, *[NONE] * 7]),
+        low=np.array([0.0, NONE, NONE, 0.0, *[NONE] * 4]),
+        noisy=np.array([101.0, 99.0, 61.5, -3.0, NONE, 8.0, 9.0, 10.0]),
+        counts=np.array([100.0, 99.0, 60.0, 40.0, 10.0, 10.0, 10.0, 10.0]),
+        classes=np.array([[70, 30], [99, 0], [60, 0], [10, 30], [1, 9], [2, 8], [3, 7], [4, 6]], dtype=float),
+        probabilities=np.array(
+            [[0.7, 0.3], [1, 0], [1, 0], [0.25, 0.75], [0.1, 0.9], [0.2, 0.8], [0.3, 0.7], [0.4, 0.6]], dtype=float
+        ),
+        spent=np.array([0.1, 1.0, 1.0, 0.4, 1.0, 1.0, 1.0, 1.0]),
+    )
+
+
+def test_a_tree_by_hand(forest):
+    frame = forest_frames.nodes(forest)
+    assert frame["place"].tolist() == [0, 2, 3, 4, 5, 6, 7]
+    assert frame["parent"].tolist() == [-1, 0, 0, 3, 3, 3, 3]
+    assert frame["level"].tolist() == frame["y"].tolist() == [0, 1, 1, 2, 2, 2, 2]
+    assert frame["x"].tolist() == [1.25, 0.0, 2.5, 1.0, 2.0, 3.0, 4.0]
+    assert frame["text"].tolist() == ["age", "", "a.b[0]:Q", "", "", "", ""]
+    assert frame["side"].tolist() == ["", "≤ 40", "> 40", "x", "y", "<b>z</b>", "(missing)"]
+    assert frame["edge"].tolist()[:4] == ["", "age ≤ 40", "age > 40", "a.b[0]:Q: x"]
+    assert frame["class"].tolist() == ["no", "no", "yes", "yes", "yes", "yes", "yes"]
+    assert frame["class"].cat.categories.tolist() == ["no", "yes"]
+    assert frame["share"].tolist() == pytest.approx([0.7, 1.0, 0.75, 0.9, 0.8, 0.7, 0.6])
+    assert frame["leaf"].tolist() == [False, True, False, True, True, True, True]
+    assert frame["spent"].tolist() == [0.1, 1.0, 0.4, 1.0, 1.0, 1.0, 1.0]
+    assert frame["noisy"].tolist()[:3] == [101.0, 61.5, -3.0]
+    assert frame["counts"].tolist()[:3] == [100.0, 60.0, 40.0]
+    assert not frame["folded"].any()
+
+
+def test_a_tree_that_is_a_leaf(forest):
+    frame = forest_frames.nodes(forest, 1)
+    assert frame[["place", "parent", "x", "text", "side", "class"]].to_numpy().tolist() == [[1, -1, 0.0, "", "", "no"]]
+
+
+@pytest.mark.parametrize(
+    ("most", "places", "folded"),
+    [(7, [0, 2, 3, 4, 5, 6, 7], [0] * 7), (6, [0, 2, 3], [4, 0, 4]), (3, [0, 2, 3], [4, 0, 4]), (2, [0, 2], [5, 0])],
+)
+def test_deep_levels_are_folded_and_counted(forest, most, places, folded):
+    frame = forest_frames.nodes(forest, most=most)
+    assert frame["place"].tolist() == places
+    assert frame["folded"].tolist() == folded
+    assert frame["leaf"].tolist() == [place not in (0, 3) for place in places]
+    only = forest_frames.nodes(forest, most=1)
+    assert only[["place", "text", "folded"]].to_numpy().tolist() == [[0, "age", 6]]
+
+
+@pytest.mark.parametrize("asked", [{"tree": 2}, {"tree": -1}, {"most": 0}])
+def test_what_is_not_there_is_refused(forest, asked):
+    with pytest.raises(ParameterError):
+        forest_frames.nodes(forest, **asked)
+
+
+@pytest.mark.parametrize("most", [400, 12])
+def test_the_layout_of_grown_trees(grown, most):
+    for tree in range(3):
+        frame = forest_frames.nodes(grown.forest_, tree, most=most).set_index("place")
+        assert len(frame) <= most
+        below = frame[frame["parent"] >= 0]
+        ends = frame[~frame.index.isin(below["parent"])]
+        assert sorted(ends["x"]) == list(range(len(ends)))
+        for parent, children in below.groupby("parent"):
+            assert frame.loc[parent, "x"] == (children["x"].iloc[0] + children["x"].iloc[-1]) / 2
+            assert children["x"].is_monotonic_increasing
+        for _, level in frame.groupby("level"):  # nodes of a level do not cross
+            assert level["x"].is_monotonic_increasing
+        size = int((grown.forest_.tree == tree).sum())
+        assert frame["folded"].iloc[0] == size - len(frame)
+
+
+RUNS = [
+    ({}, 1.0, False),
+    ({"relation": "replace"}, 0.5, True),  # a replaced record leaves one node and enters another
+    ({"resample": "full"}, 1 / 3, True),
+    ({"resample": "full", "relation": "replace"}, 1 / 6, True),
+    ({"resample": "full", "n_trees": 1}, 1.0, False),
+    ({"steps": "two"}, 1.0, False),
+    ({"steps": "two", "count_share": 0.5}, 1.0, False),
+    ({"count_share": 0.5, "max_depth": 5}, 1.0, False),
+]
+
+
+@pytest.mark.parametrize(("chosen", "account", "per_tree"), RUNS)
+def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema, chosen, account, per_tree):
+    asked = {"epsilon": 1.0, "n_trees": 3, "max_depth": 3, "random_state": 1, **chosen}
+    fitted = DiffPRFs(**asked).fit(small_frame, schema=small_schema)
+    frame = forest_frames.budget(fitted.ledger_)
+    assert frame["epsilon_of_noise"].sum() == pytest.approx(account, rel=1e-12)
+    assert frame["epsilon_claimed"].sum() == pytest.approx(account, rel=1e-12)
+    assert set(frame["per_tree"]) == {per_tree}
+    assert frame["level"].is_monotonic_increasing
+    assert set(frame["purpose"]) <= {"counts of records", "choices", "classes in leaves"}
+    assert frame["purpose"].iloc[-1] == "classes in leaves"
+    assert not frame.duplicated(["level", "purpose"]).any()
+    # The way is one that a record can take: the deepest leaf has spent as much.
+    assert fitted.forest_.spent.max() == pytest.approx(account)
+    choices = frame[frame["purpose"] == "choices"]
+    assert choices["level"].tolist() == list(range(int(fitted.forest_.level.max())))
+
+
+def test_the_account_of_a_sample_is_named(small_frame, small_schema):
+    fitted = DiffPRFs(n_trees=4, max_depth=2, resample="poisson", rate=0.25, random_state=1)
+    frame = forest_frames.budget(fitted.fit(small_frame, schema=small_schema).ledger_)
+    assert set(frame["account"]) == {"4 trees, each: a random 25 % of the rows"}
+    assert frame["per_tree"].all()
+    inside = np.log(1 + (np.exp(1 / 4) - 1) / 0.25)  # ln(1 + g (e^x - 1)) = 1/4
+    assert frame["epsilon_of_noise"].sum() == pytest.approx(inside, rel=1e-6)
+
+
+def test_what_paper_mode_looks_at_unprotected_is_infinite_on_its_level(small_frame, small_schema):
+    fitted = DiffPRFs(mode="paper", n_trees=2, max_depth=2, random_state=1).fit(small_frame, schema=small_schema)
+    frame = forest_frames.budget(fitted.ledger_).set_index(["level", "purpose"])
+    assert frame["epsilon_claimed"].sum() == pytest.approx(0.5)
+    assert frame.loc[(0, "other"), "epsilon_of_noise"] == np.inf
+    assert frame.loc[(1, "other"), "epsilon_of_noise"] == np.inf
+    assert frame.loc[(0, "counts of records"), "epsilon_of_noise"] == pytest.approx(0.5 / 6)
+
+
+@pytest.mark.parametrize("method", [SuLQID3, PINQID3])
+def test_single_trees_spend_evenly(small_frame, small_schema, method):
+    fitted = method(epsilon=2.0, max_depth=1, random_state=1).fit(small_frame, schema=small_schema)
+    frame = forest_frames.budget(fitted.ledger_)
+    assert frame["epsilon_of_noise"].sum() == pytest.approx(2.0)
+    assert set(frame["account"]) == {"one tree"}
+    assert frame[["level", "purpose"]].to_numpy().tolist() == [
+        [0, "counts of records"],
+        [0, "choices"],
+        [1, "counts of records"],
+        [1, "classes in leaves"],
+    ]
+
+
+def entry(name, epsilon, claimed=None):
+    claimed = Fraction(epsilon) if claimed is None else Fraction(claimed)
+    kind = {"mechanism": "laplace", "sensitivity": 1.0, "claimed_sensitivity": 1.0, "scale": 1.0}
+    return Entry(name=name, epsilon_claimed=claimed, epsilon_of_noise=Fraction(epsilon), **kind)
+
+
+def test_disjoint_parts_count_once_and_the_longest_of_the_dearest():
+    ledger = Ledger("add_remove")
+    root = ledger.child("one tree")
+    root.charge(entry("level 0: records", 1))
+    group = root.parallel("", by="value")
+    stop, long, cheap = group.part("leaves of level 0"), group.part(""), group.part("")
+    stop.charge(entry("level 0: classes in leaves", 5))
+    long.charge(entry("level 0: division, by Max", 2), entry("level 1: records", 1))
+    long.charge(entry("level 1: classes in leaves", 2, claimed=1))
+    cheap.charge(entry("level 0: division, by Max", 4))
+    root.charge(entry("levels that no tree reached", 0, claimed=3))
+    frame = forest_frames.budget(ledger)
+    bound = frame[frame["epsilon_of_noise"] > 0].set_index(["level", "purpose"])["epsilon_of_noise"]
+    assert bound.to_dict() == {
+        (0, "counts of records"): 1.0,
+        (0, "choices"): 2.0,
+        (1, "counts of records"): 1.0,
+        (1, "classes in leaves"): 2.0,
+    }
+    # By the claim, the way that stops at once is the dearest, and what was not asked belongs to no level.
+    claimed = frame[frame["epsilon_claimed"] > 0].set_index(["level", "purpose"])["epsilon_claimed"]
+    assert claimed.to_dict() == {(0, "counts of records"): 1.0, (0, "classes in leaves"): 5.0, (-1, "other"): 3.0}
+    assert frame["level"].tolist()[-1] == -1
+    assert frame[["epsilon_claimed", "epsilon_of_noise"]].sum().tolist() == [9.0, 6.0]
+    assert (ledger.epsilon_claimed, ledger.epsilon_bound) == (9.0, 6.0)
+
+
+def test_ledgers_of_other_methods_have_no_levels(small_frame, small_schema):
+    fitted = NaiveBayesSynthesizer(random_state=1).fit(small_frame, schema=small_schema)
+    frame = forest_frames.budget(fitted.ledger_)
+    assert frame[["level", "purpose"]].to_numpy().tolist() == [[-1, "other"]]
+    assert frame["epsilon_of_noise"].sum() == pytest.approx(1.0)
+    empty = forest_frames.budget(Ledger("replace"))
+    assert isinstance(empty, pd.DataFrame)
+    assert empty.empty

@@ -1,0 +1,337 @@
+"""Against dense generalized least squares, brute-force quadratic programs and loops, on small irregular trees."""
+
+from itertools import chain, pairwise, product
+
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+
+from dpcore.errors import ParameterError
+from dpcore.postprocess.least_squares import CountTree
+
+SEEDS = range(40)
+BINARY = [np.array([0, 0]), np.array([0, 0, 1, 1])]
+
+
+def random_tree(rng):
+    """A forest whose siblings are scattered, with leaves at every level and families of one."""
+    sizes = [rng.integers(1, 4), *rng.integers(1, 9, size=rng.integers(1, 5))]
+    return CountTree([rng.integers(0, above, size=n) for above, n in pairwise(sizes)], sizes[0])
+
+
+def random_measurements(tree, rng, exact=0.15, missing=0.3):
+    """Noisy counts, their variances, and some of both kinds that need care: variance 0 and, above leaves, infinity."""
+    truth = tree.sums([rng.integers(0, 4, size=n).astype(float) for n in tree.sizes])
+    variances = []
+    for leaf in tree.leaves:
+        variance, draw = rng.lognormal(sigma=1.5, size=len(leaf)), rng.random(len(leaf))
+        variance[draw < exact] = 0
+        variance[(draw > 1 - missing) & ~leaf] = np.inf
+        variances.append(variance)
+    measured = []
+    for count, variance in zip(truth, variances, strict=True):
+        noise = rng.normal(size=len(count)) * np.sqrt(np.where(np.isinf(variance), np.nan, variance))
+        measured.append(count + noise)
+    return measured, variances
+
+
+def random_fit(seed, **kinds):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng)
+    return tree, tree.fit(*random_measurements(tree, rng, **kinds)), rng
+
+
+def membership(tree):
+    """Nodes (level by level) x leaves: which leaves each node counts."""
+    places = np.flatnonzero(np.concatenate(tree.leaves))
+    rows = [np.concatenate(tree.sums(split(tree, row))) for row in np.eye(sum(tree.sizes))[places]]
+    return np.array(rows).T
+
+
+def split(tree, values):
+    return np.split(np.asarray(values), np.cumsum(tree.sizes)[:-1])
+
+
+def dense(tree, measured, variances):
+    """The leaves' estimate and covariance: exact counts as linear constraints, the others by least squares."""
+    design, y, v = membership(tree), np.concatenate(measured), np.concatenate(variances)
+    noisy, exact = np.isfinite(v) & (v > 0), v == 0
+    a, w = design[noisy], np.diag(1 / v[noisy])
+    start = np.linalg.lstsq(design[exact], y[exact])[0] if exact.any() else np.zeros(design.shape[1])
+    free = null_space(design[exact]) if exact.any() else np.eye(design.shape[1])
+    covariance = free @ np.linalg.inv(free.T @ a.T @ w @ a @ free) @ free.T
+    return start + covariance @ a.T @ w @ (y[noisy] - a @ start), covariance
+
+
+def test_example_of_hay_et_al():
+    fitted = CountTree(BINARY).fit([np.array([10.0]), np.array([6.0, 3.0]), np.array([2.0, 1.0, 3.0, 4.0])], [2, 2, 2])
+    np.testing.assert_allclose(fitted.upward[1], [5, 13 / 3])
+    np.testing.assert_allclose(fitted.upward[0], [68 / 7])
+    np.testing.assert_allclose(fitted.counts[1], [5.1905, 4.5238], atol=5e-5)
+    np.testing.assert_allclose(fitted.counts[2], [3.0952, 2.0952, 1.7619, 2.7619], atol=5e-5)
+
+
+@pytest.mark.parametrize(("fan_out", "height"), [(2, 2), (2, 3), (3, 4), (5, 2)])
+def test_uniform_trees_have_the_weights_of_hay_et_al(fan_out, height):
+    tree = CountTree([np.repeat(np.arange(fan_out**level), fan_out) for level in range(height - 1)])
+    measured = [np.zeros(size) for size in tree.sizes]
+    measured[0][0] = 1.0
+    fitted = tree.fit(measured, [3.0] * height)
+    weight = (fan_out**height - fan_out ** (height - 1)) / (fan_out**height - 1)
+    np.testing.assert_allclose(fitted.upward[0], weight)
+    np.testing.assert_allclose(fitted.counts[1], weight / fan_out)
+    np.testing.assert_allclose(fitted.upward_variances[0], 3 * weight)
+    if fan_out == 2:
+        assert weight == pytest.approx({2: 2 / 3, 3: 4 / 7}[height])
+
+
+@pytest.mark.parametrize("kinds", [{"exact": 0, "missing": 0}, {"exact": 0}, {"missing": 0}, {"exact": 0.5}, {}])
+def test_estimates_and_variances_are_those_of_dense_least_squares(kinds):
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        tree = random_tree(rng)
+        measured, variances = random_measurements(tree, rng, **kinds)
+        fitted, design = tree.fit(measured, variances), membership(tree)
+        leaves, covariance = dense(tree, measured, variances)
+        np.testing.assert_allclose(np.concatenate(fitted.counts), design @ leaves, atol=1e-9)
+        expected = np.diag(design @ covariance @ design.T)
+        np.testing.assert_allclose(np.concatenate(fitted.variances), expected, rtol=1e-9, atol=1e-9)
+        query = rng.normal(size=len(leaves))
+        weights = np.full(sum(tree.sizes), np.nan)
+        weights[np.concatenate(tree.leaves)] = query
+        found = fitted.query_variance(split(tree, weights))
+        assert found == pytest.approx(query @ covariance @ query, rel=1e-9, abs=1e-9)
+
+
+def test_children_sum_to_parents():
+    for seed in SEEDS:
+        tree, fitted, _ = random_fit(seed)
+        for expected, found in zip(tree.sums(fitted.counts), fitted.counts, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-12)
+
+
+def test_nothing_changes_when_only_leaves_are_measured():
+    for seed in SEEDS:
+        tree, fitted, rng = random_fit(seed, exact=0.2, missing=1.0)
+        values = [rng.normal(size=size) for size in tree.sizes]
+        variances = [np.where(leaf, 2.0, np.inf) for leaf in tree.leaves]
+        fitted = tree.fit(values, variances)
+        for leaf, value, count, spread in zip(tree.leaves, values, fitted.counts, fitted.variances, strict=True):
+            np.testing.assert_array_equal(count[leaf], value[leaf])
+            np.testing.assert_array_equal(spread[leaf], 2.0)
+
+
+@pytest.mark.parametrize(
+    ("variances", "counts", "spread"),
+    [
+        ([0, 2, 2], [10, 5.5, 4.5], [0, 1, 1]),  # an exact parent: its children share the rest
+        ([2, 0, 0], [11, 6, 5], [0, 0, 0]),  # exact children: the parent is their sum
+        ([np.inf, 0, 0], [11, 6, 5], [0, 0, 0]),
+        ([0, 0, 2], [10, 6, 4], [0, 0, 0]),  # one exact child: the other takes what is left
+        ([2, 0, 2], [10.5, 6, 4.5], [1, 0, 1]),
+        ([np.inf, 0, 2], [11, 6, 5], [2, 0, 2]),
+        ([np.inf, 1, 2], [11, 6, 5], [3, 1, 2]),
+    ],
+)
+def test_exact_and_missing_counts_by_hand(variances, counts, spread):
+    root, left, right = map(float, variances)
+    tree = CountTree([np.array([0, 0])])
+    fitted = tree.fit([np.array([10.0]), np.array([6.0, 5.0])], [root, np.array([left, right])])
+    np.testing.assert_allclose(np.concatenate(fitted.counts), counts, rtol=1e-14)
+    np.testing.assert_allclose(np.concatenate(fitted.variances), spread, rtol=1e-14)
+
+
+def test_exact_counts_stay_to_the_last_digit_and_may_agree():
+    third = np.array([0.1, 0.2])
+    fitted = CountTree([np.array([0, 0])]).fit([np.array([0.3]), third], [0, 0])
+    np.testing.assert_array_equal(fitted.counts[1], third)
+    assert CountTree(BINARY[:1]).fit([np.array([0.3]), 1e9 * third], [0, 2]).counts[0] == 0.3
+
+
+def test_one_array_will_do_when_all_leaves_are_at_the_last_level():
+    tree = CountTree(BINARY)
+    fitted = tree.fit([np.zeros(size) for size in tree.sizes], [1, np.inf, 2])
+    weights = np.array([1.0, 2.0, 0.0, -1.0])
+    assert fitted.query_variance(weights) == fitted.query_variance([np.zeros(1), np.zeros(2), weights])
+    assert [list(level) for level in tree.sums(weights)] == [[2], [3, -1], [1, 2, 0, -1]]
+    assert [list(level) for level in tree.whole_numbers(abs(weights))] == [[4], [3, 1], [1, 2, 0, 1]]
+
+
+def nearest(estimates, variances, total):
+    """The quadratic program of one family, by trying every set of positive children."""
+    exact = variances == 0
+    found = np.where(exact, np.maximum(estimates, 0), 0.0)
+    if found.sum() >= total:
+        return found * (total / found.sum() if total else 0.0)
+    left, best = total - found.sum(), np.inf
+    z, v = estimates[~exact], variances[~exact]
+    for chosen in product([False, True], repeat=len(z)):
+        if not any(chosen):
+            continue
+        s = np.array(chosen)
+        x = np.where(s, z + v * (left - z[s].sum()) / v[s].sum(), 0.0)
+        cost = ((x - z) ** 2 / v).sum()
+        if x.min() >= 0 and cost < best:
+            best, found[~exact] = cost, x
+    return found
+
+
+@pytest.mark.parametrize("exact", [0, 0.3])
+def test_projection_solves_each_familys_quadratic_program(exact):
+    clipped = 0
+    for seed in SEEDS:
+        tree, fitted, _ = random_fit(seed, exact=exact)
+        kept = fitted.non_negative()
+        np.testing.assert_array_equal(kept[0], np.maximum(fitted.counts[0], 0))
+        for level, above in enumerate(tree.parents):
+            estimates, variances = fitted.upward[level + 1], fitted.upward_variances[level + 1]
+            for parent in np.unique(above):
+                family = above == parent
+                expected = nearest(estimates[family], variances[family], kept[level][parent])
+                np.testing.assert_allclose(kept[level + 1][family], expected, atol=1e-9)
+                clipped += (expected == 0).sum()
+    assert clipped > 50
+
+
+def test_projection_leaves_non_negative_counts_alone():
+    for seed in SEEDS:
+        tree, _, rng = random_fit(seed)
+        values = tree.sums([rng.random(size) + 0.01 for size in tree.sizes])
+        fitted = tree.fit(values, [rng.random(size) + 0.1 for size in tree.sizes])
+        np.testing.assert_allclose(np.concatenate(fitted.non_negative()), np.concatenate(values), rtol=1e-12)
+
+
+def test_projection_never_gives_children_more_than_their_parent_has():
+    # The root's other child is far above it, so the exact 5 no longer fits.
+    tree = CountTree([np.array([0, 0]), np.array([0, 0, 1, 1])])
+    fitted = tree.fit(
+        [np.array([3.0]), np.array([0.0, 0.0]), np.array([5.0, -4.0, 20.0, 20.0])],
+        [0.0, np.inf, np.array([0.0, 1.0, 1.0, 1.0])],
+    )
+    kept = fitted.non_negative()
+    for parent, total in zip(kept, tree.sums(kept), strict=True):
+        np.testing.assert_allclose(parent, total)
+    assert all((level >= 0).all() for level in kept)
+
+
+def test_projection_clips_exact_counts_and_leaves_no_crumbs_below_nothing():
+    tree = CountTree(BINARY)
+    variances = np.array([0.0, 1.0, 1.0, 49.0])  # 1 / 49 * 49 is not 1
+    fitted = tree.fit([np.zeros(1), np.zeros(2), np.array([-2.0, 7.0, -3.0, 1.0])], [np.inf, np.inf, variances])
+    assert [list(level) for level in fitted.non_negative()] == [[3], [3, 0], [0, 3, 0, 0]]
+
+
+def test_projection_of_values_of_every_magnitude():
+    """Rounds grow with the logarithm of the range; a loop over sorted breakpoints finds the same tau."""
+    rng = np.random.default_rng(0)
+    z, v = -(2.0 ** rng.uniform(-30, 30, 3000)), 2.0 ** rng.uniform(-10, 10, 3000)
+    z[0] = 1.0
+    kept = CountTree([np.zeros(3000, dtype=int)]).fit([np.array([7.0]), z], [0, v]).non_negative()
+    order = np.argsort(-z / v)
+    taus = (7.0 - np.cumsum(z[order])) / np.cumsum(v[order])
+    tau = taus[np.flatnonzero(z[order] + taus * v[order] > 0)[-1]]
+    np.testing.assert_allclose(kept[1], np.maximum(0, z + tau * v), atol=1e-7)
+    assert kept[1].sum() == pytest.approx(7.0, rel=1e-6)
+
+
+def test_subtrees_below_nothing_are_emptied():
+    tree = CountTree(BINARY)
+    leaves = np.array([5.0, -6.0, 8.0, -2.0])
+    fitted = tree.fit([np.zeros(1), np.zeros(2), leaves], [np.inf, np.inf, 1])
+    assert [list(level) for level in fitted.non_negative("subtree")] == [[8], [0, 8], [0, 0, 8, 0]]
+    low = tree.fit([np.zeros(1), np.zeros(2), leaves - 3], [np.inf, np.inf, 1])
+    assert not np.concatenate(low.non_negative("subtree")).any()
+
+
+def rounded_by_loops(tree, counts):
+    whole = [[round(count) for count in counts[0]]]
+    for level, above in enumerate(tree.parents):
+        numbers = np.floor(counts[level + 1]).astype(int)
+        for parent, total in enumerate(whole[level]):
+            family = [child for child in range(len(above)) if above[child] == parent]
+            rest = sorted(family, key=lambda child: numbers[child] - counts[level + 1][child])
+            for child in rest[: total - sum(numbers[family])] if family else ():
+                numbers[child] += 1
+        whole.append(list(numbers))
+    return list(chain(*whole))
+
+
+def test_largest_remainders():
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        tree = random_tree(rng)
+        # Quarters are exact in floating point and give ties and halves.
+        counts = tree.sums([rng.integers(0, 13, size=n) / 4 for n in tree.sizes])
+        whole = tree.whole_numbers(counts)
+        assert all(level.dtype == np.int64 for level in whole)
+        assert list(np.concatenate(whole)) == rounded_by_loops(tree, counts)
+
+
+def test_roots_go_to_the_even_number():
+    assert list(CountTree([], roots=4).whole_numbers(np.array([0.5, 1.5, 2.5, 3.25]))[0]) == [0, 2, 2, 3]
+
+
+def test_whole_numbers_are_consistent_whatever_the_rounding_of_their_counts():
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        tree = CountTree([rng.permutation(np.repeat(np.arange(above), 3)) for above in (1, 3, 9, 27)])
+        fitted = tree.fit(
+            [rng.laplace(size=n) + 1e6 * (seed % 3) for n in tree.sizes], [*rng.choice([0.5, 2.0, np.inf], 4), 2.0]
+        )
+        # Whole counts, off by a last digit here and there, are where floor goes wrong.
+        for counts in (fitted.non_negative(), [np.round(c) * (1 - 1e-16) for c in fitted.non_negative()]):
+            whole = tree.whole_numbers(counts)
+            for found, expected in zip(whole, tree.sums([w.astype(float) for w in whole]), strict=True):
+                np.testing.assert_array_equal(found, expected)
+            assert min(level.min() for level in whole) >= 0
+            exact = tree.sums(counts)
+            assert max(np.abs(a - b).max() for a, b in zip(whole, exact, strict=True)) < 1
+
+
+@pytest.mark.parametrize(
+    ("parents", "roots"),
+    [
+        ([], 0),
+        ([np.array([0, 1])], 1),
+        ([np.array([0, -1])], 2),
+        ([np.array([], dtype=int)], 1),
+        ([np.array([0.0])], 1),
+        ([np.array([[0]])], 1),
+    ],
+)
+def test_parents_that_are_no_tree(parents, roots):
+    with pytest.raises(ParameterError):
+        CountTree(parents, roots)
+
+
+@pytest.mark.parametrize(
+    ("measured", "variances", "message"),
+    [
+        ([[1.0]], [1, 1], "fit the tree"),
+        ([[1.0], [1.0, 2.0]], [1, 1, 1], "fit the tree"),
+        ([[1.0], [1.0, 2.0, 3.0]], [1, 1], "fit the tree"),
+        ([[1.0], [1.0, 2.0]], [1, np.ones(1)], "fit the tree"),
+        ([[1.0], [1.0, 2.0]], [1, np.inf], "not measured"),
+        ([[1.0], [1.0, 2.0]], [-1, 1], "below 0"),
+        ([[1.0], [1.0, 2.0]], [np.nan, 1], "below 0"),
+        ([[np.nan], [1.0, 2.0]], [1, 1], "no number"),
+        ([[1.0], [np.inf, 2.0]], [1, 1], "no number"),
+        ([[1.0], [1.0, 2.0]], [0, 0], "contradict"),
+    ],
+)
+def test_measurements_that_do_not_fit(measured, variances, message):
+    with pytest.raises(ParameterError, match=message):
+        CountTree([np.array([0, 0])]).fit([np.array(v) for v in measured], variances)
+
+
+def test_values_that_do_not_fit():
+    tree, uneven = CountTree(BINARY), CountTree([np.array([0, 0]), np.array([0, 0])])
+    fitted = uneven.fit([np.zeros(size) for size in uneven.sizes], [1, 1, 1])
+    with pytest.raises(ParameterError, match="several levels"):
+        fitted.query_variance(np.ones(2))
+    with pytest.raises(ParameterError, match="not finite"):
+        tree.sums(np.array([1.0, np.nan, 1.0, 1.0]))
+    with pytest.raises(ParameterError, match="negative"):
+        tree.whole_numbers(np.array([1.0, -0.5, 1.0, 1.0]))
+    with pytest.raises(ParameterError, match="no rule"):
+        fitted.non_negative("clip")

@@ -1,0 +1,181 @@
+"""Released naive Bayes classifiers: probabilities by hand, scikit-learn's, JSON there and back, and damage."""
+
+import copy
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, SchemaError
+from dpcore.methods.local.ppnb import PPNB
+from dpcore.postprocess.naive_bayes import Bayes
+
+SCHEMA = Schema(
+    columns=(
+        Column(name="x", kind="categorical", categories=("a", "b"), missing=True),
+        Column(name="n", kind="continuous", lower=0, upper=10, missing=True, outside="clip"),
+        Column(name="unused", kind="categorical", categories=("u", "v")),
+        Column(name="y", kind="categorical", categories=("no", "yes")),
+    ),
+    target="y",
+)
+PRIOR = np.array([0.25, 0.75])
+TABLE = np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]])
+NORMAL = np.array([[2.0, 4.0], [6.0, 1.0]])
+MODEL = Bayes(SCHEMA, "y", PRIOR, {"x": TABLE}, {"n": NORMAL})
+
+
+def density(x, mean, variance):
+    return math.exp(-((x - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+
+
+def row(x, n):
+    return pd.DataFrame({"x": [x], "n": [n], "unused": ["u"]})
+
+
+@pytest.mark.parametrize(("x", "code"), [("a", 0), ("b", 1), (None, 2)])
+@pytest.mark.parametrize(("n", "moved"), [(3.5, 3.5), (-7, 0), (1e9, 10), (None, None), (math.inf, 10)])
+def test_probabilities_by_hand(x, code, n, moved):
+    weights = [
+        prior * table[code] * (1 if moved is None else density(moved, *normal))
+        for prior, table, normal in zip(PRIOR, TABLE, NORMAL, strict=True)
+    ]
+    np.testing.assert_allclose(MODEL.probability(row(x, n))[0], np.array(weights) / sum(weights), rtol=1e-12)
+    np.testing.assert_allclose(MODEL.joint_log(row(x, n))[0], np.log(weights), rtol=1e-12)
+
+
+def test_a_missing_number_says_nothing():
+    without = Bayes(SCHEMA, "y", PRIOR, {"x": TABLE}, {})
+    np.testing.assert_array_equal(MODEL.probability(row("b", None)), without.probability(row("b", 9)))
+
+
+def test_rows_that_nothing_explains_still_have_probabilities():
+    narrow = Bayes(SCHEMA, "y", PRIOR, {"x": TABLE}, {"n": np.array([[0, 1e-4], [0.1, 1e-4]])})
+    np.testing.assert_allclose(narrow.probability(row("a", 10)), [[0, 1]], atol=1e-12)
+    assert narrow.joint_log(row("a", 10)).max() < -1e5
+    together = narrow.probability(pd.concat([row("a", 0), row("a", 10)]))
+    np.testing.assert_allclose(together.sum(axis=1), 1)
+
+
+def test_columns_and_classes():
+    assert MODEL.columns == ["x", "n"]
+    alone = Schema(columns=SCHEMA.columns[-1:], target="y")
+    model = Bayes(alone, "y", PRIOR, {}, {})
+    np.testing.assert_allclose(model.probability(pd.DataFrame(index=range(3))), [[0.25, 0.75]] * 3)
+    with pytest.raises(DataError, match="'x'"):
+        MODEL.probability(pd.DataFrame({"n": [1.0], "unused": ["u"]}))
+
+
+# JSON
+
+
+def test_there_and_back():
+    text = json.dumps(MODEL.to_dict(), allow_nan=False)
+    back = Bayes.from_dict(SCHEMA, json.loads(text))
+    assert back.to_dict() == MODEL.to_dict()
+    rows = pd.concat([row("a", 1), row(None, 7.5), row("b", None)])
+    np.testing.assert_array_equal(back.probability(rows), MODEL.probability(rows))
+
+
+GOOD = MODEL.to_dict()
+DAMAGE = {
+    "another format": ("format", "dpcore forest 1"),
+    "no format": ("format", None),
+    "another target": ("target", "x"),
+    "an unknown target": ("target", "z"),
+    "a target that is no text": ("target", ["y"]),
+    "a numeric target": ("target", "n"),
+    "no prior": ("prior", []),
+    "a prior of three": ("prior", [0.25, 0.25, 0.5]),
+    "a prior of another sum": ("prior", [0.3, 0.75]),
+    "a prior of 0": ("prior", [0, 1]),
+    "a negative prior": ("prior", [-0.5, 1.5]),
+    "a prior of truth values": ("prior", [False, True]),
+    "a prior of texts": ("prior", ["0.25", "0.75"]),
+    "a prior of nothing": ("prior", None),
+    "a prior that is not finite": ("prior", [math.nan, 1]),
+    "a number": ("prior", 1),
+    "a prior that is nested": ("prior", [[0.25, 0.75]]),
+    "a prior of two depths": ("prior", [[0.25], 0.75]),
+    "tables as a list": ("tables", [[1, 2]]),
+    "tables of nothing": ("tables", None),
+    "a table of an unknown column": ("tables", {"z": [[0.5, 0.5], [0.5, 0.5]]}),
+    "a table of the class": ("tables", {"y": [[0.5, 0.5], [0.5, 0.5]]}),
+    "a table of another shape": ("tables", {"x": [[0.5, 0.5], [0.5, 0.5]]}),
+    "a ragged table": ("tables", {"x": [[0.5, 0.3, 0.2], [1.0]]}),
+    "a table of another sum": ("tables", {"x": [[0.5, 0.3, 0.1], [0.1, 0.8, 0.1]]}),
+    "a table with a 0": ("tables", {"x": [[0.5, 0.5, 0], [0.1, 0.8, 0.1]]}),
+    "a table that is not finite": ("tables", {"x": [[0.5, 0.3, 0.2], [math.inf, 0.8, 0.1]]}),
+    "a table of huge numbers": ("tables", {"x": [[10**400, 0.3, 0.2], [0.1, 0.8, 0.1]]}),
+    "a table of objects": ("tables", {"x": [[{}, 0.3, 0.2], [0.1, 0.8, 0.1]]}),
+    "a table three deep": ("tables", {"x": [[[0.5], [0.3], [0.2]], [[0.1], [0.8], [0.1]]]}),
+    "a normal of a category": ("normals", {"unused": [[0, 1], [0, 1]]}),
+    "a column twice": ("tables", {"n": [[1 / 17] * 17] * 2}),
+    "a variance of 0": ("normals", {"n": [[2, 0], [6, 1]]}),
+    "a negative variance": ("normals", {"n": [[2, 4], [6, -1]]}),
+    "moments of truth values": ("normals", {"n": [[True, 4], [6, True]]}),
+    "one class only": ("normals", {"n": [[2, 4]]}),
+    "three moments": ("normals", {"n": [[2, 4, 0], [6, 1, 0]]}),
+    "a mean that is not finite": ("normals", {"n": [[math.inf, 4], [6, 1]]}),
+    "a mean whose square is not": ("normals", {"n": [[1e200, 4], [1e200, 1]]}),
+    "a variance that divides to infinity": ("normals", {"n": [[2, 1e-320], [6, 1e-320]]}),
+    "normals as texts": ("normals", {"n": "24"}),
+}
+
+
+@pytest.mark.parametrize(("key", "value"), DAMAGE.values(), ids=DAMAGE)
+def test_damage_is_refused(key, value):
+    document = copy.deepcopy(GOOD)
+    document[key] = value
+    with pytest.raises(SchemaError):
+        Bayes.from_dict(SCHEMA, document)
+
+
+@pytest.mark.parametrize("key", GOOD)
+def test_what_lacks_is_refused(key):
+    with pytest.raises(SchemaError):
+        Bayes.from_dict(SCHEMA, {name: value for name, value in GOOD.items() if name != key})
+
+
+@pytest.mark.parametrize("document", [None, [], "text", 3, {}])
+def test_what_is_no_classifier_is_refused(document):
+    with pytest.raises(SchemaError):
+        Bayes.from_dict(SCHEMA, document)
+
+
+# scikit-learn
+
+
+def test_without_lies_predictions_on_adult_are_those_of_scikit_learn(adult):
+    """p0 = 1, a = 1, b = 0: PPNB as printed is plain naive Bayes, row by row."""
+    names = [column.name for column in adult.schema if not column.numeric]
+    schema = adult.schema.select(names)
+    method = PPNB(mode="paper", p0=1.0, factors=(1, 0), offsets=(0, 0), alpha=1).fit(adult.train, schema=schema)
+    own = [name for name in names if name != schema.target]
+    train, test = (schema.select(own).encode(frame) for frame in (adult.train, adult.test))
+    label = schema[schema.target].encode(adult.train[schema.target])
+    theirs = CategoricalNB(alpha=1.0, min_categories=list(schema.select(own).sizes)).fit(train, label)
+    np.testing.assert_array_equal(method.predict_proba(adult.test).argmax(axis=1), theirs.predict(test))
+    # Cells without a record have 1 / (s_c + k) in both; nothing is below the floor of a millionth.
+    np.testing.assert_allclose(method.predict_proba(adult.test), theirs.predict_proba(test), atol=1e-6)
+
+
+def test_without_noise_moments_on_adult_are_those_of_scikit_learn(adult):
+    names = [column.name for column in adult.schema if column.numeric]
+    schema = adult.schema.select([*names, adult.schema.target])
+    frame = adult.train.dropna(subset=names)
+    method = PPNB(mode="paper", factors=(1, 0), offsets=(0, 0)).fit(frame, schema=schema)
+    label = schema[schema.target].encode(frame[schema.target])
+    clipped = np.column_stack([frame[name].clip(schema[name].lower, schema[name].upper) for name in names])
+    theirs = GaussianNB(var_smoothing=0).fit(clipped, label)
+    counts = np.bincount(label)
+    for j, name in enumerate(names):
+        found = method.bayes_.normals[name]
+        np.testing.assert_allclose(found[:, 0], theirs.theta_[:, j], rtol=1e-9)
+        np.testing.assert_allclose(found[:, 1], theirs.var_[:, j] * counts / (counts - 1), rtol=1e-9)
+    np.testing.assert_allclose(method.bayes_.prior, counts / counts.sum())

@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize
+
+from dpcore.postprocess.simplex import combine_row_sums, draw_given, project_rows, spread_difference, systematic_sample
+
+TABLE = arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 9)), elements=st.floats(-50, 50))
+
+
+@given(TABLE, st.floats(0, 100))
+def test_projection_is_non_negative_keeps_the_sum_and_is_idempotent(table, total):
+    totals = np.full(len(table), total)
+    projected = project_rows(table, totals)
+    assert (projected >= 0).all()
+    np.testing.assert_allclose(projected.sum(axis=1), totals, atol=1e-8)
+    np.testing.assert_allclose(project_rows(projected, totals), projected, atol=1e-8)
+
+
+def test_projection_is_the_nearest_point():
+    row = np.array([3.0, -1.0, 0.5, 2.0])
+    found = minimize(
+        lambda x: ((x - row) ** 2).sum(),
+        np.full(4, 1.0),
+        bounds=[(0, None)] * 4,
+        constraints={"type": "eq", "fun": lambda x: x.sum() - 4},
+    )
+    np.testing.assert_allclose(project_rows(row[None], np.array([4.0]))[0], found.x, atol=1e-5)
+
+
+def test_row_sums_are_combined_by_inverse_variance():
+    tables = [np.array([[1.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 2.0]])]
+    assert combine_row_sums(tables) == pytest.approx([(2 / 2 + 5 / 4) / (1 / 2 + 1 / 4)])
+
+
+def test_difference_is_spread_evenly():
+    np.testing.assert_allclose(spread_difference(np.array([[1.0, 2.0, 3.0]]), np.array([9.0])), [[2.0, 3.0, 4.0]])
+
+
+@given(
+    st.lists(st.floats(0, 10), min_size=1, max_size=20).filter(lambda p: sum(p) > 0.01),
+    st.integers(0, 300),
+    st.integers(0, 99),
+)
+def test_systematic_counts_are_the_expected_ones_rounded(weights, size, seed):
+    probabilities = np.array(weights)
+    counts = np.bincount(systematic_sample(probabilities, size, np.random.default_rng(seed)), minlength=len(weights))
+    expected = size * probabilities / probabilities.sum()
+    assert counts.sum() == size
+    assert (np.abs(counts - expected) < 1 + 1e-6).all()
+
+
+def test_systematic_sample_is_in_random_order():
+    draws = systematic_sample(np.ones(2), 1000, np.random.default_rng(0))
+    assert abs(draws[:500].mean() - 0.5) < 0.1
+
+
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 200), st.integers(0, 999))
+def test_draws_given_a_condition_have_the_expected_counts_rounded(conditions, values, n, seed):
+    rng = np.random.default_rng(seed)
+    probabilities = rng.dirichlet(np.full(values, 0.4), conditions)
+    probabilities[rng.random(conditions) < 0.3] = np.eye(values)[0]  # some leave no choice
+    condition = rng.choice(conditions, n, p=rng.dirichlet(np.full(conditions, 0.5)))  # some have few rows or none
+    drawn = draw_given(probabilities, condition, rng)
+    assert drawn.shape == (n,)
+    counts = np.zeros((conditions, values))
+    np.add.at(counts, (condition, drawn), 1)
+    expected = probabilities * np.bincount(condition, minlength=conditions)[:, None]
+    assert (np.abs(counts - expected) < 1 + 1e-9).all()
+    assert not counts[expected == 0].any()
+
+
+def test_draws_given_a_condition_by_hand():
+    condition = np.array([1, 0, 1, 1, 0, 1, 2])
+    drawn = draw_given(np.array([[0.5, 0.5], [0.25, 0.75], [0.0, 1.0]]), condition, np.random.default_rng(0))
+    assert [sorted(drawn[condition == c].tolist()) for c in range(3)] == [[0, 1], [0, 1, 1, 1], [1]]
+
+
+def test_which_row_gets_which_value_is_random_and_fair():
+    """12,000 draws for 2 x 4 rows: each row of a condition is as likely as any other, and so is each pair of rows."""
+    probabilities, condition = np.array([[0.5, 0.5], [0.75, 0.25]]), np.array([0, 1, 0, 1, 1, 0, 0, 1])
+    rng = np.random.default_rng(3)
+    draws = np.array([draw_given(probabilities, condition, rng) for _ in range(12_000)])
+    for code, ones, pairs in ((0, 2, 6), (1, 1, 4)):
+        here = draws[:, condition == code]
+        assert (here.sum(axis=1) == ones).all()
+        found = np.unique(here, axis=0, return_counts=True)[1]
+        assert len(found) == pairs
+        assert (np.abs(found - 12_000 / pairs) < 5 * np.sqrt(12_000 / pairs)).all()
+
+
+def test_the_rounding_is_fair():
+    """One row per condition is a plain draw, and conditions are rounded apart from each other."""
+    rng = np.random.default_rng(5)
+    draws = np.array([draw_given(np.array([[0.2, 0.8], [0.2, 0.8]]), np.array([0, 1]), rng) for _ in range(10_000)])
+    assert (np.abs(draws.mean(axis=0) - 0.8) < 5 * np.sqrt(0.16 / 10_000)).all()
+    assert abs(np.corrcoef(draws.T)[0, 1]) < 0.05
+
+
+def test_draws_where_there_is_nothing_to_draw():
+    rng = np.random.default_rng(0)
+    assert draw_given(np.ones((3, 1)), np.array([2, 0, 0]), rng).tolist() == [0, 0, 0]
+    assert draw_given(np.full((2, 2), 0.5), np.zeros(0, dtype=np.intp), rng).shape == (0,)
+    codes = np.array([0, 3, 3], dtype=np.uint8)  # conditions may be codes
+    assert draw_given(np.eye(4), codes, rng).tolist() == [0, 3, 3]
+
+
+def test_probabilities_that_sum_to_1_but_for_rounding():
+    probabilities = np.tile(np.full(10, 0.1), (3, 1))
+    for scale in (1 - 1e-12, 1 + 1e-12):
+        drawn = draw_given(probabilities * scale, np.repeat([0, 1, 2], 1000), np.random.default_rng(1))
+        assert (np.abs(np.bincount(drawn, minlength=10) - 300) <= 3).all()

@@ -1,0 +1,224 @@
+"""What reports give away: the paper's figures, hand-worked posteriors, brute force, and simulated attacks."""
+
+from itertools import product
+from math import exp, inf, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, Warner
+from dpcore.teaching import report_privacy
+
+FLAT, STEEP = [0.25] * 4, [0.1, 0.6, 0.25, 0.05]
+
+
+# Breach
+
+
+def test_breach_as_printed():
+    assert report_privacy.breach(RRPH(p0=0.5)) == pytest.approx([1 / 3] * 2)
+    assert report_privacy.breach(Warner(p=0.75)) == pytest.approx([5 / 8] * 2)
+    for k, p0 in product((2, 4, 9), (0.1, 0.5, 0.9, 1.0)):
+        assert report_privacy.breach(ERRPH(k, p0=p0)) == pytest.approx([k * p0**2 / ((k - 1) * p0 + 1)] * k)
+    uneven = report_privacy.breach(ERRPH(3, p0=0.4, others=[0.1, 0.2, 0.3]))
+    assert uneven == pytest.approx([0.16 / 0.5, 0.16 / 0.6, 0.16 / 0.7])
+    assert report_privacy.breach(ERRPH(3, p0=0.0, others=[0.0, 0.5, 0.5])) == pytest.approx([0, 0, 0])
+    crossing = 1 / sqrt(2)
+    for found in (report_privacy.breach(RRPH(p0=crossing)), report_privacy.breach(Warner(p=crossing))):
+        assert found == pytest.approx([0.585786] * 2, abs=1e-6)
+    with pytest.raises(ParameterError, match="Breach"):
+        report_privacy.breach(OUE(3, epsilon=1.0))
+
+
+@given(st.floats(0.01, 0.99))
+def test_two_descriptions_of_one_channel_differ_in_breach_only(p0):
+    first, second = RRPH(p0=p0), Warner(p=(1 + p0) / 2)
+    assert first.matrix == pytest.approx(second.matrix)
+    assert report_privacy.breach(first)[0] < report_privacy.breach(second)[0]
+    one, other = report_privacy.measures(first), report_privacy.measures(second)
+    assert one["measure"].tolist() == other["measure"].tolist()
+    same = one["of_channel"].to_numpy()
+    assert one.loc[~same, "measure"].tolist() == ["Breach"]
+    assert one.loc[same, "value"].tolist() == pytest.approx(other.loc[same, "value"].tolist())
+
+
+# The best guess
+
+
+def of_everything(likelihood, prior):
+    """Bayes's success from P(report | value), of shape (reports, values)."""
+    assert likelihood.sum(axis=0) == pytest.approx(np.ones(len(prior)))
+    return (likelihood * prior).max(axis=1).sum()
+
+
+@pytest.mark.parametrize("prior", [FLAT, STEEP, [0.0, 0.0, 1.0, 0.0]])
+def test_guesses_by_enumeration(prior):
+    prior = np.array(prior)
+    uneven = ERRPH(4, p0=0.3, others=[0.4, 0.1, 0.1, 0.1])
+    assert report_privacy.best_guess(uneven, prior).right == pytest.approx(of_everything(uneven.matrix, prior))
+    for epsilon in (0.0, 0.3, 1.0, 4.0):
+        channel = OUE(4, epsilon=epsilon)
+        keep = np.where(np.eye(4, dtype=bool), 0.5, channel.q)  # [bit, value]
+        bits = np.array(list(product([0, 1], repeat=4)))
+        likelihood = np.prod(np.where(bits[:, :, None] == 1, keep, 1 - keep), axis=1)
+        found = report_privacy.best_guess(channel, prior)
+        assert found.right == pytest.approx(of_everything(likelihood, prior))
+        assert found.alone == prior.max()
+        assert found.error == 0
+
+
+def test_accepting_the_report():
+    assert report_privacy.best_guess(RRPH(p0=0.5)).right == pytest.approx(0.75)
+    assert report_privacy.best_guess(Warner(p=0.2)).right == pytest.approx(0.8)  # by taking the opposite
+    assert report_privacy.best_guess(ERRPH(4, p0=0.5)).right == pytest.approx(0.625)
+    rows = report_privacy.measures(ERRPH(4, p0=0.5), STEEP).set_index("measure")["value"]
+    assert rows["report is the truth"] == pytest.approx(0.625)
+    assert rows["best guess, without it"] == 0.6
+    assert rows["best guess, with the report"] == pytest.approx(0.625 * 0.6 + 0.625 * 0.25 + 0.125 * 0.6 * 2)
+    assert rows["epsilon"] == pytest.approx(log(5))
+    assert rows["50:50 becomes at most"] == pytest.approx(5 / 6)
+
+
+def test_hashes_by_simulation():
+    channel, prior, rng = OLH(6, epsilon=1.2), np.array([0.3, 0.3, 0.2, 0.1, 0.05, 0.05]), np.random.default_rng(5)
+    truth = rng.choice(6, 40_000, p=prior)
+    a, b, said = channel.report(truth, rng.random).T
+    met = (a[:, None] * np.arange(6) + b[:, None]) % ((1 << 31) - 1) % channel.places == said[:, None]
+    belief = prior * np.where(met, exp(1.2), 1.0)
+    simulated = (belief.argmax(axis=1) == truth).mean()
+    found = report_privacy.best_guess(channel, prior)
+    assert 0 < found.error < 0.002
+    assert found.right == pytest.approx(simulated, abs=found.error + 4 * 0.5 / sqrt(40_000))
+    assert report_privacy.best_guess(OLH(6, epsilon=0.0), prior).right == pytest.approx(0.3)
+    assert report_privacy.best_guess(OLH(500, epsilon=30.0)).right < 1  # hashes collide
+
+
+def test_limits():
+    for k in (2, 5):
+        nothing, everything = ERRPH(k, p0=0.0), ERRPH(k, p0=1.0)
+        assert report_privacy.best_guess(nothing).right == pytest.approx(1 / k)
+        assert report_privacy.best_guess(everything).right == pytest.approx(1)
+        assert float(report_privacy.breach(nothing).max()) == 0
+        assert float(report_privacy.breach(everything).max()) == 1
+        last = report_privacy.measures(everything)
+        assert last["value"].iloc[-2:].tolist() == [inf, 1.0]
+        assert "no protection" in last["sentence"].iloc[-2]
+    assert report_privacy.sure(0) == 0.5
+    assert report_privacy.sure(1e6) == 1
+    (sentence,) = report_privacy.measures(ERRPH(2, epsilon=12.0)).query("measure == 'epsilon'")["sentence"]
+    assert "can be over 99.9 % sure" in sentence
+    assert report_privacy.best_guess(OUE(3, epsilon=2000.0)).right == pytest.approx(1 / 2 + 1 / 6)
+
+
+def test_certainty_is_said_of_nothing_less():
+    assert [report_privacy.percent(share) for share in (0.0, 0.5, 0.9994, 0.9999, 1.0)] == [
+        *("0.0 %", "50.0 %", "99.9 %", "over 99.9 %", "100.0 %")
+    ]
+    assert report_privacy.percent(1.0, certain=False) == "over 99.9 %"
+    (sentence,) = report_privacy.width_measures(TRR(lower=0, upper=10, epsilon=50.0), 5, 4)["sentence"].tail(1)
+    assert "can be over 99.9 % sure" in sentence
+
+
+@pytest.mark.parametrize("prior", [[0.5, 0.6], [1.0], [1.5, -0.5]])
+def test_a_prior_is_a_distribution(prior):
+    with pytest.raises(ParameterError, match="prior"):
+        report_privacy.best_guess(RRPH(p0=0.5), prior)
+
+
+# Many reports
+
+
+@pytest.mark.parametrize("reports", [1, 2, 3, 4])
+def test_many_reports_by_enumeration(reports):
+    for channel in (RRPH(p0=0.4), ERRPH(3, p0=0.2, others=[0.5, 0.2, 0.1]), ERRPH(3, p0=0.5)):
+        prior = np.full(channel.size, 1 / channel.size)
+        right = 0.0
+        for said in product(range(channel.size), repeat=reports):
+            counts = np.bincount(said, minlength=channel.size)
+            best = counts == counts.max()
+            right += float((prior * channel.matrix[list(said)].prod(axis=0) * best).sum() / best.sum())
+        found = report_privacy.averaging(channel, [reports]).iloc[0]
+        assert found["right"] == pytest.approx(right)
+        assert found["epsilon"] == pytest.approx(reports * float(channel.epsilon))
+        assert found["kept"] == pytest.approx(float((prior * np.diag(channel.matrix)).sum()))
+
+
+def test_many_reports_tell_the_truth_in_the_end():
+    for channel in (RRPH(p0=0.3), Warner(p=0.35), ERRPH(10, p0=0.3)):
+        found = report_privacy.averaging(channel, [1, 3, 9, 27, 81, report_privacy.MOST_REPORTS])
+        assert found["right"].is_monotonic_increasing
+        assert found["right"].iloc[-1] > 0.999
+        assert found["right"].iloc[-1] <= 1
+        assert found["kept"].nunique() == 1
+    blind = report_privacy.averaging(ERRPH(4, p0=0.0), [1, 50])
+    assert blind["right"].tolist() == pytest.approx([0.25, 0.25])
+    assert blind["epsilon"].tolist() == [0, 0]
+    assert report_privacy.averaging(RRPH(p0=1.0), [5])["right"].tolist() == pytest.approx([1])
+    for reports in ([], [0], [151]):
+        with pytest.raises(ParameterError, match="reports"):
+            report_privacy.averaging(RRPH(p0=0.3), reports)
+
+
+# Curves
+
+
+def test_descriptions_meet_where_they_should():
+    frame = report_privacy.descriptions([0.0, 0.4, 1 / sqrt(2), 0.9, 1.0], size=3)
+    assert frame["series"].unique().tolist() == ["RRPH", "Warner", "ERRPH, 3 values"]
+    assert frame.loc[frame["series"] == "Warner", "setting"].min() > 0.5
+    crossing = frame[(frame["setting"].between(0.7, 0.71)) & (frame["measure"] == "Breach")].set_index("series")
+    assert crossing.loc["RRPH", "value"] == pytest.approx(crossing.loc["Warner", "value"])
+    one = report_privacy.descriptions([0.6]).query("series == 'RRPH'")
+    same = report_privacy.descriptions([0.8]).query("series == 'Warner'")
+    assert one["epsilon"].tolist() == pytest.approx(same["epsilon"].tolist())
+    assert one["value"].tolist()[1:] == pytest.approx(same["value"].tolist()[1:])
+    assert one["value"].iloc[0] < same["value"].iloc[0] - 0.2
+
+
+# Numbers
+
+
+def test_widths():
+    assert report_privacy.breach_width(0.5, 1) == pytest.approx(1.349, abs=5e-4)
+    assert report_privacy.breach_width(0.95, 2) == pytest.approx(7.84, abs=1e-3)
+    assert report_privacy.breach_width(0.999, 1) == pytest.approx(6.581, abs=1e-3)
+    for a, b, width in (((1, 1), (0, 1), 6.56), ((2, 10), (0, 5), 6.67), ((1, 0.01), (0, 1), 3.86)):
+        assert report_privacy.posterior_width(report_privacy.linear(a, b), 5, 4) == pytest.approx(width, abs=0.01)
+
+
+def test_the_width_of_normal_noise_is_known():
+    for variance in (0.01, 1.0, 100.0):  # x and noise are normal: so is the posterior
+        expected = report_privacy.breach_width(0.9, 2 * sqrt(variance / (4 + variance)))
+        found = report_privacy.posterior_width(report_privacy.linear((1, 0), (3, variance)), -1, 4, 0.9)
+        assert found == pytest.approx(expected, rel=0.02)
+
+
+def test_laplace_noise():
+    widths = [report_privacy.posterior_width(TRR(lower=0, upper=10, epsilon=e), 5, 4) for e in (0.01, 1.0, 5.0, 50.0)]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] == pytest.approx(7.84, abs=0.01)
+    assert widths[-1] == pytest.approx(2 * 0.2 * log(20), rel=0.1)  # the noise's own, where the prior says nothing
+    rows = report_privacy.width_measures(TRR(lower=0, upper=10, epsilon=1.0), 5, 4)
+    assert rows["value"].tolist() == pytest.approx([7.84, widths[1], 1.0], abs=1e-3)
+    assert "73.1 %" in rows["sentence"].iloc[2]
+    rows = report_privacy.width_measures(report_privacy.linear((1, 1), (0, 1)), 5, 4)
+    assert rows["value"].iloc[2] == inf
+    assert "16 % narrower" in rows["sentence"].iloc[1]
+
+
+def test_tails():
+    found = report_privacy.tail_ratios(report_privacy.linear((1, 1), (0, 1)), 0, 10, [5.0, 40.0, 400.0])
+    assert found["at_x"].iloc[0] == pytest.approx(5.7e-7, rel=0.01)
+    expected = norm.sf(5, 10, sqrt(101)) + norm.cdf(-5, 10, sqrt(101))
+    assert found["at_other"].iloc[0] == pytest.approx(expected)
+    assert found["at_other"].iloc[0] == pytest.approx(0.758, abs=5e-4)
+    assert found["log_ratio"].iloc[0] > 14
+    assert found["log_ratio"].is_monotonic_increasing
+    assert np.isfinite(found["log_ratio"]).all()
+    bounded = report_privacy.tail_ratios(TRR(lower=0, upper=10, epsilon=2.0), 0, 10, [0.0, 5.0, 40.0, 4000.0])
+    assert (bounded["log_ratio"] <= 2 + 1e-9).all()
+    assert bounded["log_ratio"].iloc[0] == pytest.approx(0)
