@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from dpcore.accounting.ledger import Epsilon, exact
-from dpcore.door import prices
+from dpcore.accounting.ledger import Epsilon
+from dpcore.domain.schema import Schema
+from dpcore.door.door import Door
 from dpcore.door.exact_family_scores import FamilySearch
 from dpcore.door.prices import Claim
 from dpcore.errors import ParameterError
-
-if TYPE_CHECKING:
-    from dpcore.door.table import PrivateTable
 
 __all__ = ["Growth"]
 
@@ -26,9 +23,8 @@ class Growth:
     that it may take, or all of them while they are fewer. Made by `PrivateTable.growth`.
     """
 
-    def __init__(self, table: PrivateTable, search: FamilySearch, columns: Sequence[str]) -> None:
-        self._table = table
-        self._search = search
+    def __init__(self, door: Door, schema: Schema, search: FamilySearch, columns: Sequence[str]) -> None:
+        self._door, self._schema, self._search = door, schema, search
         self.open = list(columns)
 
     def place(self, name: str) -> None:
@@ -36,7 +32,7 @@ class Growth:
         if name not in self.open:
             raise ParameterError(f"The column {name!r} is not open.", "Place one of the network's columns, once.")
         self.open.remove(name)
-        self._search.place(self._table.schema.index(name))
+        self._search.place(self._schema.index(name))
 
     def choose(
         self,
@@ -50,22 +46,17 @@ class Growth:
 
         The parameters are those of `PrivateTable.choose`.
         """
-        table, search = self._table, self._search
         if not self.open:
             raise ParameterError("Every column of this network is placed.", "There is nothing left to choose.")
         claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
-        rows, exactly = table._true_bound(), table._noise.publishable
-        entry, factor = prices.choice(
-            search.score, search.shapes, table.relation, rows, exact(epsilon), 1, claim, exactly=exactly
-        )
-        table.ledger.charge(entry)
-        family: Family = table._answer("choose", lambda: self._draw(factor))
+        entry, factor = self._door.choice(self._search.score, self._search.shapes, epsilon, claim)
+        family: Family = self._door.answer("choose", [entry], lambda: self._draw(factor))
         self.place(family[0])
         return family
 
     def _draw(self, factor: float) -> Family:
         blocks = [(child, block) for child, blocks in self._search.blocks.items() for block in blocks]
-        chosen, place = self._table._noise.select_among([block for _, block in blocks], factor)
+        chosen, place = self._door.noise.select_among([block for _, block in blocks], factor)
         child, block = blocks[chosen]
-        names = self._table.schema.names
+        names = self._schema.names
         return (names[child], *(names[parent] for parent in block.parents[place]))

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +35,12 @@ from numpy.typing import NDArray
 from dpcore.accounting.ledger import Entry, Epsilon, Ledger, Relation, exact
 from dpcore.domain.splits import NumberCut
 from dpcore.door import prices
+from dpcore.door.door import Door
 from dpcore.door.exact_node_counts import Cuts, NodeRows, Records
 from dpcore.door.prices import Claim
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise, Weights
 from dpcore.mechanisms.scores import SplitScore
-
-if TYPE_CHECKING:
-    from dpcore.door.table import PrivateTable
 
 __all__ = ["Division", "PrivateNodes"]
 
@@ -72,32 +70,33 @@ class PrivateNodes:
         What a question to these nodes is charged to: an account for one record's way through one tree.
     """
 
-    def __init__(self, table: PrivateTable, rows: NodeRows, ledger: Ledger) -> None:
-        self._table, self._rows, self.ledger = table, rows, ledger
+    def __init__(self, door: Door, rows: NodeRows) -> None:
+        self._door, self._rows, self.ledger = door, rows, door.ledger
         self.size, self.classes = rows.size, rows.records.classes
 
     def count_variance(self, epsilon: Epsilon) -> float:
         """The variance of the noise in a count that is bought for `epsilon`; public, no question."""
-        return self._table._noise.variance(1 / float(epsilon)) if float(epsilon) else np.inf
+        return self._door.noise.variance(1 / float(epsilon)) if float(epsilon) else np.inf
 
     def sensitivity(self, score: SplitScore) -> float:
         """What one record moves a score of these nodes by at most; public, no question."""
-        return score.sensitivity([(2, self.classes)], self.ledger.relation, self._table._true_bound())
+        return score.sensitivity([(2, self.classes)], self._door.relation, self._door.rows)
 
     def parts(self, chosen: Mapping[str, Ints]) -> list[PrivateNodes]:
         """Some nodes apart from others, each lot with an account of its own: they hold different records."""
         group = self.ledger.parallel("", by="value")
-        return [PrivateNodes(self._table, self._rows.only(places), group.part(name)) for name, places in chosen.items()]
+        doors = {name: self._door.on(group.part(name)) for name in chosen}
+        return [PrivateNodes(doors[name], self._rows.only(places)) for name, places in chosen.items()]
 
     def only(self, places: Ints) -> PrivateNodes:
         """Some of the nodes, under the same account."""
-        return PrivateNodes(self._table, self._rows.only(places), self.ledger)
+        return PrivateNodes(self._door, self._rows.only(places))
 
     def divide(self, division: Division, low: Floats, first: Ints, size: int) -> PrivateNodes:
         """The children, numbered from `first` on for each node, `size` in all; `low` as in `choose`."""
         own = low[np.arange(self.size), division.column]
         rows = self._rows.divided(division.column, division.cut, own, first, size)
-        return PrivateNodes(self._table, rows, self.ledger)
+        return PrivateNodes(self._door, rows)
 
     def counts(self, name: str, *, epsilon: Epsilon) -> Floats:
         """Noisy numbers of records, shape (nodes,)."""
@@ -170,12 +169,9 @@ class PrivateNodes:
         if offered.shape != (self.size, low.shape[1]) or not offered.any(axis=1).all():
             raise ParameterError("A node has no column to be divided by.", "Offer one or more to every node.")
         entry, factor = self._choice(score, epsilon, Claim(sensitivity=claimed_sensitivity, reason=reason))
-        self.ledger.charge(replace(entry, name=f"{name}, by {score.name}"))
-
-        def draw() -> Division:
-            return self._drawn(score, offered, low, high, cuts, factor)
-
-        return self._table._answer("choose", draw)
+        named = replace(entry, name=f"{name}, by {score.name}")
+        draw = partial(self._drawn, score, offered, low, high, cuts, factor)
+        return self._door.answer("choose", [named], draw)
 
     def choice_bound(self, score: SplitScore, epsilon: Epsilon, claimed_sensitivity: float | None) -> Epsilon:
         """What a choice would be booked with that is made as `choose` makes it; public, no question."""
@@ -188,31 +184,27 @@ class PrivateNodes:
 
     def pure(self, reason: str) -> Flags:
         """Which nodes hold records of at most one class, exactly. Nothing bounds that; paper mode only."""
-        self._table._charge_unprotected("purity of nodes", reason, 0, ledger=self.ledger)
-        return self._table._answer("unprotected", lambda: (self._rows.classes > 0).sum(axis=1) <= 1)
+        return self._door.unprotected("purity of nodes", reason, 0, lambda: (self._rows.classes > 0).sum(axis=1) <= 1)
 
     def _counted(self, name: str, epsilon: Epsilon, one_by_one: int, count: Callable[[], NDArray[Any]]) -> Floats:
-        noise = self._table._noise
-        entry = prices.node_counts(name, self.ledger.relation, noise.on_counts, epsilon, Claim(), one_by_one=one_by_one)
-        self.ledger.charge(entry)
+        noise = self._door.noise
+        entry = prices.node_counts(name, self._door.relation, noise.on_counts, epsilon, Claim(), one_by_one=one_by_one)
 
         def draw() -> Floats:
             exact_counts = count()
             return noise.counts(exact_counts, entry.scale) if np.isfinite(entry.scale) else np.zeros(exact_counts.shape)
 
-        return self._table._answer("counts", draw)
+        return self._door.answer("counts", [entry], draw)
 
     def _choice(self, score: SplitScore, epsilon: Epsilon, claim: Claim) -> tuple[Entry, float]:
         """The price of a choice, and the factor of its exponent; for any number of children that columns allow."""
         most = max([2, *(attribute.column.size for attribute in self._rows.records.attributes.values())])
-        rows, exactly = self._table._true_bound(), self._table._noise.publishable
-        shapes, relation = [(most, self.classes)], self.ledger.relation
-        return prices.choice(score, shapes, relation, rows, exact(epsilon), 1, claim, exactly=exactly)
+        return self._door.choice(score, [(most, self.classes)], epsilon, claim)
 
     def _drawn(
         self, score: SplitScore, offered: Flags, low: Floats, high: Floats, cuts: Floats | None, factor: float
     ) -> Division:
-        noise, attributes = self._table._noise, self._rows.records.attributes
+        noise, attributes = self._door.noise, self._rows.records.attributes
         found: list[tuple[Ints, Floats, NDArray[np.int64], NDArray[np.int64], Floats, Floats, int]] = []
         for position in np.flatnonzero(offered.any(axis=0)).tolist():
             at = np.flatnonzero(offered[:, position])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpcore.accounting.ledger import Ledger, Relation
 from dpcore.domain.column import Codes, Column, Counts, code_dtype
 from dpcore.domain.schema import Schema
+from dpcore.door.door import Door
 from dpcore.door.exact_counts import Counter
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise
@@ -54,21 +55,21 @@ class PrivateRows:
         self._codes = codes
         self._counter = Counter(codes, schema.sizes)
         self._sizes = dict(zip(schema.names, schema.sizes, strict=True))
-        self._noise = noise
         self._numbers = dict(numbers or {})
-        self._unprotected_allowed = unprotected_allowed
         self.schema = schema
-        self.ledger = ledger
+        self.public_rows = len(codes) if ledger.relation is Relation.REPLACE else schema.max_rows
+        most = None if self.public_rows is None or len(codes) > self.public_rows else self.public_rows
+        self._door = Door(ledger, noise, rows=most, unprotected_allowed=unprotected_allowed)
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where every question is charged."""
+        return self._door.ledger
 
     @property
     def relation(self) -> Relation:
         """The ledger's neighboring relation."""
-        return self.ledger.relation
-
-    @property
-    def public_rows(self) -> int | None:
-        """The number of rows under replace, where it is public; otherwise the schema's public bound, if declared."""
-        return len(self._codes) if self.relation is Relation.REPLACE else self.schema.max_rows
+        return self._door.relation
 
     def derive(self, column: Column, sources: Family, rule: NDArray[np.integer[Any]]) -> Self:
         """The table with one more column, `rule[codes of the sources]`: record by record, hence free.
@@ -130,4 +131,5 @@ class PrivateRows:
         return tuple(sizes[name] for name in family)
 
     def _sibling(self, codes: Codes, schema: Schema, ledger: Ledger) -> Self:
-        return type(self)(codes, schema, ledger, self._noise, unprotected_allowed=self._unprotected_allowed)
+        door = self._door
+        return type(self)(codes, schema, ledger, door.noise, unprotected_allowed=door.unprotected_allowed)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +25,6 @@ from dpcore.postprocess.reports import Questionnaire, Reports
 __all__ = ["PrivateTable"]
 
 Floats = NDArray[np.float64]
-Answer = TypeVar("Answer")
-Question = Literal["counts", "choose", "noisy_scores", "randomize", "unprotected"]
 
 
 class PrivateTable(PrivateRows):
@@ -67,30 +64,30 @@ class PrivateTable(PrivateRows):
         """
         claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         shapes = [self._shape(family) for family in families]  # unknown columns are refused before they are charged
-        entries = prices.tables(families, self.relation, self._noise.on_counts, epsilon, weights, claim)
-        self.ledger.charge(*entries)
+        noise = self._door.noise
+        entries = prices.tables(families, self.relation, noise.on_counts, epsilon, weights, claim)
 
         def draw() -> list[Floats]:
             bought = [i for i, entry in enumerate(entries) if np.isfinite(entry.scale)]
             answers = [np.zeros(shape) for shape in shapes]
             if bought:
                 tables = self._count(families)
-                noisy = self._noise.many_counts([tables[i] for i in bought], [entries[i].scale for i in bought])
+                noisy = noise.many_counts([tables[i] for i in bought], [entries[i].scale for i in bought])
                 for i, table in zip(bought, noisy, strict=True):
                     answers[i] = table
             return answers
 
-        return self._answer("counts", draw)
+        return self._door.answer("counts", entries, draw)
 
     def cell_variance(self, epsilon: Epsilon) -> float:
         """The variance of the noise in every cell of a table that is bought for `epsilon`; public, no question."""
         scale = self.relation.histogram_l1 / float(epsilon) if float(epsilon) else np.inf
-        return self._noise.variance(scale) if np.isfinite(scale) else np.inf
+        return self._door.noise.variance(scale) if np.isfinite(scale) else np.inf
 
     @property
     def whole_noise(self) -> bool:
         """Whether noisy counts are whole numbers; public."""
-        return self._noise.on_counts != "laplace"
+        return self._door.noise.on_counts != "laplace"
 
     def choose(
         self,
@@ -125,9 +122,8 @@ class PrivateTable(PrivateRows):
         """
         claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         shapes = [self._shape(family) for family in candidates]
-        rows, exactly = self._true_bound(), self._noise.publishable
-        entry, factor = prices.choice(score, shapes, self.relation, rows, exact(epsilon), draws, claim, exactly=exactly)
-        self.ledger.charge(entry)
+        noise = self._door.noise
+        entry, factor = self._door.choice(score, shapes, epsilon, claim, draws=draws)
 
         def draw() -> NDArray[np.intp]:
             values = score.values(self._count, candidates, self.relation)
@@ -135,14 +131,14 @@ class PrivateTable(PrivateRows):
                 raise ParameterError("The score makes another number of choices than was charged.", "Pass draws=.")
             rated, weights = values if factor else np.zeros_like(values), score.weights
             if weights is None:
-                return self._noise.select(rated, factor or 1.0)
+                return noise.select(rated, factor or 1.0)
             size = len(weights.part)
             groups = np.repeat(np.arange(draws), size)
             every = Weights(np.tile(weights.part, draws), np.tile(weights.whole, draws))
-            chosen = self._noise.select_grouped(rated.ravel(), groups, factor or 1.0, every)
+            chosen = noise.select_grouped(rated.ravel(), groups, factor or 1.0, every)
             return (chosen % size).reshape(values.shape[:-1])
 
-        return self._answer("choose", draw)
+        return self._door.answer("choose", [entry], draw)
 
     def noisy_scores(
         self,
@@ -159,9 +155,8 @@ class PrivateTable(PrivateRows):
             raise ParameterError("There is nothing to score.", "Give one candidate or more.")
         claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         shapes = [self._shape(family) for family in candidates]
-        rows, exactly = self._true_bound(), self._noise.publishable
-        entry, grid = prices.noisy_values(score, shapes, self.relation, rows, epsilon, claim, exactly=exactly)
-        self.ledger.charge(entry)
+        noise, rows = self._door.noise, self._door.rows
+        entry, grid = prices.noisy_values(score, shapes, self.relation, rows, epsilon, claim, exactly=noise.publishable)
 
         def draw() -> Floats:
             values = score.values(self._count, candidates, self.relation)
@@ -169,9 +164,9 @@ class PrivateTable(PrivateRows):
                 raise ParameterError("The score gives other values than were charged.", "Use one value per candidate.")
             if not np.isfinite(entry.scale):
                 return np.zeros(len(candidates))
-            return self._noise.reals(values, entry.scale, grid=grid)
+            return noise.reals(values, entry.scale, grid=grid)
 
-        return self._answer("noisy_scores", draw)
+        return self._door.answer("noisy_scores", [entry], draw)
 
     def growth(
         self,
@@ -201,7 +196,7 @@ class PrivateTable(PrivateRows):
         search = FamilySearch(
             self._counter.bits, places, score, self.relation, max_parents=max_parents, related=related
         )
-        return Growth(self, search, columns)
+        return Growth(self._door, self.schema, search, columns)
 
     def randomize(
         self,
@@ -223,31 +218,35 @@ class PrivateTable(PrivateRows):
         """
         responses.check(questions, self.schema, self._numbers, self.relation)
         entries = responses.entries(questions, claimed_epsilon, reasons)
-        if not self._unprotected_allowed and any(entry.epsilon_of_noise == np.inf for entry in entries):
+        if not self._door.unprotected_allowed and any(entry.epsilon_of_noise == np.inf for entry in entries):
             raise ParameterError("A randomizer has no finite epsilon.", "Use one that has, or paper mode.")
-        self.ledger.charge(*entries)
-        return self._answer(
+        return self._door.answer(
             "randomize",
-            lambda: responses.answers(questions, self._codes, self.schema, self._numbers, self._noise),
+            entries,
+            lambda: responses.answers(questions, self._codes, self.schema, self._numbers, self._door.noise),
         )
 
     def unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
         """The raw codes. The bound becomes infinite; only a paper's own, unproved method may ask."""
-        self._charge_unprotected("raw rows", reason, claimed_epsilon)
-        return self._answer("unprotected", self._codes.copy)
+        return self._door.unprotected("raw rows", reason, claimed_epsilon, self._codes.copy)
 
     def without_noise(self, reason: str, *, claimed_epsilon: Epsilon, lots: bool = False) -> PrivateTable:
         """The same table with exact answers, on an account of its own: `unprotected`, for a method's own questions.
 
         With `lots`, the best candidates are drawn among as this table's noise would do for an ever larger epsilon.
         """
-        self._charge_unprotected("exact answers", reason, claimed_epsilon)
-        exact_noise: Noise = NoNoise()
+        noise: Noise = NoNoise()
         if lots:
+            own = self._door.noise
             unseeded = NumpyNoise(generator(None, 0), discrete=False, seeded=False)
-            exact_noise = (self._noise if isinstance(self._noise, NumpyNoise) else unseeded).exact()
+            noise = (own if isinstance(own, NumpyNoise) else unseeded).exact()
         ledger = Ledger(self.relation if lots else Relation.REPLACE)
-        return type(self)(self._codes, self.schema, ledger, exact_noise, numbers=self._numbers)
+        return self._door.unprotected(
+            "exact answers",
+            reason,
+            claimed_epsilon,
+            lambda: type(self)(self._codes, self.schema, ledger, noise, numbers=self._numbers),
+        )
 
     def trees(
         self,
@@ -283,22 +282,6 @@ class PrivateTable(PrivateRows):
         account, budget = nodes.account(self.ledger, trees, exact(epsilon), resample, rate, len(self._codes))
         place, classes = self.schema.index(target), self.schema[target].size
         records = Records(self._codes, dict(attributes), self._numbers, place, classes)
-        rows = nodes.sample(records, self._noise, trees, resample, rate)
+        rows = nodes.sample(records, self._door.noise, trees, resample, rate)
         part = account.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
-        return nodes.PrivateNodes(self, rows, part), budget if plainly_claimed else part.share_of(budget)
-
-    def _charge_unprotected(
-        self, name: str, reason: str, claimed_epsilon: Epsilon, ledger: Ledger | None = None
-    ) -> None:
-        if not self._unprotected_allowed:
-            raise ParameterError("Raw rows are not to be had in corrected mode.", "Ask the door a charged question.")
-        (ledger or self.ledger).charge(prices.unprotected(name, reason, claimed_epsilon))
-
-    def _answer(self, question: Question, draw: Callable[[], Answer]) -> Answer:
-        """Every answer leaves through here, after it was charged; replay tests put a tape in its place."""
-        return draw()
-
-    def _true_bound(self) -> int | None:
-        """`public_rows`, or None if the table has more rows than declared: no sensitivity can rest on that."""
-        rows = self.public_rows
-        return None if rows is None or len(self._codes) > rows else rows
+        return nodes.PrivateNodes(self._door.on(part), rows), budget if plainly_claimed else part.share_of(budget)

@@ -161,8 +161,8 @@ class Noisier(NaiveBayesSynthesizer):
     """A planted fault: a fifth of the noise, at the price of all of it."""
 
     def _fit_tables(self, table):
-        real = table._noise.many_counts
-        table._noise.many_counts = lambda tables, scales: real(tables, [scale / 5 for scale in scales])
+        real = table._door.noise.many_counts
+        table._door.noise.many_counts = lambda tables, scales: real(tables, [scale / 5 for scale in scales])
         super()._fit_tables(table)
 
 

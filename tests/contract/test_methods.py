@@ -12,10 +12,9 @@ import pytest
 from sklearn.base import clone
 from variants import VARIANTS, alike, fitted_state
 
-import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.schema import Schema
-from dpcore.door import PrivateTable
+from dpcore.door import Door
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
@@ -133,17 +132,17 @@ class Tape:
         self.answers, self.replaying = [], False
         tape = self
 
-        class TapedTable(PrivateTable):
-            def _answer(self, question, draw):
-                if tape.replaying:
-                    expected, answer = tape.answers.pop(0)
-                    assert expected == question
-                    return deepcopy(answer)
-                answer = draw()
-                tape.answers.append((question, deepcopy(answer)))
-                return answer
+        def taped(door, question, entries, draw):
+            door.ledger.charge(*entries)
+            if tape.replaying:
+                expected, answer = tape.answers.pop(0)
+                assert expected == question
+                return deepcopy(answer)
+            answer = draw()
+            tape.answers.append((question, deepcopy(answer)))
+            return answer
 
-        monkeypatch.setattr(dpcore.methods.base, "PrivateTable", TapedTable)
+        monkeypatch.setattr(Door, "answer", taped)
 
 
 @pytest.mark.parametrize(("name", "extra", "relation"), RELATED)

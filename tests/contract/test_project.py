@@ -11,6 +11,7 @@ import importlib
 import re
 import tomllib
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,18 @@ def test_every_room_has_a_layer_and_a_line_in_the_architecture() -> None:
     assert rooms <= set(RANK)
     assert [room for room in rooms if not re.search(rf"\b{room}\b", text)] == []
     assert len(list((ROOT / "dpcore").glob("*.py"))) <= 4
+
+
+def test_no_module_leads_back_to_itself() -> None:
+    """Also not under `TYPE_CHECKING`, or inside a function."""
+    graph = {}
+    for module, path in EVERY_MODULE.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {name for _, name in imports(tree, module, is_package=path.stem == "__init__")}
+        graph[module] = {name if name in EVERY_MODULE else name.rpartition(".")[0] for name in names} & set(
+            EVERY_MODULE
+        )
+    TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("module", sorted(EVERY_MODULE))

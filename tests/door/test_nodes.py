@@ -107,7 +107,7 @@ def test_counts_of_nodes_have_sensitivity_1_inside_and_move_in_two_nodes_under_r
     assert budget == Fraction(1, moved)
     np.testing.assert_array_equal(nodes.counts("n", epsilon=Fraction(1, 4)), [6])
     np.testing.assert_array_equal(nodes.class_counts("c", epsilon=Fraction(1, 8)), [[3, 3]])
-    assert table._noise.scales == [((1,), 4.0), ((1, 2), 8.0)]
+    assert table._door.noise.scales == [((1,), 4.0), ((1, 2), 8.0)]
     for entry, paid in zip(table.ledger.entries, (Fraction(1, 4), Fraction(1, 8)), strict=True):
         assert entry.epsilon_bound == entry.epsilon_claimed == paid
         assert (entry.sensitivity, entry.claimed_sensitivity, entry.draws, entry.mechanism) == (1, 1, 1, "fake")
@@ -126,7 +126,7 @@ def test_tables_share_epsilon_evenly_between_columns_and_their_two_tables():
     entries = table.ledger.entries
     assert [entry.name for entry in entries] == ["t: letter", "t: letter × class", "t: binned", "t: binned × class"]
     assert [entry.epsilon_bound for entry in entries] == [Fraction(1, 8)] * 4
-    assert [scale for _, scale in table._noise.scales] == [8.0] * 4
+    assert [scale for _, scale in table._door.noise.scales] == [8.0] * 4
     assert table.ledger.totals.bound == Fraction(1, 2)
 
 
@@ -140,7 +140,9 @@ def test_one_by_one_every_single_count_costs_the_same(relation, moved):
     per_count = [Fraction(1, 2) / (2 * 3 * 3)] * 2 + [Fraction(1, 2) / (2 * 4 * 3)] * 2
     assert [entry.epsilon_bound / entry.draws for entry in entries] == per_count
     np.testing.assert_allclose([entry.scale for entry in entries], [float(1 / each) for each in per_count])
-    np.testing.assert_allclose([scale for _, scale in table._noise.scales], [float(1 / each) for each in per_count])
+    np.testing.assert_allclose(
+        [scale for _, scale in table._door.noise.scales], [float(1 / each) for each in per_count]
+    )
     assert table.ledger.totals.bound == moved * Fraction(1, 2)
 
 
@@ -166,7 +168,7 @@ def test_choices_cost_what_their_exponent_does(score, sensitivity, loss, relatio
         sensitivity = loss = math.log2(rows + 1) + 1 / math.log(2)
     assert nodes.sensitivity(score) == pytest.approx(sensitivity)
     nodes.choose("which", score, *asked(nodes), epsilon=Fraction(1, 2))
-    entry, ((_, _, factor, _),) = last(table), table._noise.choices
+    entry, ((_, _, factor, _),) = last(table), table._door.noise.choices
     assert factor == pytest.approx(0.5 / loss)
     assert (entry.name, entry.mechanism) == (f"which, by {score.name}", "exponential")
     assert entry.epsilon_bound == entry.epsilon_claimed == Fraction(1, 2)
@@ -178,7 +180,7 @@ def test_choices_cost_what_their_exponent_does(score, sensitivity, loss, relatio
 def test_a_claimed_sensitivity_sets_the_exponent_and_the_truth_the_bound(score, loss):
     table, nodes, _ = roots()
     nodes.choose("q", score, *asked(nodes), epsilon=Fraction(1, 2), claimed_sensitivity=0.25, reason="as printed")
-    entry, ((_, _, factor, _),) = last(table), table._noise.choices
+    entry, ((_, _, factor, _),) = last(table), table._door.noise.choices
     assert factor == 0.5 / (2 * 0.25)
     assert (entry.epsilon_claimed, entry.epsilon_bound) == (Fraction(1, 2), Fraction(loss))
     assert (entry.sensitivity, entry.claimed_sensitivity, entry.reason) == (1.0, 0.25, "as printed")
@@ -187,7 +189,7 @@ def test_a_claimed_sensitivity_sets_the_exponent_and_the_truth_the_bound(score, 
 def test_each_column_weighs_1_and_an_interval_its_ticks():
     table, nodes, _ = roots()
     found = nodes.choose("q", Max(), *asked(nodes), epsilon=1)
-    ((scores, groups, _, (part, whole)),) = table._noise.choices
+    ((scores, groups, _, (part, whole)),) = table._door.noise.choices
     weights = part / whole
     # In front of 0, [0, 2), [2, 5), [5, 9.5), [9.5, 10), 10; three places between four bins; three letters at once
     np.testing.assert_allclose(weights[:6] * (GRID + 1), np.diff([-1, *np.unique(TICKS), GRID]), rtol=1e-12)
@@ -205,7 +207,7 @@ def test_cuts_chosen_before_compete_with_whole_columns():
     cut = float(TICKS[3]) + 7
     cuts = np.array([[cut, 2.0, np.nan, np.nan]])
     found = nodes.choose("q", Max(), offered, low, high, epsilon=1, cuts=cuts)
-    ((scores, _, _, weights),) = table._noise.choices
+    ((scores, _, _, weights),) = table._door.noise.choices
     assert weights is None
     assert scores.tolist() == [4, 4, 5]
     assert found.column.tolist() == [2]
@@ -283,8 +285,8 @@ def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(question, relation
         monkeypatch.setattr(f"dpcore.noderows.NodeRows.{name}", lambda *_, **__: pytest.fail("the rows were read"))
     with pytest.raises(BudgetError, match="Nothing was drawn"):
         QUESTIONS[question](nodes, budget)
-    assert not table._noise.scales
-    assert not table._noise.choices
+    assert not table._door.noise.scales
+    assert not table._door.noise.choices
     assert table.ledger.epsilon_bound == 0
     assert not table.ledger.entries
 
@@ -348,15 +350,8 @@ def test_nodes_apart_cost_the_dearer_lot_and_division_nothing():
     assert table.ledger.to_frame()["scope"].iloc[-1] == "one tree / leaves"
 
 
-def test_every_answer_leaves_through_the_one_door():
-    seen = []
-
-    class Seen(PrivateTable):
-        def _answer(self, question, draw):
-            seen.append(question)
-            return super()._answer(question, draw)
-
-    table = Seen(CODES, SCHEMA, Ledger(ADD), Listening(), unprotected_allowed=True, numbers={0: TICKS})
+def test_every_answer_leaves_through_the_one_door(seen):
+    table = PrivateTable(CODES, SCHEMA, Ledger(ADD), Listening(), unprotected_allowed=True, numbers={0: TICKS})
     nodes, _ = table.trees("y", ATTRIBUTES, trees=2, epsilon=1, resample="full")
     for ask in QUESTIONS.values():
         ask(nodes, 0.1)

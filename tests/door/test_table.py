@@ -98,7 +98,7 @@ def test_counts_are_the_tables_with_noise_of_sensitivity_over_share(relation, se
     np.testing.assert_array_equal(answers[1], [[1, 1, 1], [1, 2, 0]])
     assert answers[2][1, 1, 1] == 2
     assert [answer.sum() for answer in answers] == [6, 6, 6]
-    assert table._noise.asked == [("counts", sensitivity / 0.25)] * 3
+    assert table._door.noise.asked == [("counts", sensitivity / 0.25)] * 3
     for entry in table.ledger.entries:
         assert (entry.sensitivity, entry.claimed_sensitivity, entry.scale) == (
             sensitivity,
@@ -115,7 +115,7 @@ def test_weights_divide_epsilon():
     table = door()
     table.counts([("a",), ("b",), ("y",)], epsilon=1.0, weights=[1.0, 2.0, 5.0])
     assert [entry.epsilon_bound for entry in table.ledger.entries] == [Fraction(1, 8), Fraction(1, 4), Fraction(5, 8)]
-    assert [scale for _, scale in table._noise.asked] == [8.0, 4.0, 1.6]
+    assert [scale for _, scale in table._door.noise.asked] == [8.0, 4.0, 1.6]
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0], [1.0, -1.0], [1.0, math.inf], [1.0, 2.0, 3.0]])
@@ -124,14 +124,14 @@ def test_weights_that_do_not_fit_are_refused_unpaid(weights):
     with pytest.raises(ValueError, match=r"shares|zip"):
         table.counts([("a",), ("b",)], epsilon=1.0, weights=weights)
     assert not table.ledger.entries
-    assert not table._noise.asked
+    assert not table._door.noise.asked
 
 
 @pytest.mark.parametrize(("relation", "claimed", "bound"), [(REPLACE, 1.0, 2.0), (ADD, 2.0, 0.5), (ADD, 0.25, 4.0)])
 def test_a_claimed_sensitivity_sets_the_noise_and_the_truth_sets_the_bound(relation, claimed, bound):
     table = door(relation)
     table.counts([("a",), ("b",)], epsilon=1.0, claimed_sensitivity=claimed)
-    assert table._noise.asked == [("counts", claimed / 0.5)] * 2
+    assert table._door.noise.asked == [("counts", claimed / 0.5)] * 2
     assert table.ledger.epsilon_claimed == 1.0
     assert table.ledger.epsilon_bound == bound
     for entry in table.ledger.entries:  # the bound is what the drawn noise buys: true sensitivity over scale
@@ -145,7 +145,7 @@ def test_a_claimed_epsilon_for_tables_is_shared_as_the_true_one_and_touches_noth
         table.counts([("a",), ("b",)], epsilon=2.0, weights=weights, claimed_epsilon=0.5, reason="as printed")
         assert [entry.epsilon_bound for entry in table.ledger.entries] == shares
         assert [entry.epsilon_claimed for entry in table.ledger.entries] == [share / Fraction(4) for share in shares]
-        assert [scale for _, scale in table._noise.asked] == [float(2 / share) for share in shares]
+        assert [scale for _, scale in table._door.noise.asked] == [float(2 / share) for share in shares]
         assert {entry.reason for entry in table.ledger.entries} == {"as printed"}
     both = door(REPLACE)
     both.counts([("a",)], epsilon=2.0, claimed_epsilon=0.5, claimed_sensitivity=1.0)
@@ -187,7 +187,7 @@ def test_too_small_a_claim_is_stopped_by_the_cap():
     table = door(REPLACE, cap=1.0)
     with pytest.raises(BudgetError):
         table.counts([("a",)], epsilon=1.0, claimed_sensitivity=1.0)
-    assert not table._noise.asked
+    assert not table._door.noise.asked
 
 
 @pytest.mark.parametrize("bad", [("nobody",), ("a", "nobody")])
@@ -202,7 +202,7 @@ def test_an_unknown_column_is_refused_before_it_is_charged(bad):
         with pytest.raises(SchemaError, match="nobody"):
             ask()
     assert not table.ledger.entries
-    assert not table._noise.asked
+    assert not table._door.noise.asked
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, math.nan])
@@ -289,7 +289,7 @@ def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(question, monkeypa
     monkeypatch.setattr("dpcore.door.exact_counts.Counter.tables", lambda *_: pytest.fail("the rows were read"))
     with pytest.raises(BudgetError, match="Nothing was drawn"):
         questions()[question](table)
-    assert not table._noise.asked
+    assert not table._door.noise.asked
     assert not table.ledger.entries
     assert table.ledger.epsilon_bound == table.ledger.epsilon_claimed == 0
 
@@ -300,7 +300,7 @@ def test_families_are_paid_all_or_none():
     with pytest.raises(BudgetError):
         table.counts([("a",), ("b",)], epsilon=1.0)
     assert not table.ledger.entries
-    assert not table._noise.asked
+    assert not table._door.noise.asked
     table.counts([("a",)], epsilon=0.5)
     assert table.ledger.epsilon_bound == 0.5
 
@@ -344,7 +344,7 @@ def test_choices_cost_what_their_exponent_does(score, relation, loss):
     table = door(relation)
     chosen = table.choose(score, CANDIDATES, epsilon=0.5)
     assert chosen.shape == ()
-    ((_, factor),) = table._noise.asked
+    ((_, factor),) = table._door.noise.asked
     assert factor == pytest.approx(0.5 / loss)
     entry = only(table)
     assert entry.epsilon_bound == entry.epsilon_claimed == Fraction(1, 2)
@@ -363,7 +363,7 @@ def test_a_claimed_sensitivity_in_a_choice(score, loss):
     """Selection by exp(epsilon q / (2 claimed)), whatever the truth; the bound is the loss of that exponent."""
     table = door()
     table.choose(score, CANDIDATES, epsilon=0.5, claimed_sensitivity=0.25, reason="as printed")
-    ((_, factor),) = table._noise.asked
+    ((_, factor),) = table._door.noise.asked
     assert factor == 0.5 / (2 * 0.25)
     entry = only(table)
     assert entry.epsilon_claimed == Fraction(1, 2)
@@ -378,7 +378,7 @@ def test_one_candidate_moves_and_every_draw_is_paid(relation, factor):
     table = door(relation)
     chosen = table.choose(score, [], epsilon=0.25, draws=6)
     assert chosen.shape == (6,)
-    assert table._noise.asked == [("select", pytest.approx(0.25 / (factor * 3 * math.log(2))))]
+    assert table._door.noise.asked == [("select", pytest.approx(0.25 / (factor * 3 * math.log(2))))]
     entry = only(table)
     assert (entry.draws, entry.epsilon_bound, entry.epsilon_claimed) == (6, Fraction(3, 2), Fraction(3, 2))
     # As the paper prints it: six draws for the price of one, at its own sensitivity.
@@ -395,7 +395,7 @@ def test_another_number_of_draws_than_was_charged_is_refused(draws):
     score = ClassLogScore("y", ("a", "b"), np.zeros((6, 2), dtype=np.uint8), 1.0)
     with pytest.raises(ParameterError, match="draws="):
         table.choose(score, [], epsilon=0.5, draws=draws)
-    assert not table._noise.asked
+    assert not table._door.noise.asked
     assert table.ledger.epsilon_bound == draws * 0.5  # charged first
 
 
@@ -435,7 +435,7 @@ def test_noisy_scores_share_epsilon(relation, sensitivity):
     assert values.shape == (3,)
     assert values[0] == pytest.approx(values[1])
     assert values[0] == pytest.approx(R().of(table._count([("a", "b")])[0], table.relation))
-    assert table._noise.asked == [("reals", pytest.approx(3 * sensitivity / 0.5))]
+    assert table._door.noise.asked == [("reals", pytest.approx(3 * sensitivity / 0.5))]
     entry = only(table)
     assert entry.epsilon_bound == entry.epsilon_claimed == Fraction(1, 2)
     assert (entry.mechanism, entry.draws, entry.sensitivity) == ("laplace", 3, pytest.approx(sensitivity))
@@ -448,7 +448,7 @@ def test_a_claimed_sensitivity_of_scores_sets_the_noise_and_the_truth_sets_the_b
     table = door(relation)
     candidates = [("a", "b"), ("b", "y")]
     table.noisy_scores(R(), candidates, epsilon=0.5, claimed_sensitivity=claimed, reason="as printed")
-    assert table._noise.asked == [("reals", 2 * claimed / 0.5)]
+    assert table._door.noise.asked == [("reals", 2 * claimed / 0.5)]
     entry = only(table)
     assert (entry.epsilon_claimed, entry.reason) == (Fraction(1, 2), "as printed")
     assert (entry.sensitivity, entry.claimed_sensitivity) == (pytest.approx(true), claimed)
@@ -459,14 +459,14 @@ def test_a_claimed_sensitivity_of_scores_sets_the_noise_and_the_truth_sets_the_b
 def test_a_claimed_epsilon_of_scores_touches_nothing_else():
     table = door(REPLACE)
     table.noisy_scores(R(), [("a", "b"), ("b", "y")], epsilon=0.5, claimed_epsilon=0.25)
-    assert table._noise.asked == [("reals", pytest.approx(2 * 3 * 5 / 36 / 0.5))]
+    assert table._door.noise.asked == [("reals", pytest.approx(2 * 3 * 5 / 36 / 0.5))]
     assert (only(table).epsilon_claimed, only(table).epsilon_bound) == (Fraction(1, 4), Fraction(1, 2))
     tight = door(REPLACE, cap=0.5)
     with pytest.raises(BudgetError):  # the bound is what the cap counts, whatever is claimed
         tight.noisy_scores(R(), [("a", "b")], epsilon=0.75, claimed_epsilon=0.25)
     with pytest.raises(BudgetError):
         tight.noisy_scores(R(), [("a", "b")], epsilon=0.5, claimed_sensitivity=1e-3)
-    assert not tight._noise.asked
+    assert not tight._door.noise.asked
 
 
 def test_scores_of_many_rows_do_not_pass_as_scores_of_candidates():
@@ -478,7 +478,7 @@ def test_scores_of_many_rows_do_not_pass_as_scores_of_candidates():
     assert not table.ledger.entries
     with pytest.raises(ParameterError, match="other values"):
         table.noisy_scores(score, [("a",)], epsilon=0.1)
-    assert not table._noise.asked
+    assert not table._door.noise.asked
 
 
 # The public bound on the number of rows
@@ -564,7 +564,7 @@ def test_recoded_columns_follow_their_rules_row_by_row_and_are_free():
     np.add.at(expected, (B // 2, B % 2, 1 - A), 1)
     np.testing.assert_array_equal(joint, expected)
     assert len(table.ledger.entries) == 1
-    assert table._noise.asked == recoded._noise.asked
+    assert table._door.noise.asked == recoded._door.noise.asked
     with pytest.raises(SchemaError, match="'a'"):
         recoded.counts([("a",)], epsilon=1.0)
     # The first table is as it was, and its rows are not those of the other.
@@ -619,7 +619,7 @@ def test_networks_grow_over_recoded_columns():
     child, *parents = growth.choose(epsilon=0.5)
     assert parents == ["b low"]
     assert growth.open == [{"b high": "a not", "a not": "b high"}[child]]
-    ((_, factor),) = table._noise.asked
+    ((_, factor),) = table._door.noise.asked
     assert factor == pytest.approx(0.5 / (2 * 2 * 5 / 36))
     assert (only(table).name, only(table).epsilon_bound) == ("choice by R", Fraction(1, 2))
 
@@ -658,7 +658,7 @@ def test_parts_are_disjoint_and_paid_once(relation, factor):
     np.testing.assert_array_equal(sum(answers), whole)
     # Inside the parts one record comes or goes, under both relations; a replaced one may touch two of them.
     assert [part.relation for part in parts] == [ADD] * 3
-    assert {scale for _, scale in table._noise.asked} == {4.0}
+    assert {scale for _, scale in table._door.noise.asked} == {4.0}
     assert table.ledger.epsilon_bound == factor * 0.25
     parts[0].counts([("a",)], epsilon=0.125)
     assert table.ledger.epsilon_bound == factor * 0.375
@@ -678,7 +678,7 @@ def test_scores_inside_parts_are_those_of_add_remove():
     table = door(REPLACE)
     part = table.split("y")[1]
     part.choose(Max(), CANDIDATES, epsilon=0.5)
-    assert table._noise.asked == [("select", 0.5)]  # the monotone form
+    assert table._door.noise.asked == [("select", 0.5)]  # the monotone form
     assert table.ledger.epsilon_bound == 1.0
     values = part.noisy_scores(R(), [("a", "b")], epsilon=0.5)
     assert values == pytest.approx([R().of(np.array([[0, 0, 1], [0, 2, 0]]), part.relation)])
@@ -709,7 +709,7 @@ def test_a_cap_counts_the_largest_part_only():
     tight = door(REPLACE, cap=0.5).split("y")[0]
     with pytest.raises(BudgetError):
         tight.counts([("a",)], epsilon=0.375)
-    assert not tight._noise.asked
+    assert not tight._door.noise.asked
 
 
 # Raw rows
@@ -763,7 +763,7 @@ def test_exact_answers_cost_infinity_once_and_have_an_account_of_their_own():
     while grown.open:
         grown.choose(epsilon=1e-9)
     assert len(table.ledger.entries) == 1
-    assert not table._noise.asked
+    assert not table._door.noise.asked
     with pytest.raises(ParameterError, match="corrected mode"):  # it does not open another door
         exact.unprotected("and again", claimed_epsilon=0)
 
@@ -844,15 +844,8 @@ def test_codes_of_another_schema_are_refused():
             door(codes=codes)
 
 
-def test_every_answer_goes_through_the_one_place_that_replay_replaces():
-    seen = []
-
-    class Watched(PrivateTable):
-        def _answer(self, question, draw):
-            seen.append(question)
-            return super()._answer(question, draw)
-
-    table = Watched(CODES, SCHEMA, Ledger(ADD), Recorded(), unprotected_allowed=True)
+def test_every_answer_goes_through_the_one_place_that_replay_replaces(seen):
+    table = PrivateTable(CODES, SCHEMA, Ledger(ADD), Recorded(), unprotected_allowed=True)
     for part in [table, *table.split("y")[:1]]:
         part.counts([("a",)], epsilon=1.0)
         part.choose(Max(), CANDIDATES, epsilon=1.0)
@@ -879,5 +872,5 @@ def test_a_score_of_ones_own_is_charged_by_what_it_says_of_itself():
 
     table = door()
     np.testing.assert_array_equal(table.choose(Two(), [], epsilon=1.5, draws=2), [2, 0])
-    assert table._noise.asked == [("select", 0.25)]
+    assert table._door.noise.asked == [("select", 0.25)]
     assert only(table).epsilon_bound == 3

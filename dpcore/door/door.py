@@ -1,0 +1,66 @@
+"""Where answers leave: what a question costs is charged, and only then is it answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar
+
+from dpcore.accounting.ledger import Entry, Epsilon, Ledger, Relation, exact
+from dpcore.door import prices
+from dpcore.door.prices import Claim
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.noise import Noise
+from dpcore.mechanisms.scores import Score
+from dpcore.mechanisms.scores.base import Shape
+
+__all__ = ["Door"]
+
+Answer = TypeVar("Answer")
+Question = Literal["counts", "choose", "noisy_scores", "randomize", "unprotected"]
+
+
+class Door:
+    """An account, and the noise that is drawn once it was charged.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    noise : Noise
+    rows : int, optional
+        A public bound on the number of rows, for sensitivities to rest on; None where there is none, or where the rows
+        are more than declared.
+    unprotected_allowed : bool
+        Whether rows may be looked at (paper mode).
+    """
+
+    def __init__(
+        self, ledger: Ledger, noise: Noise, *, rows: int | None = None, unprotected_allowed: bool = False
+    ) -> None:
+        self.ledger, self.noise, self.rows, self.unprotected_allowed = ledger, noise, rows, unprotected_allowed
+
+    @property
+    def relation(self) -> Relation:
+        """The account's neighboring relation."""
+        return self.ledger.relation
+
+    def on(self, ledger: Ledger) -> Door:
+        """The same, with another account."""
+        return Door(ledger, self.noise, rows=self.rows, unprotected_allowed=self.unprotected_allowed)
+
+    def answer(self, question: Question, entries: Sequence[Entry], draw: Callable[[], Answer]) -> Answer:
+        """Every answer leaves through here; replay tests put a tape in its place."""
+        self.ledger.charge(*entries)
+        return draw()
+
+    def unprotected(self, name: str, reason: str, claimed: Epsilon, look: Callable[[], Answer]) -> Answer:
+        """What is seen of the rows themselves: the bound becomes infinite, and only paper mode may ask."""
+        if not self.unprotected_allowed:
+            raise ParameterError("Raw rows are not to be had in corrected mode.", "Ask the door a charged question.")
+        return self.answer("unprotected", [prices.unprotected(name, reason, claimed)], look)
+
+    def choice(
+        self, score: Score, shapes: Sequence[Shape], epsilon: Epsilon, claim: Claim, *, draws: int = 1
+    ) -> tuple[Entry, float]:
+        """What choices among families of these shapes cost, and the factor of their exponent; no question."""
+        exactly = self.noise.publishable
+        return prices.choice(score, shapes, self.relation, self.rows, exact(epsilon), draws, claim, exactly=exactly)
