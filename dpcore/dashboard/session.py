@@ -21,9 +21,9 @@ from dpcore.accounting.store import Books, OpenRun, asked_path
 from dpcore.datasets import Dataset
 
 if TYPE_CHECKING:  # the first page does without what makes releases
+    from dpcore.export.archive import Release
     from dpcore.export.models import ModelRelease
     from dpcore.export.release import AnyRelease
-    from dpcore.export.zip import Release
     from dpcore.methods.base import PrivateEstimator
 
 __all__ = [

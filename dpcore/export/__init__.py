@@ -1,6 +1,6 @@
 """Releases, and the files that they are taken home in."""
 
-from dpcore.export.zip import (
+from dpcore.export.archive import (
     Release,
     bundle,
     notebook_of,

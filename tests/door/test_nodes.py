@@ -282,7 +282,8 @@ def test_what_was_charged_stays_charged_when_drawing_fails(question):
 def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(question, relation, monkeypatch):
     table, nodes, budget = roots(relation, cap=Fraction(1, 8))
     for name in ("_count", "candidates", "tables", "cut"):
-        monkeypatch.setattr(f"dpcore.noderows.NodeRows.{name}", lambda *_, **__: pytest.fail("the rows were read"))
+        rows = f"dpcore.door.exact_node_counts.NodeRows.{name}"
+        monkeypatch.setattr(rows, lambda *_, **__: pytest.fail("the rows were read"))
     with pytest.raises(BudgetError, match="Nothing was drawn"):
         QUESTIONS[question](nodes, budget)
     assert not table._door.noise.scales

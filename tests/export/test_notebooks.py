@@ -17,7 +17,7 @@ import pytest
 
 from dpcore import datasets, export
 from dpcore.accounting.store import Books
-from dpcore.export import models
+from dpcore.export import archive, models
 from dpcore.export.release import script
 from dpcore.methods import METHODS
 
@@ -108,7 +108,7 @@ def test_nothing_is_imported_that_the_lock_file_has_not(kind):
     made = release(kind, "upload")
     code = "\n".join(cells(notebook(made), "code"))
     if kind == "rows":
-        code += "\n" + script(export.steps(made, "a.csv", "schema.json", "parquet"))
+        code += "\n" + script(archive.steps(made, "a.csv", "schema.json", "parquet"))
     tree = ast.walk(ast.parse(code))
     names = [
         [a.name for a in n.names] if isinstance(n, ast.Import) else [n.module]

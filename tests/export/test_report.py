@@ -16,7 +16,7 @@ import vl_convert
 from dpcore import charts, export
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.export import models, report
+from dpcore.export import archive, models, report
 from dpcore.methods import METHODS
 
 HOSTILE = "<script>alert(1)</script>"
@@ -181,8 +181,8 @@ def test_comparisons_with_real_rows_come_last_and_under_their_name():
     assert "⚠ Uses real data: do not publish" in after  # the chart's own mark
     assert before.count("<p class='real'>") == 1
     assert "<td class='number'>0.125</td>" in after
-    assert "do not publish it" in export.readme(made, "csv", real=True)
-    assert "do not publish it" not in export.readme(made, "csv")
+    assert "do not publish it" in archive.readme(made, "csv", real=True)
+    assert "do not publish it" not in archive.readme(made, "csv")
     assert "<script" not in html
 
 
@@ -227,7 +227,7 @@ def test_many_values_and_many_classes_fit(monkeypatch):
 
 
 def test_the_renderer_is_loaded_only_when_needed():
-    code = "import sys, dpcore.export.zip, dpcore.export.models; sys.exit('vl_convert' in sys.modules)"
+    code = "import sys, dpcore.export.archive, dpcore.export.models; sys.exit('vl_convert' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2]).returncode == 0
 
 

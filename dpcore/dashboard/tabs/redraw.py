@@ -16,8 +16,8 @@ from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.session import AnyShown
 from dpcore.datasets import Dataset
 from dpcore.evaluate import classification
+from dpcore.export.archive import Release
 from dpcore.export.models import ModelRelease
-from dpcore.export.zip import Release
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 

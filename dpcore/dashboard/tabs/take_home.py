@@ -12,8 +12,8 @@ from dpcore.dashboard import links
 from dpcore.dashboard.session import AnyShown, Shown, ShownModel, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.export import models, privacy_card
+from dpcore.export.archive import bundle, notebook_of, report_of, show_code
 from dpcore.export.report import Picture, Report
-from dpcore.export.zip import bundle, notebook_of, report_of, show_code
 
 __all__ = ["take_home", "take_model_home"]
 
