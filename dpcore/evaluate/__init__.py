@@ -1,6 +1,6 @@
 """How close a release is to the real table. Reads real rows: nothing here is private."""
 
-from dpcore.evaluate.marginals import (
+from dpcore.evaluate.distances import (
     MODELS,
     Label,
     by_size,

@@ -20,9 +20,9 @@ from dpcore.door.exact_counts import Counter
 from dpcore.errors import ParameterError
 from dpcore.evaluate.classification import FOREST, judged
 from dpcore.evaluate.classification import references as trained_references
+from dpcore.evaluate.distances import marginal_avd_codes, noise_floor
 from dpcore.evaluate.labels import Label, misclassification
 from dpcore.evaluate.learners import MODELS, real_ceiling, tstr_codes
-from dpcore.evaluate.marginals import marginal_avd_codes, noise_floor
 from dpcore.evaluate.ranges import range_answers
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.classifier import PrivateClassifier

@@ -35,7 +35,7 @@ from driving import (
 )
 from streamlit.testing.v1 import AppTest
 
-from dpcore import export
+from dpcore import ParameterError, export
 from dpcore.dashboard.sections.intake import DECIMALS, ENCODINGS
 from dpcore.datasets.reading import MAX_BYTES
 from dpcore.domain.cells import typed
@@ -354,7 +354,7 @@ def test_a_release_that_fails_keeps_the_earlier_one(monkeypatch: pytest.MonkeyPa
     first, spent = shown(at), books(at)
 
     def refuse(*_: Any, **__: Any) -> None:
-        raise export.ParameterError("The cause.", "The remedy.")
+        raise ParameterError("The cause.", "The remedy.")
 
     with monkeypatch.context() as patch:
         patch.setattr("dpcore.methods.naive_bayes.NaiveBayesSynthesizer._fit", refuse)

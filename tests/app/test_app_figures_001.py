@@ -247,7 +247,7 @@ def test_every_run_that_failed_is_counted(small: AppTest, monkeypatch: pytest.Mo
     def never(*_: Any, **__: Any) -> pd.DataFrame:
         raise DataError("The rows ran out.", "Bring more.")
 
-    monkeypatch.setattr(figures_001.risk, "risk_by_rows", never)
+    monkeypatch.setattr(figures_001.disclosure, "risk_by_rows", never)
     at = made(small, "figure_4")
     assert not mendable(at)
     assert len(at.warning) == 4  # methods

@@ -177,7 +177,7 @@ def test_nothing_is_computed_in_tabs_that_are_shut(monkeypatch: pytest.MonkeyPat
         raise AssertionError
 
     monkeypatch.setattr(classifier, "compared", never)
-    monkeypatch.setattr(forest, "forestview", None)
+    monkeypatch.setattr(forest, "forest_frames", None)
     at = released(page())
     for name in ("Draw again", "Predict", "The paper's figures", "Take home"):
         tab(at, name)

@@ -12,7 +12,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.evaluate.marginals import marginal_avd_codes
+from dpcore.evaluate.distances import marginal_avd_codes
 from dpcore.mechanisms.scores.information import MutualInformation
 from dpcore.methods.networks.jtree import COUNT_SHARE, MOST_CELLS, JTree, with_room
 from dpcore.methods.networks.threshold import amplified, noisy_edges, sampling_rate

@@ -11,7 +11,7 @@ import pytest
 from dpcore.accounting.ledger import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.evaluate.marginals import marginal_avd
+from dpcore.evaluate.distances import marginal_avd
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods import RefinedPrivBayes
 from dpcore.methods.networks.refined import EDGES, MOST_GROUPS, ONE_WAYS, TREE

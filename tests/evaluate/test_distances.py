@@ -14,9 +14,8 @@ from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError, SchemaError
-from dpcore.evaluate import learners
+from dpcore.evaluate import distances, learners
 from dpcore.evaluate.learners import bayes_net, one_hot
-from dpcore.evaluate.marginals import MAX_CELLS
 
 HOSTILE = ["a.b", "[x]:Q", "avd", "attributes", "Größe \n 'q'\""]
 
@@ -70,9 +69,9 @@ def test_two_way_avd_equals_crosstab():
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
-@pytest.mark.parametrize("most_cells", [1, 20, MAX_CELLS])
+@pytest.mark.parametrize("most_cells", [1, 20, distances.MAX_CELLS])
 def test_avd_equals_brute_force_on_full_and_on_occupied_cells(degree, most_cells, monkeypatch):
-    monkeypatch.setattr(evaluate, "MAX_CELLS", most_cells)
+    monkeypatch.setattr(distances, "MAX_CELLS", most_cells)
     rng = np.random.default_rng(degree)
     schema = schema_of(2, 5, 3, 4)
     real, synthetic = (frame_of(schema, random_codes(rng, schema, n)) for n in (90, 40))
@@ -153,7 +152,7 @@ def test_a_sample_of_subsets_is_seeded_distinct_and_in_order():
 
 def test_subsets_are_numbered_as_itertools_lists_them():
     for d, degree in [(1, 1), (6, 1), (6, 3), (6, 6)]:
-        listed = [evaluate._subset(rank, d, degree) for rank in range(math.comb(d, degree))]
+        listed = [distances._subset(rank, d, degree) for rank in range(math.comb(d, degree))]
         assert listed == list(combinations(range(d), degree))
 
 
@@ -199,9 +198,9 @@ def test_avd_on_bits_by_hand():
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
-@pytest.mark.parametrize("most_cells", [1, 20, MAX_CELLS])
+@pytest.mark.parametrize("most_cells", [1, 20, distances.MAX_CELLS])
 def test_avd_on_bits_equals_brute_force(degree, most_cells, monkeypatch):
-    monkeypatch.setattr(evaluate, "MAX_CELLS", most_cells)
+    monkeypatch.setattr(distances, "MAX_CELLS", most_cells)
     rng = np.random.default_rng(degree)
     schema = schema_of(2, 5, 3, 9)
     binary = Binarization(schema)
