@@ -30,7 +30,7 @@ BROKEN = """
 import json
 import streamlit as st
 import dpcore
-from dpcore.dashboard.frame import frame
+from dpcore.dashboard.shell import frame
 
 frame("Broken", "")
 st.code(json.dumps([dpcore.__file__, {{name: st.get_option(name) for name in {names!r}}}]))
