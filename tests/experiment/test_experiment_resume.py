@@ -18,7 +18,7 @@ import pytest
 from dpcore import experiment
 from dpcore.accounting.store import Books
 from dpcore.datasets import Dataset, split
-from dpcore.door.table import PrivateTable
+from dpcore.door import Door
 from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.labels import Label
 from dpcore.experiment import Config, Store
@@ -249,18 +249,17 @@ def test_a_cap_stops_runs_one_by_one_and_raising_it_lets_them_go_on(data, tmp_pa
 def test_runs_of_a_sweep_are_written_down_before_they_are_drawn(data, tmp_path, monkeypatch):
     """And one that a cap refuses draws nothing."""
     told = []
-    add, answer = Books.add, PrivateTable._answer
+    add, answer = Books.add, Door.answer
 
     def written(self, run, spent, looks, void, **how):
         add(self, run, spent, looks, void, **how)
         told.append(spent.bound)
 
-    def drawn(self, question, draw):
-        told.append("drawn")
-        return answer(self, question, draw)
+    def drawn(door, question, entries, draw):
+        return answer(door, question, entries, lambda: told.append("drawn") or draw())
 
     monkeypatch.setattr(Books, "add", written)
-    monkeypatch.setattr(PrivateTable, "_answer", drawn)
+    monkeypatch.setattr(Door, "answer", drawn)
     books = Books(tmp_path / "ledger.sqlite")
     books.set_cap("0" * 64, "small", "add_remove", 1.0)
     ledgers = {"C1": books.begin("0" * 64, "small", "add_remove", "sweep").ledger}

@@ -16,7 +16,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID, CodeCut, Groups, NumberCut, OneValue
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.door import PrivateTable
+from dpcore.door import Door
 from dpcore.errors import DataError, SchemaError
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max
 from dpcore.methods import DiffPC45, DiffPID3, DiffPRFs, PlainForest
@@ -708,16 +708,15 @@ def test_shared_budgets_add_up_on_every_way(depth, growth):
 def test_the_door_is_asked_for_whole_forests_only_through_trees(monkeypatch):
     """Nothing reads the rows but answers that are paid for: with taped answers no row is needed."""
     model = DiffPRFs(**SAME, epsilon=5.0)
-    tape = []
-    original = PrivateTable._answer
+    tape, answer = [], Door.answer
 
-    def record(self, question, draw):
-        tape.append(original(self, question, draw))
+    def record(door, question, entries, draw):
+        tape.append(answer(door, question, entries, draw))
         return tape[-1]
 
-    monkeypatch.setattr(PrivateTable, "_answer", record)
+    monkeypatch.setattr(Door, "answer", record)
     first = model.fit(ROWS, schema=SCHEMA).forest_
     played = iter(list(tape))
-    monkeypatch.setattr(PrivateTable, "_answer", lambda *_: next(played))
+    monkeypatch.setattr(Door, "answer", lambda *_: next(played))
     again = DiffPRFs(**SAME, epsilon=5.0).fit(make_rows(300, 77), schema=SCHEMA).forest_
     assert_equal(first, again)
