@@ -1,10 +1,13 @@
-"""Sources of noise for tests: one that adds none and listens, one that does not look."""
+"""Sources of noise for tests: one that adds none and listens, one that does not look; and a tape of answers."""
+
+from copy import deepcopy
 
 import numpy as np
 
+from dpcore.door import Door
 from dpcore.mechanisms.noise import Noise
 
-__all__ = ["Blind", "Watched"]
+__all__ = ["Blind", "Tape", "Watched"]
 
 
 class Watched(Noise):
@@ -40,3 +43,23 @@ class Blind(Watched):
     def select(self, scores, factor):
         self.chosen.append((len(scores), factor))
         return np.intp(len(self.chosen) * 7 % len(scores))
+
+
+class Tape:
+    """Door answers of one fit, recorded and replayed."""
+
+    def __init__(self, monkeypatch):
+        self.answers, self.replaying = [], False
+        tape = self
+
+        def taped(door, question, entries, draw):
+            door.ledger.charge(*entries)
+            if tape.replaying:
+                expected, answer = tape.answers.pop(0)
+                assert expected == question
+                return deepcopy(answer)
+            answer = draw()
+            tape.answers.append((question, deepcopy(answer)))
+            return answer
+
+        monkeypatch.setattr(Door, "answer", taped)

@@ -57,19 +57,20 @@ class PrivateRows:
         self._sizes = dict(zip(schema.names, schema.sizes, strict=True))
         self._numbers = dict(numbers or {})
         self.schema = schema
-        self.public_rows = len(codes) if ledger.relation is Relation.REPLACE else schema.max_rows
-        most = None if self.public_rows is None or len(codes) > self.public_rows else self.public_rows
+        self.ledger = ledger
+        rows = self.public_rows
+        most = None if rows is None or len(codes) > rows else rows
         self._door = Door(ledger, noise, rows=most, unprotected_allowed=unprotected_allowed)
-
-    @property
-    def ledger(self) -> Ledger:
-        """Where every question is charged."""
-        return self._door.ledger
 
     @property
     def relation(self) -> Relation:
         """The ledger's neighboring relation."""
-        return self._door.relation
+        return self.ledger.relation
+
+    @property
+    def public_rows(self) -> int | None:
+        """The number of rows under replace, where it is public; otherwise the schema's public bound, if declared."""
+        return len(self._codes) if self.relation is Relation.REPLACE else self.schema.max_rows
 
     def derive(self, column: Column, sources: Family, rule: NDArray[np.integer[Any]]) -> Self:
         """The table with one more column, `rule[codes of the sources]`: record by record, hence free.

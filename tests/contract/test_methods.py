@@ -3,18 +3,17 @@
 import json
 import math
 import re
-from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sources import Tape
 from variants import VARIANTS, alike, fitted_state
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.schema import Schema
-from dpcore.door import Door
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
@@ -123,26 +122,6 @@ def test_paper_mode_books_what_it_claims_beside_what_can_be_proved(name, extra, 
         e for e in method.ledger_.entries if e.epsilon_of_noise > e.epsilon_claimed or e.epsilon_of_noise == math.inf
     ]
     assert all(entry.reason for entry in understated)
-
-
-class Tape:
-    """Door answers of one fit, recorded and replayed."""
-
-    def __init__(self, monkeypatch):
-        self.answers, self.replaying = [], False
-        tape = self
-
-        def taped(door, question, entries, draw):
-            door.ledger.charge(*entries)
-            if tape.replaying:
-                expected, answer = tape.answers.pop(0)
-                assert expected == question
-                return deepcopy(answer)
-            answer = draw()
-            tape.answers.append((question, deepcopy(answer)))
-            return answer
-
-        monkeypatch.setattr(Door, "answer", taped)
 
 
 @pytest.mark.parametrize(("name", "extra", "relation"), RELATED)

@@ -6,14 +6,13 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
+from sources import Tape
 
-import dpcore.methods.base
 from dpcore import datasets
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.partition import Partition
 from dpcore.domain.schema import Schema
-from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.methods import DiffGen
 from dpcore.methods.groups.diffgen_tree import DiffGenTree
@@ -250,26 +249,6 @@ def test_it_beats_the_majority_on_the_sample(method):
     data = datasets.load("sample")
     fitted = method(random_state=0).fit(data.train, schema=data.schema)
     assert fitted.score(data.test) > 0.78 > data.test["income"].value_counts(normalize=True).max() + 0.02
-
-
-class Tape:
-    """Door answers of one fit, recorded and replayed."""
-
-    def __init__(self, monkeypatch):
-        self.answers, self.replaying = [], False
-        tape = self
-
-        class TapedTable(PrivateTable):
-            def _answer(self, question, draw):
-                if tape.replaying:
-                    expected, answer = tape.answers.pop(0)
-                    assert expected == question
-                    return deepcopy(answer)
-                answer = draw()
-                tape.answers.append((question, deepcopy(answer)))
-                return answer
-
-        monkeypatch.setattr(dpcore.methods.base, "PrivateTable", TapedTable)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

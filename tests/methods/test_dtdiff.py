@@ -1,7 +1,6 @@
 """DT-Diff: its ledger by hand, the weighted choice's probabilities, a greedy search, and what depends on rows."""
 
 import json
-from copy import deepcopy
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
@@ -9,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest, chisquare
-from sources import Blind
+from sources import Blind, Tape
 
 import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger, Relation
@@ -296,26 +295,6 @@ def test_the_structure_is_a_document_that_predicts():
     again = GroupTree.from_dict(SCHEMA, document["classifier"])
     assert again == method.classifier_
     np.testing.assert_array_equal(again.probability(FRAME), method.predict_proba(FRAME))
-
-
-class Tape:
-    """Door answers of one fit, recorded and replayed."""
-
-    def __init__(self, monkeypatch):
-        self.answers, self.replaying = [], False
-        tape = self
-
-        class TapedTable(PrivateTable):
-            def _answer(self, question, draw):
-                if tape.replaying:
-                    expected, answer = tape.answers.pop(0)
-                    assert expected == question
-                    return deepcopy(answer)
-                answer = draw()
-                tape.answers.append((question, deepcopy(answer)))
-                return answer
-
-        monkeypatch.setattr(dpcore.methods.base, "PrivateTable", TapedTable)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
