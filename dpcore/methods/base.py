@@ -7,7 +7,6 @@ in the door's place.
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from math import isfinite
 from typing import Any, ClassVar, Self
@@ -18,12 +17,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from dpcore.accounting.ledger import Ledger, Relation
-from dpcore.arguments import Progress, is_number, is_plain, is_whole, no_progress, plain
+from dpcore.arguments import Progress, is_whole, no_progress, plain
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.mechanisms.noise import generator, make_noise
+from dpcore.methods.parameters import Declared, number, text, whole
 
 __all__ = ["PrivateEstimator", "Synthesizer", "most_rows"]
 
@@ -31,11 +31,11 @@ MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
 PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
 
 
-class PrivateEstimator(BaseEstimator, ABC):
+class PrivateEstimator(Declared, BaseEstimator, ABC):
     """What synthesizers and private classifiers share.
 
-    Subclasses store their parameters in a keyword-only constructor (`epsilon`, `mode`, `relation`, `noise` and
-    `random_state` at least), and implement `_check` and `_fit`.
+    Subclasses declare their parameters as fields (`parameters`), and implement `_fit`; `_check` has what parameters may
+    not be together, or for a schema.
 
     Attributes
     ----------
@@ -55,11 +55,19 @@ class PrivateEstimator(BaseEstimator, ABC):
     modes: ClassVar[tuple[str, ...]] = ("corrected", "paper")
     reconstructed: ClassVar[str] = ""  # why paper mode is this project's reading of its source, in a sentence
 
-    epsilon: float
-    mode: str
-    relation: str
-    noise: str
-    random_state: int | None
+    epsilon: float = number(default=1.0, about="What the whole fit costs, under `relation`.")
+    mode: str = text(default="corrected", kind="{'corrected', 'paper'}", about="What is proved, or what is printed.")
+    relation: str = text(
+        default="add_remove", kind="{'add_remove', 'replace'}", about="Which tables are neighbors (`Relation`)."
+    )
+    noise: str = text(
+        default="auto",
+        kind="{'auto', 'opendp', 'geometric', 'laplace'}",
+        about="Which source draws; 'auto' is exact without a seed, and NumPy's with one.",
+    )
+    random_state: int | None = whole(
+        default=None, least=0, optional=True, about="Seeded runs are for teaching and are not private."
+    )
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Parameters are kept as Python's numbers, of whichever kind they are given."""
@@ -156,26 +164,14 @@ class PrivateEstimator(BaseEstimator, ABC):
         return copy
 
     def _check_common(self) -> Relation:
-        declared = inspect.signature(type(self)).parameters
-        for name, value in self.get_params(deep=False).items():
-            usual = declared[name]
-            if value is None and usual.default is not None and "None" not in str(usual.annotation):
-                raise ParameterError(f"The {name!r} parameter is None.", f"Use {usual.default!r}, as usual.")
-            if not is_plain(value):
-                raise ParameterError(
-                    f"The {name!r} parameter is no text, truth value or number (of 18 digits, if whole).",
-                    "Pass a plain value, such as float(…) of another kind of number.",
-                )
+        for name, parameter in self.parameters().items():
+            parameter.check(name, getattr(self, name))
         relation = Relation.parse(self.relation)
         if relation not in self.relations:
             allowed = " or ".join(self.relations)
             raise ParameterError(f"{self.title} is not defined under {relation}.", f"Use {allowed}.")
         if self.mode not in self.modes:
             raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
-        if not is_number(self.epsilon) or not 0 <= self.epsilon < np.inf:
-            raise ParameterError("The 'epsilon' parameter is not a finite number of 0 or more.", "Try epsilon=1.0.")
-        if self.random_state is not None and not is_whole(self.random_state, 0):
-            raise ParameterError("The 'random_state' parameter is not a whole number.", "Use a number or None.")
         return relation
 
     def _check_choice(self, name: str, allowed: tuple[str, ...]) -> None:
@@ -207,9 +203,8 @@ class PrivateEstimator(BaseEstimator, ABC):
         """What the door needs of numbers besides codes, by the column's position; the frame fits the schema."""
         return {}
 
-    @abstractmethod
     def _check(self, schema: Schema) -> None:
-        """Raise ParameterError if the parameters do not fit the public schema."""
+        """Raise ParameterError if the parameters do not fit each other, or the public schema."""
 
     @abstractmethod
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

@@ -15,6 +15,7 @@ from dpcore.arguments import Progress, no_progress, require_frame
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
 from dpcore.methods.base import PrivateEstimator
+from dpcore.methods.parameters import learned, text
 
 __all__ = ["PrivateClassifier"]
 
@@ -38,9 +39,9 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         All classes that the schema declares, in its order; not what the rows happened to hold.
     """
 
-    target: str | None
-    target_: str
-    classes_: NDArray[Any]
+    target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
+    target_: str = learned()
+    classes_: NDArray[Any] = learned()
 
     def fit(
         self,

@@ -12,20 +12,36 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import Epsilon, Relation
-from dpcore.arguments import Progress, is_number
+from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, attributes_of, ticks_of
 from dpcore.door import PrivateTable
-from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
 from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.parameters import learned
 from dpcore.methods.trees.grow import grow
 from dpcore.methods.trees.plan import Plan
 from dpcore.methods.trees.settling import forest_of
 from dpcore.postprocess.forest import Forest
 
-__all__ = ["CRITERIA", "RESAMPLING", "Sampling", "TreeClassifier"]
+__all__ = [
+    "CRITERIA",
+    "CRITERION",
+    "CUTS",
+    "DEPTH",
+    "FEATURES",
+    "MOST_DEPTH",
+    "MOST_TREES",
+    "RATE",
+    "RESAMPLING",
+    "SAMPLE",
+    "VOTE",
+    "VOTES",
+    "WHERE",
+    "Sampling",
+    "TreeClassifier",
+]
 
 CRITERIA: dict[str, SplitScore] = {
     "Gini": Gini(),
@@ -35,6 +51,15 @@ CRITERIA: dict[str, SplitScore] = {
 }
 RESAMPLING = ("disjoint", "poisson", "full")
 MOST_DEPTH, MOST_TREES = 20, 1_000
+DEPTH = "The most divisions from the root to a leaf."
+FEATURES = "How many columns a node may choose from: a number, the root of theirs, or all."
+CRITERION = "How good a division is."
+CUTS = ("numbers", "bins")
+WHERE = "Whether numbers are cut anywhere, or between the schema's bins."
+SAMPLE = "Which rows a tree sees. Corrected mode; paper mode draws bootstrap samples."
+RATE = "Of Poisson samples."
+VOTES = ("majority", "probability")
+VOTE = "Whether trees vote for a class, or their probabilities are averaged."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +80,7 @@ class TreeClassifier(PrivateClassifier):
         The released trees.
     """
 
-    forest_: Forest
+    forest_: Forest = learned()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, sampling = table.schema, self._sampling(table)
@@ -134,30 +159,12 @@ class TreeClassifier(PrivateClassifier):
     def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
         return ticks_of(schema, frame, self._attributes(schema))
 
-    def _check_trees(self, schema: Schema, *names: str) -> None:
+    def _check(self, schema: Schema) -> None:
         self._target(schema, self.target)
-        given = [name for name in names if getattr(self, name) is not None]
-        self._check_whole(*given)
-        for name, most in (("max_depth", MOST_DEPTH), ("n_trees", MOST_TREES)):
-            if name in given and getattr(self, name) > most:
-                raise ParameterError(f"The {name!r} parameter is too large.", f"At most {most:,}.")
         criterion = self.get_params().get("criterion")
         score = CRITERIA.get(criterion) if isinstance(criterion, str) else None
         if score is not None and self.relation == Relation.ADD_REMOVE:
             score.sensitivity([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)  # refuses, where it needs a public bound
-
-    def _check_forest(self, schema: Schema, resampling: tuple[str, ...] = RESAMPLING) -> None:
-        """What forests share: `n_trees`, `max_depth`, `max_features`, `resample`, `rate` and `vote`."""
-        self._check_choice("resample", resampling)
-        self._check_choice("vote", ("majority", "probability"))
-        self._check_trees(schema, "n_trees", "max_depth")
-        rate, features = self.get_params()["rate"], self.get_params()["max_features"]
-        if not (is_number(rate) and 0 < rate < 1):
-            raise ParameterError("The 'rate' parameter is not between 0 and 1.", "Try rate=0.2.")
-        if isinstance(features, str) and features not in ("sqrt", "all"):
-            raise ParameterError("The 'max_features' parameter is not known.", 'Use a number, "sqrt" or "all".')
-        if features is not None and not isinstance(features, str):
-            self._check_whole("max_features")
 
     def _per_node(self, schema: Schema, by_default: str = "sqrt") -> int | None:
         """How many columns a node of a forest may choose from; None: all."""
@@ -166,23 +173,9 @@ class TreeClassifier(PrivateClassifier):
             return None
         return max(isqrt(len(schema) - 1), 1) if features == "sqrt" else int(features)
 
-    def _check_cuts(self) -> None:
-        cuts = self.get_params()["cuts"]
-        if cuts not in ("numbers", "bins", None):
-            raise ParameterError("The 'cuts' parameter is not known.", "Choose numbers or bins, or None.")
-
     def _where(self, cuts: str | None, anywhere: str) -> str:
         """Where numbers are cut, as for `attributes_of`."""
         return "bins" if cuts == "bins" else anywhere
-
-    def _check_share(self, *names: str) -> None:
-        """Shares of epsilon are numbers of at least 0, and leave something for the rest."""
-        shares = [getattr(self, name) for name in names]
-        for name, share in zip(names, shares, strict=True):
-            if not (is_number(share) and 0 <= share < 1):
-                raise ParameterError(f"The {name!r} parameter is not a number of [0, 1).", "Try 0.3.")
-        if sum(shares) >= 1:
-            raise ParameterError(f"The parameters {' and '.join(names)} leave nothing for choices.", "Lower one.")
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

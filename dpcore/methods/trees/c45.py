@@ -32,9 +32,9 @@ Reference  Friedman and Schuster, Data mining with differential privacy, KDD 201
 from __future__ import annotations
 
 from dpcore.accounting.ledger import Epsilon, exact
-from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.methods.trees.base import CRITERIA, TreeClassifier
+from dpcore.methods.parameters import choice, flag, whole
+from dpcore.methods.trees.base import CRITERIA, CRITERION, CUTS, DEPTH, MOST_DEPTH, WHERE, TreeClassifier
 from dpcore.methods.trees.plan import Budget, Exponential, Plan
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.pruning import pruned
@@ -43,62 +43,18 @@ __all__ = ["DiffPC45"]
 
 
 class DiffPC45(TreeClassifier):
-    """C4.5 by exponential mechanisms. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-    mode : {"corrected", "paper"}
-    relation : {"add_remove", "replace"}
-    max_depth : int, default=5
-    criterion : {"Max", "Gini", "entropy", "InfoGain"}
-    cuts : {"numbers", "bins"}, optional
-        Whether numbers are cut anywhere, or between the schema's bins. By default anywhere.
-    prune : bool, default=True
-    target : str, optional
-        The class column; by default the schema's.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-    """
+    """C4.5 by exponential mechanisms. See the module for steps and privacy."""
 
     title = "DiffP-C4.5"
     paper = "003"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        max_depth: int = 5,
-        criterion: str = "Max",
-        cuts: str | None = None,
-        prune: bool = True,
-        target: str | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.max_depth = max_depth
-        self.criterion = criterion
-        self.cuts = cuts
-        self.prune = prune
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
+    max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
+    criterion: str = choice(default="Max", options=CRITERIA, about=CRITERION)
+    cuts: str | None = choice(default=None, options=CUTS, optional=True, about=WHERE)
+    prune: bool = flag(default=True, about="Whether branches go that noisy counts say are of no use.")
 
     @property
     def _cuts(self) -> str:
         return self._where(self.cuts, "lengths" if self.mode == "paper" else "numbers")
-
-    def _check(self, schema: Schema) -> None:
-        self._check_choice("criterion", tuple(CRITERIA))
-        self._check_cuts()
-        self._check_flags("prune")
-        self._check_trees(schema, "max_depth")
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         target = self._target(table.schema, self.target)

@@ -27,81 +27,45 @@ Reference  Patil and Singh, Differential private random forest, ICACCI 2014.
 from __future__ import annotations
 
 from dpcore.accounting.ledger import Epsilon
-from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.methods.trees.base import CRITERIA, Sampling, TreeClassifier
+from dpcore.methods.parameters import choice, number, whole
+from dpcore.methods.trees.base import (
+    CRITERIA,
+    CRITERION,
+    DEPTH,
+    FEATURES,
+    MOST_DEPTH,
+    MOST_TREES,
+    RATE,
+    RESAMPLING,
+    SAMPLE,
+    VOTE,
+    VOTES,
+    Sampling,
+    TreeClassifier,
+)
 from dpcore.methods.trees.plan import Budget, Exponential, Plan
 
 __all__ = ["DiffPRF"]
 
 
 class DiffPRF(TreeClassifier):
-    """A forest of DiffP-ID3 trees. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-    mode : {"corrected", "paper"}
-    relation : {"add_remove", "replace"}
-    n_trees : int, default=25
-    max_depth : int, default=5
-    max_features : int or {"sqrt", "all"}
-        How many columns a node may choose from: a number, the root of theirs, or all.
-    criterion : {"Max", "Gini", "entropy", "InfoGain"}
-    resample : {"disjoint", "poisson", "full"}
-        Corrected mode; paper mode draws bootstrap samples.
-    rate : float
-        Of Poisson samples, in (0, 1).
-    vote : {"majority", "probability"}
-    target : str, optional
-        The class column; by default the schema's.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-    """
+    """A forest of DiffP-ID3 trees. See the module for steps and privacy."""
 
     title = "DiffPRF"
     paper = "003"
     reconstructed = "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as paper 003 has it."
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        n_trees: int = 25,
-        max_depth: int = 5,
-        max_features: int | str = "sqrt",
-        criterion: str = "Max",
-        resample: str = "disjoint",
-        rate: float = 0.2,
-        vote: str = "majority",
-        target: str | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.criterion = criterion
-        self.resample = resample
-        self.rate = rate
-        self.vote = vote
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
+    n_trees: int = whole(default=25, most=MOST_TREES, about="How many trees.")
+    max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
+    max_features: int | str = whole(default="sqrt", words=("sqrt", "all"), about=FEATURES)
+    criterion: str = choice(default="Max", options=CRITERIA, about=CRITERION)
+    resample: str = choice(default="disjoint", options=RESAMPLING, about=SAMPLE)
+    rate: float = number(default=0.2, most=1, open="()", about=RATE)
+    vote: str = choice(default="majority", options=VOTES, about=VOTE)
 
     @property
     def _vote(self) -> str:
         return self.vote
-
-    def _check(self, schema: Schema) -> None:
-        self._check_choice("criterion", tuple(CRITERIA))
-        self._check_forest(schema)
 
     def _sampling(self, table: PrivateTable) -> Sampling:
         resample = "bootstrap" if self.mode == "paper" else self.resample

@@ -57,6 +57,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import InfoGain
+from dpcore.methods.parameters import flag
 from dpcore.methods.trees.base import CRITERIA, Sampling
 from dpcore.methods.trees.forests import ForestClassifier
 from dpcore.methods.trees.plan import Budget, Exponential, Plan
@@ -70,47 +71,6 @@ GAIN = "The paper's sensitivity of the information gain is ln |C|, in nats; the 
 class DiffPRFs(ForestClassifier):
     """DiffPRFs, as printed and corrected. See the module for steps and privacy.
 
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-    mode : {"corrected", "paper"}
-    relation : {"add_remove", "replace"}
-    n_trees : int, optional
-        By default 25 in paper mode, and by `sizes_for` in corrected mode.
-    max_depth : int, optional
-        By default 5 in paper mode, and by `sizes_for` in corrected mode.
-    max_features : int or {"sqrt", "all"}, optional
-        How many columns a node may choose from. By default the root of theirs in paper mode, all in corrected mode.
-    criterion : {"Gini then Max", "Gini", "Max", "entropy", "InfoGain"}, optional
-        By default InfoGain in paper mode. In corrected mode Gini, and Max on the last two levels that are divided, but
-        not at the root: near the root Gini sees what Max does not, further down Max has half its noise. "entropy"
-        counts records (conditional entropy times their number) and needs a public bound on theirs.
-    cuts : {"numbers", "bins"}, optional
-        Whether numbers are cut anywhere, or between the schema's bins. By default anywhere.
-        Corrected mode gives every bin the same weight beforehand, paper mode every length.
-    children : {"few", "values"}
-        Corrected mode: what categories fall into (`attributes_of`); in paper mode single values.
-    steps : {"one", "two"}
-        Corrected mode: column and cut at once, or the paper's cuts first, one for each column that is cut in two.
-    resample : {"disjoint", "poisson", "full"}
-        Corrected mode; paper mode draws bootstrap samples.
-    rate : float
-        Of Poisson samples, in (0, 1).
-    count_share, leaf_share : float
-        Corrected mode: the parts of epsilon for the numbers of records and for the last leaves' classes; the rest
-        chooses. A count share of 0 asks for no numbers, and nodes stop at the last level only. The paper has 1/2 and
-        1/(2(max_depth + 1)).
-    growth : float
-        Corrected mode: how many times the epsilon of the level above a level's choices have. Paper: 1.
-    consistency : bool
-        Corrected mode: whether the counts are made to agree.
-    vote : {"majority", "probability"}
-    target : str, optional
-        The class column; by default the schema's.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-
     Attributes
     ----------
     n_trees_, max_depth_ : int
@@ -119,51 +79,7 @@ class DiffPRFs(ForestClassifier):
 
     title = "DiffPRFs"
     paper = "003"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        n_trees: int | None = None,
-        max_depth: int | None = None,
-        max_features: int | str | None = None,
-        criterion: str | None = None,
-        cuts: str | None = None,
-        children: str = "few",
-        steps: str = "one",
-        resample: str = "disjoint",
-        rate: float = 0.2,
-        count_share: float = 0.0,
-        leaf_share: float = 0.3,
-        growth: float = 1.4,
-        consistency: bool = True,
-        vote: str = "majority",
-        target: str | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.criterion = criterion
-        self.cuts = cuts
-        self.children = children
-        self.steps = steps
-        self.resample = resample
-        self.rate = rate
-        self.count_share = count_share
-        self.leaf_share = leaf_share
-        self.growth = growth
-        self.consistency = consistency
-        self.vote = vote
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
+    consistency: bool = flag(default=True, about="Corrected mode: whether the counts are made to agree.")
 
     @property
     def _paper(self) -> bool:
@@ -183,7 +99,6 @@ class DiffPRFs(ForestClassifier):
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
-        self._check_flags("consistency")
         if self._paper and self.criterion not in (None, *CRITERIA):
             raise ParameterError("The paper has no such 'criterion'.", f"Choose one of {', '.join(CRITERIA)}.")
 

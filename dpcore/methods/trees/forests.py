@@ -5,22 +5,38 @@ from __future__ import annotations
 from math import log2
 
 from dpcore.accounting.ledger import Epsilon
-from dpcore.arguments import is_number
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import SplitScore
-from dpcore.methods.trees.base import CRITERIA, RESAMPLING, Sampling, TreeClassifier
+from dpcore.methods.parameters import choice, number, whole
+from dpcore.methods.trees.base import (
+    CRITERIA,
+    CUTS,
+    DEPTH,
+    FEATURES,
+    MOST_DEPTH,
+    MOST_TREES,
+    RATE,
+    RESAMPLING,
+    SAMPLE,
+    VOTE,
+    VOTES,
+    WHERE,
+    Sampling,
+    TreeClassifier,
+)
 from dpcore.methods.trees.plan import Budget, Exponential, Plan
 
 __all__ = ["USUAL_ROWS", "ForestClassifier", "sizes_for"]
 
 MIXED = "Gini then Max"
+SIZES = "By default the paper's 25 trees of depth 5, and by `sizes_for` in corrected mode."
 USUAL_ROWS = 10_000
 
 
 class ForestClassifier(TreeClassifier):
-    """A forest that cuts numbers; parameters as for `DiffPRFs`.
+    """A forest that cuts numbers.
 
     Attributes
     ----------
@@ -28,18 +44,64 @@ class ForestClassifier(TreeClassifier):
         What was grown.
     """
 
-    n_trees: int | None
-    max_depth: int | None
-    criterion: str | None
-    cuts: str | None
-    children: str
-    steps: str
-    resample: str
-    rate: float
-    count_share: float
-    leaf_share: float
-    growth: float
-    vote: str
+    n_trees: int | None = whole(default=None, most=MOST_TREES, optional=True, about=f"How many trees. {SIZES}")
+    max_depth: int | None = whole(default=None, most=MOST_DEPTH, optional=True, about=f"{DEPTH} {SIZES}")
+    max_features: int | str | None = whole(
+        default=None,
+        words=("sqrt", "all"),
+        optional=True,
+        about=f"{FEATURES} By default the root of theirs in paper mode, all in corrected mode.",
+    )
+    criterion: str | None = choice(
+        default=None,
+        options=(MIXED, *CRITERIA),
+        optional=True,
+        about="How good a division is. By default InfoGain in paper mode. In corrected mode Gini, and Max on the last "
+        "two levels that are divided, but not at the root: near the root Gini sees what Max does not, further down Max "
+        "has half its noise. 'entropy' counts records (conditional entropy times their number) and needs a public "
+        "bound on theirs.",
+    )
+    cuts: str | None = choice(
+        default=None,
+        options=CUTS,
+        optional=True,
+        about=f"{WHERE} By default anywhere. Corrected mode gives every bin the same weight beforehand, paper mode "
+        "every length.",
+    )
+    children: str = choice(
+        default="few",
+        options=("few", "values"),
+        about="Corrected mode: what categories fall into (`attributes_of`); in paper mode single values.",
+    )
+    steps: str = choice(
+        default="one",
+        options=("one", "two"),
+        about="Corrected mode: column and cut at once, or the paper's cuts first, one for each column that is cut "
+        "in two.",
+    )
+    resample: str = choice(default="disjoint", options=RESAMPLING, about=SAMPLE)
+    rate: float = number(default=0.2, most=1, open="()", about=RATE)
+    count_share: float = number(
+        default=0.0,
+        most=1,
+        open=")",
+        about="Corrected mode: the part of epsilon for the numbers of records; 0 asks for none, and nodes stop at the "
+        "last level only. The paper has 1/2.",
+    )
+    leaf_share: float = number(
+        default=0.3,
+        most=1,
+        open=")",
+        about="Corrected mode: the part of epsilon for the last leaves' classes; the rest chooses. The paper has "
+        "1/(2(max_depth + 1)).",
+    )
+    growth: float = number(
+        default=1.4,
+        least=0.1,
+        most=10,
+        about="Corrected mode: how many times the epsilon of the level above a level's choices have. Paper: 1.",
+    )
+    vote: str = choice(default="majority", options=VOTES, about=VOTE)
 
     @property
     def _cuts(self) -> str:
@@ -54,20 +116,9 @@ class ForestClassifier(TreeClassifier):
         return self.vote
 
     def _check(self, schema: Schema) -> None:
-        if not isinstance(self.criterion, str | None) or self.criterion not in (None, MIXED, *CRITERIA):
-            allowed = ", ".join((MIXED, *CRITERIA))
-            raise ParameterError("The 'criterion' parameter is not known.", f"Choose one of {allowed}.")
-        self._check_choice("children", ("few", "values"))
-        self._check_choice("steps", ("one", "two"))
-        self._check_cuts()
-        self._check_share("count_share", "leaf_share")
-        if not (is_number(self.growth) and 0.1 <= self.growth <= 10):
-            raise ParameterError("The 'growth' parameter is not a number from 0.1 to 10.", "Try 1.4.")
-        self._check_forest(schema, self._resampling)
-
-    @property
-    def _resampling(self) -> tuple[str, ...]:
-        return RESAMPLING
+        super()._check(schema)
+        if self.count_share + self.leaf_share >= 1:
+            raise ParameterError("The parameters count_share and leaf_share leave nothing for choices.", "Lower one.")
 
     def _sampling(self, table: PrivateTable) -> Sampling:
         trees, depth = self._sizes(table)

@@ -37,9 +37,9 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from dpcore.accounting.ledger import Epsilon
-from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.methods.trees.base import CRITERIA, TreeClassifier
+from dpcore.methods.parameters import choice, whole
+from dpcore.methods.trees.base import CRITERIA, DEPTH, MOST_DEPTH, TreeClassifier
 from dpcore.methods.trees.plan import Budget, Chooser, Exponential, NoisyGain, Plan
 
 __all__ = ["PINQID3", "DiffPID3", "SuLQID3"]
@@ -49,28 +49,7 @@ class ID3(TreeClassifier):
     """What the three share."""
 
     paper = "003"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        max_depth: int = 3,
-        target: str | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.max_depth = max_depth
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
-
-    def _check(self, schema: Schema) -> None:
-        self._check_trees(schema, "max_depth")
+    max_depth: int = whole(default=3, most=MOST_DEPTH, about=DEPTH)
 
     @abstractmethod
     def _chooser(self) -> Chooser:
@@ -83,20 +62,7 @@ class ID3(TreeClassifier):
 
 
 class SuLQID3(ID3):
-    """ID3 on single noisy counts. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-    mode : {"corrected", "paper"}
-    relation : {"add_remove", "replace"}
-    max_depth : int, default=3
-    target : str, optional
-        The class column; by default the schema's.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-    """
+    """ID3 on single noisy counts. See the module for steps and privacy."""
 
     title = "SuLQ-ID3"
 
@@ -105,7 +71,7 @@ class SuLQID3(ID3):
 
 
 class PINQID3(ID3):
-    """ID3 on noisy tables. See the module for steps and privacy; the parameters are those of `SuLQID3`."""
+    """ID3 on noisy tables. See the module for steps and privacy."""
 
     title = "PINQ-ID3"
 
@@ -114,42 +80,15 @@ class PINQID3(ID3):
 
 
 class DiffPID3(ID3):
-    """ID3 by the exponential mechanism. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    criterion : {"Max", "Gini", "entropy", "InfoGain"}
-        "entropy" is the information gain times the number of records; it needs a public bound on theirs.
-    epsilon, mode, relation, max_depth, target, noise, random_state
-        As for `SuLQID3`.
-    """
+    """ID3 by the exponential mechanism. See the module for steps and privacy."""
 
     title = "DiffP-ID3"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        max_depth: int = 3,
-        criterion: str = "Max",
-        target: str | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.max_depth = max_depth
-        self.criterion = criterion
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
-
-    def _check(self, schema: Schema) -> None:
-        super()._check(schema)
-        self._check_choice("criterion", tuple(CRITERIA))
+    criterion: str = choice(
+        default="Max",
+        options=CRITERIA,
+        about="How good a division is. 'entropy' is the information gain times the number of records; it needs a "
+        "public bound on theirs.",
+    )
 
     def _chooser(self) -> Chooser:
         return Exponential(score=CRITERIA[self.criterion], ordinary=self.mode == "paper")

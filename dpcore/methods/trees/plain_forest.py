@@ -21,7 +21,9 @@ import numpy as np
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import NoNoise
-from dpcore.methods.trees.forests import ForestClassifier
+from dpcore.methods.parameters import choice, number, text, whole
+from dpcore.methods.trees.base import CRITERIA, CRITERION, DEPTH, FEATURES, MOST_DEPTH, MOST_TREES, RESAMPLING
+from dpcore.methods.trees.forests import MIXED, ForestClassifier
 from dpcore.postprocess.forest import Forest
 
 __all__ = ["PlainForest"]
@@ -30,61 +32,23 @@ REASON = "This is the reference without privacy."
 
 
 class PlainForest(ForestClassifier):
-    """The reference without privacy; the parameters are those of `DiffPRFs`. `epsilon` has no effect but on sizes.
-
-    Parameters
-    ----------
-    resample : {"bootstrap", "disjoint", "poisson", "full"}
-    count_share : float
-        0: nodes stop at the last level only. Otherwise those stop that hold no records, or one.
-    """
+    """The reference without privacy; `epsilon` has no effect but on sizes."""
 
     title = "Plain forest"
     paper = "003"
     modes = ("paper",)
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "paper",
-        relation: str = "add_remove",
-        n_trees: int | None = 25,
-        max_depth: int | None = 5,
-        max_features: int | str | None = "sqrt",
-        criterion: str | None = "Gini",
-        cuts: str | None = None,
-        children: str = "few",
-        steps: str = "one",
-        resample: str = "bootstrap",
-        rate: float = 0.2,
-        count_share: float = 0.5,
-        leaf_share: float = 0.3,
-        growth: float = 1.4,
-        vote: str = "majority",
-        target: str | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.criterion = criterion
-        self.cuts = cuts
-        self.children = children
-        self.steps = steps
-        self.resample = resample
-        self.rate = rate
-        self.count_share = count_share
-        self.leaf_share = leaf_share
-        self.growth = growth
-        self.vote = vote
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
+    mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
+    n_trees: int | None = whole(default=25, most=MOST_TREES, optional=True, about="How many trees.")
+    max_depth: int | None = whole(default=5, most=MOST_DEPTH, optional=True, about=DEPTH)
+    max_features: int | str | None = whole(default="sqrt", words=("sqrt", "all"), optional=True, about=FEATURES)
+    criterion: str | None = choice(default="Gini", options=(MIXED, *CRITERIA), optional=True, about=CRITERION)
+    resample: str = choice(default="bootstrap", options=(*RESAMPLING, "bootstrap"), about="Which rows a tree sees.")
+    count_share: float = number(
+        default=0.5,
+        most=1,
+        open=")",
+        about="0: nodes stop at the last level only. Otherwise those stop that hold no records, or one.",
+    )
 
     @property
     def _price(self) -> float:
@@ -93,10 +57,6 @@ class PlainForest(ForestClassifier):
     @property
     def _consistent(self) -> bool:
         return True
-
-    @property
-    def _resampling(self) -> tuple[str, ...]:
-        return (*super()._resampling, "bootstrap")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         super()._fit(table.without_noise(REASON, claimed_epsilon=inf, lots=True), progress)

@@ -1,0 +1,232 @@
+"""Parameters, declared once: as fields of a method, from which its constructor, its checks and its docstring follow.
+
+    class DiffPRF(ForestClassifier):
+        n_trees: int = whole(default=25, most=1_000, about="How many trees.")
+
+`Declared` makes a keyword-only constructor of all fields of a class and of those above it, as scikit-learn wants it. A
+field that is declared again has another default or range there. What hangs on several parameters, or on the schema, is
+the method's own to check.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from inspect import cleandoc
+from math import inf, isfinite
+from typing import Any, Literal, dataclass_transform
+
+from dpcore.arguments import is_number, is_plain, is_whole
+from dpcore.errors import ParameterError
+
+__all__ = ["Declared", "Parameter", "choice", "flag", "learned", "number", "text", "whole"]
+
+WIDTH = 110
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter(ABC):
+    """What values a parameter may have; None only if it is `optional`."""
+
+    default: Any
+    about: str
+    optional: bool
+
+    @abstractmethod
+    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
+        """Why a plain value that is not None is refused: what is wrong with the parameter, and a remedy."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What it is, for the docstring."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError unless it may have this value."""
+        if value is None:
+            if self.optional:
+                return
+            raise ParameterError(f"The {name!r} parameter is None.", f"Use {self.default!r}, as usual.")
+        if not is_plain(value):
+            raise ParameterError(
+                f"The {name!r} parameter is no text, truth value or number (of 18 digits, if whole).",
+                "Pass a plain value, such as float(…) of another kind of number.",
+            )
+        if (told := self.refusal(name, value)) is not None:
+            raise ParameterError(f"The {name!r} parameter {told[0]}.", told[1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole(Parameter):
+    """A whole number, or one of some words."""
+
+    least: int
+    most: float
+    words: tuple[str, ...]
+
+    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
+        """As `Parameter.refusal`."""
+        if isinstance(value, str) and self.words:
+            return None if value in self.words else ("is not known", f"Use a number, {words_of(self.words)}.")
+        if not is_whole(value, self.least):
+            return f"is not a whole number of {self.least} or more", f"Try {max(self.least, 3)}."
+        return ("is too large", f"At most {self.most:,}.") if value > self.most else None
+
+    @property
+    def kind(self) -> str:
+        """As `Parameter.kind`."""
+        return f"int or {{{', '.join(map(repr, self.words))}}}" if self.words else "int"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Parameter):
+    """A number between bounds, which themselves may be `open`."""
+
+    least: float
+    most: float
+    open: str
+
+    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
+        """As `Parameter.refusal`."""
+        inside = is_number(value) and self.least <= value <= self.most and isfinite(value)
+        if inside and not ("(" in self.open and value == self.least) and not (")" in self.open and value == self.most):
+            return None
+        hint = 0.5 if self.default is None else self.default
+        return f"is not {self.range}", f"Try {name}={hint}."
+
+    @property
+    def range(self) -> str:
+        """The bounds in words."""
+        if self.most == inf:
+            return (
+                f"a finite number above {self.least:g}" if self.open else f"a finite number of {self.least:g} or more"
+            )
+        if self.open == "()":
+            return f"between {self.least:g} and {self.most:g}"
+        low, high = "(" if "(" in self.open else "[", ")" if ")" in self.open else "]"
+        return f"a number of {low}{self.least:g}, {self.most:g}{high}"
+
+    @property
+    def kind(self) -> str:
+        """As `Parameter.kind`."""
+        return "float"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Parameter):
+    """One of some words."""
+
+    options: tuple[str, ...]
+
+    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
+        """As `Parameter.refusal`."""
+        known = isinstance(value, str) and value in self.options
+        return None if known else ("is not known", f"Choose one of {', '.join(self.options)}.")
+
+    @property
+    def kind(self) -> str:
+        """As `Parameter.kind`."""
+        return f"{{{', '.join(map(repr, self.options))}}}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag(Parameter):
+    """True or False."""
+
+    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
+        """As `Parameter.refusal`."""
+        return None if isinstance(value, bool) else ("is neither True nor False", "Use True or False.")
+
+    @property
+    def kind(self) -> str:
+        """As `Parameter.kind`."""
+        return "bool"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Free(Parameter):
+    """What the method checks itself."""
+
+    kind: str = "str"
+
+    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
+        """As `Parameter.refusal`."""
+        return None
+
+
+def declare(parameter: Parameter) -> Any:
+    """A field with this parameter."""
+    return field(default=parameter.default, metadata={"parameter": parameter})
+
+
+def whole(
+    *, default: Any, about: str, least: int = 1, most: float = inf, words: Iterable[str] = (), optional: bool = False
+) -> Any:
+    """A whole number from `least` to `most`, or one of some words."""
+    options = tuple(words)
+    return declare(Whole(default=default, about=about, least=least, most=most, words=options, optional=optional))
+
+
+def number(
+    *, default: Any, about: str, least: float = 0.0, most: float = inf, open: str = "", optional: bool = False
+) -> Any:
+    """A number from `least` to `most`; `open` has "(" and ")" for bounds that are none of them."""
+    return declare(Number(default=default, about=about, least=least, most=most, open=open, optional=optional))
+
+
+def choice(*, default: Any, options: Iterable[str], about: str, optional: bool = False) -> Any:
+    """One of some words."""
+    return declare(Choice(default=default, options=tuple(options), about=about, optional=optional))
+
+
+def flag(*, default: Any, about: str, optional: bool = False) -> Any:
+    """True or False."""
+    return declare(Flag(default=default, about=about, optional=optional))
+
+
+def text(*, default: Any, about: str, kind: str = "str", optional: bool = False) -> Any:
+    """A text, or anything else, that the method checks itself."""
+    return declare(Free(default=default, about=about, kind=kind, optional=optional))
+
+
+def learned(*, init: Literal[False] = False) -> Any:
+    """No parameter: what `fit` sets."""
+    return field(init=init)
+
+
+def words_of(words: tuple[str, ...]) -> str:
+    """Words as a list in a sentence."""
+    *first, last = (f'"{word}"' for word in words)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+@dataclass_transform(
+    kw_only_default=True, eq_default=False, field_specifiers=(whole, number, choice, flag, text, learned)
+)
+class Declared:
+    """Whose fields are its parameters."""
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
+        dataclass(cls, kw_only=True, eq=False, repr=False)
+        cls.__doc__ = documented(cleandoc(cls.__doc__ or ""), cls.parameters())
+
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
+        """By name, in the order in which they were declared."""
+        fields = dataclasses.fields(cls)  # type: ignore[arg-type]  # every class below this one is a dataclass
+        return {each.name: each.metadata["parameter"] for each in fields if each.init}
+
+
+def documented(doc: str, parameters: dict[str, Parameter]) -> str:
+    """A docstring with the table of parameters before its other sections."""
+    lines = ["Parameters", "----------"]
+    for name, parameter in parameters.items():
+        usual = "optional" if parameter.default is None else f"default={parameter.default!r}"
+        lines += [f"{name} : {parameter.kind}, {usual}"]
+        lines += textwrap.wrap(parameter.about, WIDTH, initial_indent="    ", subsequent_indent="    ")
+    head, marker, tail = doc.partition("Attributes\n----------\n")
+    return "\n".join([head.rstrip(), "", *lines, *(["", marker + tail] if marker else [])])
