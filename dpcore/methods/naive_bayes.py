@@ -39,12 +39,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import Relation, exact
-from dpcore.arguments import Progress, is_number, is_whole
+from dpcore.arguments import Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -53,6 +54,7 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
 from dpcore.methods.base import Synthesizer, most_rows
+from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.postprocess.simplex import combine_row_sums, project_rows, spread_difference, systematic_sample
 
 __all__ = ["NaiveBayesSynthesizer"]
@@ -63,31 +65,6 @@ LOG_BASES = {"e": 1.0, "2": math.log(2), "10": math.log(10)}
 
 class NaiveBayesSynthesizer(Synthesizer):
     """Naive-Bayes synthetic data, as printed and corrected. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        In corrected mode what the run costs; in paper mode what the paper says that it costs.
-    mode : {"corrected", "paper"}
-    variant : {"C1", "C2"} or {"Alg2", "Alg1"}, optional
-        By default the first of the mode's pair.
-    relation : {"add_remove", "replace"}
-    x_source : {"uniform", "model"}
-        Where attributes come from; "model" (C1 only) is C1-gen.
-    kappa : {"posterior", "paper", "argmax"}
-        C1 with uniform x: labels from the posterior (exponent 1), from the paper's flatter exponent epsilon / (2 Dq),
-        or the most probable one.
-    target : str, optional
-        The class column; by default the schema's.
-    smoothing : float, default=1.0
-        The pseudo-count, positive.
-    rows : int, optional
-        S, the number of rows labelled during fit (paper mode and C2). By default N, where N is public.
-    log_base : {"e", "2", "10"}
-        Of q and Dq in paper mode; the paper does not say.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
 
     Attributes
     ----------
@@ -101,35 +78,31 @@ class NaiveBayesSynthesizer(Synthesizer):
 
     title = "NB-Synth"
     paper = "000"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        variant: str | None = None,
-        relation: str = "add_remove",
-        x_source: str = "uniform",
-        kappa: str = "posterior",
-        target: str | None = None,
-        smoothing: float = 1.0,
-        rows: int | None = None,
-        log_base: str = "e",
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.variant = variant
-        self.relation = relation
-        self.x_source = x_source
-        self.kappa = kappa
-        self.target = target
-        self.smoothing = smoothing
-        self.rows = rows
-        self.log_base = log_base
-        self.noise = noise
-        self.random_state = random_state
+    variant: str | None = choice(
+        default=None,
+        options=chain(*VARIANTS.values()),
+        optional=True,
+        about="C1 or C2 in corrected mode, Alg2 or Alg1 in paper mode; by default the first of the mode's pair.",
+    )
+    x_source: str = choice(
+        default="uniform",
+        options=("uniform", "model"),
+        about="Where attributes come from; 'model' (C1 only) is C1-gen.",
+    )
+    kappa: str = choice(
+        default="posterior",
+        options=("posterior", "paper", "argmax"),
+        about="C1 with uniform x: labels from the posterior (exponent 1), from the paper's flatter exponent epsilon / "
+        "(2 Dq), or the most probable one.",
+    )
+    target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
+    smoothing: float = number(default=1.0, open="(", about="The pseudo-count, positive.")
+    rows: int | None = whole(
+        default=None,
+        optional=True,
+        about="S, the number of rows labeled during fit (paper mode and C2). By default N, where N is public.",
+    )
+    log_base: str = choice(default="e", options=LOG_BASES, about="Of q and Dq in paper mode; the paper does not say.")
 
     @property
     def _variant(self) -> str:
@@ -139,17 +112,10 @@ class NaiveBayesSynthesizer(Synthesizer):
         if self._variant not in VARIANTS[self.mode]:
             allowed = " or ".join(VARIANTS[self.mode])
             raise ParameterError(f"The variant {self.variant!r} is not one of {self.mode} mode.", f"Use {allowed}.")
-        self._check_choice("x_source", ("uniform", "model"))
-        self._check_choice("kappa", ("posterior", "paper", "argmax"))
-        self._check_choice("log_base", tuple(LOG_BASES))
         if self.x_source == "model" and self._variant != "C1":
             raise ParameterError(
                 f"{self._variant} draws its rows uniformly: its model is not released.", "Use variant C1, or uniform."
             )
-        if not is_number(self.smoothing) or not 0 < self.smoothing < math.inf:
-            raise ParameterError("The 'smoothing' parameter is not a positive number.", "Use 1 for Laplace smoothing.")
-        if self.rows is not None and not is_whole(self.rows, 1):
-            raise ParameterError("The 'rows' parameter is not a whole number of 1 or more.", "Try rows=10_000.")
         labeled = self.rows or (schema.max_rows if self.relation == Relation.ADD_REMOVE else None) or 1
         if self._variant != "C1" and labeled > (most := most_rows(schema)):
             raise ParameterError(

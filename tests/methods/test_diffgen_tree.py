@@ -17,7 +17,7 @@ from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.methods import DiffGen
 from dpcore.methods.groups.diffgen_tree import DiffGenTree
 from dpcore.methods.groups.dtdiff import DTDiff
-from dpcore.methods.groups.group_tree import GroupTree, Node, learned, told_by
+from dpcore.methods.groups.group_tree import GroupTree, Node, told_by, tree_of
 
 RELATIONS = ["add_remove", "replace"]
 N = Column(name="n", kind="integer", lower=0, upper=5, bins=6)
@@ -85,7 +85,7 @@ def grown(counts, columns, deviation=0.0):
     leaves = Partition.whole(schema)
     for column in schema:
         leaves = leaves.refined(column.name, np.arange(column.size), column.labels)
-    return learned(leaves, np.array(counts, dtype=float).ravel(), "y", deviation=deviation)
+    return tree_of(leaves, np.array(counts, dtype=float).ravel(), "y", deviation=deviation)
 
 
 def test_a_tree_by_hand():

@@ -494,3 +494,10 @@ def test_parameters_that_do_not_fit():
         HMPrivBayes(mode="paper", relation="add_remove").fit(frame, schema=bits(["a0", "a1"]))
     with pytest.raises(ParameterError, match="public bound"):
         HMPrivBayes(relation="add_remove").fit(frame, schema=schema)
+
+
+@pytest.mark.parametrize("eta", [-0.1, 1, 1.5, float("nan"), "0.1", None])
+@pytest.mark.parametrize("method", [HMPrivBayes, NoPrivacy])
+def test_a_threshold_that_is_no_share_is_refused(method, eta):
+    with pytest.raises(ParameterError, match="eta"):
+        method(eta=eta).check(bits(["a0", "a1"]))

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.errors import ParameterError
-from dpcore.methods.networks.base import check_eta, pair_matrix, to_measure
+from dpcore.methods.networks.base import pair_matrix, to_measure
 from dpcore.postprocess.bayes_net import contained
 from dpcore.postprocess.clustering import contiguous_clusters, related_columns, spectral_clusters
 
@@ -158,12 +157,6 @@ def test_a_column_that_is_like_no_other_is_related_to_none():
     assert related[1, 0]
     assert not related[2, :2].any()
     assert not related[:2, 2].any()
-
-
-@pytest.mark.parametrize("eta", [-0.1, 1, 1.5, float("nan"), "0.1", None])
-def test_a_threshold_that_is_no_share_is_refused(eta):
-    with pytest.raises(ParameterError, match="eta"):
-        check_eta(eta)
 
 
 def test_values_of_pairs_as_a_matrix():

@@ -13,13 +13,18 @@ from dpcore.accounting.ledger import Epsilon, exact
 from dpcore.domain.column import Codes
 from dpcore.domain.partition import Partition
 from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
 from dpcore.methods.base import Synthesizer
+from dpcore.methods.parameters import learned
 from dpcore.postprocess.count_tree import HUGE, ReleasedTree
 from dpcore.postprocess.simplex import project_rows, systematic_sample
 
-__all__ = ["Floats", "GeneralizingSynthesizer", "leaf_share"]
+__all__ = ["LEAVES", "MOST_LEAVES", "ROUNDS", "Floats", "GeneralizingSynthesizer", "check_leaves", "leaf_share"]
 
 Floats = NDArray[np.float64]
+MOST_LEAVES = 1_000_000
+ROUNDS = "h, the number of specializations."
+LEAVES = "Groups x classes; a specialization that would make more is left out."
 WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
 
 
@@ -36,9 +41,9 @@ class GeneralizingSynthesizer(Synthesizer):
         The number of rows: public, or estimated from noisy answers.
     """
 
-    tree_: ReleasedTree
-    leaf_counts_: Floats
-    rows_: float
+    tree_: ReleasedTree = learned()
+    leaf_counts_: Floats = learned()
+    rows_: float = learned()
 
     def _keep(
         self,
@@ -84,6 +89,12 @@ def nearest(counts: Floats, total: float) -> Floats:
     """The nearest counts of 0 or more with that sum."""
     found: Floats = project_rows(counts[None, :], np.array([max(total, 0.0)]))[0]
     return found
+
+
+def check_leaves(max_leaves: int, classes: int) -> None:
+    """Raise ParameterError unless the leaves have room for the classes."""
+    if classes > max_leaves:
+        raise ParameterError("The class alone has more values than 'max_leaves'.", "Allow more leaves.")
 
 
 def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:

@@ -22,13 +22,11 @@ from dpcore.domain.partition import Partition
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy, interval_name
 from dpcore.door import PrivateTable
-from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import IntervalSplit, Score, Specialization, SplitScore
 
-__all__ = ["Cut", "Descent", "Value", "by_value", "check_leaves", "division", "halves"]
+__all__ = ["Cut", "Descent", "Value", "by_value", "division", "halves"]
 
 Floats = NDArray[np.float64]
-MOST_LEAVES = 1_000_000
 OWN_CODE = "The published code cuts intervals up to the data's largest value, which this gives away."
 
 
@@ -244,11 +242,3 @@ def unused(schema: Schema) -> str:
     while name in schema.names:
         name += "'"
     return name
-
-
-def check_leaves(max_leaves: int, classes: int) -> None:
-    """Raise ParameterError unless so many groups x classes can be counted."""
-    if max_leaves > MOST_LEAVES:
-        raise ParameterError("The 'max_leaves' parameter is too large.", f"At most {MOST_LEAVES:,} leaves.")
-    if classes > max_leaves:
-        raise ParameterError("The class alone has more values than 'max_leaves'.", "Allow more leaves.")

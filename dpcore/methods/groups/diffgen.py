@@ -40,8 +40,9 @@ from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
-from dpcore.methods.groups.base import GeneralizingSynthesizer
-from dpcore.methods.groups.descent import Descent, by_value, check_leaves
+from dpcore.methods.groups.base import LEAVES, MOST_LEAVES, ROUNDS, GeneralizingSynthesizer, check_leaves
+from dpcore.methods.groups.descent import Descent, by_value
+from dpcore.methods.parameters import choice, text, whole
 
 __all__ = ["DiffGen"]
 
@@ -51,22 +52,6 @@ SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 class DiffGen(GeneralizingSynthesizer):
     """DiffGen, as its authors' code has it and corrected. See the module for steps and privacy.
 
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-    mode : {"corrected", "paper"}
-    relation : {"add_remove", "replace"}
-    rounds : int, default=10
-        h, the number of specializations.
-    score : {"Max", "IG"}
-    target : str, optional
-        The class column; by default the schema's.
-    max_leaves : int, default=100_000
-        Groups x classes; a specialization that would make more is left out.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-
     Attributes
     ----------
     steps_ : list of (column, value)
@@ -75,33 +60,12 @@ class DiffGen(GeneralizingSynthesizer):
 
     title = "DiffGen"
     paper = "002, 003"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        rounds: int = 10,
-        score: str = "Max",
-        target: str | None = None,
-        max_leaves: int = 100_000,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.rounds = rounds
-        self.score = score
-        self.target = target
-        self.max_leaves = max_leaves
-        self.noise = noise
-        self.random_state = random_state
+    rounds: int = whole(default=10, about=ROUNDS)
+    score: str = choice(default="Max", options=SCORES, about="What values are chosen by.")
+    target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
+    max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
 
     def _check(self, schema: Schema) -> None:
-        self._check_choice("score", tuple(SCORES))
-        self._check_whole("rounds", "max_leaves")
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

@@ -41,51 +41,10 @@ __all__ = ["DiffGenTree"]
 
 
 class DiffGenTree(GroupClassifier):
-    """A classifier learned from DiffGen's release, as its authors' code makes it and corrected. See the module.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-    mode : {"corrected", "paper"}
-    relation : {"add_remove", "replace"}
-    rounds : int, default=10
-        h, the number of specializations.
-    criterion : {"Max", "InfoGain"}
-        What values are chosen by; the tree itself is grown by entropy.
-    target : str, optional
-        The class column; by default the schema's.
-    max_leaves : int, default=100_000
-        Groups x classes; a specialization that would make more is left out.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-    """
+    """A classifier learned from DiffGen's release, as its authors' code makes it and corrected. See the module."""
 
     title = "DiffGen tree"
     paper = "003, 002"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        rounds: int = 10,
-        criterion: str = "Max",
-        target: str | None = None,
-        max_leaves: int = 100_000,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.rounds = rounds
-        self.criterion = criterion
-        self.target = target
-        self.max_leaves = max_leaves
-        self.noise = noise
-        self.random_state = random_state
 
     def _descend(self, way: Descent, progress: Progress) -> None:
         by_value(way, self.epsilon, self.rounds, progress)

@@ -46,52 +46,11 @@ __all__ = ["DTDiff"]
 
 
 class DTDiff(GroupClassifier):
-    """DT-Diff, reconstructed, as claimed and corrected. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-    mode : {"corrected", "paper"}
-    relation : {"add_remove", "replace"}
-    rounds : int, default=10
-        h, the number of specializations.
-    criterion : {"Max", "InfoGain"}
-        What values and cuts are chosen by; the tree itself is grown by entropy.
-    target : str, optional
-        The class column; by default the schema's.
-    max_leaves : int, default=100_000
-        Groups x classes; a specialization that would make more is left out.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-    """
+    """DT-Diff, reconstructed, as claimed and corrected. See the module for steps and privacy."""
 
     title = "DT-Diff"
     paper = "003"
     reconstructed = "The source was not to be had: what is claimed here is our reading of what others say of it."
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        rounds: int = 10,
-        criterion: str = "Max",
-        target: str | None = None,
-        max_leaves: int = 100_000,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.rounds = rounds
-        self.criterion = criterion
-        self.target = target
-        self.max_leaves = max_leaves
-        self.noise = noise
-        self.random_state = random_state
 
     def _descend(self, way: Descent, progress: Progress) -> None:
         schema, share = way.table.schema, exact(self.epsilon) / (2 * self.rounds)

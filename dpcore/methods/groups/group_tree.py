@@ -25,7 +25,9 @@ from dpcore.door import PrivateTable
 from dpcore.errors import SchemaError
 from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
 from dpcore.methods.classifier import PrivateClassifier
-from dpcore.methods.groups.descent import Descent, check_leaves
+from dpcore.methods.groups.base import LEAVES, MOST_LEAVES, ROUNDS, check_leaves
+from dpcore.methods.groups.descent import Descent
+from dpcore.methods.parameters import choice, learned, whole
 from dpcore.postprocess.count_tree import HUGE, ReleasedTree
 
 __all__ = ["GroupClassifier", "GroupTree", "Node"]
@@ -179,7 +181,7 @@ class GroupTree:
                 raise ValueError
 
 
-def learned(leaves: Partition, counts: Floats, target: str, *, deviation: float) -> GroupTree:
+def tree_of(leaves: Partition, counts: Floats, target: str, *, deviation: float) -> GroupTree:
     """C4.5's way of growing, by entropy, on released groups: one row per group and class, weighted by its count.
 
     C4.5 stops at two rows. What is enough here depends on the noise: a leaf needs `DEVIATIONS` standard deviations.
@@ -257,16 +259,16 @@ class GroupClassifier(PrivateClassifier):
         What predicts.
     """
 
-    rounds: int
-    criterion: str
-    max_leaves: int
-    tree_: ReleasedTree
-    leaf_counts_: Floats
-    classifier_: GroupTree
+    rounds: int = whole(default=10, about=ROUNDS)
+    criterion: str = choice(
+        default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."
+    )
+    max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
+    tree_: ReleasedTree = learned()
+    leaf_counts_: Floats = learned()
+    classifier_: GroupTree = learned()
 
     def _check(self, schema: Schema) -> None:
-        self._check_choice("criterion", tuple(SCORES))
-        self._check_whole("rounds", "max_leaves")
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
@@ -281,7 +283,7 @@ class GroupClassifier(PrivateClassifier):
         self.tree_ = ReleasedTree(partitions, noisy, known, whole_noise=table.whole_noise)
         self.leaf_counts_ = self.tree_.consistent.non_negative()[-1]
         progress(0.9, "Learning a tree")
-        self.classifier_ = learned(partitions[-1], self.leaf_counts_, target, deviation=known[-1] ** 0.5)
+        self.classifier_ = tree_of(partitions[-1], self.leaf_counts_, target, deviation=known[-1] ** 0.5)
         progress(1.0, "Done")
 
     @abstractmethod

@@ -52,60 +52,19 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
-from dpcore.methods.groups.base import Floats, GeneralizingSynthesizer, leaf_share
+from dpcore.methods.groups.base import MOST_LEAVES, Floats, GeneralizingSynthesizer, check_leaves, leaf_share
 from dpcore.methods.groups.walk import Walk
+from dpcore.methods.parameters import choice, flag, number, text, whole
 
 __all__ = ["TaxonomyRelease"]
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
 RULES = ("leaves first", "equal", "geometric")
 LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilon / its own)^2
-MOST_LEAVES = 1_000_000
 
 
 class TaxonomyRelease(GeneralizingSynthesizer):
     """Taxonomy-tree release with consistency. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        In corrected mode what the run costs; in paper mode what the patent claims.
-    mode : {"corrected", "paper"}
-    relation : {"add_remove", "replace"}
-    measure : {"all", "leaves"}
-        Which levels get noisy counts.
-    iterations : int, default=10
-        How many times a column is divided.
-    level_shares : {"leaves first", "equal", "geometric"} or sequence of float
-        How measure="all" divides the counts' epsilon, in corrected mode. "leaves first": the leaves get so much that
-        no consistent answer has more than 1.1 times the standard deviation that the leaves alone would give it (10/11;
-        of noise on whole numbers more); the root and the finest level whose nodes hold 1,000 leaves on average share
-        the rest, and other levels are not measured. "equal", as the
-        patent is read. "geometric": in proportion to the third root of a level's nodes. Or your own weights, from the
-        root to the leaves, 0 for "not measured" (the last one is the leaves'; if there are fewer levels, those before
-        it go).
-    order : {"coarse", "chosen"}
-        In which order the divisions make the levels that are counted, in corrected mode. "coarse": by the taxonomy's
-        level, then by how many parts a division makes. "chosen": as they were chosen, the class last.
-    selection_share : float, default=0.5
-        What of epsilon chooses columns, if there is a class.
-    score : {"Max", "entropy"}
-        "entropy" needs the schema's max_rows under add_remove.
-    with_class : bool, default=True
-        Whether the class column guides the choice and is divided once, after it. False: all columns take turns.
-    target : str, optional
-        The class column; by default the schema's. Without either, columns take turns.
-    max_per_attribute : int, optional
-        How often one column may be divided; 1 is the patent's strict reading.
-    max_leaves : int, default=100_000
-    fanout : int, default=2
-        Parts per interval of numeric columns without a taxonomy.
-    consistency : bool, default=True
-        Whether the levels correct each other; False is the baseline whose leaves are the noisy ones.
-    non_negative : bool, default=True
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
 
     Attributes
     ----------
@@ -120,65 +79,63 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     title = "TaxonomyRelease"
     paper = "002"
     reconstructed = "The patent's formulas are lost: what is claimed here is our reading of it, not its words."
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        measure: str = "all",
-        iterations: int = 10,
-        level_shares: str | Sequence[float] = "leaves first",
-        order: str = "coarse",
-        selection_share: float = 0.5,
-        score: str = "Max",
-        with_class: bool = True,
-        target: str | None = None,
-        max_per_attribute: int | None = None,
-        max_leaves: int = 100_000,
-        fanout: int = 2,
-        consistency: bool = True,
-        non_negative: bool = True,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.measure = measure
-        self.iterations = iterations
-        self.level_shares = level_shares
-        self.order = order
-        self.selection_share = selection_share
-        self.score = score
-        self.with_class = with_class
-        self.target = target
-        self.max_per_attribute = max_per_attribute
-        self.max_leaves = max_leaves
-        self.fanout = fanout
-        self.consistency = consistency
-        self.non_negative = non_negative
-        self.noise = noise
-        self.random_state = random_state
+    measure: str = choice(default="all", options=("all", "leaves"), about="Which levels get noisy counts.")
+    iterations: int = whole(default=10, about="How many times a column is divided.")
+    level_shares: str | Sequence[float] = text(
+        default="leaves first",
+        kind="{'leaves first', 'equal', 'geometric'} or sequence of float",
+        about="How measure='all' divides the counts' epsilon, in corrected mode. 'leaves first': the leaves get so "
+        "much that no consistent answer has more than 1.1 times the standard deviation that the leaves alone would "
+        "give it (10/11; of noise on whole numbers more); the root and the finest level whose nodes hold 1,000 leaves "
+        "on average share the rest, and other levels are not measured. 'equal', as the patent is read. 'geometric': in "
+        "proportion to the third root of a level's nodes. Or your own weights, from the root to the leaves, 0 for 'not "
+        "measured' (the last one is the leaves'; if there are fewer levels, those before it go).",
+    )
+    order: str = choice(
+        default="coarse",
+        options=("coarse", "chosen"),
+        about="In which order the divisions make the levels that are counted, in corrected mode. 'coarse': by the "
+        "taxonomy's level, then by how many parts a division makes. 'chosen': as they were chosen, the class last.",
+    )
+    selection_share: float = number(
+        default=0.5, most=1, open="()", about="What of epsilon chooses columns, if there is a class."
+    )
+    score: str = choice(
+        default="Max",
+        options=SCORES,
+        about="What columns are chosen by. 'entropy' needs the schema's max_rows under add_remove.",
+    )
+    with_class: bool = flag(
+        default=True,
+        about="Whether the class column guides the choice and is divided once, after it. False: all columns take "
+        "turns.",
+    )
+    target: str | None = text(
+        default=None,
+        optional=True,
+        about="The class column; by default the schema's. Without either, columns take turns.",
+    )
+    max_per_attribute: int | None = whole(
+        default=None,
+        optional=True,
+        about="How often one column may be divided; 1 is the patent's strict reading.",
+    )
+    max_leaves: int = whole(
+        default=100_000,
+        most=MOST_LEAVES,
+        about="Cells of the finest level, the class included; columns that would make more are left out.",
+    )
+    fanout: int = whole(default=2, least=2, about="Parts per interval of numeric columns without a taxonomy.")
+    consistency: bool = flag(
+        default=True,
+        about="Whether the levels correct each other; False is the baseline whose leaves are the noisy ones.",
+    )
+    non_negative: bool = flag(default=True, about="Whether negative counts are moved to 0.")
 
     def _check(self, schema: Schema) -> None:
-        self._check_choice("measure", ("all", "leaves"))
-        self._check_choice("score", tuple(SCORES))
-        self._check_choice("order", ("coarse", "chosen"))
-        self._check_whole("iterations", "max_leaves", "fanout")
-        if self.max_per_attribute is not None:
-            self._check_whole("max_per_attribute")
-        if self.fanout < 2:
-            raise ParameterError("The 'fanout' parameter is below 2.", "Use 2 for halves.")
-        if self.max_leaves > MOST_LEAVES:
-            raise ParameterError("The 'max_leaves' parameter is too large.", f"At most {MOST_LEAVES:,} leaves.")
-        if not is_number(self.selection_share) or not 0 < self.selection_share < 1:
-            raise ParameterError("The 'selection_share' parameter is not between 0 and 1.", "Try 0.5.")
-        self._check_flags("with_class", "consistency", "non_negative")
         target = self._class(schema)
-        if target is not None and schema[target].size > self.max_leaves:
-            raise ParameterError("The class alone has more values than 'max_leaves'.", "Allow more leaves.")
+        if target is not None:
+            check_leaves(self.max_leaves, schema[target].size)
         if target is not None and self.score == "entropy" and self.relation == Relation.ADD_REMOVE:
             SCORES[self.score].table_sensitivity((2, 2), Relation.ADD_REMOVE, schema.max_rows)
         self._check_shares(target is not None)
@@ -186,7 +143,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     def _check_shares(self, with_class: bool) -> None:
         given = self.level_shares
         if isinstance(given, str):
-            self._check_choice("level_shares", RULES)
+            if given not in RULES:
+                raise ParameterError("The 'level_shares' parameter is not known.", f"Choose one of {', '.join(RULES)}.")
             return
         expected = 1 + self.iterations + with_class
         listed = isinstance(given, list | tuple) and len(given) == expected

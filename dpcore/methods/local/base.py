@@ -9,18 +9,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import Ledger, Relation
-from dpcore.arguments import Progress, is_number, no_progress
+from dpcore.arguments import Progress, no_progress
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NoNoise, noise_kind
 from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.parameters import learned, text
 from dpcore.postprocess.reports import Reports
 
-__all__ = ["NO_EPSILON", "LocalClassifier"]
+__all__ = ["DEPTH", "MOST_ALPHA", "NO_EPSILON", "SUPPORT", "LocalClassifier"]
 
 Floats = NDArray[np.float64]
 MOST_ALPHA = 1e6
 WIDEST = 1e100  # numbers are squared
+DEPTH = "The most divisions from the root to a leaf."
+SUPPORT = "Nodes with a smaller share of all people are leaves."
 NO_EPSILON = "The paper knows no epsilon: it was written before that was a habit."
 
 
@@ -34,7 +37,10 @@ class LocalClassifier(PrivateClassifier):
     """
 
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
-    reports_: Reports
+    relation: str = text(
+        default="replace", kind="{'replace'}", about="Reports hide what people say, not who takes part."
+    )
+    reports_: Reports = learned()
 
     def fit(
         self,
@@ -73,8 +79,3 @@ class LocalClassifier(PrivateClassifier):
                 middle = (low + high) / 2
                 found[position] = np.nan_to_num(column.numbers(frame[column.name]), nan=middle)
         return found
-
-    def _check_alpha(self) -> None:
-        alpha = self.get_params()["alpha"]
-        if alpha is not None and not (is_number(alpha) and 0 <= alpha < MOST_ALPHA):
-            raise ParameterError("The 'alpha' parameter is not a number of 0 or more.", "Try 1.")

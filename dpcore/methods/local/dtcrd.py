@@ -50,13 +50,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import exact
-from dpcore.arguments import Progress, is_number
+from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, Noised
-from dpcore.methods.local.base import NO_EPSILON, LocalClassifier
+from dpcore.methods.local.base import DEPTH, NO_EPSILON, SUPPORT, LocalClassifier
 from dpcore.methods.local.estimated import VARIANTS, Reconstruction, Stops
+from dpcore.methods.local.estimated.trees import LEAST_SUPPORT, MOST_DEPTH
+from dpcore.methods.parameters import choice, learned, number, whole
 from dpcore.postprocess.deconvolution import width
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire
@@ -76,32 +77,6 @@ RULED_OUT = {
 class DTCRD(LocalClassifier):
     """DTCRD, as printed and corrected. See the module for steps and privacy.
 
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        Corrected mode: what all reports of one person cost.
-    mode : {"corrected", "paper"}
-    relation : {"replace"}
-        Reports hide what people say, not who takes part.
-    variant : {"by_class", "global", "local"}
-        For whom distributions are reconstructed.
-    randomizer : {"uniform", "normal"}
-        Paper mode: the noise.
-    privacy : float
-        Paper mode: the width of the noise's 95 % interval, as a share of a number's public range.
-    intervals : int, optional
-        m; by default one for 100 people, and 10 to 100 of them. A column of whole numbers has no more than it has
-        numbers.
-    max_depth : int
-    min_support : float
-        Nodes with a smaller share of all people are leaves.
-    target : str, optional
-        The class column; by default the schema's.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-        Where lots come from: NumPy, or the operating system.
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-
     Attributes
     ----------
     reports_ : Reports
@@ -114,36 +89,24 @@ class DTCRD(LocalClassifier):
 
     title = "DTCRD"
     paper = "004"
-    forest_: Forest
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "replace",
-        variant: str = "by_class",
-        randomizer: str = "uniform",
-        privacy: float = 1.0,
-        intervals: int | None = None,
-        max_depth: int = 5,
-        min_support: float = 0.02,
-        target: str | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.variant = variant
-        self.randomizer = randomizer
-        self.privacy = privacy
-        self.intervals = intervals
-        self.max_depth = max_depth
-        self.min_support = min_support
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
+    variant: str = choice(default="by_class", options=VARIANTS, about="For whom distributions are reconstructed.")
+    randomizer: str = choice(default="uniform", options=RANDOMIZERS, about="Paper mode: the noise.")
+    privacy: float = number(
+        default=1.0,
+        most=WIDEST,
+        open="(",
+        about="Paper mode: the width of the noise's 95 % interval, as a share of a number's public range.",
+    )
+    intervals: int | None = whole(
+        default=None,
+        most=MOST,
+        optional=True,
+        about="m; by default one for 100 people, and 10 to 100 of them. A column of whole numbers has no more than it "
+        "has numbers.",
+    )
+    max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
+    min_support: float = number(default=0.02, least=LEAST_SUPPORT, most=1, open=")", about=SUPPORT)
+    forest_: Forest = learned()
 
     @property
     def _stops(self) -> Stops:
@@ -151,15 +114,6 @@ class DTCRD(LocalClassifier):
 
     def _check(self, schema: Schema) -> None:
         self._target(schema, self.target)
-        self._check_choice("variant", VARIANTS)
-        self._check_choice("randomizer", RANDOMIZERS)
-        if self.intervals is not None:
-            self._check_whole("intervals")
-            if self.intervals > MOST:
-                raise ParameterError("The 'intervals' parameter is too large.", f"At most {MOST:,}.")
-        if not (is_number(self.privacy) and 0 < self.privacy <= WIDEST):
-            raise ParameterError("The 'privacy' parameter is out of range.", f"Try 1, from above 0 to {WIDEST}.")
-        _ = self._stops  # refuses what is out of range
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, paper = table.schema, self.mode == "paper"

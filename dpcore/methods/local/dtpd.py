@@ -47,13 +47,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import exact
-from dpcore.arguments import Progress, is_number
+from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import Warner
-from dpcore.methods.local.base import NO_EPSILON, LocalClassifier
+from dpcore.methods.local.base import DEPTH, NO_EPSILON, SUPPORT, LocalClassifier
 from dpcore.methods.local.estimated import Booleans, Conjunctions, Stops, id3
+from dpcore.methods.local.estimated.trees import LEAST_SUPPORT, MOST_DEPTH
+from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, families
 
@@ -69,31 +71,6 @@ TOGETHER = (
 class DTPD(LocalClassifier):
     """DTPD, as printed and corrected. See the module for steps and privacy.
 
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        Corrected mode: what all reports of one person cost.
-    mode : {"corrected", "paper"}
-    relation : {"replace"}
-        Reports hide what people say, not who takes part.
-    theta : float
-        Paper mode: the probability that bits are sent as they are; above 0, and not 1/2, where reports tell nothing.
-    groups : {"one", "each"}
-        Paper mode: whether all bits are kept or turned round together, or every one for itself.
-    max_depth : int
-    min_support, min_entropy : float
-        Nodes below are leaves: the share of all people, and the entropy of the classes in bits.
-    certainty : float
-        Corrected mode: a bit divides a node only if its covariance with a class there is so many standard errors from
-        0. 0 asks for none, as in paper mode. 3 is what the bundled sample and simulated tables bear out: with less,
-        the trees of small epsilons grow on noise alone and fall below the majority class.
-    target : str, optional
-        The class column; by default the schema's.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-        Where lots come from: NumPy, or the operating system.
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-
     Attributes
     ----------
     reports_ : Reports
@@ -104,36 +81,29 @@ class DTPD(LocalClassifier):
 
     title = "DTPD"
     paper = "004"
-    forest_: Forest
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "replace",
-        theta: float = 0.7,
-        groups: str = "one",
-        max_depth: int = 5,
-        min_support: float = 0.02,
-        min_entropy: float = 0.05,
-        certainty: float = 3.0,
-        target: str | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.theta = theta
-        self.groups = groups
-        self.max_depth = max_depth
-        self.min_support = min_support
-        self.min_entropy = min_entropy
-        self.certainty = certainty
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
+    theta: float = number(
+        default=0.7,
+        most=1,
+        open="(",
+        about="Paper mode: the probability that bits are sent as they are; not 1/2, where reports tell nothing.",
+    )
+    groups: str = choice(
+        default="one",
+        options=("one", "each"),
+        about="Paper mode: whether all bits are kept or turned round together, or every one for itself.",
+    )
+    max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
+    min_support: float = number(default=0.02, least=LEAST_SUPPORT, most=1, open=")", about=SUPPORT)
+    min_entropy: float = text(
+        default=0.05, kind="float", about="Nodes with a smaller entropy of the classes, in bits, are leaves."
+    )
+    certainty: float = number(
+        default=3.0,
+        about="Corrected mode: a bit divides a node only if its covariance with a class there is so many standard "
+        "errors from 0. 0 asks for none, as in paper mode. 3 is what the bundled sample and simulated tables bear out: "
+        "with less, the trees of small epsilons grow on noise alone and fall below the majority class.",
+    )
+    forest_: Forest = learned()
 
     @property
     def _stops(self) -> Stops:
@@ -141,14 +111,9 @@ class DTPD(LocalClassifier):
 
     def _check(self, schema: Schema) -> None:
         self._target(schema, self.target)
-        self._check_choice("groups", ("one", "each"))
-        if not (is_number(self.theta) and 0 < self.theta <= 1) or self.theta == 0.5:
-            raise ParameterError(
-                "The 'theta' parameter is no probability above 0, or 1/2, at which reports tell nothing.", "Try 0.7."
-            )
-        if not (is_number(self.certainty) and 0 <= self.certainty < inf):
-            raise ParameterError("The 'certainty' parameter is no number of 0 or more.", "Try 3.")
-        _ = self._stops  # refuses what is out of range
+        if self.theta == 0.5:
+            raise ParameterError("The 'theta' parameter is 1/2, at which reports tell nothing.", "Try 0.7.")
+        _ = self._stops  # refuses a negative entropy; an infinite one is a tree of one leaf
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema = table.schema

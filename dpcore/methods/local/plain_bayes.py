@@ -24,8 +24,9 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import NoNoise
 from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel
-from dpcore.methods.local.base import LocalClassifier
+from dpcore.methods.local.base import MOST_ALPHA, LocalClassifier
 from dpcore.methods.local.bayes_from_reports import bayes_of
+from dpcore.methods.parameters import choice, learned, number, text
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire
 
@@ -37,15 +38,6 @@ REASON = "This is the reference without privacy: everybody hands in the truth."
 class PlainNaiveBayes(LocalClassifier):
     """The reference without privacy; `epsilon` has no effect.
 
-    Parameters
-    ----------
-    numbers : {"moments", "bins"}
-        Normal distributions, or the schema's bins.
-    alpha : float
-        Records added to every cell of a table by class.
-    target : str, optional
-        The class column; by default the schema's.
-
     Attributes
     ----------
     bayes_ : Bayes
@@ -54,33 +46,17 @@ class PlainNaiveBayes(LocalClassifier):
     title = "Plain naive Bayes"
     paper = "004"
     modes = ("paper",)
-    bayes_: Bayes
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "paper",
-        relation: str = "replace",
-        numbers: str = "moments",
-        alpha: float = 1.0,
-        target: str | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.numbers = numbers
-        self.alpha = alpha
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
+    mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
+    numbers: str = choice(
+        default="moments", options=("moments", "bins"), about="Normal distributions, or the schema's bins."
+    )
+    alpha: float = number(
+        default=1.0, most=MOST_ALPHA, open=")", about="Records added to every cell of a table by class."
+    )
+    bayes_: Bayes = learned()
 
     def _check(self, schema: Schema) -> None:
         self._target(schema, self.target)
-        self._check_choice("numbers", ("moments", "bins"))
-        self._check_alpha()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, "counting")

@@ -53,8 +53,9 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
-from dpcore.methods.local.base import NO_EPSILON, LocalClassifier
+from dpcore.methods.local.base import MOST_ALPHA, NO_EPSILON, LocalClassifier
 from dpcore.methods.local.bayes_from_reports import FINISHES, answerable, bayes_of, coarser
+from dpcore.methods.parameters import choice, flag, learned, number, text, whole
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire
 from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging
@@ -66,50 +67,12 @@ TRANSFORMED = (
     "The ratio of the densities of a x + b at two x grows without bound in the tails, and the two sets are finite: a "
     "single report can rule a value out."
 )
+SET = "Paper mode: the normal distribution that the 1,000 numbers of the set {} are drawn from."
 PROTOCOLS = ("ERRPH", "OUE", "OLH", "best")
 
 
 class PPNB(LocalClassifier):
     """PPNB, as printed, and PPNB-LDP. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        Corrected mode: what all reports of one person cost.
-    mode : {"corrected", "paper"}
-    relation : {"replace"}
-        Reports hide what people say, not who takes part.
-    p0 : float
-        Paper mode: the probability of the truth.
-    factors, offsets : (mean, variance)
-        Paper mode: the normal distributions that the 1,000 numbers of the sets A and B are drawn from.
-    variance : {"unbiased", "printed"}, optional
-        Of numbers; by default as printed in paper mode.
-    numbers : {"bins", "moments"}, optional
-        Corrected mode: numbers as public bins, or with Laplace noise. By default bins; the paper has moments.
-    protocol : {"ERRPH", "OUE", "OLH", "best"}
-        Corrected mode: how columns are reported. "best" has OUE where its variance is lower.
-    asked : int, optional
-        Corrected mode: how many columns each person is asked for, by lot; None: all.
-    pairs : bool, optional
-        Corrected mode: whether class and column are reported as one value. By default they are, unless numbers are
-        reported as such.
-    merge : bool
-        Corrected mode: whether bins of numbers are merged beforehand, to as many as the noise can tell apart.
-    class_share : float, optional
-        Corrected mode: the class's part of epsilon; by default as much as each report of a column. No use with pairs.
-    reconstruction : {"shrink", "clip", "project", "likelihood"}, optional
-        By default "shrink" in corrected mode, "clip" in paper mode. "likelihood" is for reports that are values; others
-        are projected then.
-    alpha : float, optional
-        Records added to every value of a column by class: in equal parts, or, with "shrink", as the value is frequent
-        in all classes together. By default 1 with "shrink", and none otherwise, as in the paper.
-    target : str, optional
-        The class column; by default the schema's.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-        Where lots and noise come from: the operating system, unless there is a seed; or NumPy.
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
 
     Attributes
     ----------
@@ -119,48 +82,63 @@ class PPNB(LocalClassifier):
 
     title = "PPNB"
     paper = "004"
-    bayes_: Bayes
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "replace",
-        p0: float = 0.5,
-        factors: tuple[float, float] = (1.0, 1.0),
-        offsets: tuple[float, float] = (0.0, 1.0),
-        variance: str | None = None,
-        numbers: str | None = None,
-        protocol: str = "best",
-        asked: int | None = 1,
-        pairs: bool | None = None,
-        merge: bool = True,
-        class_share: float | None = None,
-        reconstruction: str | None = None,
-        alpha: float | None = None,
-        target: str | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.p0 = p0
-        self.factors = factors
-        self.offsets = offsets
-        self.variance = variance
-        self.numbers = numbers
-        self.protocol = protocol
-        self.asked = asked
-        self.pairs = pairs
-        self.merge = merge
-        self.class_share = class_share
-        self.reconstruction = reconstruction
-        self.alpha = alpha
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
+    p0: float = number(default=0.5, most=1, open="(", about="Paper mode: the probability of the truth.")
+    factors: tuple[float, float] = text(default=(1.0, 1.0), kind="(mean, variance)", about=SET.format("A"))
+    offsets: tuple[float, float] = text(default=(0.0, 1.0), kind="(mean, variance)", about=SET.format("B"))
+    variance: str | None = choice(
+        default=None,
+        options=("unbiased", "printed"),
+        optional=True,
+        about="Of numbers; by default as printed in paper mode.",
+    )
+    numbers: str | None = choice(
+        default=None,
+        options=("bins", "moments"),
+        optional=True,
+        about="Corrected mode: numbers as public bins, or with Laplace noise. By default bins; the paper has moments.",
+    )
+    protocol: str = choice(
+        default="best",
+        options=PROTOCOLS,
+        about="Corrected mode: how columns are reported. 'best' has OUE where its variance is lower.",
+    )
+    asked: int | None = whole(
+        default=1, optional=True, about="Corrected mode: how many columns each person is asked for, by lot; None: all."
+    )
+    pairs: bool | None = flag(
+        default=None,
+        optional=True,
+        about="Corrected mode: whether class and column are reported as one value. By default they are, unless numbers "
+        "are reported as such.",
+    )
+    merge: bool = flag(
+        default=True,
+        about="Corrected mode: whether bins of numbers are merged beforehand, to as many as the noise can tell apart.",
+    )
+    class_share: float | None = number(
+        default=None,
+        most=1,
+        open="()",
+        optional=True,
+        about="Corrected mode: the class's part of epsilon; by default as much as each report of a column. No use with "
+        "pairs.",
+    )
+    reconstruction: str | None = choice(
+        default=None,
+        options=FINISHES,
+        optional=True,
+        about="By default 'shrink' in corrected mode, 'clip' in paper mode. 'likelihood' is for reports that are "
+        "values; others are projected then.",
+    )
+    alpha: float | None = number(
+        default=None,
+        most=MOST_ALPHA,
+        open=")",
+        optional=True,
+        about="Records added to every value of a column by class: in equal parts, or, with 'shrink', as the value is "
+        "frequent in all classes together. By default 1 with 'shrink', and none otherwise, as in the paper.",
+    )
+    bayes_: Bayes = learned()
 
     @property
     def _paper(self) -> bool:
@@ -168,27 +146,8 @@ class PPNB(LocalClassifier):
 
     def _check(self, schema: Schema) -> None:
         self._target(schema, self.target)
-        self._check_choice("protocol", PROTOCOLS)
-        chosen = (("numbers", ("bins", "moments")), ("variance", ("unbiased", "printed")), ("reconstruction", FINISHES))
-        for name, allowed in chosen:
-            if getattr(self, name) is not None:
-                self._check_choice(name, allowed)
-        if self.asked is not None:
-            self._check_whole("asked")
-        for name in ("pairs", "merge"):
-            if not isinstance(getattr(self, name), bool) and (name, getattr(self, name)) != ("pairs", None):
-                raise ParameterError(f"The {name!r} parameter is not true or false.", "Use True or False.")
         if self._paired and self.numbers == "moments":
             raise ParameterError("With 'pairs', numbers are reported as bins.", "Use numbers='bins'.")
-        self._check_numbers()
-
-    def _check_numbers(self) -> None:
-        if not (is_number(self.p0) and 0 < self.p0 <= 1):
-            raise ParameterError("The 'p0' parameter is not a probability above 0.", "Try 0.5.")
-        share = self.class_share
-        if share is not None and not (is_number(share) and 0 < share < 1):
-            raise ParameterError("The 'class_share' parameter is not between 0 and 1.", "Try 0.3.")
-        self._check_alpha()
         for name in ("factors", "offsets"):
             pair = getattr(self, name)
             fits = isinstance(pair, tuple | list) and len(pair) == 2

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import Epsilon, Relation, exact
-from dpcore.arguments import Progress, is_number
+from dpcore.arguments import Progress
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
@@ -19,16 +19,19 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import Entropy, MutualInformation, R, TableScore
 from dpcore.methods.base import Synthesizer
+from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess.simplex import project_rows
 from dpcore.text import finite_or_text
 
 __all__ = [
+    "MOST_PARENTS",
+    "RELATION",
     "SCORES",
     "ClusteredSynthesizer",
+    "FilteredSynthesizer",
     "Floats",
     "NetworkSynthesizer",
-    "check_eta",
     "grow_network",
     "pair_matrix",
     "to_measure",
@@ -38,6 +41,7 @@ SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
 Floats = NDArray[np.float64]
 MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
 MOST_PARENTS = 10
+RELATION = "Which tables are neighbors (`Relation`). Paper mode knows replace only."
 
 
 class NetworkSynthesizer(Synthesizer):
@@ -59,10 +63,11 @@ class NetworkSynthesizer(Synthesizer):
     relations = (Relation.REPLACE, Relation.ADD_REMOVE)
     exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
 
-    families_: list[Family]
-    tables_: list[Floats]
-    epsilons_: list[float]
-    rows_: float
+    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
+    families_: list[Family] = learned()
+    tables_: list[Floats] = learned()
+    epsilons_: list[float] = learned()
+    rows_: float = learned()
 
     @property
     def _binary(self) -> bool:
@@ -86,10 +91,10 @@ class NetworkSynthesizer(Synthesizer):
         """Refuse what would not fit the memory, by public sizes, before anything is asked."""
         d = len(Binarization(schema).schema) if self._binary else len(schema)
         open_at_once = max((d - t) * comb(t, max_parents) for t in range(d + 1)) if self.exhaustive else 0
-        if open_at_once > MOST_FAMILIES or max_parents > MOST_PARENTS:
+        if open_at_once > MOST_FAMILIES:
             raise ParameterError(
                 f"With max_parents={max_parents} there are too many families to choose from.",
-                f"Allow fewer parents: {MOST_PARENTS} at most, and fewer for many columns.",
+                "Allow fewer parents, or take fewer columns.",
             )
 
     def _bits(self, table: PrivateTable) -> PrivateTable:
@@ -125,12 +130,12 @@ class NetworkSynthesizer(Synthesizer):
     def structure(self) -> dict[str, Any]:
         """See `Synthesizer.structure`: `families`, each a dict; `clusters` and `similarity`, where there are any."""
         clusters = list(getattr(self, "clusters_", []))
-        number = {name: i for i, cluster in enumerate(clusters, start=1) for name in cluster}
+        cluster_of = {name: i for i, cluster in enumerate(clusters, start=1) for name in cluster}
         families = [
             {
                 "child": family[0],
                 "parents": list(family[1:]),
-                "cluster": number.get(family[0], 1),
+                "cluster": cluster_of.get(family[0], 1),
                 "cells": int(table.size),
                 "epsilon": finite_or_text(price),
             }
@@ -166,15 +171,20 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     clusters_ : list of tuples of bit names
     """
 
-    n_clusters: int
-    max_parents: int
-    score: str
-    similarity_: Floats
-    clusters_: list[tuple[str, ...]]
+    relation: str = text(
+        default="replace",
+        kind="{'replace', 'add_remove'}",
+        about=f"{RELATION} Add_remove needs the schema's `max_rows`.",
+    )
+    n_clusters: int = whole(default=3, about="How many clusters (k); fewer if there are fewer bits.")
+    max_parents: int = whole(default=3, most=MOST_PARENTS, about="How many parents a bit may have (l).")
+    score: str = choice(
+        default="R", options=SCORES, about="Corrected mode: what rates families; paper mode has mutual information, MI."
+    )
+    similarity_: Floats = learned()
+    clusters_: list[tuple[str, ...]] = learned()
 
     def _check(self, schema: Schema) -> None:
-        self._check_whole("n_clusters", "max_parents")
-        self._check_choice("score", tuple(SCORES))
         self._check_relation(schema, bounded=True)
         self._check_parents(schema, self.max_parents)
 
@@ -207,15 +217,23 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         return self._keep(every, noisy, [float(entry.epsilon_of_noise) for entry in bits.ledger.entries[before:]])
 
 
+class FilteredSynthesizer(ClusteredSynthesizer):
+    """Clusters by noisy scores of pairs, which also leave parents out: what `NoPrivacy` shares with HMPrivBayes."""
+
+    affinity: str = choice(
+        default="fixed",
+        options=("fixed", "paper"),
+        about="How clusters read the scores: as similarities, or as the paper's distances, which tears apart what goes "
+        "together.",
+    )
+    eta: float = number(
+        default=0.1, most=1, open=")", about="Below which share of the best score a parent is left out."
+    )
+
+
 def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:
     """Tells how many of d bits are placed, given how many of a cluster are and how many were placed `before`."""
     return lambda placed: progress(0.1 + 0.8 * (before + placed) / d, f"{before + placed} of {d} bits placed")
-
-
-def check_eta(eta: float) -> None:
-    """Raise ParameterError unless a filter's threshold is a share."""
-    if not is_number(eta) or not 0 <= eta < 1:
-        raise ParameterError("The 'eta' parameter is not a number from 0 to below 1.", "Try eta=0.1.")
 
 
 def pair_matrix(values: Floats, d: int) -> Floats:

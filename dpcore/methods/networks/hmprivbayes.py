@@ -64,13 +64,13 @@ from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.base import xlog2
 from dpcore.methods.networks.base import (
     SCORES,
-    ClusteredSynthesizer,
+    FilteredSynthesizer,
     Floats,
-    check_eta,
     grow_network,
     pair_matrix,
     placing,
 )
+from dpcore.methods.parameters import choice
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import contiguous_clusters, related_columns, spectral_clusters
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
@@ -83,66 +83,24 @@ CLUSTERS = "The paper pays for its clusters of columns as if they held different
 WEIGHED = "The paper scales its noise by exact entropies of the data. The scale betrays them; no epsilon bounds that."
 
 
-class HMPrivBayes(ClusteredSynthesizer):
-    """HMPrivBayes, as printed and corrected. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        In corrected mode what the run costs; in paper mode what the paper says that it costs.
-    mode : {"corrected", "paper"}
-    relation : {"replace", "add_remove"}
-        The paper's is replace. Add_remove needs the schema's `max_rows`.
-    n_clusters : int, default=3
-        k; fewer if there are fewer bits.
-    max_parents : int, default=3
-        l.
-    score : {"R", "MI"}
-        Of pairs and families in corrected mode. The paper's is "MI", which takes about eight times the noise of R.
-    affinity : {"fixed", "paper"}
-    partition : {"learned", "public"}
-        Corrected mode: clusters from noisy scores, or the columns in their order.
-    eta : float, default=0.1
-        Below which share of the best noisy score a parent is left out.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-    """
+class HMPrivBayes(FilteredSynthesizer):
+    """HMPrivBayes, as printed and corrected. See the module for steps and privacy."""
 
     title = "HMPrivBayes"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "replace",
-        n_clusters: int = 3,
-        max_parents: int = 3,
-        score: str = "R",
-        affinity: str = "fixed",
-        partition: str = "learned",
-        eta: float = 0.1,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.n_clusters = n_clusters
-        self.max_parents = max_parents
-        self.score = score
-        self.affinity = affinity
-        self.partition = partition
-        self.eta = eta
-        self.noise = noise
-        self.random_state = random_state
+    score: str = choice(
+        default="R",
+        options=SCORES,
+        about="Corrected mode: what rates pairs and families. The paper's is MI, which takes about eight times the "
+        "noise of R.",
+    )
+    partition: str = choice(
+        default="learned",
+        options=("learned", "public"),
+        about="Whether clusters come from noisy scores or, in corrected mode only, are the columns in their order.",
+    )
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
-        self._check_choice("affinity", ("fixed", "paper"))
-        self._check_choice("partition", ("learned", "public"))
-        check_eta(self.eta)
         if self.mode == "paper" and self.partition == "public":
             raise ParameterError("The paper's clusters are learned.", "Use partition='learned', or corrected mode.")
 

@@ -56,7 +56,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.accounting.ledger import Relation
-from dpcore.arguments import Progress, is_number, is_whole
+from dpcore.arguments import Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -66,7 +66,9 @@ from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import TableScore
 from dpcore.mechanisms.scores.information import MutualInformation, R
 from dpcore.methods.base import Synthesizer
+from dpcore.methods.networks.base import RELATION
 from dpcore.methods.networks.threshold import noisy_margins, sampling_rate
+from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.postprocess import junction_tree
 
 __all__ = ["JTree"]
@@ -82,27 +84,6 @@ MOST_CELLS = 2**20  # of all tables together: some seconds, and far beyond what 
 
 class JTree(Synthesizer):
     """Synthetic data from a junction tree, as printed and corrected. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        In corrected mode what the run costs; in paper mode what the paper says that it costs.
-    mode : {"corrected", "paper"}
-    relation : {"replace", "add_remove"}
-        Paper mode knows replace only.
-    structure_share : float, default=0.2
-        epsilon1 / epsilon, between 0 and 1.
-    threshold : float, default=0.2
-        Paper mode: phi, the least Cramér's V of an edge.
-    score : {"R", "MI"}
-        Corrected mode: what rates a pair. "MI" needs the schema's `max_rows` under add_remove.
-    edges : int, optional
-        Corrected mode: how many pairs to pick; by default one less than there are columns.
-    max_cells : int, optional
-        Corrected mode: the most cells that a table of two columns or more may have; by default from epsilon and n.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
 
     Attributes
     ----------
@@ -123,34 +104,28 @@ class JTree(Synthesizer):
 
     title = "JTree"
     paper = "001"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "replace",
-        structure_share: float = 0.2,
-        threshold: float = 0.2,
-        score: str = "R",
-        edges: int | None = None,
-        max_cells: int | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.structure_share = structure_share
-        self.threshold = threshold
-        self.score = score
-        self.edges = edges
-        self.max_cells = max_cells
-        self.noise = noise
-        self.random_state = random_state
+    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
+    structure_share: float = number(default=0.2, most=1, open="()", about="epsilon1 / epsilon.")
+    threshold: float = number(default=0.2, most=1, open="()", about="Paper mode: phi, the least Cramér's V of an edge.")
+    score: str = choice(
+        default="R",
+        options=SCORES,
+        about="Corrected mode: what rates a pair. Under add_remove MI needs the schema's `max_rows`.",
+    )
+    edges: int | None = whole(
+        default=None,
+        least=0,
+        optional=True,
+        about="Corrected mode: how many pairs to pick; by default one less than there are columns.",
+    )
+    max_cells: int | None = whole(
+        default=None,
+        optional=True,
+        about="Corrected mode: the most cells that a table of two columns or more may have; by default from epsilon "
+        "and n.",
+    )
 
     def _check(self, schema: Schema) -> None:
-        self._check_choice("score", tuple(SCORES))
         if self.mode == "paper" and self.relation != Relation.REPLACE:
             raise ParameterError(
                 "JTree as printed takes the number of rows as known.", "Use relation='replace', or corrected mode."
@@ -161,17 +136,13 @@ class JTree(Synthesizer):
                 "The score MI needs a public bound on the number of rows under add_remove.",
                 "Declare a max_rows in the schema, or use the score R.",
             )
-        for name, value in (("structure_share", self.structure_share), ("threshold", self.threshold)):
-            if not is_number(value) or not 0 < value < 1:
-                raise ParameterError(f"The {name!r} parameter is not between 0 and 1.", f"Try {name}=0.2.")
         if sum(schema.sizes) > MOST_CELLS:
             raise ParameterError(f"The columns alone have more than {MOST_CELLS:,} codes.", "Use fewer, or fewer bins.")
         most = MOST_CELLS // len(schema)  # so that in corrected mode all tables together stay below MOST_CELLS
-        for name, whole, least in (("edges", self.edges, 0), ("max_cells", self.max_cells, 1)):
-            if whole is not None and not is_whole(whole, least, most):
+        for name, given in (("edges", self.edges), ("max_cells", self.max_cells)):
+            if given is not None and given > most:
                 raise ParameterError(
-                    f"The {name!r} parameter is not a whole number between {least} and {most:,}.",
-                    "Leave it out for the default.",
+                    f"The {name!r} parameter is too large.", f"At most {most:,}, or leave it out for the default."
                 )
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

@@ -25,13 +25,13 @@ from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.methods.networks.base import (
     SCORES,
-    ClusteredSynthesizer,
-    check_eta,
+    FilteredSynthesizer,
     grow_network,
     pair_matrix,
     placing,
     to_measure,
 )
+from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.postprocess.clustering import related_columns, spectral_clusters
 
 __all__ = ["NoPrivacy"]
@@ -39,58 +39,19 @@ __all__ = ["NoPrivacy"]
 REASON = "There is no noise at all: a reference for comparison, not to be published."
 
 
-class NoPrivacy(ClusteredSynthesizer):
-    """The network of HMPrivBayes without noise. See the module.
-
-    Parameters
-    ----------
-    epsilon : float
-        Not used.
-    mode : {"paper"}
-        There is no corrected mode.
-    relation : {"replace", "add_remove"}
-        Not used, but booked.
-    n_clusters, max_parents, score, affinity, eta
-        As for `HMPrivBayes`; the score is the paper's by default.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-        Not used.
-    random_state : int, optional
-        Of the clustering and the sampling.
-    """
+class NoPrivacy(FilteredSynthesizer):
+    """The network of HMPrivBayes without noise. See the module."""
 
     title = "NoPrivacy"
     modes = ("paper",)
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "paper",
-        relation: str = "replace",
-        n_clusters: int = 3,
-        max_parents: int = 3,
-        score: str = "MI",
-        affinity: str = "fixed",
-        eta: float = 0.1,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.n_clusters = n_clusters
-        self.max_parents = max_parents
-        self.score = score
-        self.affinity = affinity
-        self.eta = eta
-        self.noise = noise
-        self.random_state = random_state
+    epsilon: float = number(default=1.0, about="Not used.")
+    mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
+    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about="Not used, but booked.")
+    noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}", about="Not used.")
+    random_state: int | None = whole(default=None, least=0, optional=True, about="Of the clustering and the sampling.")
+    score: str = choice(default="MI", options=SCORES, about="What rates pairs and families; MI is the paper's.")
 
     def _check(self, schema: Schema) -> None:
-        self._check_whole("n_clusters", "max_parents")
-        self._check_choice("score", tuple(SCORES))
-        self._check_choice("affinity", ("fixed", "paper"))
-        check_eta(self.eta)
         self._check_parents(schema, self.max_parents)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

@@ -35,16 +35,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
-import numpy as np
-
 from dpcore.accounting.ledger import Epsilon, Relation, exact
-from dpcore.arguments import Progress, is_number
+from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
-from dpcore.methods.networks.base import SCORES, NetworkSynthesizer, to_measure
+from dpcore.methods.networks.base import MOST_PARENTS, SCORES, NetworkSynthesizer, to_measure
+from dpcore.methods.parameters import choice, number, whole
 
 __all__ = ["PrivBayes"]
 
@@ -54,54 +53,28 @@ ALL_SCORES = {**SCORES, "F": LinearF()}
 
 
 class PrivBayes(NetworkSynthesizer):
-    """PrivBayes on columns or bits, as printed and corrected. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-    mode : {"corrected", "paper"}
-    variant : {"general", "binary"}
-    relation : {"replace", "add_remove"}
-        The papers' is replace.
-    score : {"R", "MI", "F"}, optional
-        By default R for columns, F for bits.
-    max_parents : int, default=3
-        An upper limit; epsilon may allow fewer.
-    beta : float, default=0.3
-        The network's share of epsilon.
-    theta : float, default=4.0
-        How large the average count of a cell must be beside its noise ("usefulness").
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-    """
+    """PrivBayes on columns or bits, as printed and corrected. See the module for steps and privacy."""
 
     title = "PrivBayes"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        variant: str = "general",
-        relation: str = "replace",
-        score: str | None = None,
-        max_parents: int = 3,
-        beta: float = 0.3,
-        theta: float = 4.0,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.variant = variant
-        self.relation = relation
-        self.score = score
-        self.max_parents = max_parents
-        self.beta = beta
-        self.theta = theta
-        self.noise = noise
-        self.random_state = random_state
+    variant: str = choice(
+        default="general", options=VARIANTS, about="Whether the network is over columns as they are, or over bits."
+    )
+    score: str | None = choice(
+        default=None,
+        options=ALL_SCORES,
+        optional=True,
+        about="What rates families: for columns R, the default, or MI; for bits F, the default, MI or R. Under "
+        "add_remove MI needs the schema's `max_rows`.",
+    )
+    max_parents: int = whole(
+        default=3, most=MOST_PARENTS, about="An upper limit, with F of 3 at most; epsilon may allow fewer."
+    )
+    beta: float = number(default=0.3, most=1, open="()", about="The network's share of epsilon.")
+    theta: float = number(
+        default=4.0,
+        open="(",
+        about='How large the average count of a cell must be beside its noise ("usefulness").',
+    )
 
     @property
     def _score(self) -> str:
@@ -118,8 +91,6 @@ class PrivBayes(NetworkSynthesizer):
         return copy
 
     def _check(self, schema: Schema) -> None:
-        self._check_choice("variant", tuple(VARIANTS))
-        self._check_whole("max_parents")
         if self._score not in VARIANTS[self.variant]:
             allowed = ", ".join(VARIANTS[self.variant])
             raise ParameterError(f"The score {self.score!r} is not one for {self.variant} columns.", f"Use {allowed}.")
@@ -127,8 +98,6 @@ class PrivBayes(NetworkSynthesizer):
             raise ParameterError(
                 "The score F takes too long for more than 3 parents.", "Use max_parents=3, or MI or R."
             )
-        if not (is_number(self.beta) and 0 < self.beta < 1 and is_number(self.theta) and 0 < self.theta < np.inf):
-            raise ParameterError("The 'beta' or 'theta' parameter is out of range.", "Try beta=0.3, theta=4.")
         self._check_relation(schema, bounded=self._score == "MI")
         self._check_parents(schema, self.max_parents)
 

@@ -58,50 +58,13 @@ CLUSTERS = (
 
 
 class PrivSCBN(ClusteredSynthesizer):
-    """PrivSCBN, reconstructed, as printed and corrected. See the module for steps and privacy.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        In corrected mode what the run costs; in paper mode what the source says that it costs.
-    mode : {"corrected", "paper"}
-    relation : {"replace", "add_remove"}
-        The source's is replace. Add_remove needs the schema's `max_rows`.
-    n_clusters : int, default=3
-    max_parents : int, default=3
-    score : {"R", "MI"}
-        Of families in corrected mode.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-    """
+    """PrivSCBN, reconstructed, as printed and corrected. See the module for steps and privacy."""
 
     title = "PrivSCBN"
     reconstructed = (
         "The source was not to be had: what is claimed here is our reading of its abstract and of paper 001."
     )
     exhaustive = False
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "replace",
-        n_clusters: int = 3,
-        max_parents: int = 3,
-        score: str = "R",
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.n_clusters = n_clusters
-        self.max_parents = max_parents
-        self.score = score
-        self.noise = noise
-        self.random_state = random_state
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         bits, paper = self._bits(table), self.mode == "paper"

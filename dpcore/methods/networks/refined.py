@@ -48,6 +48,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.networks.base import Floats, NetworkSynthesizer
+from dpcore.methods.parameters import text
 from dpcore.postprocess.simplex import draw_given, fit_margins, merge_rare, project_rows
 
 __all__ = ["RefinedPrivBayes"]
@@ -64,18 +65,6 @@ MOST_CLASSES = 10  # of a target that becomes part of every table
 class RefinedPrivBayes(NetworkSynthesizer):
     """A tree over coarse columns with the class in every family. See the module for steps and privacy.
 
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-    mode : {"corrected"}
-        There is no paper.
-    relation : {"add_remove", "replace"}
-    target : str, optional
-        The class column; by default the schema's, if it has categories and not more than 10.
-    noise : {"auto", "opendp", "geometric", "laplace"}
-    random_state : int, optional
-        Seeded runs are for teaching and are not private.
-
     Attributes
     ----------
     class_totals_ : array of shape (classes,)
@@ -90,23 +79,15 @@ class RefinedPrivBayes(NetworkSynthesizer):
     title = "PrivBayes refined"
     paper = ""
     modes = ("corrected",)
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        target: str | None = None,
-        noise: str = "auto",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.target = target
-        self.noise = noise
-        self.random_state = random_state
+    mode: str = text(default="corrected", kind="{'corrected'}", about="There is no other.")
+    relation: str = text(
+        default="add_remove", kind="{'add_remove', 'replace'}", about="Which tables are neighbors (`Relation`)."
+    )
+    target: str | None = text(
+        default=None,
+        optional=True,
+        about=f"The class column; by default the schema's, if it has categories and not more than {MOST_CLASSES}.",
+    )
 
     def _check(self, schema: Schema) -> None:
         if self.target is not None:
