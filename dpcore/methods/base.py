@@ -174,21 +174,6 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
         return relation
 
-    def _check_choice(self, name: str, allowed: tuple[str, ...]) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, str | None) or value not in allowed:
-            raise ParameterError(f"The {name!r} parameter is not known.", f"Choose one of {', '.join(allowed)}.")
-
-    def _check_whole(self, *names: str) -> None:
-        for name in names:
-            if not is_whole(getattr(self, name), 1):
-                raise ParameterError(f"The {name!r} parameter is not a whole number of 1 or more.", "Try 3.")
-
-    def _check_flags(self, *names: str) -> None:
-        for name in names:
-            if not isinstance(getattr(self, name), bool):
-                raise ParameterError(f"The {name!r} parameter is neither True nor False.", "Use True or False.")
-
     def _target(self, schema: Schema, chosen: str | None) -> str:
         target = schema.target if chosen is None else chosen
         if target is None:

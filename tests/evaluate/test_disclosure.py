@@ -18,6 +18,7 @@ from dpcore.evaluate import disclosure
 from dpcore.evaluate.disclosure.attacks import correct
 from dpcore.methods import NaiveBayesSynthesizer
 from dpcore.methods.base import Synthesizer
+from dpcore.methods.parameters import number, text
 
 
 def schema_of(*sizes):
@@ -43,18 +44,11 @@ class Copies(Synthesizer):
 
     title = "Copies"
     paper = "none"
-    seen: list = []  # noqa: RUF012
-
-    def __init__(self, *, epsilon=1.0, mode="paper", relation="replace", noise="laplace", random_state=None, keep=1.0):
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.noise = noise
-        self.random_state = random_state
-        self.keep = keep
-
-    def _check(self, schema):
-        pass
+    seen = []  # noqa: RUF012
+    mode: str = text(default="paper", about="The only one.")
+    relation: str = text(default="replace", about="Either.")
+    noise: str = text(default="laplace", about="None is drawn.")
+    keep: float = number(default=1.0, most=1, about="How probably a sensitive cell is kept.")
 
     def _fit(self, table, progress):
         self.rows_ = table.unprotected("a test", claimed_epsilon=self.epsilon)

@@ -21,6 +21,7 @@ from dpcore.errors import BudgetError, DataError, ParameterError, SchemaError
 from dpcore.mechanisms.noise import NumpyNoise, generator, noise_kind
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator, Synthesizer
+from dpcore.methods.parameters import choice, text
 
 
 class Margins(Synthesizer):
@@ -29,27 +30,11 @@ class Margins(Synthesizer):
     title = "Margins"
     paper = "none"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        mode: str = "corrected",
-        relation: str = "add_remove",
-        target: str | None = None,
-        greedy: str = "no",
-        noise: str = "laplace",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mode = mode
-        self.relation = relation
-        self.target = target
-        self.greedy = greedy
-        self.noise = noise
-        self.random_state = random_state
+    target: str | None = text(default=None, optional=True, about="The class column.")
+    greedy: str = choice(default="no", options=("no", "yes"), about="Whether twice epsilon is spent.")
+    noise: str = text(default="laplace", about="Which source draws.")
 
     def _check(self, schema):
-        self._check_choice("greedy", ("no", "yes"))
         if self.target is not None:
             self._target(schema, self.target)
 
