@@ -30,7 +30,7 @@ from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
 from dpcore.evaluate.classification import judged
 from dpcore.methods import METHODS, DiffPRFs, PlainForest
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier
 
 RUNS = 5
 EPSILONS = (2.0, 1.0, 0.5, 0.25, 0.1)

@@ -14,7 +14,6 @@ A chart is as wide as its container, but one with panels cannot be: its `width` 
 
 from dpcore.charts.base import mark_real, specification
 from dpcore.charts.classification import classifier_scores, confusion, costs, importance
-from dpcore.charts.comparison import compared
 from dpcore.charts.composition import (
     average_errors,
     loss_sums,
@@ -23,7 +22,7 @@ from dpcore.charts.composition import (
     split_table,
     telltale,
 )
-from dpcore.charts.curves import accuracy, curves, redraws, sweep, sweep_variance
+from dpcore.charts.curves import accuracy, compared, curves, redraws, sweep, sweep_variance
 from dpcore.charts.epsilon import claimed_vs_bound, epsilon_split, odds, odds_icons
 from dpcore.charts.forest import forest_budget, forest_tree
 from dpcore.charts.marginals import affinity, marginal, pair_heatmap, pair_tables, worst_columns

@@ -22,8 +22,8 @@ from dpcore.charts.base import (
     t_quantile,
     tidy,
     tooltips,
+    upright,
 )
-from dpcore.charts.references import upright
 
 __all__ = ["classifier_scores", "confusion", "costs", "importance"]
 

@@ -27,8 +27,7 @@ if TYPE_CHECKING:  # the first page does without what makes releases
     from dpcore.arguments import Progress
     from dpcore.datasets import Dataset
     from dpcore.export.release import AnyRelease
-    from dpcore.methods.base import PrivateEstimator, Synthesizer
-    from dpcore.methods.classifier import PrivateClassifier
+    from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
 
 __all__ = ["button", "cancellable", "learn", "request", "requested", "resting", "synthesize"]
 

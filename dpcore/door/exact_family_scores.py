@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import Relation
-from dpcore.door.bits import PackedBits, Places, cells_from_corners, popcounts
+from dpcore.door.exact_counts import PackedBits, Places, cells_from_corners, popcounts
 from dpcore.mechanisms.scores import TableScore
 
 __all__ = ["Block", "FamilySearch"]

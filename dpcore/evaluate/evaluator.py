@@ -24,8 +24,7 @@ from dpcore.evaluate.distances import marginal_avd_codes, noise_floor
 from dpcore.evaluate.labels import Label, misclassification
 from dpcore.evaluate.learners import MODELS, real_ceiling, tstr_codes
 from dpcore.evaluate.ranges import range_answers
-from dpcore.methods.base import Synthesizer
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier, Synthesizer
 
 __all__ = [
     "CLASSIFIER_MEASURES",

@@ -7,7 +7,7 @@ what it has finished can be kept in a folder (`store`), from which a sweep that 
 
 from dpcore.evaluate.evaluator import CLASSIFIER_MEASURES, MEASURES, Method, left_out, references
 from dpcore.experiment.config import Config, Place, parameters_of, rows_key
-from dpcore.experiment.running import COLUMNS, Run, entry_of, finished, plan, stream, sweep, tidy
+from dpcore.experiment.engine import COLUMNS, Run, entry_of, finished, plan, stream, sweep, tidy
 from dpcore.experiment.store import Store
 
 __all__ = [

@@ -35,7 +35,7 @@ from dpcore.export.release import (
 from dpcore.export.report import Picture, Report, report
 from dpcore.export.spreadsheet import spreadsheet_csv
 from dpcore.mechanisms.noise import NoNoise
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier
 from dpcore.postprocess.reports import Reports
 
 __all__ = ["Model", "ModelRelease", "bundle", "notebook_of", "release_of", "report_of", "show_code"]

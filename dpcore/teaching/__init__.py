@@ -23,9 +23,12 @@ from dpcore.teaching.composition import (
     average_deviations,
     loss_epsilon,
     losses,
+    possible_answers,
     repeated_answers,
     split_columns_epsilon,
     split_people_epsilon,
+    telltale_share,
+    textbook_laplace,
 )
 from dpcore.teaching.counts import (
     MECHANISMS,
@@ -39,7 +42,6 @@ from dpcore.teaching.counts import (
     make_count_noise,
     worlds,
 )
-from dpcore.teaching.floats import possible_answers, telltale_share, textbook_laplace
 
 __all__ = [
     "MECHANISMS",

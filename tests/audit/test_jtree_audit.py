@@ -15,9 +15,8 @@ from scipy import integrate, stats
 from dpcore.audit.bound import audit, lower_bound
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.mechanisms.scores.information import MutualInformation
-from dpcore.methods.networks.jtree import JTree
-from dpcore.methods.networks.threshold import noisy_edges
+from dpcore.mechanisms.scores.dependence import MutualInformation
+from dpcore.methods.networks.jtree import JTree, noisy_edges
 
 NAMES = ("a1", "a2", "a3", "b1", "b2", "b3")
 BITS = Schema(columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in NAMES))

@@ -31,7 +31,7 @@ from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms import noise
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, Warner, categorical
 from dpcore.mechanisms.scores import Max, MutualInformation, R, TableScore
-from dpcore.mechanisms.scores.specialization import OwnCandidates
+from dpcore.mechanisms.scores.splits import OwnCandidates
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.local.base import LocalClassifier

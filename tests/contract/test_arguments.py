@@ -12,8 +12,7 @@ from sklearn.model_selection import ParameterGrid
 from dpcore.accounting.ledger import Ledger
 from dpcore.errors import DataError, DPCoreError, ParameterError
 from dpcore.methods import METHODS
-from dpcore.methods.base import Synthesizer
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier, Synthesizer
 
 WRONG = (
     True,

@@ -16,8 +16,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.domain.schema import Schema
 from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError
 from dpcore.methods import METHODS
-from dpcore.methods.base import Synthesizer
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier, Synthesizer
 from dpcore.methods.trees.base import TreeClassifier
 
 CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]

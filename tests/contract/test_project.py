@@ -266,7 +266,7 @@ def test_the_rules_can_fail(rule, module: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("dpcore.mechanisms.scores.trees", "from dpcore.mechanisms.scores.base import Score"),
+        ("dpcore.mechanisms.scores.splits", "from dpcore.mechanisms.scores.base import Score"),
         ("dpcore.door.table", "from dpcore.accounting.ledger import Ledger\nfrom dpcore.mechanisms.noise import Noise"),
         ("dpcore.methods.one", "from dpcore.postprocess import simplex\nfrom dpcore.methods.base import Synthesizer"),
         ("dpcore.dashboard.panels", "import dpcore as dp\nfrom dpcore.dashboard.session import dataset"),

@@ -8,10 +8,9 @@ import pytest
 from scipy.special import logsumexp
 
 from dpcore.accounting.ledger import Relation
-from dpcore.door import bits as bits_module
+from dpcore.door import exact_counts as bits_module
 from dpcore.door import exact_family_scores as module
-from dpcore.door.bits import PackedBits
-from dpcore.door.exact_counts import joint_counts
+from dpcore.door.exact_counts import PackedBits, joint_counts
 from dpcore.door.exact_family_scores import Block, FamilySearch
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R
 

@@ -20,7 +20,7 @@ from dpcore.door.exact_counts import joint_counts
 from dpcore.errors import DataError, ParameterError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import InfoGain, Max
-from dpcore.mechanisms.scores.specialization import JointSpecialization
+from dpcore.mechanisms.scores.splits import JointSpecialization
 from dpcore.methods.groups.dtdiff import DTDiff
 from dpcore.methods.groups.group_tree import GroupTree
 

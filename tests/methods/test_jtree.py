@@ -13,9 +13,16 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import marginal_avd_codes
-from dpcore.mechanisms.scores.information import MutualInformation
-from dpcore.methods.networks.jtree import COUNT_SHARE, MOST_CELLS, JTree, with_room
-from dpcore.methods.networks.threshold import amplified, noisy_edges, sampling_rate
+from dpcore.mechanisms.scores.dependence import MutualInformation
+from dpcore.methods.networks.jtree import (
+    COUNT_SHARE,
+    MOST_CELLS,
+    JTree,
+    amplified,
+    noisy_edges,
+    sampling_rate,
+    with_room,
+)
 
 RELATIONS = ["replace", "add_remove"]
 

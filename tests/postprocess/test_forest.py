@@ -20,10 +20,9 @@ from dpcore.door import Door
 from dpcore.errors import DataError, SchemaError
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max
 from dpcore.methods import DiffPC45, DiffPID3, DiffPRFs, PlainForest
+from dpcore.methods.trees.grow import forest_of
 from dpcore.methods.trees.plan import Budget
-from dpcore.methods.trees.settling import forest_of
-from dpcore.postprocess.forest import ARRAYS, Forest
-from dpcore.postprocess.pruning import pessimistic, pruned
+from dpcore.postprocess.forest import ARRAYS, Forest, pessimistic, pruned
 
 SCHEMA = Schema(
     columns=(

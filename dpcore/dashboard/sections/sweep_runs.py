@@ -18,7 +18,7 @@ from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.evaluate import evaluator
 from dpcore.experiment import Config
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier
 
 __all__ = ["Comparison", "earlier", "finished", "pace", "run", "shown"]
 

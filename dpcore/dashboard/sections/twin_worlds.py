@@ -20,8 +20,7 @@ from dpcore.dashboard.sections.verdicts import Done
 from dpcore.dashboard.shell import mendable
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateEstimator
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.methods.local.base import LocalClassifier
 
 __all__ = ["attack", "grouped"]

@@ -21,7 +21,7 @@ from dpcore.datasets import Dataset
 from dpcore.evaluate import classification
 from dpcore.export.models import ModelRelease
 from dpcore.methods import METHODS, PlainNaiveBayes
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
 

@@ -21,7 +21,7 @@ from dpcore.evaluate import classification
 from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.mechanisms.randomizers import RRPH, Warner
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier
 
 __all__ = ["FIGURES", "SETS"]
 

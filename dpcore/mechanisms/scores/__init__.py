@@ -18,11 +18,18 @@ stand for, and its exponents are so much smaller, its scales so much larger, tha
 """
 
 from dpcore.mechanisms.scores.base import Score, TableScore
-from dpcore.mechanisms.scores.information import Entropy, Jaccard, LinearF, MutualInformation, R
-from dpcore.mechanisms.scores.margins import DistanceFromMargins
+from dpcore.mechanisms.scores.dependence import DistanceFromMargins, Entropy, Jaccard, LinearF, MutualInformation, R
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore
-from dpcore.mechanisms.scores.specialization import IntervalSplit, JointSpecialization, Specialization
-from dpcore.mechanisms.scores.trees import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
+from dpcore.mechanisms.scores.splits import (
+    ConditionalEntropy,
+    Gini,
+    InfoGain,
+    IntervalSplit,
+    JointSpecialization,
+    Max,
+    Specialization,
+    SplitScore,
+)
 
 __all__ = [
     "ClassLogScore",

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from dpcore.accounting.ledger import exact
 from dpcore.arguments import Progress
-from dpcore.mechanisms.scores.specialization import JointSpecialization
+from dpcore.mechanisms.scores.splits import JointSpecialization
 from dpcore.methods.groups.descent import Descent, Value, division, halves
 from dpcore.methods.groups.group_tree import GroupClassifier
 

@@ -24,7 +24,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import SchemaError
 from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.groups.base import LEAVES, MOST_LEAVES, ROUNDS, check_leaves
 from dpcore.methods.groups.descent import Descent
 from dpcore.methods.parameters import choice, learned, whole

@@ -13,7 +13,7 @@ from dpcore.arguments import Progress, no_progress
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NoNoise, noise_kind
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.parameters import learned, text
 from dpcore.postprocess.reports import Reports
 

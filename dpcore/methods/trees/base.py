@@ -18,11 +18,10 @@ from dpcore.domain.splits import Attribute, attributes_of, ticks_of
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
-from dpcore.methods.classifier import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.parameters import learned
-from dpcore.methods.trees.grow import grow
+from dpcore.methods.trees.grow import forest_of, grow
 from dpcore.methods.trees.plan import Plan
-from dpcore.methods.trees.settling import forest_of
 from dpcore.postprocess.forest import Forest
 
 __all__ = [

@@ -36,8 +36,7 @@ from dpcore.door import PrivateTable
 from dpcore.methods.parameters import choice, flag, whole
 from dpcore.methods.trees.base import CRITERIA, CRITERION, CUTS, DEPTH, MOST_DEPTH, WHERE, TreeClassifier
 from dpcore.methods.trees.plan import Budget, Exponential, Plan
-from dpcore.postprocess.forest import Forest
-from dpcore.postprocess.pruning import pruned
+from dpcore.postprocess.forest import Forest, pruned
 
 __all__ = ["DiffPC45"]
 

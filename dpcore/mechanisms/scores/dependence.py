@@ -1,7 +1,9 @@
-"""Scores of dependence between columns: entropy, mutual information, R, F, Jaccard."""
+"""Scores of dependence between columns: entropy, mutual information, R, F, Jaccard; also beside released margins."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import log2, prod
 
 import numpy as np
@@ -9,9 +11,20 @@ import numpy as np
 from dpcore.accounting.ledger import Relation
 from dpcore.domain.column import Counts
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.scores.base import UNIT, Floats, Shape, TableScore, most_rows, need_rows, per_record, xlog2
+from dpcore.mechanisms.scores.base import (
+    UNIT,
+    CountTables,
+    Floats,
+    Score,
+    Shape,
+    TableScore,
+    most_rows,
+    need_rows,
+    per_record,
+    xlog2,
+)
 
-__all__ = ["Entropy", "Jaccard", "LinearF", "MutualInformation", "R"]
+__all__ = ["DistanceFromMargins", "Entropy", "Jaccard", "LinearF", "MutualInformation", "R"]
 
 EXACT_HALVES = 2**23  # rows; below, 32 bits hold every count and half of one
 MOST_ASSIGNED = 8  # parent values whose 2^8 assignments F tries one by one
@@ -210,3 +223,54 @@ def information_step(n: int) -> float:
 def binary_information_step(n: int) -> float:
     """D_b(n): the most that one replaced record moves an entropy, or a mutual information with a binary side."""
     return (log2(n) + (n - 1) * log2(n / (n - 1))) / n if n > 1 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceFromMargins(Score):
+    r"""½ sum |M(p, x, c) - m(p, c) m(x, c) / m(c)| - penalty * cells: what a table tells beyond released margins.
+
+    Only M is private: the margins m are noisy answers, and the penalty is public. So the score is half an L1 distance
+    of M to a fixed table, and moves by at most half of what one person moves M in L1: ½ under add_remove, 1 under
+    replace.
+    (Against exact margins, which move with M, the same distance has up to four times that sensitivity: see `R`.)
+
+    Parameters
+    ----------
+    margins : mapping from column name to array of shape (values, classes)
+        Noisy, non-negative.
+    totals : array of shape (classes,)
+        Their common sums, positive.
+    penalty : float
+        Per cell, in counts.
+    """
+
+    margins: Mapping[str, Floats]
+    totals: Floats
+    penalty: float
+    name = "distance from released margins"
+
+    def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
+        """See `Score.values`; candidates are (column, column) or (column, column, class)."""
+        scores = []
+        for (first, second, *_), table in zip(candidates, count(candidates), strict=True):
+            expected = self.margins[first][:, None] * self.margins[second][None] / self.totals
+            distance = np.abs(table.reshape(expected.shape) - expected).sum() / 2
+            scores.append(distance - self.penalty * table.size)
+        return np.array(scores)
+
+    def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See the class."""
+        return relation.histogram_l1 / 2
+
+    def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See `Score.exponent_loss`."""
+        return 2 * self.sensitivity(shapes, relation, rows)
+
+    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
+        """See `Score.rounding`: a unit of every cell's distance, and of their sum per addition.
+
+        The fixed table is what it is in floats, for both neighbors; its cells sum to the totals' sum, but for rounding.
+        """
+        cells = max(prod(shape) for shape in shapes)
+        distance = most_rows(rows) + 2 * float(self.totals.sum())
+        return (cells + 4) * UNIT * (distance + 2 * self.penalty * cells)
