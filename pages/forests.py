@@ -7,16 +7,6 @@ from dpcore.dashboard import controls, jobs, links, panels, session, shell
 from dpcore.dashboard.tabs import budgets, classifier, figures_003, forest, paper_figures, predict, take_home
 
 PAGE = "forests"
-CORRECTED = {
-    "DiffPRFs: trees that cut numbers where they like": {"method": "DiffPRFs"},
-    "DiffPRF: trees over public bins": {"method": "DiffPRF"},
-    "DiffP-C4.5: one tree, pruned": {"method": "DiffP-C4.5"},
-    "DiffP-ID3: one tree, by the exponential mechanism": {"method": "DiffP-ID3"},
-    "PINQ-ID3: one tree, by noisy tables": {"method": "PINQ-ID3"},
-    "SuLQ-ID3: one tree, by noisy counts": {"method": "SuLQ-ID3"},
-    "DT-Diff (reconstructed): a tree from counts of groups": {"method": "DT-Diff"},
-    "DiffGen tree: a tree from DiffGen's groups": {"method": "DiffGen tree"},
-}
 PRINTED = "As published, or reconstructed"
 
 shell.frame(
@@ -33,7 +23,7 @@ def settings() -> None:
         epsilon = controls.epsilon_picker(PAGE)
         left, right = st.columns(2, gap="medium")
         with left:
-            chosen = controls.method_picker(PAGE, CORRECTED, forest.PAPER, forest.REMARKS, PRINTED)
+            chosen = controls.method_picker(PAGE, PRINTED)
         name = chosen.pop("method")
         with right:
             chosen["target"] = controls.target_picker(PAGE, data)

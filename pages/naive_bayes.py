@@ -2,21 +2,11 @@
 
 import streamlit as st
 
-from dpcore import NaiveBayesSynthesizer
+from dpcore import METHODS
 from dpcore.dashboard import controls, jobs, links, panels, session, shell
 from dpcore.dashboard.tabs import figures_000, paper_figures, redraw
 
 PAGE = "naive_bayes"
-CORRECTED = {
-    "C1-gen: rows drawn from the private model": {"variant": "C1", "x_source": "model"},
-    "C1: random rows, labeled by the private model": {"variant": "C1", "x_source": "uniform"},
-    "C2: the paper's algorithm at its true price": {"variant": "C2"},
-}
-PAPER = {
-    "Algorithm 2: random rows, labels by the exponential mechanism": {"variant": "Alg2"},
-    "Algorithm 1: random rows, labels by the exact model (no privacy)": {"variant": "Alg1"},
-}
-
 shell.frame(
     "Naive Bayes",
     "Learn how every attribute depends on one class column, privately; then make as many new rows as you like.",
@@ -32,7 +22,7 @@ def settings() -> None:
             epsilon = controls.epsilon_picker(PAGE)
             left, middle, right = st.columns(3, gap="medium")
         with left:
-            method = controls.method_picker(PAGE, CORRECTED, PAPER)
+            method = controls.method_picker(PAGE)
         with middle:
             rows = controls.rows_picker(PAGE, data)
             target = controls.target_picker(PAGE, data)
@@ -42,6 +32,7 @@ def settings() -> None:
         with right:
             relation = controls.relation_picker(PAGE)
             noise = controls.noise_picker(PAGE)
+        name = method.pop("method")
         parameters = {
             **method,
             **noise,
@@ -52,15 +43,15 @@ def settings() -> None:
         }
         if method["variant"] in ("C2", "Alg1", "Alg2"):
             parameters["rows"] = rows
-        st.session_state[f"{PAGE}.chosen"] = (parameters, rows)
+        st.session_state[f"{PAGE}.chosen"] = (name, parameters, rows)
         controls.next_run(parameters, rows)
 
 
 settings()
 controls.run_button(PAGE)
 if jobs.requested(PAGE):
-    chosen, size = st.session_state[f"{PAGE}.chosen"]
-    jobs.synthesize(PAGE, "NB-Synth", NaiveBayesSynthesizer(**chosen), data, size)
+    name, chosen, size = st.session_state[f"{PAGE}.chosen"]
+    jobs.synthesize(PAGE, name, METHODS[name](**chosen), data, size)
 shown = session.shown(PAGE)
 if shown is None:
     st.info("Press Run to make a copy. Every run is charged to the ledger.", icon=":material/arrow_upward:")

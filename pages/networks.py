@@ -7,25 +7,6 @@ from dpcore.dashboard import controls, jobs, links, panels, session, shell
 from dpcore.dashboard.tabs import figures_001, network, paper_figures, redraw
 
 PAGE = "networks"
-CORRECTED = {
-    "PrivBayes refined: a tree, with the class in every table": {"method": "PrivBayes refined"},
-    "HMPrivBayes: small networks over clusters of bits": {"method": "HMPrivBayes"},
-    "PrivSCBN (reconstructed): clusters by Jaccard's index": {"method": "PrivSCBN"},
-    "PrivBayes on columns": {"method": "PrivBayes", "variant": "general"},
-    "PrivBayes on bits": {"method": "PrivBayes", "variant": "binary"},
-    "JTree: a junction tree": {"method": "JTree"},
-}
-PAPER = {
-    "HMPrivBayes": {"method": "HMPrivBayes"},
-    "PrivSCBN (reconstructed)": {"method": "PrivSCBN"},
-    "PrivBayes on columns": {"method": "PrivBayes", "variant": "general"},
-    "PrivBayes on bits": {"method": "PrivBayes", "variant": "binary"},
-    "JTree": {"method": "JTree"},
-    "No privacy: the reference without noise": {"method": "NoPrivacy"},
-}
-RIGHT = ":material/verified: Here the paper is right: its proof holds."
-NONE = ":red[:material/warning: No noise at all. For comparison on this screen only.]"
-REMARKS = {"PrivBayes on columns": RIGHT, "PrivBayes on bits": RIGHT, list(PAPER)[-1]: NONE}
 CHOICES = {
     "score": (
         "Score",
@@ -53,7 +34,7 @@ def settings() -> None:
             epsilon = controls.epsilon_picker(PAGE)
             left, middle, right = st.columns(3, gap="medium")
         with left:
-            chosen = controls.method_picker(PAGE, CORRECTED, PAPER, REMARKS)
+            chosen = controls.method_picker(PAGE)
         name, paper = chosen.pop("method"), chosen["mode"] == "paper"
         if name == "PrivBayes refined":
             left.caption("This project's own method; no paper printed it.")

@@ -25,7 +25,7 @@ def settings() -> None:
     with links.of(PAGE, data), controls.drawer(PAGE, session.shown(PAGE)):
         left, right = st.columns(2, gap="large")
         with left:
-            chosen = controls.method_picker(PAGE, *responses.CHOICES)
+            chosen = controls.method_picker(PAGE, responses.PRINTED)
         name = chosen.pop("method")
         with right:
             chosen["target"] = controls.target_picker(PAGE, data)

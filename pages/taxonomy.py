@@ -8,28 +8,7 @@ from dpcore.dashboard.sections import taxonomy_editor
 from dpcore.dashboard.tabs import count_tree, figures_002, paper_figures
 
 PAGE = "taxonomy"
-CORRECTED = {
-    "All levels counted and made consistent": {"method": "TaxonomyRelease"},
-    "Only the leaves counted (the patent, read literally)": {"method": "TaxonomyRelease", "measure": "leaves"},
-    "All levels counted, not made consistent": {"method": "TaxonomyRelease", "consistency": False},
-    "DiffGen: one value at a time": {"method": "DiffGen"},
-}
-PAPER = {
-    "All levels counted, paid once (reconstructed)": {"method": "TaxonomyRelease"},
-    "Only the leaves counted": {"method": "TaxonomyRelease", "measure": "leaves"},
-    "DiffGen, as its authors' code has it": {"method": "DiffGen"},
-}
-RIGHT = (
-    ":material/verified: The guarantee holds. But with the leaves alone there is nothing that consistency can gain, "
-    "unless the number of rows is public."
-)
-LEVELS = (
-    ":red[:material/warning: Every level gets the whole share of epsilon, as if levels held different people. The "
-    "ledger will show what can be proved.]"
-)
-CODE = ":red[:material/warning: The paper's proof is right; this code, where it cuts numbers, has no epsilon at all.]"
 PRINTED = "As published, or reconstructed"
-REMARKS = dict(zip(PAPER, (LEVELS, RIGHT, CODE), strict=True))
 
 shell.frame(
     "Taxonomy tree",
@@ -46,7 +25,7 @@ def settings() -> None:
         epsilon = controls.epsilon_picker(PAGE)
         left, middle, right = st.columns(3, gap="medium")
         with left:
-            chosen = controls.method_picker(PAGE, CORRECTED, PAPER, REMARKS, PRINTED)
+            chosen = controls.method_picker(PAGE, PRINTED)
         name = chosen.pop("method")
         with middle:
             rows = controls.rows_picker(PAGE, data)

@@ -2,55 +2,11 @@
 
 import numpy as np
 
+from dpcore.methods import METHODS
+
 __all__ = ["VARIANTS", "alike", "fitted_state"]
 
-VARIANTS = {
-    "NB-Synth": ({}, {"x_source": "model"}, {"variant": "C2"}, {"kappa": "argmax"}),
-    "HMPrivBayes": ({}, {"score": "MI", "affinity": "paper"}, {"partition": "public", "n_clusters": 2}),
-    "PrivSCBN": ({}, {"score": "MI", "max_parents": 1}),
-    "PrivBayes": ({}, {"variant": "binary"}, {"variant": "binary", "score": "MI", "theta": 0.01}, {"score": "MI"}),
-    "JTree": ({}, {"score": "MI"}, {"edges": 0}),
-    "PrivBayes refined": ({}, {"target": "grade"}),
-    "TaxonomyRelease": (
-        {},
-        {"with_class": False, "iterations": 3, "level_shares": (0, 1, 0, 2)},
-        {"measure": "leaves", "score": "entropy", "fanout": 4, "max_per_attribute": 1},
-        {"level_shares": "geometric", "order": "chosen", "consistency": False, "non_negative": False},
-        {"level_shares": "equal"},
-    ),
-    "DiffGen": ({}, {"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60}),
-    "DT-Diff": ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}),
-    "DiffGen tree": ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60}),
-    "DiffPRFs": (
-        {},
-        {"n_trees": 4, "max_depth": 3, "resample": "poisson", "rate": 0.5, "criterion": "entropy", "steps": "two"},
-        {"n_trees": 3, "max_depth": 2, "resample": "full", "cuts": "bins", "count_share": 0.0, "leaf_share": 0.4},
-        {
-            "n_trees": 1,
-            "max_features": 2,
-            "vote": "probability",
-            "consistency": False,
-            "children": "values",
-            "count_share": 0.4,
-        },
-    ),
-    "DiffPRF": ({}, {"n_trees": 2, "max_features": "all"}, {"n_trees": 2, "resample": "full", "criterion": "Gini"}),
-    "SuLQ-ID3": ({}, {"max_depth": 1}),
-    "PINQ-ID3": ({}, {"max_depth": 4}),
-    "DiffP-ID3": ({}, {"criterion": "InfoGain"}),
-    "DiffP-C4.5": ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False}),
-    "PPNB": (
-        {},
-        {"numbers": "moments", "protocol": "ERRPH", "reconstruction": "likelihood", "class_share": 0.4},
-        {"asked": 1, "pairs": False, "protocol": "OUE", "reconstruction": "project", "alpha": 1.0},
-        {"asked": 3, "protocol": "OLH", "numbers": "moments"},
-        {"asked": None, "reconstruction": "likelihood", "merge": False},
-        {"asked": 2, "protocol": "OUE", "reconstruction": "project"},
-        {"pairs": False, "asked": None, "alpha": 0.5},
-    ),
-    "DTPD": ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0}),
-    "DTCRD": ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1}),
-}
+VARIANTS = {name: kind.variants for name, kind in METHODS.items() if "corrected" in kind.modes}
 
 
 def fitted_state(method):

@@ -13,6 +13,8 @@ from dpcore import charts
 from dpcore.dashboard import jobs
 from dpcore.datasets import Dataset
 from dpcore.mechanisms.noise import TEACHING
+from dpcore.methods import METHODS
+from dpcore.methods.offers import Offer
 
 __all__ = [
     "EPSILONS",
@@ -23,6 +25,7 @@ __all__ = [
     "next_run",
     "noise_picker",
     "odds_sentence",
+    "offered",
     "relation_picker",
     "rows_picker",
     "run_button",
@@ -105,14 +108,14 @@ def epsilon_picker(
     return epsilon
 
 
-def method_picker(
-    key: str,
-    corrected: Mapping[str, dict[str, Any]],
-    paper: Mapping[str, dict[str, Any]],
-    remarks: Mapping[str, str] | None = None,
-    printed: str = "As the paper prints it",
-) -> dict[str, Any]:
-    """Mode and variant, as constructor arguments. `remarks` are for variants whose paper is not simply wrong."""
+def offered(page: str, mode: str) -> dict[str, tuple[str, Offer]]:
+    """What a page offers in a mode: the method and the offer, by its label."""
+    kinds = {name: kind for name, kind in METHODS.items() if kind.page == page}
+    return {offer.label: (name, offer) for name, kind in kinds.items() for offer in kind.offers if offer.mode == mode}
+
+
+def method_picker(key: str, printed: str = "As the paper prints it") -> dict[str, Any]:
+    """The method's name, its mode and what the variant gives it, as constructor arguments."""
     modes = {"corrected": "Corrected: guarantee proved", "paper": printed}
     mode = st.radio(
         "Method",
@@ -121,12 +124,13 @@ def method_picker(
         key=f"{key}.mode",
         persist_state="session",
     )
-    variants = corrected if mode == "corrected" else paper
+    variants = offered(key, mode)
     variant = st.radio("Variant", list(variants), key=f"{key}.variant.{mode}", persist_state="session")
+    name, offer = variants[variant]
     if mode == "paper":
-        wrong = ":red[:material/warning: The paper's proof is wrong. The ledger will show what can be proved.]"
-        st.markdown((remarks or {}).get(variant, wrong))
-    return {"mode": mode, **variants[variant]}
+        good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
+        st.markdown((good if offer.holds else bad).format(offer.remark))
+    return {"method": name, "mode": mode, **offer.given}
 
 
 def rows_picker(key: str, data: Dataset) -> int:

@@ -9,39 +9,21 @@ from typing import Any
 import streamlit as st
 
 from dpcore.dashboard import controls
-from dpcore.dashboard.tabs.forest import WRONG
 from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import ERRPH
 from dpcore.methods import METHODS
 from dpcore.text import number
 
 __all__ = [
-    "CHOICES",
-    "CORRECTED",
     "EPSILONS",
     "HIDDEN",
-    "PAPER",
     "PRINTED",
-    "REMARKS",
     "amount",
     "next_run",
     "options",
 ]
 
-CORRECTED: dict[str, dict[str, Any]] = {
-    "PPNB-LDP: naive Bayes from randomized answers": {"method": "PPNB"},
-    "DTPD: a tree from randomized bits": {"method": "DTPD"},
-    "DTCRD: a tree from numbers with noise": {"method": "DTCRD"},
-}
 PRINTED = "As the papers print it"
-REMARKS = {
-    "PPNB": WRONG.format("The class is handed in as it is, and numbers have no finite epsilon."),
-    "DTPD": WRONG.format("Turned together, bits hide a person among their exact opposites only."),
-    "DTCRD": WRONG.format("Uniform or normal noise has no finite epsilon, and the class is handed in as it is."),
-    "Plain naive Bayes": ":red[:material/warning: Everybody tells the truth. For comparison on this screen only.]",
-}
-PAPER: dict[str, dict[str, Any]] = {name: {"method": name} for name in REMARKS}
-CHOICES = (CORRECTED, PAPER, REMARKS, PRINTED)
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 USUAL = 4.0
 ABOUT = (

@@ -8,6 +8,7 @@ in the door's place. A `Synthesizer` releases rows, a `PrivateClassifier` what s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.mechanisms.noise import generator, make_noise
+from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Declared, learned, number, text, whole
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "Synthesizer", "most_rows"]
@@ -53,6 +55,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     paper: ClassVar[str]
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
     modes: ClassVar[tuple[str, ...]] = ("corrected", "paper")
+    page: ClassVar[str]  # where the dashboard offers it
+    offers: ClassVar[tuple[Offer, ...]]
+    compared: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}  # by name and mode, if not as it is
+    variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)  # that the tests of all methods fit in corrected mode
     reconstructed: ClassVar[str] = ""  # why paper mode is this project's reading of its source, in a sentence
 
     epsilon: float = number(default=1.0, about="What the whole fit costs, under `relation`.")

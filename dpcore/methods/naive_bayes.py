@@ -54,6 +54,7 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
 from dpcore.methods.base import Synthesizer, most_rows
+from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.postprocess.simplex import combine_row_sums, project_rows, spread_difference, systematic_sample
 
@@ -77,6 +78,27 @@ class NaiveBayesSynthesizer(Synthesizer):
     """
 
     title = "NB-Synth"
+    page = "naive_bayes"
+    offers = (
+        Offer(label="C1-gen: rows drawn from the private model", given={"variant": "C1", "x_source": "model"}),
+        Offer(label="C1: random rows, labeled by the private model", given={"variant": "C1", "x_source": "uniform"}),
+        Offer(label="C2: the paper's algorithm at its true price", given={"variant": "C2"}),
+        Offer(
+            label="Algorithm 2: random rows, labels by the exponential mechanism",
+            mode="paper",
+            given={"variant": "Alg2"},
+        ),
+        Offer(
+            label="Algorithm 1: random rows, labels by the exact model (no privacy)",
+            mode="paper",
+            given={"variant": "Alg1"},
+        ),
+    )
+    compared = {  # noqa: RUF012
+        "NB-Synth": {"corrected": {"x_source": "model"}, "paper": {"variant": "Alg2"}},
+        "NB-Synth C1 (random rows)": {"corrected": {}},
+    }
+    variants = ({}, {"x_source": "model"}, {"variant": "C2"}, {"kappa": "argmax"})
     paper = "000"
     variant: str | None = choice(
         default=None,

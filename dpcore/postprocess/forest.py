@@ -16,7 +16,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
@@ -314,6 +313,8 @@ def pessimistic(counts: Floats, errors: Floats, confidence: float = CONFIDENCE) 
     N times the p at which E or fewer errors among N have probability `confidence` (Clopper and Pearson; Quinlan 1993,
     section 4.2). Counts may be fractions; 0 records have no errors.
     """
+    from scipy.stats import beta  # slow, and needed nowhere else here
+
     wrong = np.minimum(errors, counts)
     limit = np.where(wrong < counts, beta.ppf(1 - confidence, wrong + 1, np.maximum(counts - wrong, 1e-9)), 1.0)
     return np.where(counts > 0, counts * limit, 0.0)

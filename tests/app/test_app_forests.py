@@ -41,6 +41,7 @@ from test_app_release import another
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
 from dpcore import Schema, datasets, experiment
+from dpcore.dashboard import controls
 from dpcore.dashboard.tabs import classifier, figures_003, forest, paper_figures, redraw
 from dpcore.datasets import Dataset
 from dpcore.export.models import Model
@@ -57,7 +58,9 @@ CORRECTED = [
 ]
 RARE = {"DiffP-C4.5", "DiffP-ID3", "PINQ-ID3", "SuLQ-ID3", "DT-Diff"}  # printed right, and as corrected but for prices
 VARIANTS: list[Any] = [("corrected", name) for name in CORRECTED]
-VARIANTS += [pytest.param("paper", x, marks=pytest.mark.slow if x in RARE else ()) for x in forest.PAPER]
+VARIANTS += [
+    pytest.param("paper", x, marks=pytest.mark.slow if x in RARE else ()) for x in controls.offered("forests", "paper")
+]
 PRFS, DTDIFF = CORRECTED[0], CORRECTED[6]
 TABS = [
     "Price",

@@ -35,14 +35,15 @@ from driving import (
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Schema, datasets
-from dpcore.dashboard import responses
+from dpcore.dashboard import controls, responses
 from dpcore.dashboard.tabs import figures_004, paper_figures
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
 from dpcore.export import models
 
-PPNB, DTPD, DTCRD = responses.CORRECTED
-VARIANTS = [("corrected", name) for name in responses.CORRECTED] + [("paper", name) for name in responses.PAPER]
+OFFERED = {mode: controls.offered("responses", mode) for mode in ("corrected", "paper")}
+PPNB, DTPD, DTCRD = OFFERED["corrected"]
+VARIANTS = [(mode, label) for mode, offers in OFFERED.items() for label in offers]
 LEARN = "Learn from reports"
 TABS = ["Price", "Reports", "Accuracy", "Draw again", "Predict", "Take home", "The paper's figures"]
 MARK = "do not publish"
@@ -127,7 +128,7 @@ def test_settings_draw_nothing_and_fit_the_mode() -> None:
 def test_every_method_and_mode_runs_on_the_sample(mode: str, variant: str) -> None:
     at = released(choose(page(datasets.load("sample")), mode, variant))
     release = shown(at).release
-    name = responses.CORRECTED.get(variant, responses.PAPER.get(variant))["method"]
+    name = OFFERED[mode][variant][0]
     assert (release.method, release.parameters["mode"]) == (name, mode)
     ledger = release.ledger
     assert list(books(at)) == [(key_of(at), "replace")]

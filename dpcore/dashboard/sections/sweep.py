@@ -25,32 +25,27 @@ from dpcore.text import number
 __all__ = ["LOCAL", "MODES", "Plan", "ask", "lacks", "plan_of", "restore", "said", "total"]
 
 MODES = {"corrected": "corrected", "paper": "as printed"}
-C1 = "NB-Synth C1 (random rows)"
 Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]
 """By the name on the screen: the method, and by mode the parameters that differ from its own."""
 
 
-def as_they_are(*names: str) -> dict[str, tuple[str, Mapping[str, Mapping[str, Any]]]]:
-    """Methods with their own parameters."""
-    return {name: (name, {mode: {} for mode in METHODS[name].modes}) for name in names}
+def compared(*pages: str) -> Offered:
+    """What can be compared of the methods of some pages; references come last."""
+    kinds = [(name, kind) for name, kind in METHODS.items() if kind.page in pages]
+    return {
+        shown: (name, ways)
+        for name, kind in sorted(kinds, key=lambda item: "corrected" not in item[1].modes)
+        for shown, ways in (kind.compared or {name: {mode: {} for mode in kind.modes}}).items()
+    }
 
 
-SYNTHESIZERS: Offered = {
-    "NB-Synth": ("NB-Synth", {"corrected": {"x_source": "model"}, "paper": {"variant": "Alg2"}}),
-    C1: ("NB-Synth", {"corrected": {}}),
-    **as_they_are("PrivBayes", "PrivBayes refined", "HMPrivBayes", "PrivSCBN", "JTree"),
-    **as_they_are("TaxonomyRelease", "DiffGen", "NoPrivacy"),
-}
-FORESTS = ("DiffPRFs", "DiffPRF", "DiffP-C4.5", "DiffP-ID3", "PINQ-ID3", "SuLQ-ID3", "DT-Diff", "DiffGen tree")
-CLASSIFIERS: Offered = as_they_are(*FORESTS, "Plain forest")
-LOCALS: Offered = as_they_are("PPNB", "DTPD", "DTCRD", "Plain naive Bayes")
-LOCAL = tuple(LOCALS)
 GROUPS: Mapping[str, Offered] = {
-    "Make synthetic rows": SYNTHESIZERS,
-    "Learn a classifier": CLASSIFIERS,
-    "Local: people randomize their answers": LOCALS,
+    "Make synthetic rows": compared("naive_bayes", "networks", "taxonomy"),
+    "Learn a classifier": compared("forests"),
+    "Local: people randomize their answers": compared("responses"),
 }
-CATALOG: Offered = {**SYNTHESIZERS, **CLASSIFIERS, **LOCALS}
+LOCAL = tuple(GROUPS["Local: people randomize their answers"])
+CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
 USUAL = ("NB-Synth", "PrivBayes refined", "DiffPRFs")
 MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
 USUAL_MEASURES = ("accuracy", "2-way AVD")

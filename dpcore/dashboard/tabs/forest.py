@@ -20,7 +20,7 @@ from dpcore.methods.trees.forests import USUAL_ROWS, sizes_for
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.forest import Forest
 
-__all__ = ["PAPER", "REMARKS", "forest_of", "next_run", "picker", "tree"]
+__all__ = ["forest_of", "next_run", "picker", "tree"]
 
 SAMPLING = {
     "disjoint": "Each row in one tree",
@@ -51,20 +51,6 @@ CUTS = {"": "By the method", "numbers": "Anywhere in their range", "bins": "Betw
 VOTES = {"majority": "One vote per tree", "probability": "Probabilities, added up"}
 CHILDREN = {"few": "Few groups (taxonomies)", "values": "One branch per value"}
 MOST_NODES = 40
-WRONG = ":red[:material/warning: {} The ledger will show what can be proved.]"
-RIGHT = ":material/verified: Here the source is right: its proof holds where a person is added or removed."
-REMARKS = {
-    "DiffPRFs": WRONG.format(
-        "The paper's proof is wrong: whether a node's rows are all of one class is read off the rows without noise, "
-        "and bootstrap samples hold a row several times."
-    ),
-    "DiffPRF": WRONG.format("Its proof leaves out that a bootstrap sample holds a row several times."),
-    **dict.fromkeys(("DiffP-C4.5", "DiffP-ID3", "PINQ-ID3", "SuLQ-ID3"), RIGHT),
-    "DT-Diff": ":material/verified: Reconstructed from what others say of it; as read so, its claim holds.",
-    "DiffGen tree": WRONG.format("The paper is right; its authors' code, where it cuts numbers, has no epsilon."),
-    "Plain forest": ":red[:material/warning: No noise at all. For comparison on this screen only.]",
-}
-PAPER: dict[str, dict[str, Any]] = {name: {"method": name} for name in REMARKS}
 MOST_SHARE = 0.9
 
 

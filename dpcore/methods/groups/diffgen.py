@@ -42,9 +42,12 @@ from dpcore.door import PrivateTable
 from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
 from dpcore.methods.groups.base import LEAVES, MOST_LEAVES, ROUNDS, GeneralizingSynthesizer, check_leaves
 from dpcore.methods.groups.descent import Descent, by_value
+from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, text, whole
 
 __all__ = ["DiffGen"]
+
+CODE = "The paper's proof is right; this code, where it cuts numbers, has no epsilon at all."
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 
@@ -59,6 +62,12 @@ class DiffGen(GeneralizingSynthesizer):
     """
 
     title = "DiffGen"
+    page = "taxonomy"
+    offers = (
+        Offer(label="DiffGen: one value at a time"),
+        Offer(label="DiffGen, as its authors' code has it", mode="paper", remark=CODE),
+    )
+    variants = ({}, {"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
     paper = "002, 003"
     rounds: int = whole(default=10, about=ROUNDS)
     score: str = choice(default="Max", options=SCORES, about="What values are chosen by.")

@@ -36,6 +36,7 @@ from __future__ import annotations
 from dpcore.arguments import Progress
 from dpcore.methods.groups.descent import Descent, by_value
 from dpcore.methods.groups.group_tree import GroupClassifier
+from dpcore.methods.offers import SHOWN, Offer
 
 __all__ = ["DiffGenTree"]
 
@@ -44,6 +45,16 @@ class DiffGenTree(GroupClassifier):
     """A classifier learned from DiffGen's release, as its authors' code makes it and corrected. See the module."""
 
     title = "DiffGen tree"
+    page = "forests"
+    offers = (
+        Offer(label="DiffGen tree: a tree from DiffGen's groups"),
+        Offer(
+            label="DiffGen tree",
+            mode="paper",
+            remark=f"The paper is right; its authors' code, where it cuts numbers, has no epsilon. {SHOWN}",
+        ),
+    )
+    variants = ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
     paper = "003, 002"
 
     def _descend(self, way: Descent, progress: Progress) -> None:

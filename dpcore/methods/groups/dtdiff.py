@@ -41,6 +41,7 @@ from dpcore.arguments import Progress
 from dpcore.mechanisms.scores.splits import JointSpecialization
 from dpcore.methods.groups.descent import Descent, Value, division, halves
 from dpcore.methods.groups.group_tree import GroupClassifier
+from dpcore.methods.offers import Offer
 
 __all__ = ["DTDiff"]
 
@@ -49,6 +50,17 @@ class DTDiff(GroupClassifier):
     """DT-Diff, reconstructed, as claimed and corrected. See the module for steps and privacy."""
 
     title = "DT-Diff"
+    page = "forests"
+    offers = (
+        Offer(label="DT-Diff (reconstructed): a tree from counts of groups"),
+        Offer(
+            label="DT-Diff",
+            mode="paper",
+            remark="Reconstructed from what others say of it; as read so, its claim holds.",
+            holds=True,
+        ),
+    )
+    variants = ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
     paper = "003"
     reconstructed = "The source was not to be had: what is claimed here is our reading of what others say of it."
 

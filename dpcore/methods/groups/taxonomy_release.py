@@ -54,11 +54,17 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
 from dpcore.methods.groups.base import MOST_LEAVES, Floats, GeneralizingSynthesizer, check_leaves, leaf_share
 from dpcore.methods.groups.walk import Walk
+from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import choice, flag, number, text, whole
 
 __all__ = ["TaxonomyRelease"]
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
+LEVELS = f"Every level gets the whole share of epsilon, as if levels held different people. {SHOWN}"
+LEAVES_ALONE = (
+    "The guarantee holds. But with the leaves alone there is nothing that consistency can gain, unless the number of "
+    "rows is public."
+)
 RULES = ("leaves first", "equal", "geometric")
 LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilon / its own)^2
 
@@ -77,6 +83,23 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     """
 
     title = "TaxonomyRelease"
+    page = "taxonomy"
+    offers = (
+        Offer(label="All levels counted and made consistent"),
+        Offer(label="Only the leaves counted (the patent, read literally)", given={"measure": "leaves"}),
+        Offer(label="All levels counted, not made consistent", given={"consistency": False}),
+        Offer(label="All levels counted, paid once (reconstructed)", mode="paper", remark=LEVELS),
+        Offer(
+            label="Only the leaves counted", mode="paper", given={"measure": "leaves"}, remark=LEAVES_ALONE, holds=True
+        ),
+    )
+    variants = (
+        {},
+        {"with_class": False, "iterations": 3, "level_shares": (0, 1, 0, 2)},
+        {"measure": "leaves", "score": "entropy", "fanout": 4, "max_per_attribute": 1},
+        {"level_shares": "geometric", "order": "chosen", "consistency": False, "non_negative": False},
+        {"level_shares": "equal"},
+    )
     paper = "002"
     reconstructed = "The patent's formulas are lost: what is claimed here is our reading of it, not its words."
     measure: str = choice(default="all", options=("all", "leaves"), about="Which levels get noisy counts.")

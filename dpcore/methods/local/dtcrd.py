@@ -57,6 +57,7 @@ from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, Noised
 from dpcore.methods.local.base import DEPTH, NO_EPSILON, SUPPORT, LocalClassifier
 from dpcore.methods.local.estimated import VARIANTS, Reconstruction, Stops
 from dpcore.methods.local.estimated.trees import LEAST_SUPPORT, MOST_DEPTH
+from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import choice, learned, number, whole
 from dpcore.postprocess.deconvolution import width
 from dpcore.postprocess.forest import Forest
@@ -88,6 +89,16 @@ class DTCRD(LocalClassifier):
     """
 
     title = "DTCRD"
+    page = "responses"
+    offers = (
+        Offer(label="DTCRD: a tree from numbers with noise"),
+        Offer(
+            label="DTCRD",
+            mode="paper",
+            remark=f"Uniform or normal noise has no finite epsilon, and the class is handed in as it is. {SHOWN}",
+        ),
+    )
+    variants = ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1})
     paper = "004"
     variant: str = choice(default="by_class", options=VARIANTS, about="For whom distributions are reconstructed.")
     randomizer: str = choice(default="uniform", options=RANDOMIZERS, about="Paper mode: the noise.")

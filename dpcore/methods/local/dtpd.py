@@ -55,6 +55,7 @@ from dpcore.mechanisms.randomizers import Warner
 from dpcore.methods.local.base import DEPTH, NO_EPSILON, SUPPORT, LocalClassifier
 from dpcore.methods.local.estimated import Booleans, Conjunctions, Stops, id3
 from dpcore.methods.local.estimated.trees import LEAST_SUPPORT, MOST_DEPTH
+from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, families
@@ -80,6 +81,16 @@ class DTPD(LocalClassifier):
     """
 
     title = "DTPD"
+    page = "responses"
+    offers = (
+        Offer(label="DTPD: a tree from randomized bits"),
+        Offer(
+            label="DTPD",
+            mode="paper",
+            remark=f"Turned together, bits hide a person among their exact opposites only. {SHOWN}",
+        ),
+    )
+    variants = ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0})
     paper = "004"
     theta: float = number(
         default=0.7,

@@ -26,6 +26,7 @@ from dpcore.mechanisms.noise import NoNoise
 from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel
 from dpcore.methods.local.base import MOST_ALPHA, LocalClassifier
 from dpcore.methods.local.bayes_from_reports import bayes_of
+from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, learned, number, text
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire
@@ -44,6 +45,14 @@ class PlainNaiveBayes(LocalClassifier):
     """
 
     title = "Plain naive Bayes"
+    page = "responses"
+    offers = (
+        Offer(
+            label="Plain naive Bayes",
+            mode="paper",
+            remark="Everybody tells the truth. For comparison on this screen only.",
+        ),
+    )
     paper = "004"
     modes = ("paper",)
     mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")

@@ -55,6 +55,7 @@ from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.methods.local.base import MOST_ALPHA, NO_EPSILON, LocalClassifier
 from dpcore.methods.local.bayes_from_reports import FINISHES, answerable, bayes_of, coarser
+from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import choice, flag, learned, number, text, whole
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire
@@ -81,6 +82,24 @@ class PPNB(LocalClassifier):
     """
 
     title = "PPNB"
+    page = "responses"
+    offers = (
+        Offer(label="PPNB-LDP: naive Bayes from randomized answers"),
+        Offer(
+            label="PPNB",
+            mode="paper",
+            remark=f"The class is handed in as it is, and numbers have no finite epsilon. {SHOWN}",
+        ),
+    )
+    variants = (
+        {},
+        {"numbers": "moments", "protocol": "ERRPH", "reconstruction": "likelihood", "class_share": 0.4},
+        {"asked": 1, "pairs": False, "protocol": "OUE", "reconstruction": "project", "alpha": 1.0},
+        {"asked": 3, "protocol": "OLH", "numbers": "moments"},
+        {"asked": None, "reconstruction": "likelihood", "merge": False},
+        {"asked": 2, "protocol": "OUE", "reconstruction": "project"},
+        {"pairs": False, "asked": None, "alpha": 0.5},
+    )
     paper = "004"
     p0: float = number(default=0.5, most=1, open="(", about="Paper mode: the probability of the truth.")
     factors: tuple[float, float] = text(default=(1.0, 1.0), kind="(mean, variance)", about=SET.format("A"))

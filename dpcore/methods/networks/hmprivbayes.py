@@ -70,6 +70,7 @@ from dpcore.methods.networks.base import (
     pair_matrix,
     placing,
 )
+from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import contiguous_clusters, related_columns, spectral_clusters
@@ -87,6 +88,12 @@ class HMPrivBayes(FilteredSynthesizer):
     """HMPrivBayes, as printed and corrected. See the module for steps and privacy."""
 
     title = "HMPrivBayes"
+    page = "networks"
+    offers = (
+        Offer(label="HMPrivBayes: small networks over clusters of bits"),
+        Offer(label="HMPrivBayes", mode="paper"),
+    )
+    variants = ({}, {"score": "MI", "affinity": "paper"}, {"partition": "public", "n_clusters": 2})
     score: str = choice(
         default="R",
         options=SCORES,

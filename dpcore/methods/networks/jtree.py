@@ -68,6 +68,7 @@ from dpcore.mechanisms.scores import MutualInformation, TableScore
 from dpcore.mechanisms.scores.dependence import R
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.networks.base import RELATION
+from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.postprocess import junction_tree
 
@@ -103,6 +104,9 @@ class JTree(Synthesizer):
     """
 
     title = "JTree"
+    page = "networks"
+    offers = (Offer(label="JTree: a junction tree"), Offer(label="JTree", mode="paper"))
+    variants = ({}, {"score": "MI"}, {"edges": 0})
     paper = "001"
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
     structure_share: float = number(default=0.2, most=1, open="()", about="epsilon1 / epsilon.")

@@ -31,6 +31,7 @@ from dpcore.methods.networks.base import (
     placing,
     to_measure,
 )
+from dpcore.methods.offers import NO_NOISE, Offer
 from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.postprocess.clustering import related_columns, spectral_clusters
 
@@ -43,6 +44,8 @@ class NoPrivacy(FilteredSynthesizer):
     """The network of HMPrivBayes without noise. See the module."""
 
     title = "NoPrivacy"
+    page = "networks"
+    offers = (Offer(label="No privacy: the reference without noise", mode="paper", remark=NO_NOISE),)
     modes = ("paper",)
     epsilon: float = number(default=1.0, about="Not used.")
     mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")

@@ -43,10 +43,12 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
 from dpcore.methods.networks.base import MOST_PARENTS, SCORES, NetworkSynthesizer, to_measure
+from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, whole
 
 __all__ = ["PrivBayes"]
 
+RIGHT = "Here the paper is right: its proof holds."
 FOR_ROWS = Fraction(1, 100)  # of epsilon, for n where it is private
 VARIANTS = {"general": ("R", "MI"), "binary": ("F", "MI", "R")}
 ALL_SCORES = {**SCORES, "F": LinearF()}
@@ -56,6 +58,13 @@ class PrivBayes(NetworkSynthesizer):
     """PrivBayes on columns or bits, as printed and corrected. See the module for steps and privacy."""
 
     title = "PrivBayes"
+    page = "networks"
+    offers = tuple(
+        Offer(label=f"PrivBayes on {on}", mode=mode, given={"variant": variant}, remark=RIGHT, holds=True)
+        for mode in ("corrected", "paper")
+        for on, variant in (("columns", "general"), ("bits", "binary"))
+    )
+    variants = ({}, {"variant": "binary"}, {"variant": "binary", "score": "MI", "theta": 0.01}, {"score": "MI"})
     variant: str = choice(
         default="general", options=VARIANTS, about="Whether the network is over columns as they are, or over bits."
     )

@@ -46,6 +46,7 @@ from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, Jaccard
 from dpcore.methods.networks.base import SCORES, ClusteredSynthesizer, Floats, pair_matrix, placing
+from dpcore.methods.offers import Offer
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import spectral_clusters
 
@@ -61,6 +62,12 @@ class PrivSCBN(ClusteredSynthesizer):
     """PrivSCBN, reconstructed, as printed and corrected. See the module for steps and privacy."""
 
     title = "PrivSCBN"
+    page = "networks"
+    offers = (
+        Offer(label="PrivSCBN (reconstructed): clusters by Jaccard's index"),
+        Offer(label="PrivSCBN (reconstructed)", mode="paper"),
+    )
+    variants = ({}, {"score": "MI", "max_parents": 1})
     reconstructed = (
         "The source was not to be had: what is claimed here is our reading of its abstract and of paper 001."
     )

@@ -48,6 +48,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.networks.base import Floats, NetworkSynthesizer
+from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import text
 from dpcore.postprocess.simplex import draw_given, fit_margins, merge_rare, project_rows
 
@@ -77,6 +78,9 @@ class RefinedPrivBayes(NetworkSynthesizer):
     """
 
     title = "PrivBayes refined"
+    page = "networks"
+    offers = (Offer(label="PrivBayes refined: a tree, with the class in every table"),)
+    variants = ({}, {"target": "grade"})
     paper = ""
     modes = ("corrected",)
     mode: str = text(default="corrected", kind="{'corrected'}", about="There is no other.")

@@ -34,6 +34,7 @@ __all__ = [
     "MOST_TREES",
     "RATE",
     "RESAMPLING",
+    "RIGHT",
     "SAMPLE",
     "VOTE",
     "VOTES",
@@ -49,6 +50,7 @@ CRITERIA: dict[str, SplitScore] = {
     "InfoGain": InfoGain(),
 }
 RESAMPLING = ("disjoint", "poisson", "full")
+RIGHT = "Here the source is right: its proof holds where a person is added or removed."
 MOST_DEPTH, MOST_TREES = 20, 1_000
 DEPTH = "The most divisions from the root to a leaf."
 FEATURES = "How many columns a node may choose from: a number, the root of theirs, or all."

@@ -33,8 +33,9 @@ from __future__ import annotations
 
 from dpcore.accounting.ledger import Epsilon, exact
 from dpcore.door import PrivateTable
+from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, flag, whole
-from dpcore.methods.trees.base import CRITERIA, CRITERION, CUTS, DEPTH, MOST_DEPTH, WHERE, TreeClassifier
+from dpcore.methods.trees.base import CRITERIA, CRITERION, CUTS, DEPTH, MOST_DEPTH, RIGHT, WHERE, TreeClassifier
 from dpcore.methods.trees.plan import Budget, Exponential, Plan
 from dpcore.postprocess.forest import Forest, pruned
 
@@ -45,6 +46,12 @@ class DiffPC45(TreeClassifier):
     """C4.5 by exponential mechanisms. See the module for steps and privacy."""
 
     title = "DiffP-C4.5"
+    page = "forests"
+    offers = (
+        Offer(label="DiffP-C4.5: one tree, pruned"),
+        Offer(label="DiffP-C4.5", mode="paper", remark=RIGHT, holds=True),
+    )
+    variants = ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False})
     paper = "003"
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
     criterion: str = choice(default="Max", options=CRITERIA, about=CRITERION)

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from dpcore.accounting.ledger import Epsilon
 from dpcore.door import PrivateTable
+from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import choice, number, whole
 from dpcore.methods.trees.base import (
     CRITERIA,
@@ -53,6 +54,16 @@ class DiffPRF(TreeClassifier):
     """A forest of DiffP-ID3 trees. See the module for steps and privacy."""
 
     title = "DiffPRF"
+    page = "forests"
+    offers = (
+        Offer(label="DiffPRF: trees over public bins"),
+        Offer(
+            label="DiffPRF",
+            mode="paper",
+            remark=f"Its proof leaves out that a bootstrap sample holds a row several times. {SHOWN}",
+        ),
+    )
+    variants = ({}, {"n_trees": 2, "max_features": "all"}, {"n_trees": 2, "resample": "full", "criterion": "Gini"})
     paper = "003"
     reconstructed = "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as paper 003 has it."
     n_trees: int = whole(default=25, most=MOST_TREES, about="How many trees.")

@@ -57,6 +57,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import InfoGain
+from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import flag
 from dpcore.methods.trees.base import CRITERIA, Sampling
 from dpcore.methods.trees.forests import ForestClassifier
@@ -78,6 +79,29 @@ class DiffPRFs(ForestClassifier):
     """
 
     title = "DiffPRFs"
+    page = "forests"
+    offers = (
+        Offer(label="DiffPRFs: trees that cut numbers where they like"),
+        Offer(
+            label="DiffPRFs",
+            mode="paper",
+            remark="The paper's proof is wrong: whether a node's rows are all of one class is read off the rows "
+            f"without noise, and bootstrap samples hold a row several times. {SHOWN}",
+        ),
+    )
+    variants = (
+        {},
+        {"n_trees": 4, "max_depth": 3, "resample": "poisson", "rate": 0.5, "criterion": "entropy", "steps": "two"},
+        {"n_trees": 3, "max_depth": 2, "resample": "full", "cuts": "bins", "count_share": 0.0, "leaf_share": 0.4},
+        {
+            "n_trees": 1,
+            "max_features": 2,
+            "vote": "probability",
+            "consistency": False,
+            "children": "values",
+            "count_share": 0.4,
+        },
+    )
     paper = "003"
     consistency: bool = flag(default=True, about="Corrected mode: whether the counts are made to agree.")
 

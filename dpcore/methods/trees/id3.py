@@ -38,8 +38,9 @@ from abc import abstractmethod
 
 from dpcore.accounting.ledger import Epsilon
 from dpcore.door import PrivateTable
+from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, whole
-from dpcore.methods.trees.base import CRITERIA, DEPTH, MOST_DEPTH, TreeClassifier
+from dpcore.methods.trees.base import CRITERIA, DEPTH, MOST_DEPTH, RIGHT, TreeClassifier
 from dpcore.methods.trees.plan import Budget, Chooser, Exponential, NoisyGain, Plan
 
 __all__ = ["PINQID3", "DiffPID3", "SuLQID3"]
@@ -65,6 +66,12 @@ class SuLQID3(ID3):
     """ID3 on single noisy counts. See the module for steps and privacy."""
 
     title = "SuLQ-ID3"
+    page = "forests"
+    offers = (
+        Offer(label="SuLQ-ID3: one tree, by noisy counts"),
+        Offer(label="SuLQ-ID3", mode="paper", remark=RIGHT, holds=True),
+    )
+    variants = ({}, {"max_depth": 1})
 
     def _chooser(self) -> Chooser:
         return NoisyGain(one_by_one=True)
@@ -74,6 +81,12 @@ class PINQID3(ID3):
     """ID3 on noisy tables. See the module for steps and privacy."""
 
     title = "PINQ-ID3"
+    page = "forests"
+    offers = (
+        Offer(label="PINQ-ID3: one tree, by noisy tables"),
+        Offer(label="PINQ-ID3", mode="paper", remark=RIGHT, holds=True),
+    )
+    variants = ({}, {"max_depth": 4})
 
     def _chooser(self) -> Chooser:
         return NoisyGain(one_by_one=False)
@@ -83,6 +96,12 @@ class DiffPID3(ID3):
     """ID3 by the exponential mechanism. See the module for steps and privacy."""
 
     title = "DiffP-ID3"
+    page = "forests"
+    offers = (
+        Offer(label="DiffP-ID3: one tree, by the exponential mechanism"),
+        Offer(label="DiffP-ID3", mode="paper", remark=RIGHT, holds=True),
+    )
+    variants = ({}, {"criterion": "InfoGain"})
     criterion: str = choice(
         default="Max",
         options=CRITERIA,

@@ -21,6 +21,7 @@ import numpy as np
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import NoNoise
+from dpcore.methods.offers import NO_NOISE, Offer
 from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.methods.trees.base import CRITERIA, CRITERION, DEPTH, FEATURES, MOST_DEPTH, MOST_TREES, RESAMPLING
 from dpcore.methods.trees.forests import MIXED, ForestClassifier
@@ -35,6 +36,8 @@ class PlainForest(ForestClassifier):
     """The reference without privacy; `epsilon` has no effect but on sizes."""
 
     title = "Plain forest"
+    page = "forests"
+    offers = (Offer(label="Plain forest", mode="paper", remark=NO_NOISE),)
     paper = "003"
     modes = ("paper",)
     mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
