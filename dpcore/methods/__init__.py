@@ -1,7 +1,7 @@
 """The methods, by the name that screens and exports use. One file per method; none imports another's classes.
 
 A method is one line here, and is imported when it is first asked for. Type checkers read `__init__.pyi`, which
-`scripts/stubs.py` writes after these lines.
+`scripts/registry.py` writes after these lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Written by scripts/stubs.py: the names that are imported when they are used."""
+"""Written by scripts/registry.py: the names that are imported when they are used."""
 
 # ruff: noqa
 

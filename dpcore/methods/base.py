@@ -55,6 +55,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     paper: ClassVar[str]
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
     modes: ClassVar[tuple[str, ...]] = ("corrected", "paper")
+    good_for: ClassVar[str]  # in a few words
+    provable_printed: ClassVar[str] = ""  # of the source's epsilon, as printed
+    provable: ClassVar[str] = "epsilon"  # corrected
     page: ClassVar[str]  # where the dashboard offers it
     offers: ClassVar[tuple[Offer, ...]]
     compared: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}  # by name and mode, if not as it is

@@ -78,6 +78,8 @@ class NaiveBayesSynthesizer(Synthesizer):
     """
 
     title = "NB-Synth"
+    good_for = "a quick synthetic table around one class"
+    provable_printed = "epsilon times all rows, or none"
     page = "naive_bayes"
     offers = (
         Offer(label="C1-gen: rows drawn from the private model", given={"variant": "C1", "x_source": "model"}),

@@ -11,7 +11,7 @@ import pytest
 
 import dpcore
 from dpcore.methods import METHODS
-from scripts.stubs import stubs
+from scripts.registry import written
 
 HEAVY = {"sklearn", "scipy", "altair", "joblib", "streamlit", "charset_normalizer", "opendp", "vl_convert"}
 ROOT = Path(dpcore.__file__).parents[1]
@@ -67,6 +67,6 @@ def test_the_registry_is_a_mapping_that_imports_on_demand() -> None:
         METHODS["JTree"] = object
 
 
-@pytest.mark.parametrize("path", stubs(), ids=lambda path: path.parent.name)
-def test_type_checkers_see_the_same_names(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == stubs()[path], "run python scripts/stubs.py"
+@pytest.mark.parametrize("path", written(), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_stubs_and_readme_follow_from_the_registry(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == written()[path], "run python scripts/registry.py"

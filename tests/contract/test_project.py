@@ -314,22 +314,3 @@ def test_quick_start_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     exec(compile(block, "README.md", "exec"), {})
-
-
-def test_the_readme_lists_every_method_as_it_is() -> None:
-    methods = importlib.import_module("dpcore").METHODS
-    table = (ROOT / "README.md").read_text(encoding="utf-8").split("## Methods")[1].split("\n\n")[2]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
-    told = {
-        name: (paper, modes.replace(" (reconstructed)", ""), relations) for name, paper, modes, relations, *_ in rows
-    }
-    words = {"paper": "printed", "corrected": "corrected", "add_remove": "add", "replace": "replace"}
-    assert told == {
-        name: (
-            method.paper or "(own)",
-            ", ".join(words[mode] for mode in reversed(method.modes)),
-            ", ".join(words[relation] for relation in method.relations),
-        )
-        for name, method in methods.items()
-    }
-    assert {row[0] for row in rows if "(reconstructed)" in row[2]} == {k for k, m in methods.items() if m.reconstructed}

@@ -62,6 +62,8 @@ class DiffGen(GeneralizingSynthesizer):
     """
 
     title = "DiffGen"
+    good_for = "generalized rows for a classifier"
+    provable_printed = "none with numbers"
     page = "taxonomy"
     offers = (
         Offer(label="DiffGen: one value at a time"),

@@ -45,6 +45,8 @@ class DiffGenTree(GroupClassifier):
     """A classifier learned from DiffGen's release, as its authors' code makes it and corrected. See the module."""
 
     title = "DiffGen tree"
+    good_for = "a tree and its groups"
+    provable_printed = "none with numbers"
     page = "forests"
     offers = (
         Offer(label="DiffGen tree: a tree from DiffGen's groups"),

@@ -50,6 +50,8 @@ class DTDiff(GroupClassifier):
     """DT-Diff, reconstructed, as claimed and corrected. See the module for steps and privacy."""
 
     title = "DT-Diff"
+    good_for = "a tree from few choices"
+    provable_printed = "epsilon"
     page = "forests"
     offers = (
         Offer(label="DT-Diff (reconstructed): a tree from counts of groups"),

@@ -83,6 +83,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     """
 
     title = "TaxonomyRelease"
+    good_for = "range queries with intervals"
+    provable_printed = "the counts' share once per level"
     page = "taxonomy"
     offers = (
         Offer(label="All levels counted and made consistent"),

@@ -89,6 +89,9 @@ class DTCRD(LocalClassifier):
     """
 
     title = "DTCRD"
+    good_for = "comparison"
+    provable_printed = "none claimed, none"
+    provable = "epsilon, local"
     page = "responses"
     offers = (
         Offer(label="DTCRD: a tree from numbers with noise"),

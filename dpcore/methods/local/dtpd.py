@@ -81,6 +81,9 @@ class DTPD(LocalClassifier):
     """
 
     title = "DTPD"
+    good_for = "comparison"
+    provable_printed = "none claimed; none, or per bit"
+    provable = "epsilon, local"
     page = "responses"
     offers = (
         Offer(label="DTPD: a tree from randomized bits"),

@@ -45,6 +45,8 @@ class PlainNaiveBayes(LocalClassifier):
     """
 
     title = "Plain naive Bayes"
+    good_for = "the reference with true answers"
+    provable_printed = "none"
     page = "responses"
     offers = (
         Offer(

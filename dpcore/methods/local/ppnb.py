@@ -82,6 +82,9 @@ class PPNB(LocalClassifier):
     """
 
     title = "PPNB"
+    good_for = "learning where nobody is trusted"
+    provable_printed = "none claimed, none"
+    provable = "epsilon, local"
     page = "responses"
     offers = (
         Offer(label="PPNB-LDP: naive Bayes from randomized answers"),

@@ -88,6 +88,8 @@ class HMPrivBayes(FilteredSynthesizer):
     """HMPrivBayes, as printed and corrected. See the module for steps and privacy."""
 
     title = "HMPrivBayes"
+    good_for = "seeing what clustering costs and saves"
+    provable_printed = "none"
     page = "networks"
     offers = (
         Offer(label="HMPrivBayes: small networks over clusters of bits"),

@@ -104,6 +104,8 @@ class JTree(Synthesizer):
     """
 
     title = "JTree"
+    good_for = "tables of columns that hang together"
+    provable_printed = "none"
     page = "networks"
     offers = (Offer(label="JTree: a junction tree"), Offer(label="JTree", mode="paper"))
     variants = ({}, {"score": "MI"}, {"edges": 0})

@@ -44,6 +44,8 @@ class NoPrivacy(FilteredSynthesizer):
     """The network of HMPrivBayes without noise. See the module."""
 
     title = "NoPrivacy"
+    good_for = "the reference without noise"
+    provable_printed = "none"
     page = "networks"
     offers = (Offer(label="No privacy: the reference without noise", mode="paper", remark=NO_NOISE),)
     modes = ("paper",)

@@ -58,6 +58,8 @@ class PrivBayes(NetworkSynthesizer):
     """PrivBayes on columns or bits, as printed and corrected. See the module for steps and privacy."""
 
     title = "PrivBayes"
+    good_for = "synthetic rows of few columns"
+    provable_printed = "epsilon"
     page = "networks"
     offers = tuple(
         Offer(label=f"PrivBayes on {on}", mode=mode, given={"variant": variant}, remark=RIGHT, holds=True)

@@ -62,6 +62,8 @@ class PrivSCBN(ClusteredSynthesizer):
     """PrivSCBN, reconstructed, as printed and corrected. See the module for steps and privacy."""
 
     title = "PrivSCBN"
+    good_for = "comparison"
+    provable_printed = "thousands of times epsilon"
     page = "networks"
     offers = (
         Offer(label="PrivSCBN (reconstructed): clusters by Jaccard's index"),

@@ -46,6 +46,8 @@ class DiffPC45(TreeClassifier):
     """C4.5 by exponential mechanisms. See the module for steps and privacy."""
 
     title = "DiffP-C4.5"
+    good_for = "one tree that cuts numbers"
+    provable_printed = "epsilon (add)"
     page = "forests"
     offers = (
         Offer(label="DiffP-C4.5: one tree, pruned"),

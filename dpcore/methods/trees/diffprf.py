@@ -54,6 +54,8 @@ class DiffPRF(TreeClassifier):
     """A forest of DiffP-ID3 trees. See the module for steps and privacy."""
 
     title = "DiffPRF"
+    good_for = "predicting a class from bins"
+    provable_printed = "more than epsilon"
     page = "forests"
     offers = (
         Offer(label="DiffPRF: trees over public bins"),

@@ -79,6 +79,8 @@ class DiffPRFs(ForestClassifier):
     """
 
     title = "DiffPRFs"
+    good_for = "predicting a class"
+    provable_printed = "none"
     page = "forests"
     offers = (
         Offer(label="DiffPRFs: trees that cut numbers where they like"),

@@ -66,6 +66,8 @@ class SuLQID3(ID3):
     """ID3 on single noisy counts. See the module for steps and privacy."""
 
     title = "SuLQ-ID3"
+    good_for = "one tree, comparison"
+    provable_printed = "epsilon (add)"
     page = "forests"
     offers = (
         Offer(label="SuLQ-ID3: one tree, by noisy counts"),
@@ -81,6 +83,8 @@ class PINQID3(ID3):
     """ID3 on noisy tables. See the module for steps and privacy."""
 
     title = "PINQ-ID3"
+    good_for = "one tree, comparison"
+    provable_printed = "epsilon (add)"
     page = "forests"
     offers = (
         Offer(label="PINQ-ID3: one tree, by noisy tables"),
@@ -96,6 +100,8 @@ class DiffPID3(ID3):
     """ID3 by the exponential mechanism. See the module for steps and privacy."""
 
     title = "DiffP-ID3"
+    good_for = "one small tree to show"
+    provable_printed = "epsilon (add)"
     page = "forests"
     offers = (
         Offer(label="DiffP-ID3: one tree, by the exponential mechanism"),

@@ -36,6 +36,8 @@ class PlainForest(ForestClassifier):
     """The reference without privacy; `epsilon` has no effect but on sizes."""
 
     title = "Plain forest"
+    good_for = "the reference without noise"
+    provable_printed = "none"
     page = "forests"
     offers = (Offer(label="Plain forest", mode="paper", remark=NO_NOISE),)
     paper = "003"

@@ -1,0 +1,66 @@
+"""Write what follows from the registry: stubs for type checkers, the README's table of methods (`python scripts/registry.py`)."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import dpcore as dp  # noqa: E402
+
+README = ROOT / "README.md"
+TABLE = """\
+| method | paper | modes | relations | as printed, provable | corrected | good for |
+| --- | --- | --- | --- | --- | --- | --- |
+"""
+HEAD = '"""Written by scripts/registry.py: the names that are imported when they are used."""\n\n# ruff: noqa\n'
+
+
+def written() -> dict[Path, str]:
+    """Both stubs and the README, by their paths."""
+    methods = "\n".join(
+        [
+            HEAD,
+            "from dpcore.methods.base import PrivateEstimator",
+            *exported(dp.METHODS.classes),
+            "from dpcore.methods.registry import Registry",
+            "\nMETHODS: Registry[type[PrivateEstimator]]\n",
+        ]
+    )
+    door = "\n".join([HEAD, *exported({**dp.PLACES, **dp.METHODS.classes}), "\n__version__: str\n"])
+    package = ROOT / "dpcore"
+    return {package / "methods" / "__init__.pyi": methods, package / "__init__.pyi": door, README: readme()}
+
+
+def readme() -> str:
+    """The README with its table of methods."""
+    text = README.read_text(encoding="utf-8")
+    start = text.index(TABLE)
+    rows = "".join(f"| {' | '.join(cells)} |\n".replace("|  |", "| |") for cells in map(row, dp.METHODS))
+    return text[: start + len(TABLE)] + rows + text[text.index("\n\n", start) + 1 :]
+
+
+def row(name: str) -> list[str]:
+    """What the table says of a method."""
+    method = dp.METHODS[name]
+    printed = "printed (reconstructed)" if method.reconstructed else "printed"
+    modes = [{"paper": printed, "corrected": "corrected"}[mode] for mode in reversed(method.modes)]
+    relations = [{"add_remove": "add", "replace": "replace"}[relation] for relation in method.relations]
+    proofs = [method.provable_printed, method.provable if "corrected" in method.modes else ""]
+    return [name, method.paper or "(own)", ", ".join(modes), ", ".join(relations), *proofs, method.good_for]
+
+
+def exported(places: dict[str, str]) -> list[str]:
+    """Lines that import names from their places."""
+    lines = []
+    for name, place in places.items():
+        module, _, inside = place.partition(":")
+        above, _, last = f"dpcore.{module}".rpartition(".")
+        source, its = (f"dpcore.{module}", inside) if inside else (above, last)
+        lines.append(f"from {source} import {its} as {name}")
+    return sorted(lines)
+
+
+if __name__ == "__main__":
+    for path, text in written().items():
+        path.write_text(text, encoding="utf-8")
