@@ -36,7 +36,7 @@ def settings() -> None:
         with left:
             chosen = controls.method_picker(PAGE)
         name, paper = chosen.pop("method"), chosen["mode"] == "paper"
-        if name == "PrivBayes refined":
+        if not METHODS[name].paper:
             left.caption("This project's own method; no paper printed it.")
         known = METHODS[name]().get_params()
         with middle:

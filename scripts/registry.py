@@ -1,4 +1,4 @@
-"""Write what follows from the registry: stubs for type checkers, the README's table of methods (`python scripts/registry.py`)."""
+"""Write what follows from the registry: stubs for type checkers, and the README's table of methods."""
 
 import sys
 from pathlib import Path

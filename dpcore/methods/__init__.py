@@ -21,6 +21,7 @@ METHODS: Registry[type[PrivateEstimator]] = Registry(
         "PrivSCBN": "methods.networks.privscbn:PrivSCBN",
         "PrivBayes": "methods.networks.privbayes:PrivBayes",
         "JTree": "methods.networks.jtree:JTree",
+        "Independent margins": "methods.networks.independent_margins:IndependentMargins",
         "NoPrivacy": "methods.networks.noprivacy:NoPrivacy",
         "TaxonomyRelease": "methods.groups.taxonomy_release:TaxonomyRelease",
         "DiffGen": "methods.groups.diffgen:DiffGen",

@@ -13,6 +13,7 @@ from dpcore.methods.local.plain_bayes import PlainNaiveBayes as PlainNaiveBayes
 from dpcore.methods.local.ppnb import PPNB as PPNB
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer as NaiveBayesSynthesizer
 from dpcore.methods.networks.hmprivbayes import HMPrivBayes as HMPrivBayes
+from dpcore.methods.networks.independent_margins import IndependentMargins as IndependentMargins
 from dpcore.methods.networks.jtree import JTree as JTree
 from dpcore.methods.networks.noprivacy import NoPrivacy as NoPrivacy
 from dpcore.methods.networks.privbayes import PrivBayes as PrivBayes

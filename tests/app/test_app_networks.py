@@ -54,6 +54,7 @@ CORRECTED = {
     "PrivBayes on columns": "PrivBayes",
     "PrivBayes on bits": "PrivBayes",
     "JTree: a junction tree": "JTree",
+    "Independent margins: every column by itself": "Independent margins",
 }
 PAPER = {
     "HMPrivBayes": "HMPrivBayes",
@@ -64,7 +65,7 @@ PAPER = {
     "No privacy: the reference without noise": "NoPrivacy",
 }
 VARIANTS = [("corrected", name) for name in CORRECTED] + [("paper", name) for name in PAPER]
-NO_CLUSTERS = {"PrivBayes refined", "PrivBayes"}
+NO_CLUSTERS = {"PrivBayes refined", "PrivBayes", "Independent margins"}
 NO_BOUND = {"HMPrivBayes", "JTree", "NoPrivacy"}  # as printed
 HM = next(name for name in CORRECTED if name.startswith("HMPrivBayes"))
 NO_PRIVACY = list(PAPER)[-1]
@@ -164,7 +165,7 @@ def test_structure_is_what_was_asked_and_answered(mode: str, variant: str) -> No
         assert math.isinf(float(family["epsilon"])) == (variant == NO_PRIVACY and float(family["epsilon"]) > 0)
     assert set(structure.get("similarity", {"names", "scores"})) == {"names", "scores"}
     schema = dataset(at).schema
-    on_bits = "columns" not in variant and not variant.startswith(("JTree", "PrivBayes refined"))
+    on_bits = "columns" not in variant and not variant.startswith(("JTree", "PrivBayes refined", "Independent"))
     names = set((Binarization(schema).schema if on_bits else schema).names)
     assert {name for family in structure["families"] for name in (family["child"], *family["parents"])} == names
 
@@ -227,6 +228,7 @@ ASKED = {
     "PrivSCBN": {"n_clusters", "max_parents", "score"},
     "PrivBayes": {"max_parents", "score"},
     "JTree": {"score"},
+    "Independent margins": set(),
     "NoPrivacy": {"n_clusters", "max_parents", "affinity"},
 }
 OTHERS = {"n_clusters": 2, "max_parents": 2, "score": "MI", "affinity": "paper", "partition": "public", "target": "sex"}

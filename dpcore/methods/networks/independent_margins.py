@@ -1,0 +1,53 @@
+"""Independent margins: every column by itself. The simplest table there is, and what every other has to beat.
+
+Idea      Measure how frequent every value is, and draw each column on its own. Nothing of what hangs together is kept.
+
+Steps, corrected (the only mode)
+  1  A table of every column, epsilon in proportion to the square root of its cells: that makes the sum of all cells'
+     absolute errors smallest, and every table's total equally sure.                                              counts
+  2  Each table moved to the nearest one without negative cells and with the right total, which is n where it is public
+     and the mean of the tables' totals otherwise.                                                       post-processing
+  3  Rows: every column drawn from its table, whatever the others are.                                   post-processing
+
+Privacy
+  Public    the schema; n under replace.
+  1         each table has L1 sensitivity 1 (add_remove) or 2 (replace); sequential.
+  Sum       epsilon.
+
+Where it comes from   The usual baseline of the field; no paper is followed.
+"""
+
+from __future__ import annotations
+
+from dpcore.arguments import Progress
+from dpcore.door import PrivateTable
+from dpcore.methods.networks.base import NetworkSynthesizer
+from dpcore.methods.offers import Offer
+
+__all__ = ["IndependentMargins"]
+
+
+class IndependentMargins(NetworkSynthesizer):
+    """Every column by itself. See the module for steps and privacy."""
+
+    title = "Independent margins"
+    paper = ""
+    modes = ("corrected",)
+    good_for = "what every other table has to beat"
+    page = "networks"
+    offers = (Offer(label="Independent margins: every column by itself"),)
+
+    @property
+    def _binary(self) -> bool:
+        return False
+
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        schema = table.schema
+        self.families_ = [(name,) for name in schema.names]
+        weights = [schema[name].size ** 0.5 for name in schema.names]
+        noisy = table.counts(self.families_, epsilon=self.epsilon, weights=weights)
+        prices = [float(entry.epsilon_of_noise) for entry in table.ledger.entries]
+        public = table.public_rows if self.relation == "replace" else None
+        self.rows_ = max(float(sum(cells.sum() for cells in noisy) / len(noisy)) if public is None else public, 1.0)
+        self._keep(self.families_, noisy, prices)
+        progress(1.0, "Done")
