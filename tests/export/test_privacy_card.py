@@ -128,7 +128,7 @@ def test_what_people_hand_in_as_it_is_is_named():
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_names_its_source(method):
     told = privacy_card.source(method)
-    assert told.startswith("This project's own method, after: " if method == "PrivBayes refined" else "Reference: ")
+    assert told.startswith("Reference: " if METHODS[method].paper else "This project's own method, after: ")
     assert len(told) > 15
 
 

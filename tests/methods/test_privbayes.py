@@ -14,7 +14,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.scores import LinearF, MutualInformation, R, information
+from dpcore.mechanisms.scores import LinearF, MutualInformation, R, dependence
 from dpcore.methods import PrivBayes
 from dpcore.methods.networks.privbayes import maximal_sets
 from dpcore.postprocess.bayes_net import contained, margin
@@ -242,8 +242,8 @@ def test_f_by_assignments_by_dynamic_programming_and_by_brute_force(parents, mon
     tables[..., 0] = 0
     expected = np.array([-shortfall(tables[..., i], tables[..., i].sum() / 2) for i in range(60)])
     per_row = expected / np.maximum(tables.sum(axis=(0, 1)), 1)
-    for most in (information.MOST_ASSIGNED, 0):  # 0: dynamic programming for every table
-        monkeypatch.setattr(information, "MOST_ASSIGNED", most)
+    for most in (dependence.MOST_ASSIGNED, 0):  # 0: dynamic programming for every table
+        monkeypatch.setattr(dependence, "MOST_ASSIGNED", most)
         for relation, values in ((Relation.REPLACE, per_row), (Relation.ADD_REMOVE, expected)):
             np.testing.assert_allclose(LinearF().of_many(tables, relation), values, atol=1e-12)
             one_by_one = [LinearF().of(tables[..., i], relation) for i in range(60)]

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from dpcore.audit.game import Case
 from dpcore.audit.tables import bits, changed, clipped, difference_ratio, frame_of, more
-from dpcore.methods import HMPrivBayes, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
+from dpcore.methods import HMPrivBayes, IndependentMargins, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
 
 __all__ = ["CASES"]
 
@@ -218,6 +218,13 @@ PRIVBAYES = (
         PrivBayes(epsilon=2.0),
         "A part of epsilon chooses the network, the rest measures its two tables. The attacker sees both.",
         what="A network and its tables",
+    ),
+    *pairs(
+        "Independent margins/corrected/tables",
+        "Independent margins",
+        IndependentMargins(epsilon=2.0),
+        "All of epsilon goes to one table per column, and the attacker sees both.",
+        trials=3_000,
     ),
     *(
         Case(

@@ -14,7 +14,8 @@ Privacy
   1         each table has L1 sensitivity 1 (add_remove) or 2 (replace); sequential.
   Sum       epsilon.
 
-Where it comes from   The usual baseline of the field; no paper is followed.
+Reference  McKenna, Miklau and Sheldon: Winning the NIST contest, Journal of Privacy and Confidentiality 11(3), 2021,
+where one-way margins come first; by themselves they are the field's usual baseline.
 """
 
 from __future__ import annotations
