@@ -1,0 +1,64 @@
+"""How long a new user waits: imports in a fresh process, and Home on a fresh server.
+
+    python -m benchmarks.start [--runs 5] [--folder another/checkout --command "python -m streamlit run app.py"]
+
+The clock of Home starts when the server first answers, with Chromium running, and stops when the title is painted.
+"""
+
+import argparse
+import shlex
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, sync_playwright
+
+from scripts.screenshots import COMMAND, ROOT, chromium, launch, started
+
+IMPORTS = {"nothing": "", "import dpcore": "import dpcore", "dp.Schema": "import dpcore as dp; dp.Schema"}
+
+
+def process(code: str, folder: Path) -> float:
+    """Seconds that a fresh process takes for it."""
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=folder)
+    return time.perf_counter() - begin
+
+
+def home(browser: Browser, log: Path, command: list[str], folder: Path) -> float:
+    """Seconds from the first answer of a fresh server to the title of Home."""
+    with browser.new_context(viewport={"width": 1366, "height": 768}) as context:
+        page = context.new_page()
+        with started(log, command=command, folder=folder) as server:
+            begin = time.perf_counter()
+            page.goto(server.address)
+            page.get_by_role("heading", level=1).wait_for()
+            return time.perf_counter() - begin
+
+
+def tell(what: str, seconds: list[float]) -> None:
+    print(f"{what:14} {statistics.median(seconds):6.2f} s  ({min(seconds):.2f} to {max(seconds):.2f})")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--folder", type=Path, default=ROOT)
+    parser.add_argument("--command", type=shlex.split, default=list(COMMAND))
+    given = parser.parse_args()
+    for what, code in IMPORTS.items():
+        tell(what, [process(code, given.folder) for _ in range(given.runs)])
+    program = chromium()
+    if program is None:
+        sys.exit("Chromium is not on PATH.")
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser, log = launch(playwright, program), Path(folder) / "log"
+        tell("Home", [home(browser, log, given.command, given.folder) for _ in range(given.runs)])
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
