@@ -7,8 +7,6 @@ method's class from its line in `METHODS`. Type checkers read `__init__.pyi`, wh
 both.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 __version__ = "0.1.0"
@@ -26,7 +24,7 @@ PLACES = {
     "OUE": "mechanisms.randomizers:OUE",
     "ParameterError": "errors:ParameterError",
     "RRPH": "mechanisms.randomizers:RRPH",
-    "Relation": "accounting.ledger:Relation",
+    "Relation": "accounting.relation:Relation",
     "Schema": "domain.schema:Schema",
     "SchemaError": "errors:SchemaError",
     "TRR": "mechanisms.randomizers:TRR",

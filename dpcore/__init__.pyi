@@ -8,7 +8,7 @@ from dpcore import evaluate as evaluate
 from dpcore import experiment as experiment
 from dpcore import export as export
 from dpcore.accounting.ledger import Ledger as Ledger
-from dpcore.accounting.ledger import Relation as Relation
+from dpcore.accounting.relation import Relation as Relation
 from dpcore.accounting.store import durable_ledger as durable_ledger
 from dpcore.domain.column import Column as Column
 from dpcore.domain.schema import Schema as Schema

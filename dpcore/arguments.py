@@ -1,7 +1,5 @@
 """What an argument may be: numbers as Python and NumPy have them (True and False are none), tables, and callbacks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, TypeGuard
@@ -10,8 +8,6 @@ import numpy as np
 import pandas as pd
 
 from dpcore.errors import DataError
-
-__all__ = ["Progress", "is_number", "is_plain", "is_whole", "no_progress", "plain", "require_frame"]
 
 LARGEST = 2**63  # of whole numbers that NumPy computes with
 Progress = Callable[[float, str], None]

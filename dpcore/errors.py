@@ -8,10 +8,6 @@ DPCoreError (ValueError)
 └── BookError        the file of what was spent cannot be read or written; nothing was drawn
 """
 
-from __future__ import annotations
-
-__all__ = ["BookError", "BudgetError", "DPCoreError", "DataError", "ParameterError", "SchemaError"]
-
 
 class DPCoreError(ValueError):
     """Base of all errors that a user can mend.

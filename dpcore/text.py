@@ -1,15 +1,11 @@
 """How public values are written: texts by which cells and categories are compared, ends of intervals, and epsilons."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-__all__ = ["as_text", "canonical", "finite_or_text", "is_writable", "number", "told_apart"]
 
 MILLION = 1e6
 FEWEST_DIGITS, MOST_DIGITS = 4, 17  # with 17 digits no two floats have the same text

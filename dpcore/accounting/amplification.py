@@ -18,8 +18,6 @@ bootstrap   n draws with replacement. A row is drawn k ~ Bin(n, 1/n) times, and 
             x E m_k (Jensen), which is less.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import lru_cache
@@ -27,8 +25,6 @@ from functools import lru_cache
 import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
-
-__all__ = ["bootstrap_loss", "poisson_inside"]
 
 LARGEST = 8.0  # beyond it only group privacy is used: n copies
 LOTS = 2.0**53  # lots are drawn from so many numbers of [0, 1), evenly spaced (`Noise.lots`)

@@ -32,12 +32,10 @@ from typing import Any, Literal
 import pandas as pd
 
 from dpcore.accounting.amplification import bootstrap_loss, poisson_inside
-from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.accounting.tally import EPSILONS, Prices, Tally, Totals, whole
 from dpcore.errors import ParameterError
 from dpcore.text import finite_or_text
-
-__all__ = ["Entry", "Epsilon", "Ledger", "Relation", "Totals", "exact", "shares_of"]
 
 
 @dataclass(frozen=True, kw_only=True)

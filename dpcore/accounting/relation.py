@@ -1,7 +1,5 @@
 """Neighboring relations, and epsilons as exact numbers."""
 
-from __future__ import annotations
-
 import math
 from enum import StrEnum
 from fractions import Fraction
@@ -10,8 +8,6 @@ from typing import Self
 
 from dpcore.arguments import is_number, plain
 from dpcore.errors import ParameterError
-
-__all__ = ["Epsilon", "Relation", "exact", "shares_of"]
 
 Epsilon = Fraction | float
 """An exact finite epsilon, or `math.inf`."""

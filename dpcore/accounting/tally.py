@@ -25,8 +25,6 @@ from dpcore.arguments import is_whole
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.text import number
 
-__all__ = ["EPSILONS", "Price", "Prices", "Tally", "Totals", "held", "refusal", "whole"]
-
 EPSILONS = ("epsilon_claimed", "epsilon_of_noise", "epsilon_bound")
 Price = Callable[[Epsilon], Epsilon]
 

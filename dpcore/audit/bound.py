@@ -5,8 +5,6 @@ probabilities (Clopper and Pearson 1934) turn counts into a lower bound that is 
 `alpha`. A bound above the claim refutes the claim; a bound below it proves nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +19,6 @@ from dpcore.arguments import Progress, is_whole, no_progress
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.methods.base import PrivateEstimator
-
-__all__ = ["FEWEST", "AuditResult", "Event", "audit", "lower_bound", "lower_bound_of_statistics", "separating_event"]
 
 FEWEST = 20
 Runs = Callable[[pd.DataFrame, int], Sequence[Any]]

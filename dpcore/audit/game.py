@@ -5,8 +5,6 @@ a run released. The verdict is an audit's (`audit`): "caught" refutes the claime
 "not caught" proves nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Literal
@@ -23,8 +21,6 @@ from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.methods.base import PrivateEstimator
-
-__all__ = ["Case", "Twins", "Verdict", "run"]
 
 Floats = NDArray[np.float64]
 Verdict = Literal["caught", "not caught", "no claim"]

@@ -1,22 +1,18 @@
 """A case about one's own row: the table as it is beside the same without that person, or with other values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
 from sklearn.base import clone
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.audit.game import Case
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator, Synthesizer
-
-__all__ = ["own_row"]
 
 TRIALS, SAMPLED = 100, 2_000
 Row = Mapping[str, Any]

@@ -1,7 +1,5 @@
 """The small invented tables that cases are about: columns of zeros and ones, and numbers from 0 to 10."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,8 +8,6 @@ from numpy.typing import NDArray
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-
-__all__ = ["BIT", "bits", "changed", "clipped", "difference_ratio", "frame_of", "more"]
 
 BIT = ("0", "1")
 MOST_ROWS = 1_000

@@ -1,7 +1,5 @@
 """What the charts share: colors, honest data frames, marks, titles, and the lines that results are measured against."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import textwrap
@@ -11,8 +9,6 @@ from typing import Any, TypeAlias
 import altair as alt
 import numpy as np
 import pandas as pd
-
-__all__ = ["level_rows", "levels", "mark_real", "piled", "specification", "upright"]
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
@@ -45,11 +41,13 @@ def texts(column: Iterable[object]) -> pd.Series:
 
 
 def short(name: str) -> str:
+    """A name of at most 40 characters."""
     text = str(texts([name])[0])
     return text if len(text) <= 40 else text[:39] + "…"
 
 
 def in_order(labels: Iterable[Any]) -> list[str]:
+    """Every label once, in the order in which they come."""
     return list(dict.fromkeys(labels))
 
 
@@ -81,6 +79,7 @@ def fold(data: pd.DataFrame, label: str, weight: pd.Series, most: int) -> pd.Dat
 
 
 def largest(values: Iterable[float], at_least: float) -> float:
+    """The largest number, or `at_least`."""
     return float(np.nanmax([at_least, *values]))
 
 
@@ -124,6 +123,7 @@ def color_and_shape(field: str, names: list[str], colors: list[str], shapes: lis
 
 
 def diamonds(base: alt.Chart, color: str) -> Any:
+    """What marks a true or printed value."""
     return base.mark_point(shape="diamond", filled=True, size=150, color=color, opacity=1)
 
 

@@ -1,7 +1,5 @@
 """How good a released classifier is on real rows, beside its references."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import altair as alt
@@ -24,8 +22,6 @@ from dpcore.charts.base import (
     tooltips,
     upright,
 )
-
-__all__ = ["classifier_scores", "confusion", "costs", "importance"]
 
 SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
 WHO = ["released", "reference"]

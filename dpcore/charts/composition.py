@@ -1,7 +1,5 @@
 """Many answers: averages that close in, losses that add up, tables that are split, and numbers with holes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import altair as alt
@@ -24,8 +22,6 @@ from dpcore.charts.base import (
 )
 from dpcore.charts.responses import nearer
 from dpcore.text import number
-
-__all__ = ["average_errors", "loss_sums", "possible_numbers", "running_average", "split_table", "telltale"]
 
 WAYS = {
     "each": ("epsilon for each: k times epsilon in all", CLAIMED, [1, 0]),

@@ -1,7 +1,5 @@
 """What can be learned from a release: once, again, against epsilon, and methods beside each other."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from typing import Any, Literal
@@ -33,8 +31,6 @@ from dpcore.charts.base import (
     upright,
 )
 from dpcore.text import number
-
-__all__ = ["accuracy", "compared", "curves", "redraws", "sweep", "sweep_variance"]
 
 FEWEST_RUNS = 3
 PRINTED = "as printed"  # the mode that is dashed and hollow

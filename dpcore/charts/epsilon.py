@@ -1,7 +1,5 @@
 """Epsilon: claimed, proved, where it went, and what it means."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -27,8 +25,6 @@ from dpcore.charts.base import (
     tooltips,
 )
 from dpcore.text import number
-
-__all__ = ["claimed_vs_bound", "epsilon_split", "odds", "odds_icons"]
 
 
 def epsilon_split(frame: pd.DataFrame) -> Chart:

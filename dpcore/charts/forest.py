@@ -1,7 +1,5 @@
 """A released decision tree, and where its epsilon went."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -24,8 +22,6 @@ from dpcore.charts.base import (
     tooltips,
 )
 from dpcore.text import number
-
-__all__ = ["forest_budget", "forest_tree"]
 
 CLASSES = [SERIES[i] for i in (1, 6, 4, 2, 3, 5, 9, 7, 10, 8)]  # neighbors differ in blue and yellow
 DARK, LIGHT, PALE = "#1c1c1c", "#f6f6f6", "#ececec"

@@ -1,7 +1,5 @@
 """Shares of columns and pairs, real and released."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,8 +25,6 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
-
-__all__ = ["affinity", "marginal", "pair_heatmap", "pair_tables", "worst_columns"]
 
 
 def marginal(frame: pd.DataFrame, *, column: str, released_name: str = "released") -> Chart:

@@ -1,7 +1,5 @@
 """The basic mechanisms: two neighboring worlds, their ratio, an election by lot, and what may be believed after it."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -25,8 +23,6 @@ from dpcore.charts.base import (
     tooltips,
 )
 from dpcore.charts.responses import nearer
-
-__all__ = ["answer_strip", "belief", "choice_ratios", "election", "ratio_band", "two_worlds", "votes"]
 
 WORLDS = {"without": "without you", "with": "with you"}
 COLORS = {"without you": SERIES[3], "with you": SERIES[2]}

@@ -1,7 +1,5 @@
 """The membership game: what a round can show, and how often it was guessed right."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import altair as alt
@@ -10,8 +8,6 @@ import pandas as pd
 
 from dpcore.charts.base import CLAIMED, INK, NEUTRAL, NO_TIP, RELEASED, SERIES, Chart, present, tidy, tooltips
 from dpcore.charts.responses import nearer
-
-__all__ = ["game_scores", "round_worlds"]
 
 SIDES = {"without": "out of the table", "with": "in the table"}
 COLORS = [SERIES[3], SERIES[2]]

@@ -4,8 +4,6 @@ Parents stand above their children, clusters side by side. A line that skips row
 and the lines of one parent share theirs. Places are computed here; Vega turns the arrow heads, as any width needs them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -31,8 +29,6 @@ from dpcore.charts.base import (
     tooltips,
 )
 from dpcore.text import number
-
-__all__ = ["graph", "network"]
 
 Links = list[tuple[int, int]]
 Point = tuple[float, float]

@@ -1,7 +1,5 @@
 """Range queries: one answer beside the truth, and errors against how much of the domain a range covers."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import altair as alt
@@ -23,8 +21,6 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
-
-__all__ = ["decades", "error_by_range", "range_answers"]
 
 NUMBER = ",.10~g"
 

@@ -1,7 +1,5 @@
 """What a report gives away: measures against settings and epsilon, many reports, and tails."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -13,8 +11,6 @@ import pandas as pd
 from dpcore.charts.base import CLAIMED, INK, NEUTRAL, NO_TIP, RELEASED, SERIES, Chart, in_order, present, tidy, tooltips
 from dpcore.charts.responses import nearer
 from dpcore.text import number
-
-__all__ = ["averaging", "descriptions", "tails"]
 
 MOST_EPSILON = 6.0
 Look = tuple[Any, list[int], float]  # color, dashes, width

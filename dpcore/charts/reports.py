@@ -1,7 +1,5 @@
 """Randomized answers beside the truth, and what is made of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import altair as alt
@@ -22,8 +20,6 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
-
-__all__ = ["reported_numbers", "reported_shares", "steps"]
 
 
 def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:

@@ -1,7 +1,5 @@
 """Randomized answers: who holds what, a crowd's reports, and what can be told from them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -23,8 +21,6 @@ from dpcore.charts.base import (
     tidy,
     tooltips,
 )
-
-__all__ = ["channel_matrix", "coin_estimates", "crowd", "trust"]
 
 MARKS, TALL = 200, 5
 SAID = {"yes": (RELEASED, "circle"), "no": (SERIES[6], "square")}

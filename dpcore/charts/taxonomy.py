@@ -3,8 +3,6 @@
 Every group's name stands on the line that leads to its node, so that no line crosses a name.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import altair as alt
@@ -13,8 +11,6 @@ import pandas as pd
 
 from dpcore.charts.base import NEUTRAL, NO_TIP, Chart, present, texts, tooltips
 from dpcore.charts.network import LETTER
-
-__all__ = ["MOST_LEAVES", "taxonomy"]
 
 MOST_LEAVES = 150
 LONGEST = 34  # letters of a name

@@ -1,7 +1,5 @@
 """A tree of noisy counts before and after consistency, and how much consistency helps on its levels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import altair as alt
@@ -25,8 +23,6 @@ from dpcore.charts.base import (
 )
 from dpcore.charts.network import LETTER
 from dpcore.charts.ranges import decades
-
-__all__ = ["count_tree", "level_errors"]
 
 WHICH = ["noisy", "consistent"]
 BAND = 34

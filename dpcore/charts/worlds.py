@@ -1,7 +1,5 @@
 """Many runs in two neighboring worlds: their piles, the ratio of the piles, and what is known of epsilon."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from typing import Any
@@ -26,8 +24,6 @@ from dpcore.charts.base import (
 )
 from dpcore.charts.responses import nearer
 from dpcore.text import number as epsilon_text
-
-__all__ = ["known_epsilon", "world_piles", "world_ratios"]
 
 COLORS = {"World A": SERIES[3], "World B": SERIES[2]}
 LEFT = 74  # pixels that every axis of stacked charts takes, so that equal numbers are above each other

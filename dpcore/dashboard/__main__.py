@@ -4,8 +4,6 @@ Streamlit finds the file that lies beside app.py by itself, but lets variables o
 be there for another app. Here the file's options become flags, over which nothing wins but a flag of the same name.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import socket
@@ -15,8 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dpcore import __version__
 from dpcore.dashboard import FOLDER
-
-__all__ = ["main"]
 
 Flags = dict[str, list[str]]
 HELP = "`dpcore --help` says what there is."

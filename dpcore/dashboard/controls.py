@@ -1,7 +1,5 @@
 """Questions that every method's page asks: how much epsilon, which neighbors, which noise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
@@ -15,22 +13,6 @@ from dpcore.datasets import Dataset
 from dpcore.mechanisms.noise import TEACHING
 from dpcore.methods import METHODS
 from dpcore.methods.offers import Offer
-
-__all__ = [
-    "EPSILONS",
-    "drawer",
-    "epsilon_picker",
-    "method_picker",
-    "network_picker",
-    "next_run",
-    "noise_picker",
-    "odds_sentence",
-    "offered",
-    "relation_picker",
-    "rows_picker",
-    "run_button",
-    "target_picker",
-]
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 RELEASE = (

@@ -1,7 +1,5 @@
 """Memory is given back: by visitors who have left, and by uploads that others took the place of."""
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import gc
@@ -13,8 +11,6 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-
-__all__ = ["forget_uploads", "presence", "uploader"]
 
 SLACK = 1.0  # seconds; Streamlit lets go of a session then, and does not say so
 

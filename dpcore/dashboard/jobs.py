@@ -29,8 +29,6 @@ if TYPE_CHECKING:  # the first page does without what makes releases
     from dpcore.export.release import AnyRelease
     from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
 
-__all__ = ["button", "cancellable", "learn", "request", "requested", "resting", "synthesize"]
-
 
 def request(name: str, what: str = "run") -> None:
     """Ask for a run; a button's callback. `what` tells buttons apart that ask in each other's place."""

@@ -1,12 +1,8 @@
 """The lessons of the guided tour: which pages, with which settings, and what to say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-__all__ = ["LESSONS", "Lesson", "Step"]
 
 Settings = Mapping[str, Any]
 

@@ -5,8 +5,6 @@ says at the foot of the window, wherever the page is scrolled to, what to do and
 whoever teaches presses Run, and the ledger counts it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st
@@ -14,8 +12,6 @@ import streamlit as st
 from dpcore import datasets
 from dpcore.dashboard import links, session
 from dpcore.dashboard.lesson_plans import LESSONS
-
-__all__ = ["LESSONS", "bar", "begin"]
 
 # The foot leaves the page as much room as it can, and what gets the focus is not scrolled to below it.
 FOOT = (

@@ -6,8 +6,6 @@ one, Streamlit returns what is no option to its default, and where a page cannot
 A link holds parameters only: a control that belongs to one data set is named without the data's token.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
@@ -24,8 +22,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpcore.datasets import Dataset
 from dpcore.domain.documents import json_value
 from dpcore.errors import DataError
-
-__all__ = ["ask", "asked_by_file", "link", "of", "settings_of"]
 
 OF_DATA = ":data"  # in a name, for the token of the data in use
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may ask for gigabytes to unpack

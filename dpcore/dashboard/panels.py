@@ -4,8 +4,6 @@ Written once for all methods. Each panel draws from the immutable release; what 
 remembered with the release and carries the mark "uses real data".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -25,18 +23,6 @@ from dpcore.dashboard.tabs.take_home import take_home
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.text import number
-
-__all__ = [
-    "chart",
-    "draw_open",
-    "headline",
-    "number",
-    "price",
-    "proved",
-    "table_behind",
-    "tabs",
-    "told",
-]
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 PAIRS_AT_MOST = 60  # columns; beyond it the pairs panel compares a sample of the pairs

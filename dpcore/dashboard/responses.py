@@ -1,7 +1,5 @@
 """What the page of randomized responses asks: methods, how much noise, and what people report."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -13,15 +11,6 @@ from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import ERRPH
 from dpcore.methods import METHODS
 from dpcore.text import number
-
-__all__ = [
-    "EPSILONS",
-    "HIDDEN",
-    "PRINTED",
-    "amount",
-    "next_run",
-    "options",
-]
 
 PRINTED = "As the papers print it"
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)

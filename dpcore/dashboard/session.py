@@ -16,7 +16,8 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
 from dpcore.accounting.store import Books, OpenRun, asked_path
 from dpcore.datasets import Dataset
 
@@ -26,24 +27,6 @@ if TYPE_CHECKING:  # the first page does without what makes releases
     from dpcore.export.release import AnyRelease
     from dpcore.methods.base import PrivateEstimator
 
-__all__ = [
-    "AnyShown",
-    "Kept",
-    "Shown",
-    "ShownModel",
-    "account",
-    "accounts",
-    "books",
-    "dataset",
-    "hosted",
-    "keep_books",
-    "note",
-    "open_runs",
-    "remember",
-    "set_dataset",
-    "shelf",
-    "shown",
-]
 
 Value = TypeVar("Value")
 Kind = TypeVar("Kind", bound="AnyRelease")

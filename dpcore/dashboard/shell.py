@@ -24,7 +24,6 @@ from dpcore.text import number
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
-__all__ = ["frame", "known", "mendable", "open_page", "page", "run"]
 
 SECTIONS = {
     "Start": [("home", "Home", ":material/home:"), ("data", "Data & schema", ":material/table:")],

@@ -5,8 +5,6 @@ The published ones are found in `$DPCORE_DATA`, then in the user's cache (`$XDG_
 fetched from the network unless the caller asks.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import importlib.resources

@@ -20,8 +20,6 @@ itself by *pairs*: whoever keeps large deposits has small loans, and whoever pay
 high-value customers have more of both. Naive Bayes does not see that; a forest does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -33,8 +31,6 @@ from numpy.typing import NDArray
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-
-__all__ = ["ATTRIBUTES", "CLASSES", "FACTORS", "TARGET", "Attribute", "bank_cards", "bank_cards_schema"]
 
 TARGET = "customer-value"
 CLASSES = {"high": 0.2, "middle": 0.5, "low": 0.3}  # the class and its share; this order everywhere below

@@ -6,8 +6,6 @@ rows, one "Zürich" could change how every other row is read. Where the rows spe
 said (`doubts`, refusals), and a person decides. Each cell is cleaned by itself.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io
@@ -23,8 +21,6 @@ import pyarrow.csv as arrow_csv
 from dpcore.datasets.doubts import doubts
 from dpcore.errors import DataError
 from dpcore.text import as_text
-
-__all__ = ["MAX_COLUMNS", "MISSING_CELLS", "check_width", "clean", "header_names", "text_table", "too_large"]
 
 csv.field_size_limit(2**31 - 1)  # of all of this process: a cell is as long as its file lets it be
 MAX_COLUMNS = 1_000

@@ -1,7 +1,5 @@
 """What in a delimited text speaks against the way it was read. It changes nothing: a person reads it and decides."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -9,8 +7,6 @@ from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
-__all__ = ["doubts", "doubts_of_names"]
 
 SPACES = " '’\u00a0\u202f"
 SHOWN = 3  # columns named in one sentence

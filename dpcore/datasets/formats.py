@@ -3,8 +3,6 @@
 Pure functions of bytes, with few imports: they run where files that nobody trusts are parsed.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -22,8 +20,6 @@ from dpcore.datasets.delimited import text_table, too_large
 from dpcore.datasets.parquet import parquet_table
 from dpcore.datasets.workbooks import workbook_table
 from dpcore.errors import DataError
-
-__all__ = ["FORMATS", "PACKED", "format_of", "table_of"]
 
 TEXT_FORMATS = ("csv", "tsv", "txt")
 # What unpacking documents for damaged files; zipfile has RuntimeError for passwords, and its child for odd packings.

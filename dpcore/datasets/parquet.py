@@ -1,7 +1,5 @@
 """Parquet to columns: text, numbers or booleans; dates and times become text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -12,8 +10,6 @@ import pyarrow.parquet as pq
 from dpcore.datasets.delimited import check_width, clean, header_names, too_large
 from dpcore.datasets.doubts import doubts_of_names
 from dpcore.errors import DataError
-
-__all__ = ["parquet_table"]
 
 
 def parquet_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Table, dict[str, str]]:
@@ -51,11 +47,13 @@ def parquet_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Ta
 
 
 def is_text(kind: pa.DataType) -> bool:
+    """Whether a type holds texts."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def is_plain(kind: pa.DataType) -> bool:
+    """Whether a type has one plain value per cell."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return is_text(kind) or bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))
 

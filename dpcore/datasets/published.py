@@ -13,8 +13,6 @@ from dpcore.domain.column import Column, Kind
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 
-__all__ = ["adult_schema", "big5_schema"]
-
 Groups: TypeAlias = "dict[str, Groups | str]"
 """Groups in groups, down to texts of values; the values under "" belong to no smaller group."""
 

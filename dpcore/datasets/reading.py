@@ -6,8 +6,6 @@ in a process with limits. Nothing is unpickled or computed, and no error repeats
 and logs; but they do name columns, which are the first line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -16,11 +14,9 @@ from typing import Any
 import pandas as pd
 
 from dpcore.datasets.delimited import MISSING_CELLS
-from dpcore.datasets.formats import FORMATS, format_of, table_of
+from dpcore.datasets.formats import format_of, table_of
 from dpcore.datasets.worker import table_from
 from dpcore.errors import DataError
-
-__all__ = ["FORMATS", "MAX_BYTES", "MISSING_CELLS", "read_frame", "source_bytes"]
 
 MAX_BYTES = 50 * 2**20
 UNPACKED = 5  # a file may unpack to this many times the limit; beyond it is a mistake or an attack

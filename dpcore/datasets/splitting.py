@@ -1,15 +1,11 @@
 """Which rows a method learns from, and which are kept aside to test on: decided by lot, before any fit."""
 
-from __future__ import annotations
-
 import secrets
 
 import numpy as np
 import pandas as pd
 
 from dpcore.errors import ParameterError
-
-__all__ = ["secret_seed", "split"]
 
 
 def secret_seed() -> int:

@@ -5,8 +5,6 @@ are missing. A row is a row even where all its cells are empty, as long as a row
 emptied at the very end is not in the file, and nobody can count it.
 """
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Sequence
@@ -19,8 +17,6 @@ from dpcore.datasets.delimited import check_width, clean, header_names, too_larg
 from dpcore.datasets.doubts import doubts_of_names
 from dpcore.errors import DataError
 from dpcore.text import as_text
-
-__all__ = ["workbook_table"]
 
 MOST_ROWS = 2**20  # what a sheet can hold
 ROWS_AT_ONCE = 4_096

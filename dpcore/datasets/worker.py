@@ -10,8 +10,6 @@ Bytes go in on the standard input; out comes an Arrow table or a refusal, and no
 print may quote cells and is thrown away.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -26,8 +24,6 @@ import pyarrow as pa
 
 from dpcore.datasets.formats import table_of
 from dpcore.errors import DataError
-
-__all__ = ["MEMORY", "SECONDS", "serve", "table_from"]
 
 MEMORY = 2**30
 SECONDS = 20
@@ -100,6 +96,7 @@ def places() -> bytes:
 
 
 def too_slow() -> DataError:
+    """The refusal of a file that takes too long."""
     return DataError(f"Reading the file takes longer than {SECONDS} seconds.", SMALLER)
 
 
@@ -122,6 +119,7 @@ def serve() -> None:
 
 
 def refuse(error: DataError) -> None:
+    """Tell the parent process why."""
     sys.stdout.buffer.write(json.dumps([error.cause, error.remedy]).encode())
     sys.stdout.buffer.flush()
     os._exit(REFUSED)

@@ -6,8 +6,6 @@ person's row stays one row. Where s is no power of two some bit patterns stand f
 hold one.
 """
 
-from __future__ import annotations
-
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -16,8 +14,6 @@ from numpy.typing import NDArray
 
 from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
-
-__all__ = ["Binarization"]
 
 
 class Binarization:

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from dpcore.text import as_text
 
-__all__ = ["as_numbers", "distinct", "plain_numbers", "typed"]
-
 Floats = NDArray[np.float64]
 NUMBER = r"^([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity))$"
 WHOLE = r"^[+-]?[0-9]+$"

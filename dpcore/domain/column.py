@@ -19,8 +19,6 @@ from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import DataError, SchemaError
 from dpcore.text import as_text, canonical, is_writable, told_apart
 
-__all__ = ["MAX_CATEGORIES", "Codes", "Column", "Counts", "Kind", "as_text", "canonical", "code_dtype"]
-
 Codes = NDArray[np.unsignedinteger[Any]]
 """Codes of rows: entry (i, j) is the category or bin of row i in column j; column-major when two-dimensional."""
 Counts = NDArray[np.int64]

@@ -4,16 +4,12 @@ Python's own reader takes more than JSON, and more than this program can live wi
 length, halves of characters, which no file can hold, and documents so deep that whoever walks through them fails.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
 from typing import Any, NoReturn
 
 from dpcore.errors import DPCoreError
-
-__all__ = ["json_value"]
 
 MOST_BYTES = 50 * 2**20
 MOST_DIGITS = 40

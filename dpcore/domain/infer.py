@@ -9,10 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.domain.cells import as_numbers, distinct, plain_numbers
-from dpcore.domain.column import MAX_CATEGORIES, Column, Kind, canonical
-from dpcore.text import is_writable
-
-__all__ = ["infer_column"]
+from dpcore.domain.column import MAX_CATEGORIES, Column, Kind
+from dpcore.text import canonical, is_writable
 
 
 def infer_column(name: str, values: pd.Series[Any]) -> tuple[Column | None, str | None]:

@@ -18,8 +18,6 @@ from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import ANY
 
-__all__ = ["Axis", "Partition"]
-
 Places = NDArray[np.intp]
 
 

@@ -17,8 +17,6 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.errors import ParameterError
 
-__all__ = ["RangeQuery", "exact_answers", "query_names", "random_queries"]
-
 
 @dataclass(frozen=True)
 class RangeQuery:

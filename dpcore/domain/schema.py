@@ -6,8 +6,6 @@ the guarantee is void. Encoding maps each cell to the code of its category or bi
 row; adding or changing one row therefore adds or changes one row of codes and nothing else.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +19,6 @@ from dpcore.domain.column import MOST_EXACT, Codes, Column, code_dtype
 from dpcore.domain.documents import json_value
 from dpcore.domain.infer import infer_column
 from dpcore.errors import DataError, SchemaError
-
-__all__ = ["Schema"]
 
 
 @dataclass(frozen=True, kw_only=True)

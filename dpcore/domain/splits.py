@@ -7,8 +7,6 @@ values or of public bins in two, `NumberCut` a number anywhere in its range. Wha
 or two ticks of a grid.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -20,8 +18,6 @@ from numpy.typing import NDArray
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy, halves
-
-__all__ = ["Attribute", "CodeCut", "Groups", "NumberCut", "OneValue", "attributes_of", "ticks_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

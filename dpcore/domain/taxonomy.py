@@ -1,7 +1,5 @@
 """A public tree over a column's categories or bins, from the leaves up to one root; as a table, one row per leaf."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Sequence
@@ -11,8 +9,6 @@ from typing import Self
 
 from dpcore.errors import SchemaError
 from dpcore.text import is_writable
-
-__all__ = ["MAX_LEAVES", "MAX_LEVELS", "MAX_TEXT", "Taxonomy"]
 
 MAX_LEAVES = 10_000  # as many as a column may have bins
 MAX_LEVELS = 30

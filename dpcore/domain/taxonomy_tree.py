@@ -17,8 +17,6 @@ from dpcore.domain.column import MISSING, Column
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import ParameterError
 
-__all__ = ["ANY", "Hierarchy", "Node", "halves", "interval_name", "intervals"]
-
 ANY = "(any)"
 FEW = 3  # names that are listed
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
-from dpcore.accounting.ledger import Entry, Epsilon, Ledger, Relation, exact
+from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.door import prices
 from dpcore.door.prices import Claim
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.scores import Score
 from dpcore.mechanisms.scores.base import Shape
-
-__all__ = ["Door"]
 
 Answer = TypeVar("Answer")
 Question = Literal["counts", "choose", "noisy_scores", "randomize", "unprotected"]

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from dpcore.domain.column import Codes, Counts
 
-__all__ = ["Counter", "PackedBits", "cells_from_corners", "joint_counts"]
-
 Family = tuple[int, ...]
 REMEMBERED = 1 << 22  # cells; 32 MB
 WORTH_PACKING = 16  # families

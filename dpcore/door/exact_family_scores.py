@@ -8,8 +8,6 @@ Subsets of V are held in colexicographic order of their places in V: a new colum
 the counts of "all ones" by inclusion and exclusion (`bits`); those of smaller subsets are shared by all families.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -18,11 +16,9 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.door.exact_counts import PackedBits, Places, cells_from_corners, popcounts
 from dpcore.mechanisms.scores import TableScore
-
-__all__ = ["Block", "FamilySearch"]
 
 Floats = NDArray[np.float64]
 SCORED = 1 << 14  # families that are scored together: their tables fit the processor's cache

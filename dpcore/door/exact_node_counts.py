@@ -5,8 +5,6 @@ All nodes of a level, in all trees, are counted at once. Counts of classes are s
 scores take them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,8 +15,6 @@ from numpy.typing import NDArray
 
 from dpcore.domain.column import Codes
 from dpcore.domain.splits import Attribute, CodeCut, Groups, NumberCut, OneValue
-
-__all__ = ["Cuts", "NodeRows", "Records"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

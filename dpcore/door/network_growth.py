@@ -1,17 +1,13 @@
 """A network of 0/1 columns that grows behind the door, one exponential mechanism per new column."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-from dpcore.accounting.ledger import Epsilon
+from dpcore.accounting.relation import Epsilon
 from dpcore.domain.schema import Schema
 from dpcore.door.door import Door
 from dpcore.door.exact_family_scores import FamilySearch
 from dpcore.door.prices import Claim
 from dpcore.errors import ParameterError
-
-__all__ = ["Growth"]
 
 Family = tuple[str, ...]
 

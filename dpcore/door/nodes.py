@@ -32,7 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Entry, Epsilon, Ledger, Relation, exact
+from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.domain.splits import NumberCut
 from dpcore.door import prices
 from dpcore.door.door import Door
@@ -41,8 +42,6 @@ from dpcore.door.prices import Claim
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise, Weights
 from dpcore.mechanisms.scores import SplitScore
-
-__all__ = ["Division", "PrivateNodes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -11,20 +11,17 @@ A claim is the source's: a sensitivity, to which the noise is then scaled, or an
 never touches the bound, which follows from the noise and the true sensitivity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, log2
 
 import numpy as np
 
-from dpcore.accounting.ledger import Entry, Epsilon, Relation, exact, shares_of
+from dpcore.accounting.ledger import Entry
+from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import Score
 from dpcore.mechanisms.scores.base import Shape
-
-__all__ = ["Claim", "choice", "node_counts", "noisy_values", "tables", "unasked", "unprotected"]
 
 Family = Sequence[str]
 GRID_BITS = 20  # noisy scores are whole multiples of some 2^-20 of their sensitivity

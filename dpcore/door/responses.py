@@ -12,8 +12,6 @@ Again             A person who reports the same answer twice, with fresh lots, p
                   the truth); so each `randomize` is charged anew. Whoever wants to be asked again keeps the report.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
@@ -21,15 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Entry, Epsilon, Relation, exact
+from dpcore.accounting.ledger import Entry
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, Lots
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
-
-__all__ = ["answers", "check", "entries"]
 
 Floats = NDArray[np.float64]
 

@@ -1,22 +1,19 @@
 """Private rows and what may be done to them for free: record-wise, public rules, and a division by values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Codes, Column, Counts, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door.door import Door
 from dpcore.door.exact_counts import Counter
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise
-
-__all__ = ["Family", "PrivateRows"]
 
 Family = Sequence[str]
 

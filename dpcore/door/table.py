@@ -8,7 +8,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Epsilon, Ledger, Relation, exact
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.domain.column import Codes
 from dpcore.domain.splits import Attribute
 from dpcore.door import nodes, prices, responses
@@ -21,8 +22,6 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.mechanisms.scores import Score, TableScore
 from dpcore.postprocess.reports import Questionnaire, Reports
-
-__all__ = ["PrivateTable"]
 
 Floats = NDArray[np.float64]
 

@@ -4,8 +4,6 @@ Everything here reads the real rows without noise. The results are therefore nev
 show them to people who may see the data, and leave them out of what is published. All results are aggregates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,20 +21,6 @@ from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.learners import one_hot, require_rows
 from dpcore.methods.trees.grow import recounted
 from dpcore.postprocess.forest import Forest
-
-__all__ = [
-    "FOREST",
-    "MAJORITY",
-    "PLAIN",
-    "STEPS",
-    "TREE",
-    "Judged",
-    "confusion_frame",
-    "judged",
-    "noise_and_structure",
-    "references",
-    "scores",
-]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -21,35 +21,12 @@ from scipy.stats import binom
 from dpcore.arguments import is_whole, require_frame
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.cells import as_numbers, distinct
-from dpcore.domain.column import Codes, Column, Counts, canonical
-from dpcore.domain.range_query import query_names
+from dpcore.domain.column import Codes, Column, Counts
 from dpcore.domain.schema import Schema
 from dpcore.door.exact_counts import Counter, joint_counts
 from dpcore.errors import ParameterError
-from dpcore.evaluate.labels import Label, misclassification
-from dpcore.evaluate.learners import MODELS, real_ceiling, require_rows, tstr, tstr_codes
-from dpcore.evaluate.ranges import by_size, flat_answers, range_answers, range_queries, range_sweep
-
-__all__ = [
-    "MODELS",
-    "Label",
-    "by_size",
-    "flat_answers",
-    "marginal_avd",
-    "marginal_avd_codes",
-    "marginals",
-    "misclassification",
-    "noise_floor",
-    "pair",
-    "query_names",
-    "range_answers",
-    "range_queries",
-    "range_sweep",
-    "real_ceiling",
-    "tstr",
-    "tstr_codes",
-    "validity",
-]
+from dpcore.evaluate.learners import require_rows
+from dpcore.text import canonical
 
 Subset = tuple[int, ...]
 MAX_CELLS = 1 << 18  # larger tables are nearly empty; their occupied cells are compared instead

@@ -4,8 +4,6 @@ Synthesizers are measured by their synthetic rows, private classifiers by what t
 it reads real rows without noise and is therefore never private, whatever the releases were.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -25,21 +23,6 @@ from dpcore.evaluate.labels import Label, misclassification
 from dpcore.evaluate.learners import MODELS, real_ceiling, tstr_codes
 from dpcore.evaluate.ranges import range_answers
 from dpcore.methods.base import PrivateClassifier, Synthesizer
-
-__all__ = [
-    "CLASSIFIER_MEASURES",
-    "FLOOR",
-    "MAJORITY",
-    "MEASURES",
-    "RANGE_ERROR",
-    "REAL",
-    "Method",
-    "Pair",
-    "Yardstick",
-    "check_measures",
-    "left_out",
-    "references",
-]
 
 Method = Synthesizer | PrivateClassifier
 Pair = tuple[str, str]

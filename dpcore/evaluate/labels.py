@@ -4,8 +4,6 @@ The label is a rule on one column's cells, not on its codes, so its threshold ne
 here reads the real rows without noise and is therefore never private, whatever the release was.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,12 +12,11 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Progress, no_progress
 from dpcore.domain.cells import as_numbers, distinct
-from dpcore.domain.column import Codes, Column, canonical
+from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import require_rows, tstr_codes
-
-__all__ = ["PROTOCOLS", "Label", "misclassification"]
+from dpcore.text import canonical
 
 PROTOCOLS = ("tstr", "paper")
 

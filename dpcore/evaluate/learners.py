@@ -5,8 +5,6 @@ The classifiers work on codes, so numbers are known to them by their public bins
 categories for the Bayes net. All shapes come from the schema, so tables that lack a value agree with those that do not.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,8 +22,6 @@ from dpcore.arguments import Progress, require_frame
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
-
-__all__ = ["MODELS", "bayes_net", "one_hot", "real_ceiling", "require_rows", "tstr", "tstr_codes"]
 
 MAX_STEPS = 1_000  # Adult needs 76 steps for the regression and 10 for the machine
 

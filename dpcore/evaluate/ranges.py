@@ -3,8 +3,6 @@
 The errors are measured on real rows without noise and are therefore never private, whatever the releases were.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import prod
@@ -17,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.base import clone
 
-from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
 from dpcore.accounting.tally import EPSILONS
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
@@ -27,15 +26,6 @@ from dpcore.errors import DPCoreError, ParameterError
 from dpcore.evaluate.learners import require_rows
 from dpcore.methods.base import Synthesizer
 from dpcore.postprocess.count_tree import ReleasedTree
-
-__all__ = [
-    "EDGES",
-    "by_size",
-    "flat_answers",
-    "range_answers",
-    "range_queries",
-    "range_sweep",
-]
 
 Floats = NDArray[np.float64]
 EDGES = (0.0004, 0.002, 0.01, 0.05, 0.25)  # of bins of the share of the domain; the last one has no upper end

@@ -1,7 +1,5 @@
 """What randomized answers look like beside the truth, and what is made of them again. Reads real rows: not private."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -17,18 +15,6 @@ from dpcore.methods.local.estimated import Booleans, cells_of
 from dpcore.postprocess.deconvolution import Cells, Distribution, reconstruct
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Reports
-
-__all__ = [
-    "as_bits",
-    "boolean_data",
-    "columns",
-    "deconvolved",
-    "densities",
-    "family_of",
-    "is_number",
-    "shares_of_column",
-    "steps",
-]
 
 Floats = NDArray[np.float64]
 SURE = 1.96

@@ -1,7 +1,5 @@
 """What a released tree of counts gets wrong. Everything here reads real rows, and is never private."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,8 +9,6 @@ from numpy.typing import NDArray
 from dpcore.domain.column import Codes
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.count_tree_frames import level_names
-
-__all__ = ["level_errors", "true_counts", "with_truth"]
 
 Floats = NDArray[np.float64]
 

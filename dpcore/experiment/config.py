@@ -1,7 +1,5 @@
 """What a sweep runs, written down: a JSON document that says it all, names it by a hash, and can be read back."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys
@@ -20,8 +18,6 @@ from dpcore.evaluate.evaluator import MEASURES, Method
 from dpcore.evaluate.labels import Label
 from dpcore.evaluate.learners import MODELS
 from dpcore.methods import METHODS
-
-__all__ = ["Config", "Place", "digest", "parameters_of", "rows_key", "yardstick_of"]
 
 Place = Path | dict[str, bytes]
 """Where finished runs are kept: a folder, or memory, by what would be the files' names."""

@@ -23,7 +23,8 @@ import pandas as pd
 from joblib.externals import loky
 from sklearn.base import clone
 
-from dpcore.accounting.ledger import Entry, Ledger, exact
+from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.accounting.relation import exact
 from dpcore.accounting.tally import EPSILONS
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
@@ -34,8 +35,6 @@ from dpcore.evaluate.learners import MODELS
 from dpcore.experiment.config import Config, Place, digest, parameters_of
 from dpcore.experiment.store import Store, restored
 from dpcore.methods.base import PrivateClassifier
-
-__all__ = ["COLUMNS", "Job", "NewLedger", "Run", "entry_of", "finished", "plan", "results", "stream", "sweep", "tidy"]
 
 COLUMNS = [
     "method",

@@ -8,8 +8,6 @@ sweep of the same data, or more repeats, finds what is there. An unseeded run co
 Nothing of the data is in it but aggregates; yet they were measured on real rows without noise, and are not private.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -25,8 +23,6 @@ from dpcore.domain.documents import json_value
 from dpcore.errors import DataError
 from dpcore.evaluate.evaluator import Pair
 from dpcore.experiment.config import Config, Place, yardstick_of
-
-__all__ = ["Store"]
 
 INFINITY, MOST = "infinity", 1e300
 NUMBERS = ("seconds", *EPSILONS)
@@ -104,6 +100,7 @@ class Store:
 
 
 def unusable(path: Place, error: OSError) -> DataError:
+    """The refusal of a folder that fails."""
     return DataError(
         f"The finished runs in {path} cannot be read or written: {error.strerror}.", "Choose another folder, or none."
     )

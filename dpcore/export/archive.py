@@ -7,8 +7,6 @@ a script and a notebook that replay it (`replay.py`, `replay.ipynb`), a report w
 (`card.md`), and a `README.md` that says under which relation, with which epsilons and which noise the rows were made.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math
@@ -28,18 +26,6 @@ from dpcore.export.report import Picture, Report, report
 from dpcore.export.spreadsheet import spreadsheet_csv, spreadsheet_safe
 from dpcore.methods.base import Synthesizer
 from dpcore.postprocess.count_tree import ReleasedTree
-
-__all__ = [
-    "Release",
-    "bundle",
-    "notebook_of",
-    "plain",
-    "release_of",
-    "report_of",
-    "show_code",
-    "spreadsheet_csv",
-    "spreadsheet_safe",
-]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -3,8 +3,6 @@
 The file is checked when it is read: nothing in it is ever run.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping
@@ -23,8 +21,6 @@ from dpcore.methods.groups.group_tree import GroupTree
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import finite_or_text
-
-__all__ = ["Model"]
 
 FORMAT = "dpcore model 1"
 REMEDY = "Choose a model.json that this program exported."

@@ -6,8 +6,6 @@ a `README.md`; and, if people randomized their own answers, `reports.csv` and `r
 (`ModelRelease.table_of_reports`). Nothing in `model.json` is ever run (`Model`).
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math
@@ -37,8 +35,6 @@ from dpcore.export.spreadsheet import spreadsheet_csv
 from dpcore.mechanisms.noise import NoNoise
 from dpcore.methods.base import PrivateClassifier
 from dpcore.postprocess.reports import Reports
-
-__all__ = ["Model", "ModelRelease", "bundle", "notebook_of", "release_of", "report_of", "show_code"]
 
 SIZES = ("n_trees", "max_depth")
 EXACT = NoNoise.label.capitalize()

@@ -4,16 +4,12 @@ Nothing in it has been run: whoever opens it sees code and what it does, and run
 without Jupyter's libraries, which only its readers need.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Sequence
 from typing import Any
 
 from dpcore.export.release import LEDGER, RUN, AnyRelease, Step, again, plain, whence
-
-__all__ = ["notebook"]
 
 WIDTH = 720  # pixels; a notebook has no container that a chart could be as wide as
 CHARTS = (

@@ -3,8 +3,6 @@
 One source for the README and `card.md` of a zip, the report and the dashboard, so that they cannot disagree.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Sequence
@@ -17,8 +15,6 @@ from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
 from dpcore.postprocess.reports import Reports
 from dpcore.text import number
-
-__all__ = ["Card", "card", "contents", "html", "markdown", "privacy", "source"]
 
 SCHEMA_SOURCES = {
     "declared": "declared. Bounds, bins and categories are public by declaration.",

@@ -4,8 +4,6 @@ A release that may be published has no seed, so none is exported with it.
 Nor is a checksum of the private rows: whoever knows all rows but one could test every guess of that one against it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -24,22 +22,6 @@ from dpcore.export.spreadsheet import spreadsheet_csv
 from dpcore.mechanisms.noise import TEACHING
 from dpcore.methods.base import PrivateEstimator
 from dpcore.text import finite_or_text, number
-
-__all__ = [
-    "LEDGER",
-    "RUN",
-    "AnyRelease",
-    "Step",
-    "again",
-    "first_steps",
-    "literal",
-    "plain",
-    "replay",
-    "script",
-    "shared",
-    "whence",
-    "write_shared",
-]
 
 WEB = re.compile(r"www(?=\.)", re.IGNORECASE)
 TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked

@@ -6,8 +6,6 @@ the release was computed from real rows, unless somebody hands over `pictures` t
 heading that says so.
 """
 
-from __future__ import annotations
-
 import importlib.resources
 import json
 import math
@@ -31,8 +29,6 @@ from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import number
-
-__all__ = ["Picture", "Report", "report", "svg"]
 
 Floats = NDArray[np.float64]
 Picture = tuple[Any, pd.DataFrame]

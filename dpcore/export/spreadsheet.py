@@ -1,14 +1,10 @@
 """Tables that a spreadsheet opens without running what is in their cells."""
 
-from __future__ import annotations
-
 import csv
 import re
 from typing import Any
 
 import pandas as pd
-
-__all__ = ["spreadsheet_csv", "spreadsheet_safe"]
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")

@@ -5,8 +5,6 @@
 in the door's place. A `Synthesizer` releases rows, a `PrivateClassifier` what scikit-learn takes for a classifier.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from math import isfinite
@@ -17,7 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
 from dpcore.arguments import Progress, is_whole, no_progress, plain, require_frame
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
@@ -26,8 +25,6 @@ from dpcore.errors import DataError, ParameterError
 from dpcore.mechanisms.noise import generator, make_noise
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Declared, learned, number, text, whole
-
-__all__ = ["PrivateClassifier", "PrivateEstimator", "Synthesizer", "most_rows"]
 
 MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
 PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value

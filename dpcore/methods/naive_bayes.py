@@ -35,8 +35,6 @@ Reference  "基于朴素贝叶斯的差分隐私合成数据集发布算法" (A 
 sets based on naive Bayes), Nanjing University of Science and Technology.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import chain
@@ -44,7 +42,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Relation, exact
+from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
@@ -57,8 +55,6 @@ from dpcore.methods.base import Synthesizer, most_rows
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.postprocess.simplex import combine_row_sums, project_rows, spread_difference, systematic_sample
-
-__all__ = ["NaiveBayesSynthesizer"]
 
 VARIANTS = {"corrected": ("C1", "C2"), "paper": ("Alg2", "Alg1")}
 LOG_BASES = {"e": 1.0, "2": math.log(2), "10": math.log(10)}

@@ -1,12 +1,8 @@
 """Ways to run a method that the dashboard offers, as they are called there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-__all__ = ["NO_NOISE", "SHOWN", "Offer"]
 
 SHOWN = "The ledger will show what can be proved."
 NO_NOISE = "No noise at all. For comparison on this screen only."

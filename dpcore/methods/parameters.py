@@ -8,8 +8,6 @@ field that is declared again has another default or range there. What hangs on s
 the method's own to check.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import textwrap
 from abc import ABC, abstractmethod
@@ -21,8 +19,6 @@ from typing import Any, Literal, dataclass_transform
 
 from dpcore.arguments import is_number, is_plain, is_whole
 from dpcore.errors import ParameterError
-
-__all__ = ["Declared", "Parameter", "choice", "flag", "learned", "number", "text", "whole"]
 
 WIDTH = 110
 

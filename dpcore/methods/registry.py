@@ -1,12 +1,8 @@
 """Classes by name, each imported when it is first asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, TypeVar
-
-__all__ = ["Registry", "load"]
 
 Kind = TypeVar("Kind")
 

@@ -4,8 +4,6 @@ A family is a child with its parents, as column names, the child first; a networ
 parent is the child of an earlier one. The table of a family has one axis per name, in that order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -14,8 +12,6 @@ from numpy.typing import NDArray
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.postprocess.simplex import draw_given
-
-__all__ = ["Family", "conditional", "contained", "margin", "sample_binarized", "sample_network"]
 
 Family = tuple[str, ...]
 Floats = NDArray[np.float64]

@@ -1,15 +1,11 @@
 """Clusters of columns from a noisy matrix of similarities. Post-processing: no private input, no cost."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-
-__all__ = ["contiguous_clusters", "related_columns", "spectral_clusters"]
 
 Floats = NDArray[np.float64]
 Clusters = list[list[int]]

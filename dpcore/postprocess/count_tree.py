@@ -23,8 +23,6 @@ from dpcore.errors import ParameterError
 from dpcore.postprocess.least_squares import Consistent, CountTree
 from dpcore.postprocess.simplex import project_rows
 
-__all__ = ["SURE", "ReleasedTree"]
-
 MOST = 2.0**53  # from here on a float does not hold every whole number
 
 Floats = NDArray[np.float64]

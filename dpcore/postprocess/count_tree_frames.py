@@ -1,7 +1,5 @@
 """A released tree of counts as a table of nodes, to be looked at. Post-processing of a release."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -10,8 +8,6 @@ from dpcore.domain.partition import Partition
 from dpcore.domain.range_query import RangeQuery
 from dpcore.errors import ParameterError
 from dpcore.postprocess.count_tree import ReleasedTree
-
-__all__ = ["ALL", "group_queries", "level_names", "nodes"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

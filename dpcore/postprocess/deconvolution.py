@@ -12,15 +12,11 @@ for Laplace noise no further than the range, because exp(-|w - x| / b) has the s
 beyond it. Reports further out, and those that no midpoint reaches, count in the nearest cell that one does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil, inf
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["KINDS", "NOTICED", "Cells", "Distribution", "assigned", "density", "reconstruct", "width"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

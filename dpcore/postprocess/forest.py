@@ -22,8 +22,6 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, CodeCut, Groups, NumberCut, attributes_of, ticks_of
 from dpcore.errors import SchemaError
 
-__all__ = ["Forest", "pessimistic", "pruned"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 FORMAT, TIE = "dpcore forest 1", 1e-5

@@ -1,7 +1,5 @@
 """A released tree as a table of nodes to be drawn, and where its epsilon went, level by level. Post-processing."""
 
-from __future__ import annotations
-
 import math
 import re
 
@@ -9,12 +7,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Entry, Epsilon, Ledger, exact
+from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.accounting.relation import Epsilon, exact
 from dpcore.domain.splits import Groups
 from dpcore.errors import ParameterError
 from dpcore.postprocess.forest import Forest
-
-__all__ = ["PURPOSES", "budget", "nodes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

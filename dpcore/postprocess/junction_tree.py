@@ -7,8 +7,6 @@ A graph is held as the list of its maximal cliques, triangulated, so that a junc
 a tree in which the cliques that hold any one column hang together (the running intersection property).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import prod
@@ -17,19 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.postprocess.simplex import draw_given, project_rows, systematic_sample
-
-__all__ = [
-    "calibrate",
-    "cells_of",
-    "joinable",
-    "junction_tree",
-    "make_consistent",
-    "merge_scopes",
-    "non_negative",
-    "pairs_within",
-    "sample_rows",
-    "triangulate",
-]
 
 Floats = NDArray[np.float64]
 Edge = tuple[int, int]

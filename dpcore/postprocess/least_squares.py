@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 
-__all__ = ["Consistent", "CountTree"]
-
 Floats = NDArray[np.float64]
 AGREE = 1e-6  # exact counts may differ by rounding, not by more
 

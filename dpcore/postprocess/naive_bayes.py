@@ -4,8 +4,6 @@ The most probable class of z is the arg max of log P(c) + sum over columns of lo
 have a table per class, and numbers a normal distribution per class. A number that is missing says nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -16,8 +14,6 @@ from numpy.typing import NDArray
 
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
-
-__all__ = ["Bayes"]
 
 Floats = NDArray[np.float64]
 FORMAT = "dpcore naive bayes 1"

@@ -4,8 +4,6 @@ Everything here is post-processing of reports. Estimates are unbiased, and so th
 are people; `shares` makes distributions of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -20,8 +18,6 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, KeepOrDraw
 from dpcore.postprocess.simplex import project_rows
 from dpcore.text import finite_or_text
-
-__all__ = ["RECONSTRUCTIONS", "Family", "Questionnaire", "Reports", "families", "most_likely", "shares"]
 
 Family = tuple[str, ...]
 Floats = NDArray[np.float64]

@@ -4,8 +4,6 @@ Public rules and post-processing. Both follow from the variance of the reports a
 (three bins at least, one record per value) were found on the bundled sample, on Big5 and on simulated tables.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import sinh, sqrt
 
@@ -13,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.domain.column import Column
-
-__all__ = ["Rule", "affordable_bins", "floored", "merged", "merging", "shrunk", "spread"]
 
 Floats = NDArray[np.float64]
 Rule = NDArray[np.intp]

@@ -1,22 +1,10 @@
 """Arithmetic on noisy answers. No private input, no cost; knows NumPy and nothing else of the project."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = [
-    "combine_row_sums",
-    "draw_given",
-    "fit_margins",
-    "merge_rare",
-    "project_rows",
-    "spread_difference",
-    "systematic_sample",
-]
 
 Floats = NDArray[np.float64]
 TRACE = 1e-6

@@ -1,7 +1,5 @@
 """Mechanisms that give one of several values, and what an observer may believe after any of them."""
 
-from __future__ import annotations
-
 from math import exp, log
 from typing import Literal
 
@@ -11,18 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH
-
-__all__ = [
-    "MOST_CANDIDATES",
-    "Voter",
-    "choice_loss",
-    "choice_probabilities",
-    "election",
-    "posterior",
-    "response_loss",
-    "response_matrix",
-    "votes_from",
-]
 
 Floats = NDArray[np.float64]
 Voter = Literal["comes", "changes"]

@@ -6,8 +6,6 @@ between. Another count has its holes elsewhere. An answer in a hole of the other
 came from, whatever epsilon is. The proof for real numbers does not see it.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import exp
 
@@ -19,19 +17,6 @@ from scipy.stats import binom
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.errors import ParameterError
 from dpcore.teaching.counts import Laplace
-
-__all__ = [
-    "DOUBLE_BITS",
-    "average_deviations",
-    "loss_epsilon",
-    "losses",
-    "possible_answers",
-    "repeated_answers",
-    "split_columns_epsilon",
-    "split_people_epsilon",
-    "telltale_share",
-    "textbook_laplace",
-]
 
 
 def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> pd.DataFrame:

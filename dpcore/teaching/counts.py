@@ -11,8 +11,6 @@ one world exceeds e^epsilon times the other, P_with(L > epsilon) - e^epsilon P_w
 It falls as s grows, so the smallest s for a delta is found by bisection.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from math import ceil, exp, expm1, inf, isfinite, log, sqrt, tanh
 from typing import Any
@@ -23,19 +21,6 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from dpcore.errors import ParameterError
-
-__all__ = [
-    "MECHANISMS",
-    "CountNoise",
-    "Gaussian",
-    "Geometric",
-    "Laplace",
-    "draws",
-    "gaussian_delta",
-    "gaussian_sigma",
-    "make_count_noise",
-    "worlds",
-]
 
 Floats = NDArray[np.float64]
 HALVINGS = 200

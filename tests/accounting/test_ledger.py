@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.accounting.ledger import Entry, Ledger, Relation, exact, shares_of
+from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.accounting.relation import Relation, exact, shares_of
 from dpcore.errors import BudgetError, ParameterError
 
 

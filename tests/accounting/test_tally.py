@@ -14,7 +14,8 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 from dpcore import DiffPRFs, NaiveBayesSynthesizer, datasets
-from dpcore.accounting.ledger import Entry, Ledger, exact
+from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.accounting.relation import exact
 from dpcore.accounting.store import Books
 from dpcore.errors import BudgetError, ParameterError
 

@@ -44,7 +44,7 @@ from dpcore import Schema, datasets, experiment
 from dpcore.dashboard import controls
 from dpcore.dashboard.tabs import classifier, figures_003, forest, paper_figures, redraw
 from dpcore.datasets import Dataset
-from dpcore.export.models import Model
+from dpcore.export.model_file import Model
 
 CORRECTED = [
     "DiffPRFs: trees that cut numbers where they like",

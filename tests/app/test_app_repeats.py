@@ -35,9 +35,10 @@ from streamlit.runtime.scriptrunner import RerunData, RerunException, StopExcept
 from streamlit.testing.v1 import AppTest
 
 from dpcore import NaiveBayesSynthesizer, datasets, experiment
-from dpcore.dashboard import jobs, panels
+from dpcore.dashboard import jobs
 from dpcore.dashboard.tabs import figures_000, paper_figures
 from dpcore.errors import BudgetError
+from dpcore.text import number
 
 RUNS = 32  # of the figure, with one repeat: two methods at 16 epsilons
 REDRAWS = f"{PAGE}.redraws"
@@ -391,7 +392,7 @@ def test_figures_cost_every_run(small: AppTest, one_process: None) -> None:
     assert "do not publish" in str(charts(at)[-1][0]["title"])
     assert lines(at) == {"trained on real rows", "majority class"}  # the paper says nothing about these people
     for series, paid in (("as printed (Algorithm 2)", printed), ("corrected (C1-gen)", corrected)):
-        claimed, bound = panels.number(paid.epsilon_claimed), panels.number(paid.epsilon_bound)
+        claimed, bound = number(paid.epsilon_claimed), number(paid.epsilon_bound)
         assert f"{series}: claimed {claimed}, proved {bound}" in said(at)
 
     spent = books(at)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.audit.bound import audit, lower_bound_of_statistics
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from dpcore.dashboard.lessons import LESSONS
+from dpcore.dashboard.lesson_plans import LESSONS
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dpcore import datasets
-from dpcore.export.models import Model
+from dpcore.export.model_file import Model
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser

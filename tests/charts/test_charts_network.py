@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import t
 
 from dpcore import charts
-from dpcore.charts.base import CLAIMED, SERIES, SHAPES, apart
-from dpcore.charts.curves import _ticks, t_quantile
+from dpcore.charts.base import CLAIMED, SERIES, SHAPES, apart, t_quantile
+from dpcore.charts.curves import _ticks
 from dpcore.charts.network import LETTER, _arrange, _arrival
 
 BITS = [f"marital-status bit {bit}" for bit in range(52)]

@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 
 from dpcore import datasets
 from dpcore.datasets import reading
-from dpcore.datasets.reading import FORMATS, MISSING_CELLS
+from dpcore.datasets.delimited import MISSING_CELLS
+from dpcore.datasets.formats import FORMATS
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 

@@ -11,7 +11,7 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import DPCoreError, ParameterError, SchemaError
 from dpcore.experiment import Config
-from dpcore.export.models import Model
+from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
 from dpcore.postprocess.forest import Forest
 

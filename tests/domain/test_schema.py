@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.domain.column import MAX_CATEGORIES, Column, as_text, code_dtype
+from dpcore.domain.column import MAX_CATEGORIES, Column, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import DataError, DPCoreError, SchemaError
-from dpcore.text import is_writable
+from dpcore.text import as_text, is_writable
 
 SECRET = "s3cret-value"
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.door import exact_counts as bits_module
 from dpcore.door import exact_family_scores as module
 from dpcore.door.exact_counts import PackedBits, joint_counts

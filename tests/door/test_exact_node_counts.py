@@ -7,7 +7,7 @@ from math import ceil
 import numpy as np
 import pytest
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.splits import GRID, CodeCut, Groups, NumberCut, OneValue, flat
 from dpcore.domain.taxonomy import Taxonomy

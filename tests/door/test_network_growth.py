@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import Door, PrivateTable

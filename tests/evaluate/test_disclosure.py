@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.accounting.tally import EPSILONS
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from dpcore import evaluate
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Column
 from dpcore.domain.partition import Partition

@@ -13,7 +13,8 @@ import pytest
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
-from dpcore.export.models import Model, bundle, release_of, show_code
+from dpcore.export.model_file import Model
+from dpcore.export.models import bundle, release_of, show_code
 from dpcore.methods import METHODS
 
 FOR_READERS = ["replay.py", "replay.ipynb", "report.html", "card.md", "README.md"]

@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from dpcore.accounting.ledger import Relation, exact
+from dpcore.accounting.relation import Relation, exact
 from dpcore.door import prices
 from dpcore.door.prices import Claim
 from dpcore.mechanisms.noise import make_noise

@@ -8,7 +8,7 @@ from math import log, log2
 import numpy as np
 import pytest
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import (
     ClassLogScore,

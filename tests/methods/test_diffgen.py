@@ -12,7 +12,8 @@ import pytest
 from sources import Blind
 
 import dpcore.methods.base
-from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
 from dpcore.domain.column import MISSING, Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy

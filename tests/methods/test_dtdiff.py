@@ -11,7 +11,8 @@ from scipy.stats import binomtest, chisquare
 from sources import Blind, Tape
 
 import dpcore.methods.base
-from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy

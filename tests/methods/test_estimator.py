@@ -12,7 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import dpcore.methods.base
-from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
 from dpcore.arguments import no_progress
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.range_query import RangeQuery, exact_answers
 from dpcore.domain.schema import Schema

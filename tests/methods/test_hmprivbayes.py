@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema

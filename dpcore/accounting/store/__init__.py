@@ -32,11 +32,12 @@ from secrets import token_hex
 from typing import Any, Protocol
 
 from dpcore import text as texts
-from dpcore.accounting.ledger import Ledger, Totals
+from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.accounting.store.file import BookFile, IncompleteError
 from dpcore.accounting.store.sheet import Cell, Sheet
 from dpcore.accounting.store.written import UnreadableError, known, moment, number, rounded, text, whole
+from dpcore.accounting.tally import Totals
 from dpcore.errors import BookError, BudgetError
 
 __all__ = [

@@ -3,8 +3,6 @@
 Version 1 kept bounds of void runs as if they held; nothing can be proved of those.
 """
 
-from __future__ import annotations
-
 import hmac
 import sqlite3
 import time
@@ -13,8 +11,6 @@ from math import inf
 from dpcore.accounting.store.secret import check_of
 from dpcore.accounting.store.sheet import APPLICATION, VERSION, Sheet
 from dpcore.accounting.store.written import UnreadableError, known, moment, number, text, whole
-
-__all__ = ["renew"]
 
 PATIENCE = 30.0  # seconds
 

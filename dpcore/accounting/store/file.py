@@ -4,8 +4,6 @@ A rollback journal, not a write-ahead log: between two transactions the file by 
 is a copy of all charges.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import secrets
@@ -26,8 +24,6 @@ from dpcore.accounting.store.sheet import MADE, Sheet, tables
 from dpcore.accounting.store.witness import Witness
 from dpcore.accounting.store.written import UnreadableError
 from dpcore.errors import BookError
-
-__all__ = ["BookFile", "IncompleteError"]
 
 BUSY = "is in use by another program, which does not let go of it"
 CAUSES = {

@@ -1,14 +1,10 @@
 """The secret that turns what is known of rows into names that tell nothing of them: 32 random bytes in a file."""
 
-from __future__ import annotations
-
 import hmac
 import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
-
-__all__ = ["NAME", "SIZE", "check_of", "kept_secret"]
 
 NAME, SIZE = "dpcore.secret", 32
 

@@ -13,8 +13,6 @@ import sqlite3
 
 from dpcore.accounting.store.written import UnreadableError, whole
 
-__all__ = ["APPLICATION", "MADE", "VERSION", "Cell", "Sheet", "tables"]
-
 APPLICATION = 0x64706B31  # "dpk1", in the file's header
 VERSION = 2
 SPENT = "claimed TEXT NOT NULL, noise TEXT NOT NULL, bound TEXT NOT NULL, looks INTEGER NOT NULL, void TEXT NOT NULL"

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from dpcore.accounting.store.written import UnreadableError
 
-__all__ = ["Witness"]
-
 LENGTH = 20 + 1 + 64 + 1 + 16 + 1
 
 
@@ -67,6 +65,7 @@ class Witness:
 
 
 def check(line: str) -> str:
+    """What a damaged line would not have."""
     return hashlib.sha256(line.encode()).hexdigest()[:16]
 
 

@@ -1,15 +1,11 @@
 """How epsilons, counts and times stand in the file, and what is refused when they stand there otherwise."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from fractions import Fraction
 from math import ceil, inf
 
 from dpcore.accounting.relation import Epsilon, Relation
-
-__all__ = ["UnreadableError", "known", "moment", "number", "rounded", "text", "whole"]
 
 UNIT = 2**100
 

@@ -1,7 +1,5 @@
 """Twin worlds: pairs of neighboring tables that attack each method where it is weakest, and the verdicts."""
 
-from __future__ import annotations
-
 from dpcore.audit.cases import groups, junctions, local, naive_bayes, networks, trees
 from dpcore.audit.game import Case, Twins, Verdict, run
 from dpcore.audit.own_row import own_row

@@ -1,7 +1,5 @@
 """Cases of the methods that count groups: levels of the same people, and cuts up to the data's largest number."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dpcore.audit.game import Case
@@ -9,8 +7,6 @@ from dpcore.audit.tables import BIT, bits, changed, clipped, frame_of, more
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.methods import DiffGen, DiffGenTree, DTDiff, TaxonomyRelease
-
-__all__ = ["CASES"]
 
 THREE, CLASSED = bits("abc"), bits("ay", "y")
 NOBODY = more(frame_of(THREE), "111")

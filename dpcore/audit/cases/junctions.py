@@ -1,14 +1,10 @@
 """Cases of JTree: comparisons with one noisy threshold, and what stands in their place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dpcore.audit.game import Case
 from dpcore.audit.tables import bits, changed, difference_ratio, frame_of, more
 from dpcore.methods import JTree
-
-__all__ = ["CASES"]
 
 BLOCKS, TWO = bits("abcdwxyz"), bits("ab")
 ZEROS = frame_of(BLOCKS, "00000000", times=19)

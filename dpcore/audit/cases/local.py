@@ -1,7 +1,5 @@
 """Cases of the methods that collect randomized answers: what all reports of one person say about them."""
 
-from __future__ import annotations
-
 from functools import cache
 from math import log
 from typing import Any
@@ -15,8 +13,6 @@ from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import OUE, TRR, KeepOrDraw
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
 from dpcore.methods.base import PrivateEstimator
-
-__all__ = ["CASES"]
 
 FOUR = Schema(
     columns=(

@@ -1,7 +1,5 @@
 """Cases of NB-Synth: labels that are bought one by one, labels without noise, and tables with noise."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
@@ -13,8 +11,6 @@ from dpcore.audit.game import Case
 from dpcore.audit.tables import bits, changed, frame_of, more
 from dpcore.mechanisms.scores.naive_bayes import class_log_scores
 from dpcore.methods import NaiveBayesSynthesizer
-
-__all__ = ["CASES"]
 
 THREE, ONE = bits("abcy", "y"), bits("ay", "y")
 LABELS = changed(frame_of(THREE, "0000", times=10), "1111")

@@ -1,7 +1,5 @@
 """Cases of the methods that release networks: noisy similarities, noisy tables, and the size of the noise itself."""
 
-from __future__ import annotations
-
 from math import log2
 from typing import Any
 
@@ -11,8 +9,6 @@ from sklearn.base import clone
 from dpcore.audit.game import Case
 from dpcore.audit.tables import bits, changed, clipped, difference_ratio, frame_of, more
 from dpcore.methods import HMPrivBayes, IndependentMargins, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
-
-__all__ = ["CASES"]
 
 ONE, TWO, THREE, FOUR = bits("a"), bits("ab"), bits("abc"), bits("abcd")
 CLASSED = bits("ay", "y")

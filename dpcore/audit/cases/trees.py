@@ -1,7 +1,5 @@
 """Cases of the methods that grow trees: counts on a row's way down, classes read off rows, bootstrap samples."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -14,8 +12,6 @@ from dpcore.audit.tables import BIT, bits, changed, clipped, frame_of, more
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.methods import PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, PlainForest, SuLQID3
-
-__all__ = ["CASES"]
 
 CLASSED = bits("ay", "y")
 EACH = 60

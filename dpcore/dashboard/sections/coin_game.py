@@ -4,8 +4,6 @@ Noise is drawn when a button is pressed, from the operating system's randomness 
 stays in the session, and every other widget shows the same draw in another way.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import inf, sqrt
 from typing import Any
@@ -17,8 +15,6 @@ import streamlit as st
 from dpcore import charts
 from dpcore.dashboard import panels
 from dpcore.mechanisms.randomizers import RRPH, KeepOrDraw, Warner
-
-__all__ = ["Answer", "Crowd", "ask", "game", "toss"]
 
 QUESTION = "Have you ever cheated in an exam?"
 ANSWERS = ("no", "yes")

@@ -3,8 +3,6 @@
 Arithmetic on made-up numbers, as in `dashboard.mechanisms`: no data are read and nothing is spent.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 
@@ -17,8 +15,6 @@ from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls, panels
 from dpcore.dashboard.sections.mechanisms import assumed, epsilon_slider, look, redrawn
 from dpcore.text import number
-
-__all__ = ["asking", "floats", "groups"]
 
 TRUTH, MOST_ANSWERS, SMALL_DELTA = 100, 100, 1e-6
 PEOPLE = ("A", "B", "You", "C", "D", "E", "F", "G")

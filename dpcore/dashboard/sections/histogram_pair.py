@@ -1,15 +1,11 @@
 """Two piles of numbers as one set of bins: how many of each fell where, and how far their ratio may be from one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import beta
-
-__all__ = ["Piles", "interval", "piled"]
 
 Floats = NDArray[np.float64]
 FEWEST, BINS, MOST_STEPS = 8, 40, 60

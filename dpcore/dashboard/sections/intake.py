@@ -1,7 +1,5 @@
 """From a choice or a file to rows in the session: read once, kept until something better is read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,12 +11,11 @@ from dpcore import datasets
 from dpcore.dashboard import housekeeping
 from dpcore.dashboard.shell import mendable
 from dpcore.datasets import Content, Dataset
-from dpcore.datasets.reading import FORMATS, MAX_BYTES, read_frame
+from dpcore.datasets.formats import FORMATS
+from dpcore.datasets.reading import MAX_BYTES, read_frame
 from dpcore.domain.cells import typed
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
-
-__all__ = ["Intake", "choose", "current", "dataset_of", "how_to_read"]
 
 SOURCES = {
     "sample": "Bundled sample",

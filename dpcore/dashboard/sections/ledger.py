@@ -1,19 +1,16 @@
 """The ledger on the screen: what all sessions together spent on which data, caps, and where the file is."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd
 import streamlit as st
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.accounting.store import Account, IncompleteError, Run, usual_path
 from dpcore.dashboard import controls, panels, session
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.errors import BookError
-
-__all__ = ["account_panel", "both_relations", "keeping", "read_accounts"]
+from dpcore.text import number
 
 
 def read_accounts() -> list[Account] | None:
@@ -49,7 +46,7 @@ def account_panel(account: Account) -> None:
     cells[0].metric("Releases looked at", f"{account.looks:,}", border=True)
     cells[1].metric("Epsilon claimed, in all", panels.told(account.epsilon_claimed), border=True)
     cells[2].metric("Epsilon proved, in all", panels.proved(account), border=True)
-    cells[3].metric("Cap", "not set" if account.cap is None else panels.number(float(account.cap)), border=True)
+    cells[3].metric("Cap", "not set" if account.cap is None else number(float(account.cap)), border=True)
     times = "once" if account.looks == 1 else f"{account.looks:,} times"
     total = f"total epsilon {panels.proved(account)}"
     if math.isinf(account.epsilon_bound) and not account.void:

@@ -4,8 +4,6 @@ Everything here is arithmetic on made-up numbers. No data are read and nothing i
 that a button alone changes, so that moving a widget shows the same lots at another setting.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 
@@ -17,8 +15,6 @@ from dpcore import charts, teaching
 from dpcore.dashboard import controls, panels, shell
 from dpcore.mechanisms.randomizers import ERRPH
 from dpcore.teaching import CountNoise, Voter
-
-__all__ = ["assumed", "beliefs", "choosing", "epsilon_slider", "look", "noise", "redrawn", "response"]
 
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 DELTAS = (0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)

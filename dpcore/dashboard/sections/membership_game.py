@@ -4,8 +4,6 @@ The release is a count with whole-number noise: of all releases with that epsilo
 so that whoever plays well is right in e^epsilon / (1 + e^epsilon) of all rounds.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 
@@ -18,8 +16,6 @@ from dpcore import charts
 from dpcore.dashboard import links, panels
 from dpcore.dashboard.sections.histogram_pair import interval
 from dpcore.datasets import Dataset
-
-__all__ = ["Game", "Round", "Rules", "autoplay", "best_share", "chances", "deal", "game", "lots"]
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0)
 PEOPLE = {"A": "yes", "B": "no", "C": "yes", "D": "no", "E": "yes"}

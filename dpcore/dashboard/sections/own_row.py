@@ -4,8 +4,6 @@ Real rows are read by many runs. Nothing of them is released, so that nothing is
 it would cost to show it is said.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass
@@ -17,15 +15,14 @@ from dpcore.accounting.relation import Relation
 from dpcore.audit import cases
 from dpcore.audit.cases import Case
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import controls, jobs, links, panels
+from dpcore.dashboard import controls, jobs, links
 from dpcore.dashboard.sections import twin_worlds, verdicts
 from dpcore.dashboard.sections.verdicts import Done
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
-
-__all__ = ["Asked", "own"]
+from dpcore.text import number
 
 TRIALS = (20, 30, 50, 70, 100, 150, 200, 300, 500)
 CHANGES = {"add_remove": "Remove this person", "replace": "Give this person the values of another"}
@@ -166,7 +163,7 @@ def price(asked: Asked) -> None:
         would = "no epsilon would be left: this method claims none**"
     else:
         times = runs_of(asked) * asked.trials
-        would = f"the price would be the sum of all runs: epsilon {panels.number(times * asked.epsilon)}** ({times:,} "
+        would = f"the price would be the sum of all runs: epsilon {number(times * asked.epsilon)}** ({times:,} "
         would += f"times {asked.epsilon:g}, if one run keeps its claim)"
     st.caption(
         f"Both worlds together are {2 * asked.trials:,} runs on real rows. They are not charged, because nothing of "
@@ -185,7 +182,7 @@ def told(asked: Asked, case: Case, done: Done) -> None:
     st.divider()
     result = done.twins.result
     total = runs_of(asked) * result.trials * result.bound
-    cost = f"epsilon {panels.number(total)}" if math.isfinite(total) else "more than any epsilon"
+    cost = f"epsilon {number(total)}" if math.isfinite(total) else "more than any epsilon"
     st.markdown(
         f"Row {asked.row:,}, {asked.method}, {asked.mode} mode. {case.story} Neighbors: "
         f"{controls.RELATIONS[asked.relation].lower()}; pure epsilon, for one run; all these runs together: {cost}."

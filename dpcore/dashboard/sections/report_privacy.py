@@ -1,7 +1,5 @@
 """What one report gives away, by the paper's measures and by honest ones; averaging; numbers. No data at all."""
 
-from __future__ import annotations
-
 from functools import cache
 from math import isfinite, isinf, sqrt
 from typing import Literal
@@ -16,8 +14,7 @@ from dpcore.dashboard import panels
 from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Warner
 from dpcore.teaching import report_privacy
 from dpcore.teaching.report_privacy import percent
-
-__all__ = ["averaging", "measures", "numbers"]
+from dpcore.text import number
 
 CROSSING = (1 / sqrt(2), 2 - sqrt(2))
 AGAINST: dict[Literal["setting", "epsilon"], str] = {"setting": "the number in the rule", "epsilon": "epsilon"}
@@ -81,7 +78,7 @@ def categories(page: str) -> None:
     cells[0].metric("Breach (the paper’s)", percent(rows["Breach"]), border=True, help=help_)
     cells[1].metric("A report is the truth", percent(rows["report is the truth"]), border=True)
     cells[2].metric("Guessing without it", percent(rows["best guess, without it"]), border=True)
-    cells[3].metric("Epsilon", panels.number(rows["epsilon"]), border=True)
+    cells[3].metric("Epsilon", number(rows["epsilon"]), border=True)
     st.markdown(same_channel(size, p0))
     against = st.segmented_control(
         "Draw against",
@@ -127,9 +124,7 @@ def table_of(channel: ERRPH) -> pd.DataFrame:
     """The measures as texts."""
     found = report_privacy.measures(channel)
     shares = [
-        panels.number(value)
-        if name == "epsilon"
-        else percent(value, certain=isinf(channel.epsilon)).replace(" ", NARROW)
+        number(value) if name == "epsilon" else percent(value, certain=isinf(channel.epsilon)).replace(" ", NARROW)
         for name, value in zip(found["measure"], found["value"], strict=True)
     ]
     changes = np.where(found["of_channel"], "no", "**yes**")
@@ -158,7 +153,7 @@ def averaging(page: str) -> None:
     size, p0 = pickers(key)
     channel = ERRPH(size, p0=p0)
     frame = report_privacy.averaging(channel, ASKED)
-    frame["epsilon"] = frame["epsilon"].map(panels.number)
+    frame["epsilon"] = frame["epsilon"].map(number)
     panels.chart(charts.averaging(frame, alone=1 / size))
     for name in ("right", "kept"):
         frame[name] = [percent(value, certain=p0 == 1) for value in frame[name]]
@@ -217,7 +212,7 @@ def numbers(page: str) -> None:
     )
     both = pd.concat([printed.assign(noise=PRINTED), corrected.assign(noise=CORRECTED)], ignore_index=True)
     both["value"] = [
-        panels.number(value) if name == "epsilon" else f"{value:.2f}"
+        number(value) if name == "epsilon" else f"{value:.2f}"
         for name, value in zip(both["measure"], both["value"], strict=True)
     ]
     panels.table_behind(both, "All measures")

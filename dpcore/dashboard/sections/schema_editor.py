@@ -4,8 +4,6 @@ The table's base frame is kept in the session and never overwritten by what was 
 second edit); the edited frame is read when somebody applies it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -16,8 +14,6 @@ from dpcore.domain.column import KINDS, Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import SchemaError
-
-__all__ = ["IGNORED", "dropped", "editor", "schema_frame", "schema_of"]
 
 USED, IGNORED = "use", "ignore"
 

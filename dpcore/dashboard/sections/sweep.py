@@ -1,7 +1,5 @@
 """What the page of comparisons asks: methods and modes, epsilons, repeats and measures; and what that would cost."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,8 +8,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore import experiment
-from dpcore.accounting.ledger import exact
-from dpcore.accounting.relation import Relation
+from dpcore.accounting.relation import Relation, exact
 from dpcore.dashboard import controls
 from dpcore.dashboard.shell import escaped
 from dpcore.datasets import Dataset
@@ -21,8 +18,6 @@ from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
 from dpcore.methods import METHODS
 from dpcore.text import number
-
-__all__ = ["LOCAL", "MODES", "Plan", "ask", "lacks", "plan_of", "restore", "said", "total"]
 
 MODES = {"corrected": "corrected", "paper": "as printed"}
 Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]

@@ -1,7 +1,5 @@
 """What a comparison gave: a chart per measure, run times, medians, failures, and what is taken away."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Literal
@@ -20,8 +18,7 @@ from dpcore.dashboard.sections.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
 from dpcore.evaluate.evaluator import FLOOR, MAJORITY, RANGE_ERROR, REAL
 from dpcore.export.spreadsheet import spreadsheet_csv
-
-__all__ = ["medians", "price", "results", "told_apart"]
+from dpcore.text import number
 
 Axis = Literal["claimed", "proved", "of the noise alone"]
 NOISE: Axis = "of the noise alone"
@@ -78,8 +75,8 @@ def total_or_none(epsilons: pd.Series) -> str:
     """Their sum for people: none as soon as one has none."""
     without = np.isinf(epsilons)
     if not without.any():
-        return f"**{panels.number(total(epsilons.to_list()))}**"
-    others = f"; the other {(~without).sum():,}: {panels.number(total(epsilons[~without].to_list()))}"
+        return f"**{number(total(epsilons.to_list()))}**"
+    others = f"; the other {(~without).sum():,}: {number(total(epsilons[~without].to_list()))}"
     return f"**none** ({without.sum():,} runs have none{others if not without.all() else ''})"
 
 

@@ -1,7 +1,5 @@
 """Comparisons that run: in worker processes, on the books before noise is drawn, and kept where they were stopped."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import dataclass, field
@@ -19,8 +17,6 @@ from dpcore.errors import DPCoreError
 from dpcore.evaluate import evaluator
 from dpcore.experiment import Config
 from dpcore.methods.base import PrivateClassifier
-
-__all__ = ["Comparison", "earlier", "finished", "pace", "run", "shown"]
 
 KEY = "dpcore.comparison"
 PURPOSE = "Comparison"
@@ -145,6 +141,7 @@ def pace(config: Config, data: Dataset) -> float | None:
 
 
 def keep_pace(config: Config, data: Dataset, seconds: float) -> None:
+    """Remember how long a run took."""
     st.session_state.setdefault("dpcore.comparison pace", {})[speed_key(config, data)] = seconds
 
 

@@ -5,8 +5,6 @@ second one); a button that changes its shape makes a new one. What was edited is
 forgets its state when another column or page comes up.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,12 +18,11 @@ from dpcore.dashboard import housekeeping, panels, session
 from dpcore.dashboard.sections import intake
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.datasets import Dataset
-from dpcore.domain.column import Column, canonical
+from dpcore.domain.column import Column
 from dpcore.domain.taxonomy import MAX_LEVELS, MAX_TEXT, Taxonomy
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy, intervals
 from dpcore.errors import SchemaError
-
-__all__ = ["editor", "taxonomy_of", "tree_frame"]
+from dpcore.text import canonical
 
 VALUE = "value"
 HEADINGS = {1: "group", 2: "group of groups"}
@@ -100,6 +97,7 @@ def start_over(page: str, owner: str, draft: Draft) -> None:
 
 
 def table_key(page: str, owner: str, draft: Draft) -> str:
+    """The editor's table; another version is another widget."""
     return f"{page}.table:{owner}:{draft.version}"
 
 
@@ -225,6 +223,7 @@ def apply(page: str, data: Dataset, column: Column, owner: str, tree: Taxonomy) 
 
 
 def values_of(column: Column) -> tuple[str, ...]:
+    """The labels of a column but "missing"."""
     return column.labels[: column.size - column.missing]
 
 
@@ -234,14 +233,17 @@ def default(column: Column) -> Taxonomy:
 
 
 def tree_in_use(column: Column) -> Taxonomy:
+    """The column's taxonomy, or what stands for one."""
     return column.taxonomy or default(column)
 
 
 def outline(column: Column) -> list[tuple[str, int]]:
+    """Names and parents, which make a tree what it is."""
     return [(node.name, node.parent) for node in Hierarchy.of(column).nodes]
 
 
 def same(column: Column, tree: Taxonomy) -> bool:
+    """Whether a column has this taxonomy already."""
     return outline(column) == outline(replace(column, taxonomy=tree))
 
 

@@ -4,8 +4,6 @@ What was found stays in the session, by case. It is drawn when the button is pre
 runs in another way.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -22,8 +20,6 @@ from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.methods.local.base import LocalClassifier
-
-__all__ = ["attack", "grouped"]
 
 MODES = {"paper": "As printed", "corrected": "Corrected"}
 TRIALS = (20, 50, 100, 200, 300, 400, 500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 10_000)

@@ -1,7 +1,5 @@
 """What an audit came to: the verdict in large letters, three charts, and how to read them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -12,8 +10,6 @@ from dpcore.audit.cases import Case, Twins
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.sections.histogram_pair import piled
-
-__all__ = ["Done", "at_least", "explained", "headline", "pictures"]
 
 
 @dataclass(frozen=True, eq=False)

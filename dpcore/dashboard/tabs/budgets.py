@@ -1,7 +1,5 @@
 """Where the epsilon of a released forest went: levels, purposes, and how trees make the price of all."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd
@@ -13,8 +11,7 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.session import ShownModel, remember
 from dpcore.dashboard.tabs import forest
 from dpcore.postprocess import forest_frames
-
-__all__ = ["budget"]
+from dpcore.text import number
 
 COMPOSED = {
     "one": "There is **one tree**, grown from all rows: a record pays on one way down, from the root to a leaf.",
@@ -57,7 +54,7 @@ def budget(shown: ShownModel) -> None:
     left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
     if left > 0 and frame["epsilon_claimed"].sum() < math.inf:
         st.caption(
-            f"Epsilon {panels.number(left)} of this is for levels that no tree reached. On other rows trees would have "
+            f"Epsilon {number(left)} of this is for levels that no tree reached. On other rows trees would have "
             "grown deeper, and a guarantee has to hold for all rows."
         )
 

@@ -1,7 +1,5 @@
 """How good a released classifier is on real rows, beside what it has to be measured against."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -24,8 +22,6 @@ from dpcore.methods import METHODS, PlainNaiveBayes
 from dpcore.methods.base import PrivateClassifier
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
-
-__all__ = ["accuracy", "pictures", "redraws"]
 
 Value = TypeVar("Value")
 Comparison = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]

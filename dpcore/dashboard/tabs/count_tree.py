@@ -1,7 +1,5 @@
 """What the page of taxonomy trees asks and shows of its own: settings, the tree of counts, range queries."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Mapping
@@ -24,8 +22,6 @@ from dpcore.evaluate import tree_errors
 from dpcore.methods.base import Synthesizer
 from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
-
-__all__ = ["ask", "errors", "picker", "redraws", "tree"]
 
 SHARES = {
     "leaves first": "Leaves first",

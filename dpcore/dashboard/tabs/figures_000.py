@@ -1,7 +1,5 @@
 """The figures of paper 000: accuracy of what learned from synthetic rows, as printed and corrected."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd
@@ -14,8 +12,6 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs.paper_figures import MODES, Figure, beside_real, lacks_accuracy, reference_lines
 from dpcore.datasets import Dataset
 from dpcore.methods import NaiveBayesSynthesizer
-
-__all__ = ["FIGURES"]
 
 EPSILONS = tuple(round(0.1 * step, 1) for step in range(16))
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])

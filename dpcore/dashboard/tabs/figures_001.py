@@ -1,7 +1,5 @@
 """The figures of paper 001: what is run for each, and how it is drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from time import perf_counter
@@ -21,8 +19,6 @@ from dpcore.errors import DPCoreError
 from dpcore.evaluate import disclosure
 from dpcore.methods import HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
 from dpcore.methods.base import Synthesizer
-
-__all__ = ["FIGURES"]
 
 EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0)
 RISK_EPSILON = 0.2

@@ -1,7 +1,5 @@
 """What the patent 002 claims, without figures: how errors grow with a range, and what a classifier learns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,8 +14,6 @@ from dpcore.datasets import Dataset
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
 from dpcore.methods.base import Synthesizer
 from dpcore.postprocess import count_tree_frames
-
-__all__ = ["FIGURES"]
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0)
 QUERIES = 500

@@ -1,7 +1,5 @@
 """The figures of paper 003: what is run for each, and how it is drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,8 +14,6 @@ from dpcore.datasets import Dataset
 from dpcore.evaluate import classification
 from dpcore.methods import DiffPRF, DiffPRFs, PlainForest
 from dpcore.methods.base import PrivateEstimator
-
-__all__ = ["FIGURES"]
 
 EPSILONS = {"depths": (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.0), "forests": (0.1, 0.25, 0.5, 0.75, 1.0)}
 DEPTHS = (3, 4, 5, 6, 7)

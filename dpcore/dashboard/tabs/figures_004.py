@@ -1,7 +1,5 @@
 """The figures of paper 004: what is run for each, and how it is drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
@@ -22,8 +20,6 @@ from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.mechanisms.randomizers import RRPH, Warner
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
 from dpcore.methods.base import PrivateClassifier
-
-__all__ = ["FIGURES", "SETS"]
 
 SETS = ("bank cards", "bank cards, dependent", "adult")
 GRID = (0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.49, 0.51, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)

@@ -1,7 +1,5 @@
 """What the page of trees and forests asks and shows of its own: settings, one tree, and where epsilon went."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -19,8 +17,6 @@ from dpcore.methods import METHODS
 from dpcore.methods.trees.forests import USUAL_ROWS, sizes_for
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.forest import Forest
-
-__all__ = ["forest_of", "next_run", "picker", "tree"]
 
 SAMPLING = {
     "disjoint": "Each row in one tree",

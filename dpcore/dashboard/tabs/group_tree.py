@@ -1,7 +1,5 @@
 """A tree that was learned from released counts of groups: the tree, and the groups."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,8 +12,6 @@ from dpcore.dashboard.session import ShownModel, remember
 from dpcore.methods.groups.group_tree import GroupTree
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.count_tree import ReleasedTree
-
-__all__ = ["tree"]
 
 MOST_NODES = 40
 LARGEST = 20

@@ -1,7 +1,5 @@
 """Panels of releases that hold a network: the graph, its clusters, and what each family cost."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -12,8 +10,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
-
-__all__ = ["clusters", "network"]
+from dpcore.text import number
 
 
 def network(shown: Shown) -> None:
@@ -43,9 +40,7 @@ def network(shown: Shown) -> None:
     else:
         panels.chart(marked(shown, charts.network(frame)))
     shares = frame["epsilon"] / max(frame["epsilon"].sum(), 1e-300)
-    table = frame.assign(
-        parents=frame["parents"].map(", ".join), epsilon=frame["epsilon"].map(panels.number), share=shares
-    )
+    table = frame.assign(parents=frame["parents"].map(", ".join), epsilon=frame["epsilon"].map(number), share=shares)
     if math.isinf(shown.release.ledger.epsilon_claimed):
         table = table.drop(columns=["epsilon", "share"])
     with st.expander("Every family: its table's size and price"):

@@ -3,8 +3,6 @@
 What is finished is kept if somebody cancels, and every run is written down before it is drawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +18,6 @@ from dpcore.dashboard.shell import escaped, mendable
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
 from dpcore.methods.base import PrivateEstimator, Synthesizer
-
-__all__ = ["MODES", "Figure", "beside_real", "figures", "lacks_accuracy", "ledger_of", "reference_lines", "swept"]
 
 MODES = {"paper": "as printed", "corrected": "corrected"}
 PUBLISHED = ("adult", "big5")

@@ -1,7 +1,5 @@
 """Predictions for a file's rows, by the model on the screen or by one that was taken home earlier."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,13 +11,12 @@ from dpcore.dashboard import housekeeping, panels
 from dpcore.dashboard.sections.intake import how_to_read
 from dpcore.dashboard.session import ShownModel
 from dpcore.dashboard.shell import escaped, mendable
-from dpcore.datasets.reading import FORMATS, MAX_BYTES, read_frame
+from dpcore.datasets.formats import FORMATS
+from dpcore.datasets.reading import MAX_BYTES, read_frame
 from dpcore.errors import DPCoreError
-from dpcore.export.models import Model
+from dpcore.export.model_file import Model
 from dpcore.export.spreadsheet import spreadsheet_csv, spreadsheet_safe
 from dpcore.postprocess.naive_bayes import Bayes
-
-__all__ = ["predict"]
 
 Value = TypeVar("Value")
 HERE, FILE = "The model on this page", "A model from a file"

@@ -1,7 +1,5 @@
 """How much luck is in a release: the same method, run 20 more times. All of it is charged."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,8 +18,7 @@ from dpcore.export.archive import Release
 from dpcore.export.models import ModelRelease
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
-
-__all__ = ["redraws"]
+from dpcore.text import number
 
 REDRAWS = 20
 
@@ -37,7 +34,7 @@ def redraws(
     `look` measures something else on every fitted method, and `draw` shows it: the frames together, with a `run`.
     """
     epsilon = shown.release.ledger.epsilon_bound
-    price = f"together they cost **{REDRAWS} times epsilon {panels.number(epsilon)}**"
+    price = f"together they cost **{REDRAWS} times epsilon {number(epsilon)}**"
     if math.isinf(epsilon):
         price = "no epsilon can be proved for one of them, nor for all"
     st.markdown(

@@ -1,7 +1,5 @@
 """One column of a release's reports: as it is, as it was reported, and as it is reconstructed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -14,8 +12,6 @@ from dpcore.dashboard.shell import escaped
 from dpcore.evaluate import reconstruction
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Reports
-
-__all__ = ["reports"]
 
 FIRST = 10
 

@@ -1,7 +1,5 @@
 """What a person takes home of a release: the zip, the report, the notebook, the card, and code that does the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -14,8 +12,6 @@ from dpcore.dashboard.shell import escaped
 from dpcore.export import models, privacy_card
 from dpcore.export.archive import bundle, notebook_of, report_of, show_code
 from dpcore.export.report import Picture, Report
-
-__all__ = ["take_home", "take_model_home"]
 
 Comparisons = Callable[[], Sequence[Picture] | None]
 """The charts that compare a release with real rows; None if making them was stopped."""

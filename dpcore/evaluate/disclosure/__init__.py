@@ -9,8 +9,6 @@ Everything here reads the real rows without noise and is therefore never private
 are aggregates; none holds a row. Rows are compared by their codes.
 """
 
-from __future__ import annotations
-
 from dpcore.evaluate.disclosure.attacks import ATTACKS, advantage, cap
 from dpcore.evaluate.disclosure.membership import in_out_advantage
 from dpcore.evaluate.disclosure.padding import padded, risk_by_rows

@@ -1,7 +1,5 @@
 """Attacks on single rows' sensitive values, and how often they succeed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +11,6 @@ from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import MODELS, fit_predict, require_rows
-
-__all__ = ["ATTACKS", "MATCH", "advantage", "cap", "correct"]
 
 MATCH = "match"
 ATTACKS = (MATCH, *MODELS)

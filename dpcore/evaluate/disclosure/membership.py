@@ -1,7 +1,5 @@
 """How much more often an attack succeeds because its target is in the data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,15 +7,13 @@ import pandas as pd
 from scipy.stats import t as student
 from sklearn.base import clone
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.arguments import Progress, no_progress
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.disclosure.attacks import MATCH, correct
 from dpcore.evaluate.learners import require_rows
 from dpcore.methods.base import Synthesizer
-
-__all__ = ["in_out_advantage"]
 
 
 def in_out_advantage(

@@ -1,7 +1,5 @@
 """Risk against the number of rows, on real rows diluted with random ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,8 +12,6 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.disclosure.attacks import advantage, cap
 from dpcore.methods.base import Synthesizer
-
-__all__ = ["padded", "risk_by_rows"]
 
 
 def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Generator) -> pd.DataFrame:

@@ -13,8 +13,6 @@ Only the door (`dpcore.door`) calls these; sampling rows from a released model i
 generator of its own.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from threading import Thread
 from typing import Literal

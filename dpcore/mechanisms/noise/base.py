@@ -1,7 +1,5 @@
 """What every source of noise can do, and steps that several share."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.mechanisms.noise.draws import Weights, uniform, words
-
-__all__ = ["Floats", "Noise", "Scored"]
 
 Floats = NDArray[np.float64]
 WIDEST = 2.0**53  # far beyond it, both geometric draws stop at the largest integer and their difference at 0: no noise

@@ -16,8 +16,6 @@ Choice    Rejection. Candidate r of a group weighs w(r) = weight(r) exp(factor (
           (hardly ever), never what is chosen.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from decimal import Context, Decimal
@@ -27,8 +25,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["WIDEST_SCALE", "Choice", "Weights", "laplace", "uniform", "words"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

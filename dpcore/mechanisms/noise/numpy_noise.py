@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dpcore.mechanisms.noise.base import WIDEST, Floats, Noise, Scored, behind_the_best, best_of_groups
 from dpcore.mechanisms.noise.draws import Weights
 
-__all__ = ["ExactNoise", "NoNoise", "NumpyNoise"]
-
 ROUNDING = 1e-9  # relative; scores this close are equal for an exact choice
 
 

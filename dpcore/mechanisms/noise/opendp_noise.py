@@ -1,7 +1,5 @@
 """Exact noise from the operating system's entropy: OpenDP's sampler for few counts, our own for many and choices."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf
 from weakref import WeakKeyDictionary
@@ -11,8 +9,6 @@ from numpy.typing import NDArray
 
 from dpcore.mechanisms.noise.base import Floats, Noise, Scored
 from dpcore.mechanisms.noise.draws import WIDEST_SCALE, Choice, Weights, laplace
-
-__all__ = ["OpenDPNoise"]
 
 FEW = 20  # draws of one question; OpenDP takes some 10 µs for each, and 300 µs to be asked
 SPARE = 2.0**-40  # relative; scales and factors are worked out in floats, whose rounding is far less

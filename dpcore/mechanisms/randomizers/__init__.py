@@ -21,8 +21,6 @@ differ without bound, and so do the supports of finite sets. With a = 1 and Lapl
 numbers that are first moved into public bounds [L, U], epsilon is what it says.
 """
 
-from __future__ import annotations
-
 from dpcore.mechanisms.randomizers.base import CategoryChannel, Channel, Lots
 from dpcore.mechanisms.randomizers.categorical import ERRPH, RRPH, KeepOrDraw, Warner
 from dpcore.mechanisms.randomizers.frequency_oracles import OLH, OUE, best_channel

@@ -1,7 +1,5 @@
 """What every randomizer is."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import ceil, exp, inf
@@ -12,8 +10,6 @@ from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon
 from dpcore.errors import ParameterError
-
-__all__ = ["LOTS", "CategoryChannel", "Channel", "Floats", "Lots", "checked_size", "drawable", "falling"]
 
 Floats = NDArray[np.float64]
 Lots = Callable[[int], Floats]  # that many independent uniform numbers of [0, 1)

@@ -1,7 +1,5 @@
 """Randomized responses that are values themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from math import inf, log, log1p
@@ -14,8 +12,6 @@ from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import is_number
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers.base import LOTS, CategoryChannel, Floats, Lots, checked_size, drawable, falling
-
-__all__ = ["ERRPH", "RRPH", "KeepOrDraw", "Warner"]
 
 ONE_OF = ("A randomizer is set by p0, or by epsilon, not by both.", "Give one of them.")
 ROUNDING = 1e-9

@@ -1,7 +1,5 @@
 """Reports that are no values: for columns with many of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import exp
 from typing import Any
@@ -12,8 +10,6 @@ from numpy.typing import NDArray
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.mechanisms.randomizers.base import CategoryChannel, Floats, Lots, checked_size, drawable, falling
 from dpcore.mechanisms.randomizers.categorical import ERRPH
-
-__all__ = ["OLH", "OUE", "best_channel"]
 
 AT_ONCE = 1 << 22  # bits that are drawn at once
 PRIME = (1 << 31) - 1

@@ -1,7 +1,5 @@
 """Randomized numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf
 from typing import Self
@@ -11,8 +9,6 @@ import numpy as np
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers.base import LOTS, Channel, Floats, Lots
-
-__all__ = ["TRR", "Noised"]
 
 SMALLEST = 2.0**-54  # half of the smallest lot above 0
 STEP, SMALLEST_STEP = 2.0**-20, 2.0**-1000

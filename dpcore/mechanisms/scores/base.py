@@ -1,7 +1,5 @@
 """What the door needs to know of a score, and the form that scores of one contingency table share."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -10,23 +8,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Counts
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Weights
-
-__all__ = [
-    "UNIT",
-    "CountTables",
-    "Floats",
-    "Score",
-    "Shape",
-    "TableScore",
-    "most_rows",
-    "need_rows",
-    "per_record",
-    "xlog2",
-]
 
 UNIT = 2.0**-53  # the relative error of one operation
 

@@ -1,14 +1,12 @@
 """Scores of dependence between columns: entropy, mutual information, R, F, Jaccard; also beside released margins."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log2, prod
 
 import numpy as np
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Counts
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores.base import (
@@ -23,8 +21,6 @@ from dpcore.mechanisms.scores.base import (
     per_record,
     xlog2,
 )
-
-__all__ = ["DistanceFromMargins", "Entropy", "Jaccard", "LinearF", "MutualInformation", "R"]
 
 EXACT_HALVES = 2**23  # rows; below, 32 bits hold every count and half of one
 MOST_ASSIGNED = 8  # parent values whose 2^8 assignments F tries one by one

@@ -1,7 +1,5 @@
 """The log score by which paper 000 labels rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
@@ -9,11 +7,9 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Codes
 from dpcore.mechanisms.scores.base import UNIT, CountTables, Floats, Score, Shape, most_rows
-
-__all__ = ["ClassLogScore", "class_log_scores"]
 
 MOST_VALUES = 1 << 20  # of a column
 

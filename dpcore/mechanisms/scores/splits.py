@@ -10,8 +10,6 @@ candidate's table and enter another's: Max falls by at most 1 in the one and ris
 sensitivity 1 again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log, log2, prod
@@ -20,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Counts
 from dpcore.mechanisms.noise import Weights
 from dpcore.mechanisms.scores.base import (
@@ -35,17 +33,6 @@ from dpcore.mechanisms.scores.base import (
     xlog2,
 )
 from dpcore.mechanisms.scores.dependence import MutualInformation, information_rounding
-
-__all__ = [
-    "ConditionalEntropy",
-    "Gini",
-    "InfoGain",
-    "IntervalSplit",
-    "JointSpecialization",
-    "Max",
-    "Specialization",
-    "SplitScore",
-]
 
 
 class SplitScore(TableScore):

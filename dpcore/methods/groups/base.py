@@ -1,7 +1,5 @@
 """What methods share that release counts of generalized rows: a tree of them, its leaves, rows out of the leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Epsilon, exact
+from dpcore.accounting.relation import Epsilon, exact
 from dpcore.domain.column import Codes
 from dpcore.domain.partition import Partition
 from dpcore.door import PrivateTable
@@ -18,8 +16,6 @@ from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import learned
 from dpcore.postprocess.count_tree import HUGE, ReleasedTree
 from dpcore.postprocess.simplex import project_rows, systematic_sample
-
-__all__ = ["LEAVES", "MOST_LEAVES", "ROUNDS", "Floats", "GeneralizingSynthesizer", "check_leaves", "leaf_share"]
 
 Floats = NDArray[np.float64]
 MOST_LEAVES = 1_000_000

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Epsilon, Relation, exact
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Progress
 from dpcore.domain.column import MISSING, Column
 from dpcore.domain.partition import Partition
@@ -23,8 +23,6 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy, interval_name
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.scores import IntervalSplit, Score, Specialization, SplitScore
-
-__all__ = ["Cut", "Descent", "Value", "by_value", "division", "halves"]
 
 Floats = NDArray[np.float64]
 OWN_CODE = "The published code cuts intervals up to the data's largest value, which this gives away."

@@ -33,9 +33,7 @@ What is claimed, and where it is wrong
 Reference  Mohammed, Chen, Fung and Yu, Differentially private data release for data mining, KDD 2011.
 """
 
-from __future__ import annotations
-
-from dpcore.accounting.ledger import exact
+from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -44,8 +42,6 @@ from dpcore.methods.groups.base import LEAVES, MOST_LEAVES, ROUNDS, Generalizing
 from dpcore.methods.groups.descent import Descent, by_value
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, text, whole
-
-__all__ = ["DiffGen"]
 
 CODE = "The paper's proof is right; this code, where it cuts numbers, has no epsilon at all."
 

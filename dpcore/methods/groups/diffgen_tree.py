@@ -31,14 +31,10 @@ What is claimed, and where it is wrong
 Reference  Mohammed, Chen, Fung and Yu, Differentially private data release for data mining, KDD 2011.
 """
 
-from __future__ import annotations
-
 from dpcore.arguments import Progress
 from dpcore.methods.groups.descent import Descent, by_value
 from dpcore.methods.groups.group_tree import GroupClassifier
 from dpcore.methods.offers import SHOWN, Offer
-
-__all__ = ["DiffGenTree"]
 
 
 class DiffGenTree(GroupClassifier):

@@ -34,16 +34,12 @@ Reference  Zhu, Xiong, Xiang and Zhou, An effective deferentially private data r
            TrustCom 2013, by what others say of it.
 """
 
-from __future__ import annotations
-
-from dpcore.accounting.ledger import exact
+from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.mechanisms.scores.splits import JointSpecialization
 from dpcore.methods.groups.descent import Descent, Value, division, halves
 from dpcore.methods.groups.group_tree import GroupClassifier
 from dpcore.methods.offers import Offer
-
-__all__ = ["DTDiff"]
 
 
 class DTDiff(GroupClassifier):

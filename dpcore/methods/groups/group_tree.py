@@ -3,8 +3,6 @@
 All of this is post-processing: the tree is learned from noisy counts that were paid for, one row per group and class.
 """
 
-from __future__ import annotations
-
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -17,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from dpcore.accounting.ledger import exact
+from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.domain.partition import Axis, Partition
 from dpcore.domain.schema import Schema
@@ -29,8 +27,6 @@ from dpcore.methods.groups.base import LEAVES, MOST_LEAVES, ROUNDS, check_leaves
 from dpcore.methods.groups.descent import Descent
 from dpcore.methods.parameters import choice, learned, whole
 from dpcore.postprocess.count_tree import HUGE, ReleasedTree
-
-__all__ = ["GroupClassifier", "GroupTree", "Node"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -39,14 +39,12 @@ Reference  Patent 002, on non-interactive differentially private release with co
 Suciu, PVLDB 3(1), 2010, for the adjustment; Cormode et al., ICDE 2012, for shares that grow geometrically.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf
 
 import numpy as np
 
-from dpcore.accounting.ledger import Epsilon, Relation, exact
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Progress, is_number
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -56,8 +54,6 @@ from dpcore.methods.groups.base import MOST_LEAVES, Floats, GeneralizingSynthesi
 from dpcore.methods.groups.walk import Walk
 from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import choice, flag, number, text, whole
-
-__all__ = ["TaxonomyRelease"]
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
 LEVELS = f"Every level gets the whole share of epsilon, as if levels held different people. {SHOWN}"

@@ -11,8 +11,6 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy
 from dpcore.door import PrivateTable
 
-__all__ = ["Walk"]
-
 Step = tuple[str, int]
 
 

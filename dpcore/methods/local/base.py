@@ -1,14 +1,13 @@
 """What the classifiers share that learn from randomized answers."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Ledger, Relation
+from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Relation
 from dpcore.arguments import Progress, no_progress
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
@@ -16,8 +15,6 @@ from dpcore.mechanisms.noise import NoNoise, noise_kind
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.parameters import learned, text
 from dpcore.postprocess.reports import Reports
-
-__all__ = ["DEPTH", "MOST_ALPHA", "NO_EPSILON", "SUPPORT", "LocalClassifier"]
 
 Floats = NDArray[np.float64]
 MOST_ALPHA = 1e6

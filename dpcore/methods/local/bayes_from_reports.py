@@ -1,7 +1,5 @@
 """Naive Bayes from randomized answers: classes, tables and moments, all of it post-processing of reports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -17,8 +15,6 @@ from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import RECONSTRUCTIONS, Family, Questionnaire, Reports, most_likely, shares
 from dpcore.postprocess.shrinkage import Rule, floored, merged, shrunk, spread
 from dpcore.postprocess.simplex import project_rows
-
-__all__ = ["FINISHES", "answerable", "bayes_of", "class_shares", "coarser", "conditional", "moments", "paired"]
 
 Floats = NDArray[np.float64]
 FINISHES = ("shrink", *RECONSTRUCTIONS)

@@ -40,8 +40,6 @@ What the paper claims, and where it is wrong
 Reference  Agrawal and Srikant, Privacy-preserving data mining, SIGMOD 2000.
 """
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any
 
@@ -49,7 +47,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import exact
+from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -62,8 +60,6 @@ from dpcore.methods.parameters import choice, learned, number, whole
 from dpcore.postprocess.deconvolution import width
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire
-
-__all__ = ["DTCRD"]
 
 Floats = NDArray[np.float64]
 RANDOMIZERS = ("uniform", "normal")

@@ -37,8 +37,6 @@ Reference  Du and Zhan, Using randomized response techniques for privacy-preserv
            Warner, Randomized response, JASA 1965. Quinlan, Induction of decision trees, 1986.
 """
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any
 
@@ -46,7 +44,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import exact
+from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -59,8 +57,6 @@ from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, families
-
-__all__ = ["DTPD"]
 
 Floats = NDArray[np.float64]
 TOGETHER = (

@@ -10,8 +10,6 @@ Privacy   None, and none is claimed.
 Reference  as PPNB.
 """
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any
 
@@ -30,8 +28,6 @@ from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, learned, number, text
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire
-
-__all__ = ["PlainNaiveBayes"]
 
 REASON = "This is the reference without privacy: everybody hands in the truth."
 

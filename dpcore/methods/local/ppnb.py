@@ -41,12 +41,10 @@ Reference  Zhang and Tang, Privacy preserving naive Bayes classification, Chines
            for frequency estimation, USENIX Security 2017.
 """
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any
 
-from dpcore.accounting.ledger import Epsilon, exact, shares_of
+from dpcore.accounting.relation import Epsilon, exact, shares_of
 from dpcore.arguments import Progress, is_number
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -60,8 +58,6 @@ from dpcore.methods.parameters import choice, flag, learned, number, text, whole
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire
 from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging
-
-__all__ = ["PPNB"]
 
 CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
 TRANSFORMED = (

@@ -1,7 +1,5 @@
 """What the methods of paper 001 share: bits, clusters of bits, a Bayesian network in each, noisy tables, rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import comb
@@ -10,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Epsilon, Relation, exact
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Progress
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Codes
@@ -23,19 +21,6 @@ from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess.simplex import project_rows
 from dpcore.text import finite_or_text
-
-__all__ = [
-    "MOST_PARENTS",
-    "RELATION",
-    "SCORES",
-    "ClusteredSynthesizer",
-    "FilteredSynthesizer",
-    "Floats",
-    "NetworkSynthesizer",
-    "grow_network",
-    "pair_matrix",
-    "to_measure",
-]
 
 SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
 Floats = NDArray[np.float64]

@@ -47,14 +47,12 @@ What the paper claims, and where it is wrong
 Reference  "基于属性分割的差分隐私异构多属性数据发布" (HMPrivBayes), Computer Systems & Applications 31(10), 2022.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from dpcore.accounting.ledger import Epsilon, Relation, exact, shares_of
+from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.arguments import Progress
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.schema import Schema
@@ -75,8 +73,6 @@ from dpcore.methods.parameters import choice
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import contiguous_clusters, related_columns, spectral_clusters
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
-
-__all__ = ["HMPrivBayes"]
 
 ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
 PAIRS = "The paper pays for comparing columns as if different pairs held different people. Everybody is in every pair."

@@ -18,14 +18,10 @@ Reference  McKenna, Miklau and Sheldon: Winning the NIST contest, Journal of Pri
 where one-way margins come first; by themselves they are the field's usual baseline.
 """
 
-from __future__ import annotations
-
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.offers import Offer
-
-__all__ = ["IndependentMargins"]
 
 
 class IndependentMargins(NetworkSynthesizer):

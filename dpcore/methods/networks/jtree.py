@@ -45,8 +45,6 @@ Sampling-Based Inference", KDD 2015. PriView: W. Qardaji, W. Yang, N. Li, SIGMOD
 M. Lyu, D. Su, N. Li: "Understanding the Sparse Vector Technique for Differential Privacy", VLDB 2017.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -56,7 +54,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Relation
+from dpcore.accounting.relation import Relation
 from dpcore.arguments import Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
@@ -71,8 +69,6 @@ from dpcore.methods.networks.base import RELATION
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.postprocess import junction_tree
-
-__all__ = ["JTree", "amplified", "noisy_edges", "noisy_margins", "sampling_rate"]
 
 Edge = tuple[int, int]
 Clique = tuple[int, ...]

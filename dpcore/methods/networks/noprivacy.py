@@ -12,8 +12,6 @@ Privacy   None: epsilon is infinite, and nobody claims otherwise. The release mu
 Reference  as HMPrivBayes.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import inf
 
@@ -34,8 +32,6 @@ from dpcore.methods.networks.base import (
 from dpcore.methods.offers import NO_NOISE, Offer
 from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.postprocess.clustering import related_columns, spectral_clusters
-
-__all__ = ["NoPrivacy"]
 
 REASON = "There is no noise at all: a reference for comparison, not to be published."
 

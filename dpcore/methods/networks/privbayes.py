@@ -29,13 +29,11 @@ What the papers claim   epsilon, and they are right; on columns the constant of 
 Reference  Zhang, Cormode, Procopiuc, Srivastava, Xiao: PrivBayes, SIGMOD 2014 and ACM TODS 42(4), 2017.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
-from dpcore.accounting.ledger import Epsilon, Relation, exact
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -45,8 +43,6 @@ from dpcore.mechanisms.scores import LinearF
 from dpcore.methods.networks.base import MOST_PARENTS, SCORES, NetworkSynthesizer, to_measure
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, whole
-
-__all__ = ["PrivBayes"]
 
 RIGHT = "Here the paper is right: its proof holds."
 FOR_ROWS = Fraction(1, 100)  # of epsilon, for n where it is private

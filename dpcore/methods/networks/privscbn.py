@@ -32,15 +32,13 @@ What the source claims, and where it is wrong
 Reference  Hong et al. 2022 (PrivSCBN), by its abstract and the remarks of paper 001.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from dpcore.accounting.ledger import Epsilon, Relation, exact, shares_of
+from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import generator
@@ -49,8 +47,6 @@ from dpcore.methods.networks.base import SCORES, ClusteredSynthesizer, Floats, p
 from dpcore.methods.offers import Offer
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import spectral_clusters
-
-__all__ = ["PrivSCBN"]
 
 PAIRS = "One person can move Jaccard's index by 1, not by 1/n; and everybody is in every pair of columns."
 CLUSTERS = (

@@ -32,8 +32,6 @@ of Privacy and Confidentiality 11(3), 2021. McKenna et al.: AIM, PVLDB 15(11), 2
 Bayesian network classifiers, Machine Learning 29, 1997 (a tree with the class in every family).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
@@ -41,7 +39,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Epsilon, Relation, exact, shares_of
+from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.arguments import Progress
 from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
@@ -51,8 +49,6 @@ from dpcore.methods.networks.base import Floats, NetworkSynthesizer
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import text
 from dpcore.postprocess.simplex import draw_given, fit_margins, merge_rare, project_rows
-
-__all__ = ["RefinedPrivBayes"]
 
 ONE_WAYS, TREE, EDGES = Fraction(85, 100), Fraction(3, 100), Fraction(12, 100)
 ENOUGH = 10.0  # noise scales of an edge's table that a group of values must count

@@ -1,7 +1,5 @@
 """What the methods that release trees share: scores, checks, and one fit for all of them."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import isqrt
@@ -11,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Epsilon, Relation
+from dpcore.accounting.relation import Epsilon, Relation
 from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, attributes_of, ticks_of
@@ -23,25 +21,6 @@ from dpcore.methods.parameters import learned
 from dpcore.methods.trees.grow import forest_of, grow
 from dpcore.methods.trees.plan import Plan
 from dpcore.postprocess.forest import Forest
-
-__all__ = [
-    "CRITERIA",
-    "CRITERION",
-    "CUTS",
-    "DEPTH",
-    "FEATURES",
-    "MOST_DEPTH",
-    "MOST_TREES",
-    "RATE",
-    "RESAMPLING",
-    "RIGHT",
-    "SAMPLE",
-    "VOTE",
-    "VOTES",
-    "WHERE",
-    "Sampling",
-    "TreeClassifier",
-]
 
 CRITERIA: dict[str, SplitScore] = {
     "Gini": Gini(),

@@ -29,17 +29,13 @@ Reference  Friedman and Schuster, Data mining with differential privacy, KDD 201
            Quinlan, C4.5: programs for machine learning, 1993.
 """
 
-from __future__ import annotations
-
-from dpcore.accounting.ledger import Epsilon, exact
+from dpcore.accounting.relation import Epsilon, exact
 from dpcore.door import PrivateTable
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, flag, whole
 from dpcore.methods.trees.base import CRITERIA, CRITERION, CUTS, DEPTH, MOST_DEPTH, RIGHT, WHERE, TreeClassifier
 from dpcore.methods.trees.plan import Budget, Exponential, Plan
 from dpcore.postprocess.forest import Forest, pruned
-
-__all__ = ["DiffPC45"]
 
 
 class DiffPC45(TreeClassifier):

@@ -24,9 +24,7 @@ What the paper claims, and where it is wrong
 Reference  Patil and Singh, Differential private random forest, ICACCI 2014.
 """
 
-from __future__ import annotations
-
-from dpcore.accounting.ledger import Epsilon
+from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
 from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import choice, number, whole
@@ -46,8 +44,6 @@ from dpcore.methods.trees.base import (
     TreeClassifier,
 )
 from dpcore.methods.trees.plan import Budget, Exponential, Plan
-
-__all__ = ["DiffPRF"]
 
 
 class DiffPRF(TreeClassifier):

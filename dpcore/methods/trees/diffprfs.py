@@ -47,12 +47,10 @@ Reference  Mu, Ding, Song and Lu, DiffPRFs: random forest under differential pri
            Friedman and Schuster, Data mining with differential privacy, KDD 2010.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import log
 
-from dpcore.accounting.ledger import Epsilon
+from dpcore.accounting.relation import Epsilon
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -62,8 +60,6 @@ from dpcore.methods.parameters import flag
 from dpcore.methods.trees.base import CRITERIA, Sampling
 from dpcore.methods.trees.forests import ForestClassifier
 from dpcore.methods.trees.plan import Budget, Exponential, Plan
-
-__all__ = ["DiffPRFs"]
 
 PURITY = "The paper stops at nodes whose records are all of one class, and reads that off the records."
 GAIN = "The paper's sensitivity of the information gain is ln |C|, in nats; the gain is in bits."

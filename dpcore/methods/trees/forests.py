@@ -1,10 +1,8 @@
 """What DiffPRFs and the plain forest share: their parameters, and the plan of a forest in corrected mode."""
 
-from __future__ import annotations
-
 from math import log2
 
-from dpcore.accounting.ledger import Epsilon
+from dpcore.accounting.relation import Epsilon
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -27,8 +25,6 @@ from dpcore.methods.trees.base import (
     TreeClassifier,
 )
 from dpcore.methods.trees.plan import Budget, Exponential, Plan
-
-__all__ = ["USUAL_ROWS", "ForestClassifier", "sizes_for"]
 
 MIXED = "Gini then Max"
 SIZES = "By default the paper's 25 trees of depth 5, and by `sizes_for` in corrected mode."

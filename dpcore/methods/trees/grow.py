@@ -7,8 +7,6 @@ Stopped and growing nodes hold different records, so a leaf may spend what its r
 What comes of it is post-processing: a forest whose noisy counts were made to agree (`forest_of`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import exact
+from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, Groups
@@ -24,8 +22,6 @@ from dpcore.door import Division, PrivateNodes
 from dpcore.methods.trees.plan import Flags, Floats, Ints, Plan
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.least_squares import CountTree
-
-__all__ = ["Grown", "forest_of", "grow", "recounted"]
 
 MOST_NODES = 200_000  # per level
 

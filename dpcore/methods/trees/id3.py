@@ -32,18 +32,14 @@ Reference  Blum, Dwork, McSherry and Nissim, Practical privacy: the SuLQ framewo
            Friedman and Schuster, Data mining with differential privacy, KDD 2010 (all three, on PINQ).
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 
-from dpcore.accounting.ledger import Epsilon
+from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, whole
 from dpcore.methods.trees.base import CRITERIA, DEPTH, MOST_DEPTH, RIGHT, TreeClassifier
 from dpcore.methods.trees.plan import Budget, Chooser, Exponential, NoisyGain, Plan
-
-__all__ = ["PINQID3", "DiffPID3", "SuLQID3"]
 
 
 class ID3(TreeClassifier):

@@ -11,8 +11,6 @@ Privacy   None, and none is claimed.
 Reference  Breiman, Random forests, 2001.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import inf
 
@@ -26,8 +24,6 @@ from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.methods.trees.base import CRITERIA, CRITERION, DEPTH, FEATURES, MOST_DEPTH, MOST_TREES, RESAMPLING
 from dpcore.methods.trees.forests import MIXED, ForestClassifier
 from dpcore.postprocess.forest import Forest
-
-__all__ = ["PlainForest"]
 
 REASON = "This is the reference without privacy."
 

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Epsilon, exact
+from dpcore.accounting.relation import Epsilon, exact
 from dpcore.door import Division, PrivateNodes
 from dpcore.mechanisms.scores import SplitScore
-
-__all__ = ["Budget", "Chooser", "Exponential", "Flags", "Floats", "Ints", "NoisyGain", "Plan"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

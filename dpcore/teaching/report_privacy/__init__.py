@@ -26,8 +26,6 @@ BreachWidth (paper 004, section 6.1): how wide an interval holds x with probabil
 `posterior_width`.
 """
 
-from __future__ import annotations
-
 from dpcore.teaching.report_privacy.answers import Guess, best_guess, breach, descriptions, measures, percent, sure
 from dpcore.teaching.report_privacy.averaging import MOST_REPORTS, averaging
 from dpcore.teaching.report_privacy.numbers import breach_width, linear, posterior_width, tail_ratios, width_measures

@@ -1,7 +1,5 @@
 """What a report about categories gives away."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isinf, sqrt
 from typing import NamedTuple
@@ -16,8 +14,6 @@ from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, CategoryChannel, Keep
 from dpcore.mechanisms.randomizers.base import Floats
 from dpcore.mechanisms.randomizers.frequency_oracles import PRIME
 from dpcore.teaching.report_privacy.averaging import averaging, prior_shares
-
-__all__ = ["Guess", "best_guess", "breach", "descriptions", "measures", "percent", "sure"]
 
 HASHES, AT_ONCE = 20_000, 2_000
 

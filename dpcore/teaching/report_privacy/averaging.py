@@ -1,7 +1,5 @@
 """What many reports of one person give away."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from math import factorial
@@ -13,8 +11,6 @@ from numpy.typing import ArrayLike
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import KeepOrDraw
 from dpcore.mechanisms.randomizers.base import Floats
-
-__all__ = ["MOST_REPORTS", "averaging", "prior_shares"]
 
 MOST_REPORTS = 150  # beyond, factorials leave the range of floats
 ROUNDING = 1e-9

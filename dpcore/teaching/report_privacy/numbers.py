@@ -1,7 +1,5 @@
 """What a report about a number gives away."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isinf, sqrt
 
@@ -12,8 +10,6 @@ from scipy.stats import laplace, norm
 from dpcore.mechanisms.randomizers import TRR
 from dpcore.mechanisms.randomizers.base import Floats
 from dpcore.teaching.report_privacy.answers import believed
-
-__all__ = ["breach_width", "linear", "posterior_width", "tail_ratios", "width_measures"]
 
 REACH, X_CELLS, Y_CELLS = 8.0, 3_000, 500
 

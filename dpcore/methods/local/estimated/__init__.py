@@ -4,8 +4,6 @@
 `intervals` trees on intervals that reports with noise were given to. Everything here is post-processing of reports.
 """
 
-from __future__ import annotations
-
 from dpcore.methods.local.estimated.booleans import Booleans, Conjunctions, id3
 from dpcore.methods.local.estimated.intervals import VARIANTS, Reconstruction, cells_of
 from dpcore.methods.local.estimated.trees import Division, Node, Stops, entropy, gini, grow

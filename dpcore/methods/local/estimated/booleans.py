@@ -1,7 +1,5 @@
 """ID3 on bits that were kept or turned round: the bits, shares of conjunctions of them, and the tree."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,8 +12,6 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Groups, attributes_of
 from dpcore.methods.local.estimated.trees import Division, Node, Stops, entropy, grow
 from dpcore.postprocess.forest import Forest
-
-__all__ = ["Booleans", "Conjunctions", "id3"]
 
 Floats = NDArray[np.float64]
 Rule = tuple[str, NDArray[np.int64]]

@@ -1,7 +1,5 @@
 """Trees on intervals: reports with noise are given to intervals so that counts agree with the true distribution."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +15,6 @@ from dpcore.methods.local.estimated.trees import Division, Node, Stops, gini, gr
 from dpcore.postprocess.deconvolution import NOTICED, Cells, assigned, reconstruct
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Reports
-
-__all__ = ["VARIANTS", "Reconstruction"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

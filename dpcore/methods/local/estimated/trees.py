@@ -20,8 +20,6 @@ from dpcore.domain.splits import attributes_of
 from dpcore.errors import ParameterError
 from dpcore.postprocess.forest import Forest
 
-__all__ = ["Division", "Node", "Stops", "entropy", "gini", "grow"]
-
 Floats = NDArray[np.float64]
 Ranges = Mapping[int, tuple[float, float]]
 LEAST = 1e-9  # bits; below it there is but one class
