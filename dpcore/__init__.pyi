@@ -27,7 +27,7 @@ from dpcore.mechanisms.randomizers import TRR as TRR
 from dpcore.mechanisms.randomizers import Warner as Warner
 from dpcore.methods import METHODS as METHODS
 from dpcore.methods.groups.diffgen import DiffGen as DiffGen
-from dpcore.methods.groups.diffgen_tree import DiffGenTree as DiffGenTree
+from dpcore.methods.groups.diffgen import DiffGenTree as DiffGenTree
 from dpcore.methods.groups.dtdiff import DTDiff as DTDiff
 from dpcore.methods.groups.taxonomy_release import TaxonomyRelease as TaxonomyRelease
 from dpcore.methods.local.dtcrd import DTCRD as DTCRD

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
-from dpcore.methods.groups.group_tree import GroupTree
 from dpcore.postprocess.forest import Forest
+from dpcore.postprocess.group_tree import GroupTree
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import finite_or_text
 

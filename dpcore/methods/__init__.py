@@ -32,7 +32,7 @@ METHODS: Registry[type[PrivateEstimator]] = Registry(
         "PINQ-ID3": "methods.trees.id3:PINQID3",
         "SuLQ-ID3": "methods.trees.id3:SuLQID3",
         "DT-Diff": "methods.groups.dtdiff:DTDiff",
-        "DiffGen tree": "methods.groups.diffgen_tree:DiffGenTree",
+        "DiffGen tree": "methods.groups.diffgen:DiffGenTree",
         "Plain forest": "methods.trees.plain_forest:PlainForest",
         "PPNB": "methods.local.ppnb:PPNB",
         "DTPD": "methods.local.dtpd:DTPD",

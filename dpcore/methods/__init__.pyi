@@ -4,7 +4,7 @@
 
 from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.groups.diffgen import DiffGen as DiffGen
-from dpcore.methods.groups.diffgen_tree import DiffGenTree as DiffGenTree
+from dpcore.methods.groups.diffgen import DiffGenTree as DiffGenTree
 from dpcore.methods.groups.dtdiff import DTDiff as DTDiff
 from dpcore.methods.groups.taxonomy_release import TaxonomyRelease as TaxonomyRelease
 from dpcore.methods.local.dtcrd import DTCRD as DTCRD

@@ -55,7 +55,9 @@ class ReleasedTree:
         *,
         whole_noise: bool = False,
     ) -> None:
-        self.partitions, self.noisy, self.variances = tuple(partitions), list(noisy), list(variances)
+        self.partitions, self.noisy = tuple(partitions), list(noisy)
+        # counts that were bought for nothing say nothing, and are there all the same
+        self.variances = [HUGE if np.isinf(v) and len(n) else v for v, n in zip(variances, noisy, strict=True)]
         self.whole_noise = whole_noise
         self.tree = CountTree([fine.parents(coarse) for coarse, fine in pairwise(partitions)])
 

@@ -14,10 +14,8 @@ from dpcore.domain.column import Column
 from dpcore.domain.partition import Partition
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError, SchemaError
-from dpcore.methods import DiffGen
-from dpcore.methods.groups.diffgen_tree import DiffGenTree
-from dpcore.methods.groups.dtdiff import DTDiff
-from dpcore.methods.groups.group_tree import GroupTree, Node, told_by, tree_of
+from dpcore.methods import DiffGen, DiffGenTree, DTDiff
+from dpcore.postprocess.group_tree import GroupTree, Node, told_by, tree_of
 
 RELATIONS = ["add_remove", "replace"]
 N = Column(name="n", kind="integer", lower=0, upper=5, bins=6)

@@ -23,7 +23,7 @@ from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import InfoGain, Max
 from dpcore.mechanisms.scores.splits import JointSpecialization
 from dpcore.methods.groups.dtdiff import DTDiff
-from dpcore.methods.groups.group_tree import GroupTree
+from dpcore.postprocess.group_tree import GroupTree
 
 RELATIONS = ["add_remove", "replace"]
 TREE = Taxonomy((("a0", "left", "*"), ("a1", "left", "*"), ("a2", "right", "*"), ("a3", "right", "*")))

@@ -9,9 +9,9 @@ import streamlit as st
 from dpcore import charts
 from dpcore.dashboard import panels
 from dpcore.dashboard.session import ShownModel, remember
-from dpcore.methods.groups.group_tree import GroupTree
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.count_tree import ReleasedTree
+from dpcore.postprocess.group_tree import GroupTree
 
 MOST_NODES = 40
 LARGEST = 20

@@ -1,6 +1,9 @@
-"""What methods share that release counts of generalized rows: a tree of them, its leaves, rows out of the leaves."""
+"""What methods share that release counts of generalized rows: a tree of counts, and what is made out of its leaves.
 
-from collections.abc import Sequence
+Either rows are drawn out of them, or a decision tree is learned from them.
+"""
+
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -8,18 +11,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon, exact
+from dpcore.arguments import Progress
 from dpcore.domain.column import Codes
-from dpcore.domain.partition import Partition
+from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
-from dpcore.methods.base import Synthesizer
-from dpcore.methods.parameters import learned
-from dpcore.postprocess.count_tree import HUGE, ReleasedTree
+from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
+from dpcore.methods.base import PrivateClassifier, Synthesizer
+from dpcore.methods.groups.descent import Descent
+from dpcore.methods.parameters import choice, learned, whole
+from dpcore.postprocess.count_tree import ReleasedTree
+from dpcore.postprocess.group_tree import GroupTree, tree_of
 from dpcore.postprocess.simplex import project_rows, systematic_sample
 
 Floats = NDArray[np.float64]
 MOST_LEAVES = 1_000_000
 ROUNDS = "h, the number of specializations."
+SCORES: dict[str, SplitScore] = {"Max": Max(), "InfoGain": InfoGain()}
 LEAVES = "Groups x classes; a specialization that would make more is left out."
 WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
 
@@ -41,26 +49,16 @@ class GeneralizingSynthesizer(Synthesizer):
     leaf_counts_: Floats = learned()
     rows_: float = learned()
 
-    def _keep(
-        self,
-        partitions: Sequence[Partition],
-        noisy: Sequence[Floats],
-        variances: Sequence[float],
-        *,
-        consistency: bool = True,
-        non_negative: bool = True,
-        whole_noise: bool,
-    ) -> None:
-        """Set the tree, its leaves and the number of rows. A level that was bought for nothing says nothing."""
-        known = [HUGE if np.isinf(v) and len(n) else v for v, n in zip(variances, noisy, strict=True)]
-        self.tree_ = ReleasedTree(partitions, noisy, known, whole_noise=whole_noise)
-        total = float(self.tree_.consistent.counts[0][0])
+    def _keep(self, tree: ReleasedTree, *, consistency: bool = True, non_negative: bool = True) -> None:
+        """Set the tree, its leaves and the number of rows."""
+        self.tree_, total = tree, float(tree.consistent.counts[0][0])
         if consistency:
-            fitted = self.tree_.consistent
+            fitted = tree.consistent
             self.leaf_counts_ = fitted.non_negative()[-1] if non_negative else fitted.counts[-1]
         else:
-            total = float(noisy[0][0]) if self.tree_.measured[0] else total
-            self.leaf_counts_ = nearest(noisy[-1], noisy[-1].sum()) if non_negative else noisy[-1]
+            leaves = tree.noisy[-1]
+            total = float(tree.noisy[0][0]) if tree.measured[0] else total
+            self.leaf_counts_ = nearest(leaves, leaves.sum()) if non_negative else leaves
         self.rows_ = max(total, 0.0)
 
     def generalized(self) -> pd.DataFrame:
@@ -79,6 +77,63 @@ class GeneralizingSynthesizer(Synthesizer):
         if not weights.sum() > 0:
             weights = np.ones(len(weights))
         return self.tree_.leaves.draw(systematic_sample(weights, size, rng), rng)
+
+
+class GroupClassifier(PrivateClassifier):
+    """A method that releases counts of generalized rows by class, and a decision tree learned from them.
+
+    Attributes
+    ----------
+    steps_ : list of (column, value)
+        What was specialized.
+    tree_ : ReleasedTree
+        The released groups x classes with their noisy counts.
+    leaf_counts_ : array
+        The published counts of all groups x classes, 0 or more.
+    classifier_ : GroupTree
+        What predicts.
+    """
+
+    page = "forests"
+    variants = ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
+    rounds: int = whole(default=10, about=ROUNDS)
+    criterion: str = choice(
+        default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."
+    )
+    max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
+    tree_: ReleasedTree = learned()
+    leaf_counts_: Floats = learned()
+    classifier_: GroupTree = learned()
+
+    def _check(self, schema: Schema) -> None:
+        check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
+
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        target, rated_by = self._target(table.schema, self.target), SCORES[self.criterion]
+        way = Descent(table, target, rated_by, max_leaves=self.max_leaves, paper=self.mode == "paper")
+        self._descend(way, progress)
+        self.steps_ = way.steps
+        progress(0.7, "Counting groups")
+        self.tree_ = tree = way.release(self.epsilon)
+        self.leaf_counts_ = tree.consistent.non_negative()[-1]
+        progress(0.9, "Learning a tree")
+        self.classifier_ = tree_of(tree.leaves, self.leaf_counts_, target, deviation=tree.variances[-1] ** 0.5)
+        progress(1.0, "Done")
+
+    @abstractmethod
+    def _descend(self, way: Descent, progress: Progress) -> None:
+        """Specialize values with at most half of epsilon."""
+
+    def _probability(self, frame: pd.DataFrame) -> Floats:
+        return self.classifier_.probability(frame)
+
+    def structure(self) -> dict[str, Any]:
+        """`tree` (`ReleasedTree.to_dict`), the published `leaf_counts`, and the `classifier` (`GroupTree.to_dict`)."""
+        return {
+            "tree": self.tree_.to_dict(),
+            "leaf_counts": self.leaf_counts_.tolist(),
+            "classifier": self.classifier_.to_dict(),
+        }
 
 
 def nearest(counts: Floats, total: float) -> Floats:

@@ -1,13 +1,13 @@
-"""What methods share that specialize one value of one column at a time, in all rows at once (DiffGen, DT-Diff).
+"""Ways down the taxonomies: which values or columns are divided next, and the groups that this makes.
 
-A cut holds, per column, values that share no code and hold all codes together. A descent starts from the most
-general one and replaces values by finer ones, which noisy choices name; its groups are the combinations of values.
-Which values may be specialized follows from earlier choices and public sizes alone.
+`Descent` specializes one value of one column at a time, in all rows at once (DiffGen, DT-Diff); `Walk` takes all of a
+column to its next level (`TaxonomyRelease`). What may be divided follows from earlier choices and public sizes alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -16,16 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
-from dpcore.arguments import Progress
 from dpcore.domain.column import MISSING, Column
-from dpcore.domain.partition import Partition
+from dpcore.domain.partition import Partition, numbered
 from dpcore.domain.schema import Schema
-from dpcore.domain.taxonomy_tree import Hierarchy, interval_name
+from dpcore.domain.taxonomy_tree import ANY, Hierarchy
 from dpcore.door import PrivateTable
-from dpcore.mechanisms.scores import IntervalSplit, Score, Specialization, SplitScore
+from dpcore.mechanisms.scores import Score, SplitScore
+from dpcore.postprocess.count_tree import ReleasedTree
 
-Floats = NDArray[np.float64]
-OWN_CODE = "The published code cuts intervals up to the data's largest value, which this gives away."
+Step = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -36,55 +35,67 @@ class Value:
     codes: tuple[int, ...]
     children: tuple[Value, ...] = ()
 
+    @classmethod
+    def of(cls, tree: Hierarchy, place: int = 0) -> Value:
+        """A node with all that is below it; nodes with one child are passed over, as they divide nothing."""
+        children = tree.children[place]
+        while len(children) == 1:
+            place, children = children[0], tree.children[children[0]]
+        node = tree.nodes[place]
+        return cls(node.name, node.codes, tuple(cls.of(tree, child) for child in children))
 
-Cut = tuple[Value, ...]
+    def halves(self, column: Column, at: int) -> Cut:
+        """What an interval falls into if it is cut below a code."""
+        low, high = self.codes[0], self.codes[-1] + 1
+        return tuple(Value(column.interval(a, b), tuple(range(a, b))) for a, b in ((low, at), (at, high)))
+
+    def division(self, size: int) -> NDArray[np.intp]:
+        """For every code of the column the child that holds it, -1 outside of the value."""
+        return placed(self.children, size)
+
+
+Cut = tuple[Value, ...]  # of a column: values that share no code; of all columns together, they hold all codes
+
+
+def placed(values: Cut, size: int) -> NDArray[np.intp]:
+    """For every code the value that holds it, or -1."""
+    found = np.full(size, -1, dtype=np.intp)
+    for i, value in enumerate(values):
+        found[list(value.codes)] = i
+    return found
+
+
+def beginning(column: Column) -> Cut:
+    """A column's most general values: one, and "missing" beside it for numbers, which are cut whatever taxonomy."""
+    if not column.numeric:
+        return (Value.of(Hierarchy.of(column)),)
+    bins = column.size - column.missing
+    whole = Value(column.interval(0, bins), tuple(range(bins)))
+    return (whole, Value(MISSING, (bins,))) if column.missing else (whole,)
 
 
 class Descent:
-    """A cut on its way down.
+    """Cuts of all columns but the class, from the most general ones down; `max_leaves` bounds groups x classes.
 
-    Parameters
-    ----------
-    table : PrivateTable
-    target : str
-        The class column.
-    rated_by : SplitScore
-    max_leaves : int
-        Groups x classes.
-    paper : bool
-        Whether choices are made as papers do, which do not use that Max only rises.
-
-    Attributes
-    ----------
-    cut : dict of column name to Cut
-        Of all columns but the class.
-    steps : list of (column, value)
-        What was specialized.
-    spent : Epsilon
-        What the methods that go down have paid so far; they add to it.
+    With `paper`, choices are made as papers do, which do not use that Max only rises.
     """
 
     def __init__(self, table: PrivateTable, target: str, rated_by: SplitScore, *, max_leaves: int, paper: bool) -> None:
-        self.table, self.target, self.rated_by = table, target, rated_by
-        self.max_leaves, self.paper = max_leaves, paper
+        self.table, self.target, self.max_leaves, self.paper = table, target, max_leaves, paper
         self.cut = {column.name: beginning(column) for column in table.schema if column.name != target}
-        self.steps: list[tuple[str, str]] = []
-        self.spent: Epsilon = exact(0.0)
+        self.steps: list[tuple[str, str]] = []  # columns and the names of their values that were specialized
+        self.spent: Epsilon = exact(0.0)  # by whoever goes down; it adds to it
+        self.classes = table.schema[target].size
+        self.how: dict[str, Any] = {"target": target, "classes": self.classes, "rated_by": rated_by}  # of all scores
 
     @property
     def numeric(self) -> list[str]:
         """The numeric columns that can be cut."""
         return [c.name for c in self.table.schema if c.numeric and c.size - c.missing > 1 and c.name != self.target]
 
-    @property
-    def how(self) -> dict[str, Any]:
-        """What all scores of this run have in common."""
-        classes = self.table.schema[self.target].size
-        return {"target": self.target, "classes": classes, "rated_by": self.rated_by}
-
     def fits(self, name: str, parts: int) -> bool:
         """Whether one value of a column may fall into so many parts."""
-        cells = self.table.schema[self.target].size * prod(len(values) for values in self.cut.values())
+        cells = self.classes * prod(len(values) for values in self.cut.values())
         values = len(self.cut[name])
         return cells // values * (values - 1 + parts) <= self.max_leaves
 
@@ -106,137 +117,117 @@ class Descent:
         self.cut[name] = (*self.cut[name][:at], *children, *self.cut[name][at + 1 :])
         self.steps.append((name, value.name))
 
-    def leaves(self) -> Partition:
-        """All groups x classes, empty ones included."""
-        schema = self.table.schema
-        target = schema[self.target]
-        found = Partition.whole(schema).refined(self.target, np.arange(target.size), target.labels)
+    def release(self, epsilon: Epsilon) -> ReleasedTree:
+        """Everything, and below it noisy counts of all groups x classes, for what is left of epsilon."""
+        table, left = self.table, exact(epsilon) - self.spent
+        schema = table.schema
+        whole = leaves = Partition.whole(schema)
+        leaves = leaves.refined(self.target, np.arange(self.classes), schema[self.target].labels)
         for name, values in self.cut.items():
-            blocks = np.empty(schema[name].size, dtype=np.intp)
-            for i, value in enumerate(values):
-                blocks[list(value.codes)] = i
-            found = found.refined(name, blocks, [value.name for value in values])
-        return found
-
-    def release(self, epsilon: Epsilon) -> tuple[list[Partition], list[Floats], list[float]]:
-        """Everything, and noisy counts of all groups x classes: a tree's partitions, counts and variances."""
-        table, leaves = self.table, self.leaves()
-        groups, rules = leaves.recoding()
-        counts = table.recode(groups, rules).counts([leaves.family], epsilon=epsilon)[0]
+            leaves = leaves.refined(name, placed(values, schema[name].size), [value.name for value in values])
+        counts = table.recode(*leaves.recoding()).counts([leaves.family], epsilon=left)[0].ravel()
         total, variance = np.empty(0), np.inf
         if table.relation is Relation.REPLACE:
             total, variance = np.array([float(table.public_rows or 0)]), 0.0
-        return (
-            [Partition.whole(table.schema), leaves],
-            [total, counts.ravel()],
-            [variance, table.cell_variance(epsilon)],
-        )
+        variances = [variance, table.cell_variance(left)]
+        return ReleasedTree([whole, leaves], [total, counts], variances, whole_noise=table.whole_noise)
 
 
-def by_value(way: Descent, epsilon: Epsilon, rounds: int, progress: Progress) -> None:
-    """DiffGen's way down: values first, where to cut a number's interval in a choice of its own.
+class Walk:
+    """Partitions of a schema's domain, each made from the one before by one column's next level.
 
-    An interval is cut as soon as it is there, before anybody knows whether it will be specialized.
+    The class, if there is one, is divided by `divide` alone. No step makes more cells than `max_leaves`, the class's
+    division included; `most` is how often one column may be divided, `fanout` of numeric columns without a taxonomy.
     """
-    numeric, table = way.numeric, way.table
-    share = exact(epsilon) / (2 * (len(numeric) + 2 * rounds))
-    progress(0.0, "Choosing cuts")
-    for name in numeric:
-        before = choices(table)
-        way.cut[name] = tuple(halve(way, table, name, value, share) for value in way.cut[name])
-        way.spent += share * (choices(table) - before)
-    for done in range(rounds):
-        progress(0.7 * done / rounds, f"{done} of {rounds} specializations")
-        open_ = list(way.open())
-        if not open_:
-            break
-        chosen = 0
-        if len(open_) > 1:  # a single candidate is no choice
-            divisions = [(name, division(table.schema[name].size, value)) for name, value in open_]
-            chosen = way.choose(Specialization(**way.how, divisions=divisions), share)
-            way.spent += share
-        name, value = open_[chosen]
-        children = value.children
-        if name in numeric and any(len(half.codes) > 1 for half in children):
-            before = choices(table)
-            children = halve_both(way, name, value, share)
-            way.spent += share * (choices(table) > before)  # in parallel
-        way.specialize(name, value, children)
+
+    def __init__(self, schema: Schema, target: str | None, fanout: int, max_leaves: int, most: int | None) -> None:
+        self.schema, self.target = schema, target
+        self.trees = {column.name: Hierarchy.of(column, fanout) for column in schema}
+        if target is not None:  # one level, whatever its taxonomy, and if there is but one class
+            alone = schema[target].size == 1
+            flat = Hierarchy.of(replace(schema[target], taxonomy=None))
+            self.trees[target] = Hierarchy([(ANY, schema[target].labels[0])]) if alone else flat
+        self._room = max_leaves // (schema[target].size if target else 1)
+        self._most = most
+        self._level = dict.fromkeys(schema.names, 0)
+        self.steps: list[Step] = []  # what was divided but by `divide`
+        self.used: list[Step] = []  # what was divided at all
+        self.partitions = [Partition.whole(schema)]
+        self.families: list[tuple[str, ...]] = [()]  # per partition, the columns of `leveled` that make its cells
+
+    def open(self) -> list[str]:
+        """The columns that may be divided next."""
+        now = self.partitions[-1]
+        cells = dict(zip(self.schema.names, now.shape, strict=True))
+        found = []
+        for name, level in self._level.items():
+            after, times = self._next(name), sum(name == column for column, _ in self.steps)
+            if name == self.target or after == level or (self._most is not None and times >= self._most):
+                continue
+            if now.size // cells[name] * len(self.trees[name].level(after)) <= self._room:
+                found.append(name)
+        return found
+
+    def _next(self, name: str) -> int:
+        """The next level of a column's taxonomy that divides anything; the present one if there is none."""
+        tree, level = self.trees[name], self._level[name]
+        finer = (t for t in tree.levels if t > level and len(tree.level(t)) > len(tree.level(level)))
+        return next(finer, level)
+
+    def next_in_turn(self) -> str:
+        """Of the open columns the one that was divided least often; the first of them in the schema's order."""
+        times = [column for column, _ in self.steps]
+        return min(self.open(), key=times.count)
+
+    def family(self, name: str) -> tuple[str, ...]:
+        """The columns of `leveled` that make the cells after a step, and the class."""
+        others = [(other, level) for other, level in self._level.items() if level and other not in (name, self.target)]
+        last = [(self.target, 1)] if self.target else []
+        return tuple(key(*step) for step in [*others, (name, self._next(name)), *last])
+
+    def step(self, name: str) -> None:
+        """Divide every cell by a column's next level."""
+        self.divide(name)
+        self.steps.append((name, self._level[name]))
+
+    def divide(self, name: str) -> None:
+        """The same for a column that is no step of its own, such as the class at the end."""
+        level = self._level[name] = self._next(name) or 1
+        tree = self.trees[name]
+        nodes = tree.level(level)
+        names = [tree.nodes[i].name for i in nodes]
+        self.partitions.append(self.partitions[-1].refined(name, tree.blocks(nodes), names))
+        self.families.append(tuple(key(*step) for step in self._level.items() if step[1]))
+        self.used.append((name, level))
+
+    def coarse_first(self) -> Walk:
+        """The same divisions in another order: by the taxonomies' levels, then by how many parts they make on average.
+
+        The last partition stays the same. A column's own levels keep their order.
+        """
+        walk = copy(self)
+        walk.partitions, walk.families, walk.used = self.partitions[:1], self.families[:1], []
+        walk._level = dict.fromkeys(self._level, 0)
+        for name, _ in sorted(self.used, key=lambda step: (step[1], self._parts(*step))):
+            walk.divide(name)
+        return walk
+
+    def _parts(self, name: str, level: int) -> float:
+        tree = self.trees[name]
+        return len(tree.level(level)) / len(tree.level(level - 1))
+
+    def leveled(self, table: PrivateTable, steps: Sequence[Step]) -> PrivateTable:
+        """The rows with one column per step: in which node of that level the row's value lies."""
+        if not steps:
+            return table
+        columns, rules = [], []
+        for name, level in steps:
+            nodes = self.trees[name].level(level)
+            columns.append(numbered(key(name, level), len(nodes)))
+            rules.append((name, self.trees[name].blocks(nodes)))
+        return table.recode(replace(table.schema, columns=tuple(columns), target=None), rules)
 
 
-def halve(way: Descent, table: PrivateTable, name: str, value: Value, epsilon: Epsilon) -> Value:
-    """An interval with the two halves that it would fall into; a single code as it is."""
-    low, high = value.codes[0], value.codes[-1] + 1
-    if high - low < 2:
-        return value
-    places, worthless = list(range(low + 1, high)), -1
-    if way.paper:
-        counts = table.without_noise(OWN_CODE, claimed_epsilon=0).counts([(name,)], epsilon=1)[0][low:high]
-        present = low + np.flatnonzero(counts)
-        if counts.sum() <= 1:
-            places = [(low + high) // 2]
-        elif len(present) > 1:
-            places, worthless = list(range(low + 1, int(present[-1]) + 1)), int(present[0])
-    score = IntervalSplit(**way.how, column=name, low=low, high=high, places=places, worthless_below=worthless)
-    at = places[way.choose(score, epsilon, table)]
-    return replace(value, children=halves(table.schema[name], value, at))
-
-
-def halve_both(way: Descent, name: str, value: Value, epsilon: Epsilon) -> Cut:
-    """An interval's halves with halves of their own, chosen in parallel."""
-    table = way.table
-    where = np.full(table.schema[name].size, 2)
-    for i, half in enumerate(value.children):
-        where[list(half.codes)] = i
-    side = Column(name=unused(table.schema), kind="categorical", categories=("left", "right", "elsewhere"))
-    parts = table.derive(side, [name], where).split(side.name, name=f"halves of {name} {value.name}")
-    return tuple(
-        halve(way, part, name, half, part.ledger.share_of(epsilon))
-        for part, half in zip(parts, value.children, strict=False)
-    )
-
-
-def halves(column: Column, value: Value, at: int) -> Cut:
-    """What an interval falls into if it is cut below a code."""
-    low, high = value.codes[0], value.codes[-1] + 1
-    return tuple(Value(interval_name(column, a, b), tuple(range(a, b))) for a, b in ((low, at), (at, high)))
-
-
-def choices(table: PrivateTable) -> int:
-    """How many choices were charged so far."""
-    return sum(entry.mechanism == "exponential" for entry in table.ledger.entries)
-
-
-def beginning(column: Column) -> Cut:
-    """A column's most general values: one, and "missing" beside it for numbers."""
-    tree = Hierarchy.of(column)
-    if not column.numeric:
-        return (value_of(tree, 0),)
-    bins = column.size - column.missing
-    whole = Value(interval_name(column, 0, bins), tuple(range(bins)))
-    return (whole, Value(MISSING, (bins,))) if column.missing else (whole,)
-
-
-def value_of(tree: Hierarchy, place: int) -> Value:
-    """A node with all that is below it; nodes with one child are passed over, as they divide nothing."""
-    children = tree.children[place]
-    while len(children) == 1:
-        place, children = children[0], tree.children[children[0]]
-    node = tree.nodes[place]
-    return Value(node.name, node.codes, tuple(value_of(tree, child) for child in children))
-
-
-def division(size: int, value: Value) -> NDArray[np.intp]:
-    """Per code the child of a value that holds it, -1 outside of the value."""
-    groups = np.full(size, -1, dtype=np.intp)
-    for i, child in enumerate(value.children):
-        groups[list(child.codes)] = i
-    return groups
-
-
-def unused(schema: Schema) -> str:
-    """A column name that the schema does not have."""
-    name = "side"
-    while name in schema.names:
-        name += "'"
-    return name
+def key(name: str, level: int) -> str:
+    """What `leveled` and the ledger call a column at a level of its taxonomy."""
+    return f"{name} (level {level})"

@@ -1,15 +1,21 @@
-r"""DiffGen: generalized rows by top-down specialization, for classification (compared with in papers 002 and 003).
+r"""DiffGen: generalized rows by top-down specialization, and a tree from them (compared with in papers 002 and 003).
 
 Idea      Start from "anything" in every column; again and again choose one value, privately, and replace it by its
-          children in the taxonomy; count the groups that are left with noise.
+          children in the taxonomy; count the groups that are left with noise. Rows of these groups are published so
+          that others can learn from them. Its paper does, and so do the papers that compare with it: a tree in the
+          manner of C4.5 on the generalized rows (the DiffGen tree).
 
 Steps     epsilon' = epsilon / (2 (n_c + 2h)), for n_c numeric columns that can be cut and h rounds
   1  Where to cut each numeric column's whole interval.                                              choose, n_c times
   2  h times: which value of the current cut to specialize, by how well its children tell the classes apart.    choose
      If it is an interval, where to cut each of its two halves later: they hold different records. choose, in parallel
   3  Counts of all groups x classes, empty ones included, with what is left (at least epsilon / 2).             counts
-  4  Under replace, counts moved in equal steps to the public total. Negative counts moved to 0; rows are drawn
-     uniformly out of the groups.                                                                     post-processing
+  4  Under replace, counts moved in equal steps to the public total. Negative counts moved to 0.        post-processing
+  5  DiffGen: rows are drawn uniformly out of the groups. DiffGen tree: a binary tree by entropy on one row per group
+     and class, weighted by its count; no rows are drawn, which would only add noise. Categories are asked for one
+     group, numbers for the groups up to one. A leaf holds at least four standard deviations of the noise on a count,
+     three of a difference of two: of fewer rows, noise alone may make another class the largest. A row is predicted by
+     the groups that its values lie in.                                                                 post-processing
 
   Numeric columns are cut between bins, whatever taxonomy they carry.
 
@@ -20,6 +26,7 @@ Privacy
             (under replace each half is charged as a removal or an addition, at epsilon' / 2). Which values may be
             specialized follows from earlier choices and public sizes alone.
   3         Groups partition the records: sensitivity 1 (add_remove) or 2 (replace).
+  4, 5      Nothing but released counts, public groups and a fixed seed for ties.
   Sum       epsilon' (n_c + 2h) at most, which is epsilon / 2, and the rest for the counts: epsilon.
 
 What is claimed, and where it is wrong
@@ -33,17 +40,30 @@ What is claimed, and where it is wrong
 Reference  Mohammed, Chen, Fung and Yu, Differentially private data release for data mining, KDD 2011.
 """
 
-from dpcore.accounting.relation import exact
+from dataclasses import replace
+
+import numpy as np
+
+from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Progress
+from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
-from dpcore.methods.groups.base import LEAVES, MOST_LEAVES, ROUNDS, GeneralizingSynthesizer, check_leaves
-from dpcore.methods.groups.descent import Descent, by_value
-from dpcore.methods.offers import Offer
+from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization, SplitScore
+from dpcore.methods.groups.base import (
+    LEAVES,
+    MOST_LEAVES,
+    ROUNDS,
+    GeneralizingSynthesizer,
+    GroupClassifier,
+    check_leaves,
+)
+from dpcore.methods.groups.descent import Cut, Descent, Value
+from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import choice, text, whole
 
 CODE = "The paper's proof is right; this code, where it cuts numbers, has no epsilon at all."
+OWN_CODE = "The published code cuts intervals up to the data's largest value, which this gives away."
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 
@@ -78,8 +98,91 @@ class DiffGen(GeneralizingSynthesizer):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         self.target_ = self._target(table.schema, self.target)
         way = Descent(table, self.target_, SCORES[self.score], max_leaves=self.max_leaves, paper=self.mode == "paper")
-        by_value(way, self.epsilon, self.rounds, progress)
+        specialized(way, self.epsilon, self.rounds, progress)
         self.steps_ = way.steps
         progress(0.7, "Counting groups")
-        self._keep(*way.release(exact(self.epsilon) - way.spent), whole_noise=table.whole_noise)
+        self._keep(way.release(self.epsilon))
         progress(1.0, "Done")
+
+
+class DiffGenTree(GroupClassifier):
+    """A classifier learned from DiffGen's release, as its authors' code makes it and corrected. See the module."""
+
+    title = "DiffGen tree"
+    good_for = "a tree and its groups"
+    provable_printed = "none with numbers"
+    offers = (
+        Offer(label="DiffGen tree: a tree from DiffGen's groups"),
+        Offer(
+            label="DiffGen tree",
+            mode="paper",
+            remark=f"The paper is right; its authors' code, where it cuts numbers, has no epsilon. {SHOWN}",
+        ),
+    )
+    paper = "003, 002"
+
+    def _descend(self, way: Descent, progress: Progress) -> None:
+        specialized(way, self.epsilon, self.rounds, progress)
+
+
+def specialized(way: Descent, epsilon: Epsilon, rounds: int, progress: Progress) -> None:
+    """DiffGen's way down: values first, where to cut a number's interval in a choice of its own.
+
+    An interval is cut as soon as it is there, before anybody knows whether it will be specialized.
+    """
+    numeric, schema = way.numeric, way.table.schema
+    share = exact(epsilon) / (2 * (len(numeric) + 2 * rounds))
+    progress(0.0, "Choosing cuts")
+    for name in numeric:
+        way.cut[name] = tuple(halved(way, way.table, name, value, share) for value in way.cut[name])
+        way.spent += share
+    for done in range(rounds):
+        progress(0.7 * done / rounds, f"{done} of {rounds} specializations")
+        open_ = list(way.open())
+        if not open_:
+            break
+        chosen = 0
+        if len(open_) > 1:  # a single candidate is no choice
+            divisions = [(name, value.division(schema[name].size)) for name, value in open_]
+            chosen = way.choose(Specialization(**way.how, divisions=divisions), share)
+            way.spent += share
+        name, value = open_[chosen]
+        children = value.children
+        if name in numeric and any(len(half.codes) > 1 for half in children):
+            children = both_halved(way, name, value, share)
+            way.spent += share  # in parallel
+        way.specialize(name, value, children)
+
+
+def halved(way: Descent, table: PrivateTable, name: str, value: Value, epsilon: Epsilon) -> Value:
+    """An interval with the two halves that it would fall into; a single code as it is, and at no cost."""
+    low, high = value.codes[0], value.codes[-1] + 1
+    if high - low < 2:
+        return value
+    places, worthless = list(range(low + 1, high)), -1
+    if way.paper:
+        counts = table.without_noise(OWN_CODE, claimed_epsilon=0).counts([(name,)], epsilon=1)[0][low:high]
+        present = low + np.flatnonzero(counts)
+        if counts.sum() <= 1:
+            places = [(low + high) // 2]
+        elif len(present) > 1:
+            places, worthless = list(range(low + 1, int(present[-1]) + 1)), int(present[0])
+    score = IntervalSplit(**way.how, column=name, low=low, high=high, places=places, worthless_below=worthless)
+    at = places[way.choose(score, epsilon, table)]
+    return replace(value, children=value.halves(table.schema[name], at))
+
+
+def both_halved(way: Descent, name: str, value: Value, epsilon: Epsilon) -> Cut:
+    """An interval's halves with halves of their own, chosen in parallel."""
+    table, side = way.table, "side"
+    where = value.division(table.schema[name].size)
+    while side in table.schema.names:
+        side += "'"
+    sides = Column(name=side, kind="categorical", categories=("left", "right", "elsewhere"))
+    parts = table.derive(sides, [name], np.where(where < 0, 2, where)).split(
+        side, name=f"halves of {name} {value.name}"
+    )
+    return tuple(
+        halved(way, part, name, half, part.ledger.share_of(epsilon))
+        for part, half in zip(parts, value.children, strict=False)
+    )

@@ -37,8 +37,8 @@ Reference  Zhu, Xiong, Xiang and Zhou, An effective deferentially private data r
 from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.mechanisms.scores.splits import JointSpecialization
-from dpcore.methods.groups.descent import Descent, Value, division, halves
-from dpcore.methods.groups.group_tree import GroupClassifier
+from dpcore.methods.groups.base import GroupClassifier
+from dpcore.methods.groups.descent import Descent, Value
 from dpcore.methods.offers import Offer
 
 
@@ -48,7 +48,6 @@ class DTDiff(GroupClassifier):
     title = "DT-Diff"
     good_for = "a tree from few choices"
     provable_printed = "epsilon"
-    page = "forests"
     offers = (
         Offer(label="DT-Diff (reconstructed): a tree from counts of groups"),
         Offer(
@@ -58,7 +57,6 @@ class DTDiff(GroupClassifier):
             holds=True,
         ),
     )
-    variants = ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
     paper = "003"
     reconstructed = "The source was not to be had: what is claimed here is our reading of what others say of it."
 
@@ -73,7 +71,7 @@ class DTDiff(GroupClassifier):
                 break
             chosen = 0
             if len(open_) + len(places) > 1:  # a single candidate is no choice
-                divisions = [(name, division(schema[name].size, value)) for name, value in open_]
+                divisions = [(name, value.division(schema[name].size)) for name, value in open_]
                 score = JointSpecialization(**way.how, divisions=divisions, intervals=spans)
                 chosen = way.choose(score, share)
                 way.spent += share
@@ -83,7 +81,7 @@ class DTDiff(GroupClassifier):
             else:
                 interval, at = places[chosen - len(open_)]
                 name, value = intervals[interval]
-                way.specialize(name, value, halves(schema[name], value, at))
+                way.specialize(name, value, value.halves(schema[name], at))
 
     def _intervals(self, way: Descent) -> list[tuple[str, Value]]:
         """The intervals of numbers that may be cut next."""

@@ -51,9 +51,10 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
 from dpcore.methods.groups.base import MOST_LEAVES, Floats, GeneralizingSynthesizer, check_leaves, leaf_share
-from dpcore.methods.groups.walk import Walk
+from dpcore.methods.groups.descent import Walk
 from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import choice, flag, number, text, whole
+from dpcore.postprocess.count_tree import ReleasedTree
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
 LEVELS = f"Every level gets the whole share of epsilon, as if levels held different people. {SHOWN}"
@@ -200,14 +201,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         progress(0.7, "Counting")
         noisy, variances = self._measure(walk, table, total - spent)
         progress(0.9, "Making counts consistent")
-        self._keep(
-            walk.partitions,
-            noisy,
-            variances,
-            consistency=self.consistency,
-            non_negative=self.non_negative,
-            whole_noise=table.whole_noise,
-        )
+        tree = ReleasedTree(walk.partitions, noisy, variances, whole_noise=table.whole_noise)
+        self._keep(tree, consistency=self.consistency, non_negative=self.non_negative)
         progress(1.0, "Done")
 
     def _choose(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:

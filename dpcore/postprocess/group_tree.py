@@ -1,10 +1,6 @@
-"""A decision tree learned from released counts of groups, as plain data; and the classifiers that release one.
-
-All of this is post-processing: the tree is learned from noisy counts that were paid for, one row per group and class.
-"""
+"""A decision tree learned from released counts of groups, as plain data: what it asks, what it predicts, its JSON."""
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -15,23 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from dpcore.accounting.relation import exact
-from dpcore.arguments import Progress
 from dpcore.domain.partition import Axis, Partition
 from dpcore.domain.schema import Schema
-from dpcore.door import PrivateTable
 from dpcore.errors import SchemaError
-from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
-from dpcore.methods.base import PrivateClassifier
-from dpcore.methods.groups.base import LEAVES, MOST_LEAVES, ROUNDS, check_leaves
-from dpcore.methods.groups.descent import Descent
-from dpcore.methods.parameters import choice, learned, whole
-from dpcore.postprocess.count_tree import HUGE, ReleasedTree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 FORMAT = "dpcore tree of groups 1"
-SCORES: dict[str, SplitScore] = {"Max": Max(), "InfoGain": InfoGain()}
 # The difference of two noisy counts has 1.4 times the standard deviation of one. In a leaf of fewer than about three
 # times that many rows, noise alone may make another class the largest.
 DEVIATIONS = 4.0
@@ -39,24 +25,12 @@ DEVIATIONS = 4.0
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a tree of groups.
+    """A node of a tree of groups."""
 
-    Attributes
-    ----------
-    classes : tuple of float
-        The released counts of the rows that come here, by class.
-    column : str
-        Which column divides them; "" for a leaf.
-    goes_left : tuple of int
-        The column's groups that go left.
-    left, right : int
-        The children's places; 0 for a leaf.
-    """
-
-    classes: tuple[float, ...]
-    column: str = ""
-    goes_left: tuple[int, ...] = ()
-    left: int = 0
+    classes: tuple[float, ...]  # released counts of the rows that come here, by class
+    column: str = ""  # which divides them; "" for a leaf
+    goes_left: tuple[int, ...] = ()  # the column's groups that do
+    left: int = 0  # the children's places
     right: int = 0
 
 
@@ -101,21 +75,14 @@ class GroupTree:
         if not names:
             return at
         codes = self.schema.select(names).encode(frame)  # also columns that this tree happens not to ask
-        asked = list(self.groups)
-        widest = max((max(groups) for groups in self.groups.values()), default=0) + 1
-        rows = np.zeros((len(frame), len(asked)), dtype=np.intp)
-        for j, name in enumerate(asked):
-            rows[:, j] = np.array(self.groups[name])[codes[:, names.index(name)]]
-        column, child = np.full(len(self.nodes), -1), np.zeros((len(self.nodes), widest), dtype=np.intp)
-        for i, node in enumerate(self.nodes):
+        coming = {0: np.arange(len(frame))}
+        for place, node in enumerate(self.nodes):
+            here = coming.pop(place)
+            at[here] = place
             if node.column:
-                column[i], child[i] = asked.index(node.column), node.right
-                child[i, list(node.goes_left)] = node.left
-        moving = np.flatnonzero(column[at] >= 0)
-        while len(moving):
-            here = at[moving]
-            at[moving] = child[here, rows[moving, column[here]]]
-            moving = moving[column[at[moving]] >= 0]
+                groups = np.array(self.groups[node.column])[codes[here, names.index(node.column)]]
+                left = np.isin(groups, node.goes_left)
+                coming |= {node.left: here[left], node.right: here[~left]}
         return at
 
     def probability(self, frame: pd.DataFrame) -> Floats:
@@ -178,25 +145,16 @@ class GroupTree:
 
 
 def tree_of(leaves: Partition, counts: Floats, target: str, *, deviation: float) -> GroupTree:
-    """C4.5's way of growing, by entropy, on released groups: one row per group and class, weighted by its count.
+    """C4.5's way of growing, by entropy, on released groups x classes: one row for each, weighted by its count.
 
-    C4.5 stops at two rows. What is enough here depends on the noise: a leaf needs `DEVIATIONS` standard deviations.
-
-    Parameters
-    ----------
-    leaves : Partition
-        Groups x classes.
-    counts : array of shape (leaves.size,)
-        0 or more.
-    target : str
-    deviation : float
-        Of the noise on one count.
+    C4.5 stops at two rows. What is enough here depends on the noise: a leaf needs `DEVIATIONS` times the standard
+    `deviation` of the noise on one count. `counts` are 0 or more, of shape (leaves.size,).
     """
     schema, at = leaves.schema, leaves.schema.index(target)
     cells = np.flatnonzero(counts > 0)
     places = leaves.blocks(cells)
     weights, total = counts[cells], float(counts[cells].sum())
-    axes = {name: axis for j, (name, axis) in enumerate(zip(schema.names, leaves.axes, strict=True)) if j != at}
+    axes = {name: axis for name, axis in zip(schema.names, leaves.axes, strict=True) if name != target}
     features = [(name, told) for name, axis in axes.items() for told in told_by(schema, name, axis)]
     if not features or not total:
         by_class = np.bincount(places[at], weights=weights, minlength=schema[target].size)
@@ -238,61 +196,3 @@ def told_by(schema: Schema, name: str, axis: Axis) -> list[Floats]:
     lowest = np.array([np.flatnonzero(axis.blocks == i)[0] for i in range(len(axis.names))])
     ranks = np.argsort(np.argsort(lowest)).astype(float)
     return [ranks, each[int(np.argmax(ranks))]] if column.missing else [ranks]
-
-
-class GroupClassifier(PrivateClassifier):
-    """A method that releases counts of generalized rows by class, and a decision tree learned from them.
-
-    Attributes
-    ----------
-    steps_ : list of (column, value)
-        What was specialized.
-    tree_ : ReleasedTree
-        The released groups x classes with their noisy counts.
-    leaf_counts_ : array
-        The published counts of all groups x classes, 0 or more.
-    classifier_ : GroupTree
-        What predicts.
-    """
-
-    rounds: int = whole(default=10, about=ROUNDS)
-    criterion: str = choice(
-        default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."
-    )
-    max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
-    tree_: ReleasedTree = learned()
-    leaf_counts_: Floats = learned()
-    classifier_: GroupTree = learned()
-
-    def _check(self, schema: Schema) -> None:
-        check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
-
-    def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        target = self._target(table.schema, self.target)
-        rated_by, paper = SCORES[self.criterion], self.mode == "paper"
-        way = Descent(table, target, rated_by, max_leaves=self.max_leaves, paper=paper)
-        self._descend(way, progress)
-        self.steps_ = way.steps
-        progress(0.7, "Counting groups")
-        partitions, noisy, (root, variance) = way.release(exact(self.epsilon) - way.spent)
-        known = [root, min(variance, HUGE)]  # counts that were bought for nothing say nothing
-        self.tree_ = ReleasedTree(partitions, noisy, known, whole_noise=table.whole_noise)
-        self.leaf_counts_ = self.tree_.consistent.non_negative()[-1]
-        progress(0.9, "Learning a tree")
-        self.classifier_ = tree_of(partitions[-1], self.leaf_counts_, target, deviation=known[-1] ** 0.5)
-        progress(1.0, "Done")
-
-    @abstractmethod
-    def _descend(self, way: Descent, progress: Progress) -> None:
-        """Specialize values with at most half of epsilon."""
-
-    def _probability(self, frame: pd.DataFrame) -> Floats:
-        return self.classifier_.probability(frame)
-
-    def structure(self) -> dict[str, Any]:
-        """`tree` (`ReleasedTree.to_dict`), the published `leaf_counts`, and the `classifier` (`GroupTree.to_dict`)."""
-        return {
-            "tree": self.tree_.to_dict(),
-            "leaf_counts": self.leaf_counts_.tolist(),
-            "classifier": self.classifier_.to_dict(),
-        }
