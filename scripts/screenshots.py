@@ -30,12 +30,33 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 ROOT = Path(__file__).parents[1]
 COMMAND = (sys.executable, "-m", "dpcore.dashboard")
 SIZES, THEMES = ("1366x768", "1920x1080"), ("light", "dark")
-PAGES = ("home", "data", "naive_bayes", "networks", "taxonomy", "forests", "responses", "compare", "audit", "ledger")
+PAGES = (
+    "home",
+    "data",
+    "naive_bayes",
+    "networks",
+    "taxonomy",
+    "forests",
+    "responses",
+    "mechanisms",
+    "compare",
+    "audit",
+    "ledger",
+)
 TABS = ("Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home")
 NETWORK_TABS = ("Price", "Network", "Clusters", "The paper's figures", "Take home")
 TREE_TABS = ("Price", "Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims", "Take home")
 FOREST_TABS = ("Price", "Trees", "Where the budget went", "Accuracy", "Draw again", "Predict", "Take home")
 REPORT_TABS = ("Price", "Reports", "Accuracy", "Draw again", "Take home", "The paper's figures")
+MECHANISM_TABS = (
+    "Noise on a count",
+    "Choosing",
+    "Randomized response",
+    "What epsilon means",
+    "Asking again",
+    "Disjoint groups",
+    "Floating point",
+)
 COMPARISON_TABS = ("accuracy", "2-way AVD", "Run time", "Medians")
 CORRECTED = "Corrected: guarantee proved"
 QUIET = (
@@ -282,6 +303,12 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                         settle(page)
                 name = "paper" if mode.startswith("As") else variant.partition(":")[0]
                 save(f"responses-{slug(name)}-{slug(tab)}")
+    if "mechanisms" in only:
+        go(page, "Mechanisms")
+        for tab in MECHANISM_TABS:
+            page.get_by_role("tab", name=tab, exact=True).click()
+            settle(page)
+            save(f"mechanisms-{slug(tab)}")
     if "compare" in only:
         go(page, "Compare methods")
         save("compare-settings")
@@ -300,7 +327,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
         save("audit-attack")
         page.get_by_role("tab", name="The membership game").click()
         settle(page)
-        for name in ("Start a round", "Kim is in", "Let the best strategy play 100 rounds"):
+        for name in ("Start a round", "X is in", "Let the best strategy play 100 rounds"):
             page.get_by_role("button", name=name, exact=True).click()
             settle(page)
         save("audit-game")
