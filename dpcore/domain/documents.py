@@ -70,6 +70,13 @@ def json_value(text: str | bytes, kind: type[DPCoreError], cause: str, remedy: s
     return found
 
 
+def json_ready(part: Any) -> Any:
+    """What a file holds of something: an object's own document, an array as a list, and all else as it is."""
+    if hasattr(part, "to_dict"):
+        return part.to_dict()
+    return part.tolist() if hasattr(part, "tolist") else part
+
+
 def texts_of(value: Any) -> list[str]:
     """The texts that a value has itself, without those below it."""
     return [value] if isinstance(value, str) else list(value) if isinstance(value, dict) else []

@@ -19,6 +19,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Progress, is_whole, no_progress, plain, require_frame
 from dpcore.domain.column import Codes
+from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
@@ -59,6 +60,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     offers: ClassVar[tuple[Offer, ...]]
     compared: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}  # by name and mode, if not as it is
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)  # that the tests of all methods fit in corrected mode
+    artifacts: ClassVar[tuple[str, ...]] = ()  # what is released besides rows: attributes, less their "_"
     reconstructed: ClassVar[str] = ""  # why paper mode is this project's reading of its source, in a sentence
 
     epsilon: float = number(default=1.0, about="What the whole fit costs, under `relation`.")
@@ -164,6 +166,14 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         self._check(schema)
         return relation
 
+    def released(self) -> dict[str, Any]:
+        """What was released besides rows, by its name in files: objects, or values that JSON can hold."""
+        return {name: getattr(self, f"{name}_") for name in self.artifacts}
+
+    def structure(self) -> dict[str, Any]:
+        """`released` as JSON-ready values, for files."""
+        return {name: json_ready(part) for name, part in self.released().items()}
+
     def at_epsilon(self, epsilon: float) -> Self:
         """An unfitted copy for another epsilon. A method may keep the sizes that its own epsilon allows."""
         copy: Self = clone(self).set_params(epsilon=epsilon)
@@ -245,10 +255,6 @@ class Synthesizer(PrivateEstimator):
         if rows > most_rows(self.schema_):
             raise ParameterError(f"This release says that there are {rows:,} rows, which is mostly noise.", "Pass n=.")
         return rows
-
-    def structure(self) -> dict[str, Any]:
-        """What was released besides rows, as JSON-ready values: for a network its families, clusters and scores."""
-        return {}
 
     @abstractmethod
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
@@ -337,10 +343,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             raise DataError(f"The data lack the classes, {column.name!r}.", "Pass them as y, or in the frame.")
         truth = column.encode(pd.Series(frame[column.name] if y is None else one_per_row(y, frame)))
         return float(np.average(predicted == truth, weights=sample_weight))
-
-    def structure(self) -> dict[str, Any]:
-        """What was released, as JSON-ready values."""
-        return {}
 
     @abstractmethod
     def _probability(self, frame: pd.DataFrame) -> Floats:

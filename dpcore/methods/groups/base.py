@@ -4,7 +4,6 @@ Either rows are drawn out of them, or a decision tree is learned from them.
 """
 
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,6 +44,7 @@ class GeneralizingSynthesizer(Synthesizer):
         The number of rows: public, or estimated from noisy answers.
     """
 
+    artifacts = ("tree", "leaf_counts")
     tree_: ReleasedTree = learned()
     leaf_counts_: Floats = learned()
     rows_: float = learned()
@@ -64,10 +64,6 @@ class GeneralizingSynthesizer(Synthesizer):
     def generalized(self) -> pd.DataFrame:
         """The published generalized rows: block names per divided column, and last how many rows, a whole number."""
         return self.tree_.rows(self.leaf_counts_)
-
-    def structure(self) -> dict[str, Any]:
-        """See `Synthesizer.structure`: `tree` (`ReleasedTree.to_dict`) and the published `leaf_counts`."""
-        return {"tree": self.tree_.to_dict(), "leaf_counts": self.leaf_counts_.tolist()}
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
         size = n or self._rows_of(self.rows_)
@@ -101,6 +97,7 @@ class GroupClassifier(PrivateClassifier):
         default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."
     )
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
+    artifacts = ("tree", "leaf_counts", "classifier")
     tree_: ReleasedTree = learned()
     leaf_counts_: Floats = learned()
     classifier_: GroupTree = learned()
@@ -126,14 +123,6 @@ class GroupClassifier(PrivateClassifier):
 
     def _probability(self, frame: pd.DataFrame) -> Floats:
         return self.classifier_.probability(frame)
-
-    def structure(self) -> dict[str, Any]:
-        """`tree` (`ReleasedTree.to_dict`), the published `leaf_counts`, and the `classifier` (`GroupTree.to_dict`)."""
-        return {
-            "tree": self.tree_.to_dict(),
-            "leaf_counts": self.leaf_counts_.tolist(),
-            "classifier": self.classifier_.to_dict(),
-        }
 
 
 def nearest(counts: Floats, total: float) -> Floats:

@@ -41,7 +41,6 @@ Reference  Agrawal and Srikant, Privacy-preserving data mining, SIGMOD 2000.
 """
 
 from math import inf
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -116,6 +115,7 @@ class DTCRD(LocalClassifier):
     )
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
     min_support: float = number(default=0.02, least=LEAST_SUPPORT, most=1, open=")", about=SUPPORT)
+    artifacts = ("forest", "distributions")
     forest_: Forest = learned()
 
     @property
@@ -149,7 +149,3 @@ class DTCRD(LocalClassifier):
 
     def _probability(self, frame: pd.DataFrame) -> Floats:
         return self.forest_.probability(frame)
-
-    def structure(self) -> dict[str, Any]:
-        """The tree and the reconstructed distributions."""
-        return {"forest": self.forest_.to_dict(), "distributions": self.distributions_}

@@ -38,7 +38,6 @@ Reference  Du and Zhan, Using randomized response techniques for privacy-preserv
 """
 
 from math import inf
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -113,6 +112,7 @@ class DTPD(LocalClassifier):
         "errors from 0. 0 asks for none, as in paper mode. 3 is what the bundled sample and simulated tables bear out: "
         "with less, the trees of small epsilons grow on noise alone and fall below the majority class.",
     )
+    artifacts = ("forest",)
     forest_: Forest = learned()
 
     @property
@@ -147,7 +147,3 @@ class DTPD(LocalClassifier):
 
     def _probability(self, frame: pd.DataFrame) -> Floats:
         return self.forest_.probability(frame)
-
-    def structure(self) -> dict[str, Any]:
-        """The tree."""
-        return {"forest": self.forest_.to_dict()}

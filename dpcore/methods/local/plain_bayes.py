@@ -11,7 +11,6 @@ Reference  as PPNB.
 """
 
 from math import inf
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -60,6 +59,7 @@ class PlainNaiveBayes(LocalClassifier):
     alpha: float = number(
         default=1.0, most=MOST_ALPHA, open=")", about="Records added to every cell of a table by class."
     )
+    artifacts = ("bayes",)
     bayes_: Bayes = learned()
 
     def _check(self, schema: Schema) -> None:
@@ -85,7 +85,3 @@ class PlainNaiveBayes(LocalClassifier):
 
     def _probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         return self.bayes_.probability(frame)
-
-    def structure(self) -> dict[str, Any]:
-        """The classifier."""
-        return {"bayes": self.bayes_.to_dict()}

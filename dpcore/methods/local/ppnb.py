@@ -156,6 +156,7 @@ class PPNB(LocalClassifier):
         about="Records added to every value of a column by class: in equal parts, or, with 'shrink', as the value is "
         "frequent in all classes together. By default 1 with 'shrink', and none otherwise, as in the paper.",
     )
+    artifacts = ("bayes",)
     bayes_: Bayes = learned()
 
     @property
@@ -267,7 +268,3 @@ class PPNB(LocalClassifier):
 
     def _probability(self, frame: Any) -> Any:
         return self.bayes_.probability(frame)
-
-    def structure(self) -> dict[str, Any]:
-        """The classifier."""
-        return {"bayes": self.bayes_.to_dict()}

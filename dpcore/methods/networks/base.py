@@ -112,8 +112,8 @@ class NetworkSynthesizer(Synthesizer):
             self.tables_.append(cells)
             self.epsilons_.append(price)
 
-    def structure(self) -> dict[str, Any]:
-        """See `Synthesizer.structure`: `families`, each a dict; `clusters` and `similarity`, where there are any."""
+    def released(self) -> dict[str, Any]:
+        """See `PrivateEstimator.released`: `families`, each a dict; `clusters` and `similarity`, if there are any."""
         clusters = list(getattr(self, "clusters_", []))
         cluster_of = {name: i for i, cluster in enumerate(clusters, start=1) for name in cluster}
         families = [

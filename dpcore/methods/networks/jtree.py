@@ -234,8 +234,8 @@ class JTree(Synthesizer):
         margins = noisy_margins(information, thresholds, scale, rng)[0]
         return [pairs[i] for i in np.argsort(-margins, kind="stable") if margins[i] >= 0]
 
-    def structure(self) -> dict[str, Any]:
-        """See `Synthesizer.structure`: the cliques as `families`, and the junction tree's `edges`."""
+    def released(self) -> dict[str, Any]:
+        """See `PrivateEstimator.released`: the cliques as `families`, and the junction tree's `edges`."""
         holders = [next(i for i, held in enumerate(self.clusters_) if set(c) <= set(held)) for c in self.cliques_]
         families = [
             {

@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import isqrt
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -60,6 +59,7 @@ class TreeClassifier(PrivateClassifier):
         The released trees.
     """
 
+    artifacts = ("forest",)
     forest_: Forest = learned()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
@@ -164,7 +164,3 @@ class TreeClassifier(PrivateClassifier):
 
     def _probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         return self.forest_.probability(frame)
-
-    def structure(self) -> dict[str, Any]:
-        """The trees."""
-        return {"forest": self.forest_.to_dict()}
