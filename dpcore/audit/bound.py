@@ -6,7 +6,7 @@ probabilities (Clopper and Pearson 1934) turn counts into a lower bound that is 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from sklearn.base import clone
 
+from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress, is_whole, no_progress
+from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.methods.base import PrivateEstimator
 
 FEWEST = 20
+TOLD = 200  # how often many runs tell how far they are
 Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
 """A mechanism as a function: (frame, number of runs) -> that many independent outputs."""
 
@@ -152,7 +155,7 @@ def audit(
     Parameters
     ----------
     method : estimator or callable
-        An unfitted estimator without a seed (`schema` is then needed; outputs are fitted clones), or a function
+        An unfitted estimator without a seed (`schema` is then needed; an output is a fit of it), or a function
         (frame, runs) -> outputs.
     pair : two DataFrames
         Neighbors under the method's relation.
@@ -171,21 +174,58 @@ def audit(
     if isinstance(method, PrivateEstimator):
         if schema is None or method.random_state is not None:
             raise ParameterError("An audited method needs a schema and no seed.", "Pass schema=, random_state=None.")
-        first = clone(method).fit(pair[0], schema=schema)
-        claimed, bound = first.ledger_.epsilon_claimed, first.ledger_.epsilon_of_noise
-    statistics = []
-    for side, frame in enumerate(pair):
-        values = np.empty(trials)
-        if isinstance(method, PrivateEstimator):
-            for run in range(trials):
-                values[run] = event(clone(method).fit(frame, schema=schema))
-                progress((side + (run + 1) / trials) / 2, f"World {side + 1}: run {run + 1:,} of {trials:,}")
-        else:
+        found, ledger = statistics(method, schema, pair, event, trials, progress=progress)
+        claimed, bound = ledger.epsilon_claimed, ledger.epsilon_of_noise
+    else:
+        found = np.empty((2, trials))
+        for side, frame in enumerate(pair):
             outputs = method(frame, trials)
             if len(outputs) != trials:
                 raise ParameterError("The mechanism gave another number of outputs than asked.", "One output per run.")
-            values[:] = [event(output) for output in outputs]
+            found[side] = [event(output) for output in outputs]
             progress((side + 1) / 2, f"World {side + 1} done")
-        statistics.append(values)
-    found = lower_bound_of_statistics(statistics[0], statistics[1], alpha=alpha, delta=delta)
-    return AuditResult(found, claimed, bound, 1 - alpha, trials)
+    least = lower_bound_of_statistics(found[0], found[1], alpha=alpha, delta=delta)
+    return AuditResult(least, claimed, bound, 1 - alpha, trials)
+
+
+def statistics(
+    estimator: PrivateEstimator,
+    schema: Schema,
+    pair: tuple[pd.DataFrame, pd.DataFrame],
+    statistic: Callable[[Any], float],
+    trials: int,
+    *,
+    seed: int | None = None,
+    progress: Progress = no_progress,
+) -> tuple[NDArray[np.float64], Ledger]:
+    """Numbers of so many runs in each of two worlds in turn, shape (2, trials), and the ledger of the very first.
+
+    Every run is a whole one, through the method's public interface.
+    """
+    seeds = None if seed is None else np.random.SeedSequence(seed).generate_state(2 * trials, np.uint64) >> 1
+    found, every = np.empty((2, trials)), max(trials // TOLD, 1)
+    schema, estimator = remembering(schema, pair), clone(estimator)
+    ledgers: list[Ledger] = []
+    for run in range(trials):
+        for world, frame in enumerate(pair):
+            estimator.random_state = None if seeds is None else int(seeds[2 * run + world])
+            estimator.fit(frame, schema=schema)
+            ledgers = ledgers or [estimator.ledger_]
+            found[world, run] = statistic(estimator)
+        if (run + 1) % every == 0 or run + 1 == trials:
+            progress((run + 1) / trials, f"Run {run + 1:,} of {trials:,} in each world")
+    return found, ledgers[0]
+
+
+def remembering(schema: Schema, tables: tuple[pd.DataFrame, ...]) -> Schema:
+    """The same schema, which encodes these tables once; thousands of fits would do it over and over."""
+    known = [(table, schema.encode(table)) for table in tables]
+
+    class Remembering(Schema):
+        def encode(self, frame: pd.DataFrame) -> Codes:
+            for table, codes in known:
+                if table is frame and self.columns is schema.columns:
+                    return codes.copy(order="F")
+            return super().encode(frame)
+
+    return Remembering(**{field.name: getattr(schema, field.name) for field in fields(schema)})

@@ -6,25 +6,22 @@ a run released. The verdict is an audit's (`audit`): "caught" refutes the claime
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress, no_progress
-from dpcore.audit.bound import FEWEST, AuditResult, Event, separating_event
-from dpcore.domain.column import Codes
+from dpcore.audit.bound import FEWEST, AuditResult, Event, separating_event, statistics
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.methods.base import PrivateEstimator
 
 Floats = NDArray[np.float64]
 Verdict = Literal["caught", "not caught", "no claim"]
-TOLD = 200  # how often a run tells how far it is
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,16 +32,13 @@ class Case:
     ----------
     key : str
         Stable and unique: method, mode, and what is attacked.
-    method, mode : str
-        The method by its name in `METHODS`.
     title : str
         What is attacked, for a menu.
     story : str
         The two tables, what the attacker looks at, and why that tells them apart or cannot.
-    relation : str
-        Under which the two tables are neighbors.
     schema : Schema
     pair : two DataFrames
+        Neighbors under the estimator's relation.
     estimator : PrivateEstimator
         Unfitted and without a seed.
     looks_at : str
@@ -60,19 +54,31 @@ class Case:
     """
 
     key: str
-    method: str
-    mode: str
     title: str
     story: str
-    relation: str
     schema: Schema
     pair: tuple[pd.DataFrame, pd.DataFrame]
     estimator: PrivateEstimator
     looks_at: str
-    statistic: Callable[[PrivateEstimator], float]
+    statistic: Callable[[Any], float]
     trials: int
-    expected: Verdict
+    expected: Verdict = "not caught"
     step: str = ""
+
+    @property
+    def method(self) -> str:
+        """The method by its name in `METHODS`."""
+        return self.key.split("/")[0]
+
+    @property
+    def mode(self) -> str:
+        """Of the method: "paper" or "corrected"."""
+        return self.estimator.mode
+
+    @property
+    def relation(self) -> str:
+        """Under which the two tables are neighbors."""
+        return self.estimator.relation
 
     def epsilons(self, ledger: Ledger) -> tuple[float, float]:
         """What is claimed, and what the noise proves, for that which is attacked; the attacker knows no seed."""
@@ -135,43 +141,16 @@ def run(
     Returns
     -------
     Twins
-
-    Notes
-    -----
-    Runs of the two worlds alternate. Every run is a whole one, through the method's public interface.
     """
     trials = case.trials if trials is None else trials
     if trials < FEWEST:
         raise ParameterError(f"An audit needs {FEWEST} runs or more in each world.", "Raise trials.")
-    seeds = None if seed is None else np.random.SeedSequence(seed).generate_state(2 * trials, np.uint64) >> 1
-    found, every = np.empty((2, trials)), max(trials // TOLD, 1)
-    claimed = bound = np.nan
-    schema, estimator = remembering(case.schema, case.pair), clone(case.estimator)
-    for done in range(trials):
-        for world, frame in enumerate(case.pair):
-            estimator.random_state = None if seeds is None else int(seeds[2 * done + world])
-            estimator.fit(frame, schema=schema)
-            if not done and not world:
-                claimed, bound = case.epsilons(estimator.ledger_)
-                if case.schema.source == "inferred":  # whoever reads bounds off the rows has proved nothing
-                    bound = np.inf
-            found[world, done] = case.statistic(estimator)
-        if (done + 1) % every == 0 or done + 1 == trials:
-            progress((done + 1) / trials, f"Run {done + 1:,} of {trials:,} in each world")
+    found, ledger = statistics(
+        case.estimator, case.schema, case.pair, case.statistic, trials, seed=seed, progress=progress
+    )
+    claimed, bound = case.epsilons(ledger)
+    if case.schema.source == "inferred":  # whoever reads bounds off the rows has proved nothing
+        bound = np.inf
     event = separating_event(found[0], found[1], alpha=alpha)
     result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials)
     return Twins(found[0], found[1], result, event)
-
-
-def remembering(schema: Schema, tables: tuple[pd.DataFrame, ...]) -> Schema:
-    """The same schema, which encodes these tables once; thousands of fits would do it over and over."""
-    known = [(table, schema.encode(table)) for table in tables]
-
-    class Remembering(Schema):
-        def encode(self, frame: pd.DataFrame) -> Codes:
-            for table, codes in known:
-                if table is frame and self.columns is schema.columns:
-                    return codes.copy(order="F")
-            return super().encode(frame)
-
-    return Remembering(**{field.name: getattr(schema, field.name) for field in fields(schema)})

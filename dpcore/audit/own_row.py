@@ -84,19 +84,15 @@ def own_row(
     )
     return Case(
         key=f"{method}/{estimator.mode}/own/{relation}",
-        method=method,
-        mode=estimator.mode,
         title="A row of your own table",
         story=f"Your table as it is, and the same table in which one person {changes}. One row of many moves a release "
         "little: that the two worlds look alike here proves nothing about rows that stand out more.",
-        relation=str(relation),
         schema=schema,
         pair=(first, second),
         estimator=clone(estimator).set_params(relation=str(relation), random_state=None),
         looks_at=looks_at,
         statistic=statistic,
         trials=trials,
-        expected="not caught",
     )
 
 

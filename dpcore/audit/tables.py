@@ -1,16 +1,24 @@
 """The small invented tables that cases are about: columns of zeros and ones, and numbers from 0 to 10."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 
+from dpcore.audit.game import Case, Verdict
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.methods.base import PrivateEstimator
 
 BIT = ("0", "1")
 MOST_ROWS = 1_000
+Pair = tuple[pd.DataFrame, pd.DataFrame]
+Texts = str | tuple[str, str]
+"""For a case under either relation; or one for "add_remove", and one for "replace"."""
 
 
 def bits(names: str, target: str | None = None) -> Schema:
@@ -25,15 +33,68 @@ def frame_of(schema: Schema, *rows: Sequence[float | str], times: int = 1) -> pd
     return found.astype({column.name: float for column in schema if column.numeric})
 
 
-def more(frame: pd.DataFrame, row: Sequence[float | str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def more(frame: pd.DataFrame, row: Sequence[float | str]) -> Pair:
     """A table, and the same with one more row."""
     last = pd.DataFrame([list(row)], columns=list(frame.columns)).astype(frame.dtypes.to_dict())
     return frame, pd.concat([frame, last], ignore_index=True)
 
 
-def changed(frame: pd.DataFrame, row: Sequence[float | str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def changed(frame: pd.DataFrame, row: Sequence[float | str]) -> Pair:
     """A table, and the same with its last row replaced."""
     return frame, more(frame.iloc[:-1], row)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbors:
+    """A table beside one with a row more, and beside one with a row replaced; and what stories say of these two."""
+
+    schema: Schema
+    added: Pair
+    replaced: Pair
+    words: tuple[str, str] = ("the same and one more (1, 1)", "one (0, 0) less and one (1, 1) more")
+
+
+def even(times: int) -> Neighbors:
+    """Each row of a column and a class so many times; (1, 1) is gained, and (0, 0) lost."""
+    schema = bits("ay", "y")
+    frame = frame_of(schema, "00", "01", "10", "11", times=times)
+    return Neighbors(schema, more(frame, "11"), changed(frame.iloc[::-1], "11"))
+
+
+def both(
+    key: str,
+    title: str,
+    story: Texts,
+    tables: Neighbors,
+    estimator: PrivateEstimator,
+    looks_at: Texts,
+    statistic: Callable[[Any], float],
+    trials: int,
+    expected: Verdict = "not caught",
+) -> list[Case]:
+    """One attack under "add_remove" and under "replace"; in the story, "{}" stands for the tables' own words."""
+    return [
+        Case(
+            key=f"{key}/{relation}",
+            title=f"{title} {word}",
+            story=(story if isinstance(story, str) else story[i]).format(tables.words[i]),
+            schema=tables.schema,
+            pair=pair,
+            estimator=clone(estimator).set_params(relation=relation),
+            looks_at=looks_at if isinstance(looks_at, str) else looks_at[i],
+            statistic=statistic,
+            trials=trials,
+            expected=expected,
+        )
+        for i, (relation, word, pair) in enumerate(
+            (("add_remove", "added", tables.added), ("replace", "replaced", tables.replaced))
+        )
+    ]
+
+
+def gained(noisy: NDArray[np.float64], relation: str) -> float:
+    """The noisy number of rows (1, 1), less the one of rows (0, 0) where these lose what those gain."""
+    return float(noisy[1, 1] - (noisy[0, 0] if relation == "replace" else 0))
 
 
 def clipped(noisy: NDArray[np.float64] | float, without: float, step: float = 1.0) -> float:

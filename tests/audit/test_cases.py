@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.accounting.relation import Relation
 from dpcore.audit import cases
-from dpcore.audit.game import remembering
+from dpcore.audit.bound import remembering
 from dpcore.audit.tables import bits, changed, difference_ratio, frame_of, more
 from dpcore.errors import DataError, DPCoreError, ParameterError
 from dpcore.methods import METHODS, DiffPID3, NaiveBayesSynthesizer

@@ -1,6 +1,6 @@
 """Twin worlds: pairs of neighboring tables that attack each method where it is weakest, and the verdicts."""
 
-from dpcore.audit.cases import groups, junctions, local, naive_bayes, networks, trees
+from dpcore.audit.cases import groups, local, naive_bayes, networks, trees
 from dpcore.audit.game import Case, Twins, Verdict, run
 from dpcore.audit.own_row import own_row
 
@@ -9,7 +9,6 @@ __all__ = ["CASES", "Case", "Twins", "Verdict", "cases_of", "own_row", "run"]
 CASES: tuple[Case, ...] = (
     *naive_bayes.CASES,
     *networks.CASES,
-    *junctions.CASES,
     *groups.CASES,
     *trees.CASES,
     *local.CASES,

@@ -35,31 +35,6 @@ def report(fitted: Any, *family: str) -> Any:
     return fitted.reports_.values[family][0]
 
 
-def reported_class(fitted: Any) -> float:
-    """The reported class: 0 or 1."""
-    return float(report(fitted, "y"))
-
-
-def reported_value(fitted: Any) -> float:
-    """Whether the value d was reported."""
-    return float(report(fitted, "x") == 3)
-
-
-def reported_size(fitted: Any) -> float:
-    """The absolute reported number."""
-    return float(abs(report(fitted, "n")))
-
-
-def reported_number(fitted: Any) -> float:
-    """The reported number."""
-    return float(report(fitted, "n"))
-
-
-def bits_kept(fitted: Any) -> float:
-    """Whether the reported a and b differ."""
-    return float(report(fitted, "a") != report(fitted, "b"))
-
-
 def log_ratio(fitted: Any) -> float:
     """The log-likelihood ratio of all reports of the one person."""
     reports, found = fitted.reports_, 0.0
@@ -93,37 +68,21 @@ def ratio_of(channel: Any, said: Any, one: tuple[int, float], other: tuple[int, 
     raise TypeError(channel)
 
 
-def likelier(fitted: Any) -> float:
-    """The predicted probability of the class "yes" for the second record."""
-    return float(fitted.predict_proba(PAIR[1])[0, 1])
-
-
 def case(
     key: str, title: str, told: str, estimator: PrivateEstimator, looks_at: str, statistic: Any, **change: Any
 ) -> Case:
-    """One person's reports, in the method and mode that the key begins with."""
-    method, mode = key.split("/")[:2]
+    """One person's reports."""
     how: dict[str, Any] = {"schema": FOUR, "pair": PAIR, "story": HEAD + told, "trials": 1_500, "expected": "no claim"}
-    return Case(
-        **{
-            **how,
-            "key": key,
-            "method": method,
-            "mode": mode,
-            "title": title,
-            "relation": "replace",
-            "estimator": estimator,
-            "looks_at": looks_at,
-            "statistic": statistic,
-            **change,
-        }
-    )
+    how |= {"key": key, "title": title, "estimator": estimator, "looks_at": looks_at, "statistic": statistic}
+    return Case(**{**how, **change})
 
 
-RATIO = "Log-likelihood ratio of all reports"
-TIGHT: dict[str, Any] = {"expected": "not caught", "trials": 3_000}
-IN_BITS: dict[str, Any] = {"schema": BITS, "pair": BIT_PAIR}
-BIT_HEAD = "One person whose bits a, b and class are 000 in one world and 111 in the other. "
+def tight(key: str, title: str, told: str, estimator: PrivateEstimator, **change: Any) -> Case:
+    """All reports of the one person, each of which is paid for."""
+    how: dict[str, Any] = {"expected": "not caught", "trials": 3_000, **change}
+    return case(key, title, told, estimator, "Log-likelihood ratio of all reports", log_ratio, **how)
+
+
 EVERYTHING: dict[str, Any] = {"pairs": False, "asked": None, "merge": False}
 CASES = (
     case(
@@ -132,7 +91,7 @@ CASES = (
         "The class is reported as it is. No epsilon is claimed, and none holds.",
         PPNB(mode="paper"),
         "Reported class: 0 for no, 1 for yes",
-        reported_class,
+        lambda fitted: float(report(fitted, "y")),
         trials=500,
     ),
     case(
@@ -142,7 +101,7 @@ CASES = (
         "epsilon is claimed, and none holds.",
         PPNB(mode="paper"),
         "Absolute reported number",
-        reported_size,
+        lambda fitted: float(abs(report(fitted, "n"))),
     ),
     case(
         "PPNB/paper/value",
@@ -151,38 +110,29 @@ CASES = (
         "0.5, is proved for the one report that is looked at, and the lower bound stays below.",
         PPNB(mode="paper", p0=0.5),
         "Whether d was reported",
-        reported_value,
+        lambda fitted: float(report(fitted, "x") == 3),
         trials=3_000,
         step=" x",
     ),
-    case(
+    tight(
         "PPNB/corrected/record",
         "The whole record, by default",
         "They are asked for one column by lot, and report it with their class as one value. All that they report is "
         "looked at.",
         PPNB(epsilon=2.0),
-        RATIO,
-        log_ratio,
-        **TIGHT,
     ),
-    case(
+    tight(
         "PPNB/corrected/everything",
         "The whole record, every column asked",
         "They report class, value and number, each with a third of epsilon. All three reports are looked at together.",
         PPNB(epsilon=2.0, protocol="ERRPH", **EVERYTHING),
-        RATIO,
-        log_ratio,
-        **TIGHT,
     ),
-    case(
+    tight(
         "PPNB/corrected/moments",
         "The whole record, numbers with Laplace noise",
         "They report class, value and number, each with a third of epsilon; the number has Laplace noise. All three "
         "reports are looked at together.",
         PPNB(epsilon=2.0, numbers="moments", **EVERYTHING),
-        RATIO,
-        log_ratio,
-        **TIGHT,
     ),
     case(
         "DTPD/paper/one group",
@@ -190,7 +140,7 @@ CASES = (
         "",
         DTPD(mode="paper"),
         "Whether the reported a and b differ",
-        bits_kept,
+        lambda fitted: float(report(fitted, "a") != report(fitted, "b")),
         trials=500,
         schema=BITS,
         pair=TURNED,
@@ -198,16 +148,15 @@ CASES = (
         "they are or all turned round, so that the reported a and b are equal in the first world and differ in the "
         "second, in every run. No epsilon is claimed, and none holds.",
     ),
-    case(
+    tight(
         "DTPD/corrected/record",
         "Every bit for itself",
         "",
         DTPD(epsilon=2.0),
-        RATIO,
-        log_ratio,
-        **IN_BITS,
-        **TIGHT,
-        story=BIT_HEAD + "Each bit is turned round for itself, with a third of epsilon. All reports are looked at.",
+        schema=BITS,
+        pair=BIT_PAIR,
+        story="One person whose bits a, b and class are 000 in one world and 111 in the other. Each bit is turned "
+        "round for itself, with a third of epsilon. All reports are looked at.",
     ),
     case(
         "DTCRD/paper/numbers",
@@ -216,16 +165,13 @@ CASES = (
         "sure. No epsilon is claimed, and none holds.",
         DTCRD(mode="paper"),
         "Reported number",
-        reported_number,
+        lambda fitted: float(report(fitted, "n")),
     ),
-    case(
+    tight(
         "DTCRD/corrected/record",
         "The number and the class",
         "The number gets Laplace noise and the class is randomized, each with half of epsilon. Both are looked at.",
         DTCRD(epsilon=2.0),
-        RATIO,
-        log_ratio,
-        **TIGHT,
     ),
     case(
         "Plain naive Bayes/paper/class",
@@ -234,7 +180,7 @@ CASES = (
         "lower bound larger.",
         PlainNaiveBayes(),
         "Predicted probability of yes for (d, 10)",
-        likelier,
+        lambda fitted: float(fitted.predict_proba(PAIR[1])[0, 1]),
         trials=300,
     ),
 )

@@ -1,25 +1,31 @@
-"""Cases of the methods that release networks: noisy similarities, noisy tables, and the size of the noise itself."""
+"""Cases of the methods that release networks: similarities, tables, noisy comparisons, and the size of the noise."""
 
+from dataclasses import replace
 from math import log2
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from dpcore.audit.game import Case
-from dpcore.audit.tables import bits, changed, clipped, difference_ratio, frame_of, more
-from dpcore.methods import HMPrivBayes, IndependentMargins, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
+from dpcore.audit.tables import Neighbors, bits, both, changed, clipped, difference_ratio, even, frame_of, gained, more
+from dpcore.methods import HMPrivBayes, IndependentMargins, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
 
-ONE, TWO, THREE, FOUR = bits("a"), bits("ab"), bits("abc"), bits("abcd")
-CLASSED = bits("ay", "y")
+TWO, THREE, FOUR, EIGHT = bits("ab"), bits("abc"), bits("abcd"), bits("abcdwxyz")
 N = 40
 ZEROS_FOUR, ZEROS_THREE = (changed(frame_of(s, "0" * len(s), times=N), "1" * len(s)) for s in (FOUR, THREE))
 ALONE = changed(frame_of(TWO, "00", times=N), "10")
-HALVES = frame_of(TWO, "11", "00", times=200)
-MOVED, GROWN = changed(HALVES, "11"), more(HALVES, "11")
 TWO_ROWS = changed(frame_of(THREE, "000", "111"), "011")
-EVEN = frame_of(CLASSED, "00", "01", "10", "11", times=50)
-EVEN_MOVED, EVEN_GROWN = changed(EVEN.iloc[::-1], "11"), more(EVEN, "11")
+ZEROS_EIGHT = frame_of(EIGHT, "00000000", times=19)
+BLOCKS = (more(ZEROS_EIGHT, "11110000")[1], more(ZEROS_EIGHT, "00001111")[1])
+HALVES = frame_of(TWO, "11", "00", times=200)
+EITHER = Neighbors(
+    TWO,
+    more(HALVES, "11"),
+    changed(HALVES, "11"),
+    ("the same and one more row of ones", "one row of zeros less and one of ones more"),
+)
+EVEN = replace(even(50), words=("one (1, 1) more", "one (0, 0) less and one (1, 1) more"))
+CELLS = "Log-likelihood ratio of the cells of ones and of zeros"
 STEP = (1 / N) * log2(N) + (1 - 1 / N) * log2(N / (N - 1))  # what one row of ones makes of every pair's information
 
 
@@ -47,11 +53,6 @@ def noise_elsewhere(fitted: Any) -> float:
     return max(sizes, default=0.0)
 
 
-def index(fitted: Any) -> float:
-    """The noisy Jaccard index of the two columns."""
-    return float(fitted.similarity_[0, 1])
-
-
 def ones(fitted: Any) -> float:
     """The log-likelihood ratio of all tables' differences between the cells of ones and of zeros.
 
@@ -65,57 +66,37 @@ def ones(fitted: Any) -> float:
     return found
 
 
-def margins(fitted: Any) -> float:
-    """The released number of rows (1, 1), less the one of rows (0, 0) where these lose what those gain."""
-    margin = fitted.margins_[0]
-    return float(margin[1, 1] - (margin[0, 0] if fitted.relation == "replace" else 0))
-
-
 def exact_tables(fitted: Any) -> float:
     """The released number of rows of ones, over all tables."""
     return float(sum(table[(1,) * table.ndim] for table in fitted.tables_))
 
 
-def pairs(key: str, method: str, estimator: Any, how: str, what: str = "Tables", **change: Any) -> tuple[Case, Case]:
-    """A corrected network of two columns, under both relations."""
-    found = []
-    for relation, pair, tables in (
-        ("replace", MOVED, "200 rows of zeros and 200 of ones, or one row of zeros less and one of ones more."),
-        ("add_remove", GROWN, "200 rows of zeros and 200 of ones, or the same and one more row of ones."),
-    ):
-        found.append(
-            Case(
-                **{
-                    "key": f"{key}/{relation}",
-                    "method": method,
-                    "mode": estimator.mode,
-                    "title": f"{what}, one row " + ("replaced" if relation == "replace" else "added"),
-                    "story": f"{tables} {how}",
-                    "relation": relation,
-                    "schema": TWO,
-                    "pair": pair,
-                    "estimator": clone(estimator).set_params(relation=relation),
-                    "looks_at": "Log-likelihood ratio of the cells of ones and of zeros",
-                    "statistic": ones,
-                    "trials": 2_000,
-                    "expected": "not caught",
-                    **change,
-                }
-            )
-        )
-    return found[0], found[1]
+def towards_second(fitted: Any) -> float:
+    """How many more edges lie among w, x, y, z than among a, b, c, d."""
+    return float(sum(min(edge) >= "w" for edge in fitted.edges_) - sum(max(edge) <= "d" for edge in fitted.edges_))
 
 
-HM = (
+def cells(fitted: Any) -> float:
+    """The log-likelihood ratio of the one table's cells of ones and of zeros; those of ones alone if a row is added."""
+    (table,), (price,) = fitted.tables_, fitted.epsilons_
+    if fitted.relation == "add_remove":
+        return float(table[1, 1])
+    return difference_ratio(float(table[1, 1] - table[0, 0]), 2.0, 2 / price)
+
+
+def pairs(key: str, how: str, estimator: Any, trials: int = 2_000, title: str = "Tables, one row") -> list[Case]:
+    """A corrected network of two columns."""
+    story = "200 rows of zeros and 200 of ones, or {}. " + how
+    return both(f"{estimator.title}/corrected/{key}", title, story, EITHER, estimator, CELLS, ones, trials)[::-1]
+
+
+CASES = (
     Case(
         key="HMPrivBayes/paper/pairs",
-        method="HMPrivBayes",
-        mode="paper",
         title="All pairs of columns, paid for as if each person were in one of them",
         story="Forty rows of zeros, or one of them all ones. That row raises the similarity of all six pairs of four "
         "columns at once. The paper pays as if pairs held different people: half of what they cost. What is attacked "
         "is compared with the part of epsilon that the paper counts for all pairs.",
-        relation="replace",
         schema=FOUR,
         pair=ZEROS_FOUR,
         estimator=HMPrivBayes(mode="paper", epsilon=19.0, n_clusters=1, max_parents=1),
@@ -127,12 +108,9 @@ HM = (
     ),
     Case(
         key="HMPrivBayes/paper/clusters",
-        method="HMPrivBayes",
-        mode="paper",
         title="Three clusters of columns, paid for as one",
         story="Forty rows of zeros, or one of them all ones. Every cluster's table holds that row, and the paper pays "
         "for all three tables as for one, as if they held different people. The attacker looks at all of them.",
-        relation="replace",
         schema=THREE,
         pair=ZEROS_THREE,
         estimator=HMPrivBayes(mode="paper", epsilon=6.0, n_clusters=3),
@@ -144,13 +122,10 @@ HM = (
     ),
     Case(
         key="HMPrivBayes/paper/entropies",
-        method="HMPrivBayes",
-        mode="paper",
         title="Noise whose size depends on the data",
         story="Two rows that differ in one value of column a. Entropies without noise decide how much noise each table "
         "gets, so the tables of the other columns, whose rows are the same, have larger noise in one world. The paper "
         "claims an epsilon of 0.05; no finite epsilon holds.",
-        relation="replace",
         schema=THREE,
         pair=TWO_ROWS,
         estimator=HMPrivBayes(mode="paper", epsilon=0.05, n_clusters=1, max_parents=1),
@@ -160,123 +135,89 @@ HM = (
         expected="caught",
     ),
     *pairs(
-        "HMPrivBayes/corrected/tables",
-        "HMPrivBayes",
-        HMPrivBayes(epsilon=4.0, n_clusters=1),
+        "tables",
         "Every question about the row is paid for one after the other. The attacker sees the tables; the similarities "
         "and the choice of the network have had their own parts of epsilon.",
+        HMPrivBayes(epsilon=4.0, n_clusters=1),
     ),
     Case(
         key="HMPrivBayes/corrected/pairs",
-        method="HMPrivBayes",
-        mode="corrected",
         title="All pairs of columns, each paid for",
         story="Forty rows of zeros, or one of them all ones, which moves all six pairs. Each pair is paid for here, "
         "and the noise is larger. What is attacked is compared with the part of epsilon that all pairs have together.",
-        relation="replace",
         schema=FOUR,
         pair=ZEROS_FOUR,
         estimator=HMPrivBayes(epsilon=19.0, n_clusters=1, max_parents=1, score="MI"),
         looks_at="Released similarities, each cut off outside of what the two tables have, summed",
         statistic=similarities,
         trials=1_000,
-        expected="not caught",
         step=" values of ",
     ),
-)
-PRIVBAYES = (
     Case(
         key="PrivBayes/paper/tables",
-        method="PrivBayes",
-        mode="paper",
         title="Tables, one row replaced",
         story="200 rows of zeros and 200 of ones, or one row of zeros less and one of ones more. The paper pays for "
         "every table in turn, and is right. The attacker sees both tables that the row is in.",
-        relation="replace",
         schema=TWO,
-        pair=MOVED,
+        pair=EITHER.replaced,
         estimator=PrivBayes(mode="paper", epsilon=2.0, variant="binary", theta=200.0),
-        looks_at="Log-likelihood ratio of the cells of ones and of zeros",
+        looks_at=CELLS,
         statistic=ones,
         trials=3_000,
-        expected="not caught",
     ),
     *pairs(
-        "PrivBayes/corrected/tables",
-        "PrivBayes",
+        "tables",
+        "All of epsilon goes to one table per column, and the attacker sees both.",
         PrivBayes(epsilon=2.0, variant="binary", theta=200.0),
-        "All of epsilon goes to one table per column, and the attacker sees both.",
-        trials=3_000,
+        3_000,
     ),
     *pairs(
-        "PrivBayes/corrected/network",
-        "PrivBayes",
-        PrivBayes(epsilon=2.0),
+        "network",
         "A part of epsilon chooses the network, the rest measures its two tables. The attacker sees both.",
-        what="A network and its tables",
+        PrivBayes(epsilon=2.0),
+        title="A network and its tables, one row",
     ),
     *pairs(
-        "Independent margins/corrected/tables",
-        "Independent margins",
-        IndependentMargins(epsilon=2.0),
+        "tables",
         "All of epsilon goes to one table per column, and the attacker sees both.",
-        trials=3_000,
+        IndependentMargins(epsilon=2.0),
+        3_000,
     ),
-    *(
-        Case(
-            key=f"PrivBayes refined/corrected/{relation}",
-            method="PrivBayes refined",
-            mode="corrected",
-            title=f"The one table, one row {word}",
-            story=f"{story} There is one column beside the class, so all of epsilon buys its table, in two askings. "
-            "The attacker looks at the cell that gains a row.",
-            relation=relation,
-            schema=CLASSED,
-            pair=pair,
-            estimator=RefinedPrivBayes(relation=relation),
-            looks_at="Released number of rows (1, 1)" + (" less that of rows (0, 0)" if relation == "replace" else ""),
-            statistic=margins,
-            trials=3_000,
-            expected="not caught",
-        )
-        for relation, word, pair, story in (
-            ("add_remove", "added", EVEN_GROWN, "Fifty rows of each kind, or one (1, 1) more."),
-            ("replace", "replaced", EVEN_MOVED, "Fifty rows of each kind, or one (0, 0) less and one (1, 1) more."),
-        )
+    *both(
+        "PrivBayes refined/corrected",
+        "The one table, one row",
+        "Fifty rows of each kind, or {}. There is one column beside the class, so all of epsilon buys its table, in "
+        "two askings. The attacker looks at the cell that gains a row.",
+        EVEN,
+        RefinedPrivBayes(),
+        ("Released number of rows (1, 1)", "Released number of rows (1, 1) less that of rows (0, 0)"),
+        lambda fitted: gained(fitted.margins_[0], fitted.relation),
+        3_000,
     ),
-)
-OTHERS = (
     Case(
         key="PrivSCBN/paper/index",
-        method="PrivSCBN",
-        mode="paper",
         title="An index that one person moves all the way",
         story="Forty rows of zeros, or one of them with a one in the first column. Jaccard's index of the two columns "
         "falls from 1 to 0, but the noise is made for changes of 1/40.",
-        relation="replace",
         schema=TWO,
         pair=ALONE,
         estimator=PrivSCBN(mode="paper", epsilon=0.5, n_clusters=1),
         looks_at="Released Jaccard index of the two columns",
-        statistic=index,
+        statistic=lambda fitted: float(fitted.similarity_[0, 1]),
         trials=1_000,
         expected="caught",
     ),
     *pairs(
-        "PrivSCBN/corrected/tables",
-        "PrivSCBN",
-        PrivSCBN(epsilon=4.0, n_clusters=1),
+        "tables",
         "Pairs are compared by noisy tables, and each question is paid for one after the other. The attacker sees the "
         "tables that are released.",
+        PrivSCBN(epsilon=4.0, n_clusters=1),
     ),
     Case(
         key="NoPrivacy/paper/tables",
-        method="NoPrivacy",
-        mode="paper",
         title="The same network without noise",
         story="Forty rows of zeros, or one of them all ones. The tables are released as they are, so that one run "
         "tells the two apart for sure. Nothing is claimed; more runs only make the lower bound larger.",
-        relation="replace",
         schema=THREE,
         pair=ZEROS_THREE,
         estimator=NoPrivacy(n_clusters=1),
@@ -285,5 +226,40 @@ OTHERS = (
         trials=300,
         expected="no claim",
     ),
+    Case(
+        key="JTree/paper/comparisons",
+        title="Twelve comparisons with one noisy threshold",
+        story="Twenty rows of zeros but for one, which has ones in a, b, c, d or in w, x, y, z. It makes six pairs of "
+        "columns look dependent, or six others. The paper pays for all answers as for one; the attacker counts edges.",
+        schema=EIGHT,
+        pair=BLOCKS,
+        estimator=JTree(mode="paper", epsilon=2.0, structure_share=0.8),
+        looks_at="Edges among w, x, y, z, less those among a, b, c, d",
+        statistic=towards_second,
+        trials=1_500,
+        expected="caught",
+    ),
+    Case(
+        key="JTree/corrected/picks",
+        title="Picks by the exponential mechanism",
+        story="The same two tables. Each of three edges is picked and paid for in turn, and together they cost what "
+        "they claim.",
+        schema=EIGHT,
+        pair=BLOCKS,
+        estimator=JTree(epsilon=2.0, structure_share=0.8, edges=3, max_cells=16),
+        looks_at="Edges among w, x, y, z, less those among a, b, c, d",
+        statistic=towards_second,
+        trials=400,
+    ),
+    *both(
+        "JTree/corrected/table",
+        "The one table, one row",
+        "200 rows of zeros and 200 of ones, or {}. There is one pair of columns, and nearly all of epsilon buys its "
+        "table.",
+        EITHER,
+        JTree(epsilon=2.0, structure_share=0.01, max_cells=16),
+        ("Released number of rows of ones", CELLS),
+        cells,
+        2_000,
+    ),
 )
-CASES = (*HM, *PRIVBAYES, *OTHERS)
