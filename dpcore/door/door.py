@@ -11,7 +11,7 @@ from dpcore.door import prices
 from dpcore.door.prices import Claim
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise
-from dpcore.mechanisms.scores import Score
+from dpcore.mechanisms.scores import Bounds, Score
 from dpcore.mechanisms.scores.base import Shape
 
 Answer = TypeVar("Answer")
@@ -21,15 +21,8 @@ Question = Literal["counts", "choose", "noisy_scores", "randomize", "unprotected
 class Door:
     """An account, and the noise that is drawn once it was charged.
 
-    Parameters
-    ----------
-    ledger : Ledger
-    noise : Noise
-    rows : int, optional
-        A public bound on the number of rows, for sensitivities to rest on; None where there is none, or where the rows
-        are more than declared.
-    unprotected_allowed : bool
-        Whether rows may be looked at (paper mode).
+    Sensitivities rest on `rows`, a public bound on the number of rows: None where there is none, or where the rows are
+    more than declared. Rows may be looked at if `unprotected_allowed` (paper mode).
     """
 
     def __init__(
@@ -57,9 +50,13 @@ class Door:
             raise ParameterError("Raw rows are not to be had in corrected mode.", "Ask the door a charged question.")
         return self.answer("unprotected", [prices.unprotected(name, reason, claimed)], look)
 
+    def bounds(self, score: Score, shapes: Sequence[Shape]) -> Bounds:
+        """What one person may do to scores of tables of these shapes; public, no question."""
+        return score.bounds(shapes, self.relation, self.rows)
+
     def choice(
         self, score: Score, shapes: Sequence[Shape], epsilon: Epsilon, claim: Claim, *, draws: int = 1
     ) -> tuple[Entry, float]:
         """What choices among families of these shapes cost, and the factor of their exponent; no question."""
-        exactly = self.noise.publishable
-        return prices.choice(score, shapes, self.relation, self.rows, exact(epsilon), draws, claim, exactly=exactly)
+        bounds, exactly = self.bounds(score, shapes), self.noise.publishable
+        return prices.choice(score.name, bounds, exact(epsilon), draws, claim, exactly=exactly)

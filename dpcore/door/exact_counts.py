@@ -9,7 +9,6 @@ and exclusion, N(x=0, ...) = N(...) - N(x=1, ...). A subset that many tables sha
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
@@ -28,37 +27,12 @@ MOST_PACKED = 6  # columns per family; beyond, 2^k corners cost more than one pa
 
 
 def joint_counts(codes: Codes, sizes: Sequence[int], families: Iterable[Sequence[int]]) -> list[Counts]:
-    """Contingency tables of sets of columns.
-
-    Parameters
-    ----------
-    codes : array of shape (n, d)
-        Encoded rows; code j is below `sizes[j]`.
-    sizes : sequence of int
-        Number of codes per column.
-    families : iterable of sequences of int
-        The columns of each table, by position.
-
-    Returns
-    -------
-    list of int64 arrays
-        Table f has shape `[sizes[j] for j in f]` and sums to n. Equal prefixes of consecutive families are
-        combined once; many families of columns with two codes are counted by AND and popcount (`bits`).
-    """
-    wanted = [tuple(family) for family in families]
-    if len(wanted) >= WORTH_PACKING and all(sizes[j] == 2 for family in wanted for j in family):
-        return _binary_tables(PackedBits(codes), codes, wanted)
-    return _tables(codes, sizes, wanted)
+    """What a `Counter` counts that is asked once."""
+    return Counter(codes, sizes).tables(families)
 
 
 class Counter:
-    """Joint counts of one table of codes, asked for again and again.
-
-    Parameters
-    ----------
-    codes, sizes
-        As for `joint_counts`.
-    """
+    """Joint counts of one table of codes of shape (n, d), code j below `sizes[j]`, asked for again and again."""
 
     def __init__(self, codes: Codes, sizes: Sequence[int]) -> None:
         self._codes, self._sizes = codes, sizes
@@ -67,14 +41,17 @@ class Counter:
 
     @cached_property
     def bits(self) -> PackedBits:
-        """The columns, all of two codes, as words."""
+        """The columns as words, for those of two codes."""
         return PackedBits(self._codes)
 
     def tables(self, families: Iterable[Sequence[int]]) -> list[Counts]:
-        """`joint_counts`, each set of columns counted once while there is room to remember it."""
+        """The tables of sets of columns, given by position; each is counted once while there is room to remember it.
+
+        Table f is of int64, has shape `[sizes[j] for j in f]`, and sums to n.
+        """
         wanted = [tuple(family) for family in families]
         new = [family for family in dict.fromkeys(wanted) if family not in self._known]
-        if len(new) >= WORTH_PACKING and all(size == 2 for size in self._sizes):
+        if len(new) >= WORTH_PACKING and all(self._sizes[j] == 2 for family in new for j in family):
             found = dict(zip(new, _binary_tables(self.bits, self._codes, new), strict=True))
         else:
             found = dict(zip(new, _tables(self._codes, self._sizes, new), strict=True))
@@ -86,6 +63,7 @@ class Counter:
 
 
 def _tables(codes: Codes, sizes: Sequence[int], families: list[Family]) -> list[Counts]:
+    """Counted over the rows; what consecutive families begin with is combined once."""
     tables = []
     prefix: Family = ()
     steps: list[NDArray[np.intp]] = []  # steps[k]: flat index over the first k + 1 columns of the current prefix
@@ -105,19 +83,17 @@ def _tables(codes: Codes, sizes: Sequence[int], families: list[Family]) -> list[
 
 
 def _binary_tables(bits: PackedBits, codes: Codes, families: list[Family]) -> list[Counts]:
-    tables: dict[int, Counts] = {}
-    by_size: dict[int, list[int]] = defaultdict(list)
-    for i, family in enumerate(families):
-        by_size[len(family)].append(i)
-    for size, places in by_size.items():
-        same_size = [families[i] for i in places]
+    """Counted on words, all families of one size together."""
+    tables: dict[Family, Counts] = {}
+    for size in {len(family) for family in families}:
+        alike = [family for family in families if len(family) == size]
         if size > MOST_PACKED:
-            found = _tables(codes, [2] * codes.shape[1], same_size)
+            found = _tables(codes, [2] * codes.shape[1], alike)
         else:
-            stacked = bits.tables(np.array(same_size, dtype=np.intp).reshape(len(places), size))
+            stacked = bits.tables(np.array(alike, dtype=np.intp).reshape(len(alike), size))
             found = list(np.ascontiguousarray(np.moveaxis(stacked, -1, 0)))
-        tables |= zip(places, found, strict=True)
-    return [tables[i] for i in range(len(families))]
+        tables |= zip(alike, found, strict=True)
+    return [tables[family] for family in families]
 
 
 Words = NDArray[np.uint64]
@@ -126,13 +102,7 @@ CHUNK = 1 << 17  # words per step: what the processor's cache holds
 
 
 class PackedBits:
-    """Columns of 0 and 1 as words; the counts are additive over blocks of rows and exact.
-
-    Parameters
-    ----------
-    bits : array of shape (n, d)
-        Zeros and ones.
-    """
+    """Columns of 0 and 1, shape (n, d), as words."""
 
     def __init__(self, bits: Codes) -> None:
         packed = np.packbits(bits.T.astype(bool), axis=1)
@@ -174,8 +144,7 @@ class PackedBits:
 
 def popcounts(words: Words) -> NDArray[np.int64]:
     """Ones per row of words, shape (m, w) to (m,)."""
-    counts: NDArray[np.int64] = np.bitwise_count(words).sum(axis=1, dtype=np.uint32).astype(np.int64)
-    return counts
+    return np.asarray(np.bitwise_count(words).sum(axis=1, dtype=np.uint32), dtype=np.int64)
 
 
 def cells_from_corners(corners: NDArray[Any]) -> NDArray[Any]:

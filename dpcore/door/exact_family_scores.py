@@ -42,20 +42,7 @@ class Block:
 
 
 class FamilySearch:
-    """The candidates of each column that is not placed yet, with exact scores.
-
-    Parameters
-    ----------
-    bits : PackedBits
-    columns : sequence of int
-        The network's columns.
-    score : TableScore
-    relation : Relation
-    max_parents : int
-        l, at least 1.
-    related : bool array of shape (len(columns), len(columns)), optional
-        Public: whether a column (first axis) may take another as a parent. All may by default.
-    """
+    """The candidates of each column that is not placed yet, with exact scores; see `PrivateTable.growth`."""
 
     def __init__(
         self,

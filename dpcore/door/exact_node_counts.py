@@ -23,15 +23,10 @@ DENSE = 4  # cells per place, up to which counting all of them is faster than so
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Candidates of one attribute: per candidate its node, the counts of its children, and where it cuts.
+    """Candidates of one attribute, m in all: the node of each, the counts of its children, and where it cuts.
 
-    Attributes
-    ----------
-    nodes : int array of shape (m,)
-        In increasing order for numbers.
-    tables : int array of shape (children, classes, m)
-    low, high : float arrays of shape (m,)
-        The cut lies in [low, high); equal numbers mean that there; NaN for groups, which have one candidate per node.
+    Nodes are in increasing order for numbers; tables have the shape (children, classes, m). The cut lies in
+    [low, high); equal numbers mean that there; NaN for groups, which have one candidate per node.
     """
 
     nodes: Ints
@@ -43,15 +38,8 @@ class Cuts:
 class Records:
     """Columns, ticks and classes of all rows, and what is worked out from them once.
 
-    Parameters
-    ----------
-    codes : array of shape (n, d)
-    attributes : mapping of int to Attribute
-        By position of the column.
-    ticks : mapping of int to float array of shape (n,)
-        Of the columns that are cut anywhere (`NumberCut`); NaN if missing.
-    target, classes : int
-        The class's position, and its number of codes.
+    Attributes and ticks are by the column's position; the latter, of shape (n,) and NaN if missing, are of the columns
+    that are cut anywhere (`NumberCut`).
     """
 
     def __init__(
@@ -74,18 +62,7 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class NodeRows:
-    """The places of one level of all trees.
-
-    Parameters
-    ----------
-    records : Records
-    row : int array of shape (places,)
-        The record at each place.
-    node : int array of shape (places,)
-        The node that it is in, in increasing order.
-    size : int
-        How many nodes there are.
-    """
+    """The places of one level of all trees: the record at each, and the node that it is in, in increasing order."""
 
     records: Records
     row: NDArray[np.int32]
@@ -113,26 +90,17 @@ class NodeRows:
         return found
 
     def divided(self, column: Ints, cut: Floats, low: Floats, first: Ints, size: int) -> Self:
-        """The next level.
+        """The next level, of `size` nodes.
 
-        Parameters
-        ----------
-        column, cut, low, first : arrays of shape (nodes,)
-            The position of the column that divides each node, where, the lower end of the node's range, and the number
-            of its first child.
-        size : int
-            The number of children.
+        Per node of this one: the position of the column that divides it, where, the lower end of its range, and the
+        number of its first child.
         """
         child = np.empty(len(self.row), dtype=np.intp)
         for position in np.unique(column).tolist():
             here = np.flatnonzero(column == position)
             at, number = self._at(here)
-            row, node = self.row[at], here[number]
-            ticks = self.records.ticks.get(position)
-            side = self.records.attributes[position].side(
-                self.records.codes[row, position], None if ticks is None else ticks[row], cut[node], low[node]
-            )
-            child[at] = first[node] + side
+            node = here[number]
+            child[at] = first[node] + self._side(position, at, cut[node], low[node])
         # NumPy sorts short integers by radix, in the time of a few passes.
         order = np.argsort(child.astype(np.uint16) if size <= 1 << 16 else child, kind="stable")
         return replace(self, row=self.row[order], node=child[order], size=size, _label=self.label[order])
@@ -152,11 +120,7 @@ class NodeRows:
     def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
         """The counts that given cuts of numbers would make, shape (2, classes, nodes)."""
         at, number = self._at(nodes)
-        row = self.row[at]
-        ticks = self.records.ticks.get(position)
-        side = self.records.attributes[position].side(
-            self.records.codes[row, position], None if ticks is None else ticks[row], cut[number], low[number]
-        )
+        side = self._side(position, at, cut[number], low[number])
         left = self._count(at[side == 0], number[side == 0], len(nodes)).T
         return np.stack([left, self.classes[nodes].T - left])
 
@@ -167,6 +131,12 @@ class NodeRows:
         group = number * size + self.records.codes[self.row[at], position]
         counts = self._count(at, group, len(nodes) * size).reshape(len(nodes), size, -1)
         return counts if by_class else counts.sum(axis=2)
+
+    def _side(self, position: int, at: Ints, cut: Floats, low: Floats) -> Ints:
+        """Into which child a column sends some places."""
+        row, ticks = self.row[at], self.records.ticks.get(position)
+        of_row = None if ticks is None else ticks[row]
+        return self.records.attributes[position].side(self.records.codes[row, position], of_row, cut, low)
 
     def _groups(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[Cuts]:
         tables = self.tables(position, nodes)

@@ -1,12 +1,13 @@
 """A network of 0/1 columns that grows behind the door, one exponential mechanism per new column."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 from dpcore.accounting.relation import Epsilon
 from dpcore.domain.schema import Schema
 from dpcore.door.door import Door
 from dpcore.door.exact_family_scores import FamilySearch
-from dpcore.door.prices import Claim
+from dpcore.door.prices import Claim, Claimed
 from dpcore.errors import ParameterError
 
 Family = tuple[str, ...]
@@ -30,22 +31,11 @@ class Growth:
         self.open.remove(name)
         self._search.place(self._schema.index(name))
 
-    def choose(
-        self,
-        *,
-        epsilon: Epsilon,
-        claimed_epsilon: Epsilon | None = None,
-        claimed_sensitivity: float | None = None,
-        reason: str = "",
-    ) -> Family:
-        """One exponential mechanism over all families: the child and its parents. The child is then placed.
-
-        The parameters are those of `PrivateTable.choose`.
-        """
+    def choose(self, *, epsilon: Epsilon, **claimed: Unpack[Claimed]) -> Family:
+        """One exponential mechanism over all families: the child and its parents. The child is then placed."""
         if not self.open:
             raise ParameterError("Every column of this network is placed.", "There is nothing left to choose.")
-        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
-        entry, factor = self._door.choice(self._search.score, self._search.shapes, epsilon, claim)
+        entry, factor = self._door.choice(self._search.score, self._search.shapes, epsilon, Claim(**claimed))
         family: Family = self._door.answer("choose", [entry], lambda: self._draw(factor))
         self.place(family[0])
         return family

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from dpcore.domain.splits import NumberCut
 from dpcore.door import prices
 from dpcore.door.door import Door
 from dpcore.door.exact_node_counts import Cuts, NodeRows, Records
-from dpcore.door.prices import Claim
+from dpcore.door.prices import Claim, Claimed
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise, Weights
 from dpcore.mechanisms.scores import SplitScore
@@ -57,16 +57,9 @@ class Division:
 
 
 class PrivateNodes:
-    """Nodes of one level, in all trees. Made by `PrivateTable.trees`.
+    """Nodes of one level, in all trees, `size` in number. Made by `PrivateTable.trees`.
 
-    Attributes
-    ----------
-    size : int
-        How many.
-    classes : int
-        How many classes there are.
-    ledger : Ledger
-        What a question to these nodes is charged to: an account for one record's way through one tree.
+    A question to them is charged to `ledger`, an account for one record's way through one tree.
     """
 
     def __init__(self, door: Door, rows: NodeRows) -> None:
@@ -79,7 +72,7 @@ class PrivateNodes:
 
     def sensitivity(self, score: SplitScore) -> float:
         """What one record moves a score of these nodes by at most; public, no question."""
-        return score.sensitivity([(2, self.classes)], self._door.relation, self._door.rows)
+        return self._door.bounds(score, [(2, self.classes)]).sensitivity
 
     def parts(self, chosen: Mapping[str, Ints]) -> list[PrivateNodes]:
         """Some nodes apart from others, each lot with an account of its own: they hold different records."""
@@ -108,19 +101,10 @@ class PrivateNodes:
     def tables(
         self, name: str, positions: Sequence[int], *, epsilon: Epsilon, one_by_one: bool
     ) -> list[tuple[Floats, Floats]]:
-        """Noisy counts of the codes of some columns, and of codes x classes, for each column in every node.
+        """Noisy counts of each column's codes, shape (nodes, codes), and of codes x classes, (nodes, codes, classes).
 
-        Parameters
-        ----------
-        positions : sequence of int
-        epsilon : float or Fraction
-            For all tables together; every table of a column costs the same.
-        one_by_one : bool
-            Whether every single count is paid for, although a record is in one cell of each table only.
-
-        Returns
-        -------
-        list of pairs of arrays of shape (nodes, codes) and (nodes, codes, classes)
+        Every table of a column costs the same; `epsilon` is for all together. With `one_by_one`, every single count is
+        paid for, although a record is in one cell of each table only.
         """
         found, every = [], np.arange(self.size)
         share = exact(epsilon) / len(positions)
@@ -145,36 +129,24 @@ class PrivateNodes:
         *,
         epsilon: Epsilon,
         cuts: Floats | None = None,
-        claimed_sensitivity: float | None = None,
-        reason: str = "",
+        **claimed: Unpack[Claimed],
     ) -> Division:
         """One exponential mechanism in every node over its ways to divide.
 
-        Parameters
-        ----------
-        name : str
-            For the ledger.
-        score : SplitScore
-        offered : bool array of shape (nodes, columns)
-            Which columns each node may be divided by: one or more.
-        low, high : float arrays of shape (nodes, columns)
-            The public range of each column in each node (`splits`).
-        epsilon : float or Fraction
-        cuts : float array of shape (nodes, columns), optional
-            Cuts that were chosen before; NaN where there is none. Other numbers may be cut anywhere.
-        claimed_sensitivity, reason : optional
-            As for `PrivateTable.choose`.
+        All arrays are of shape (nodes, columns): by which columns each node may be divided (one or more), the public
+        range of each column in it (`splits`), and cuts that were chosen before, NaN where there is none; other numbers
+        may be cut anywhere.
         """
         if offered.shape != (self.size, low.shape[1]) or not offered.any(axis=1).all():
             raise ParameterError("A node has no column to be divided by.", "Offer one or more to every node.")
-        entry, factor = self._choice(score, epsilon, Claim(sensitivity=claimed_sensitivity, reason=reason))
+        entry, factor = self._choice(score, epsilon, Claim(**claimed))
         named = replace(entry, name=f"{name}, by {score.name}")
         draw = partial(self._drawn, score, offered, low, high, cuts, factor)
         return self._door.answer("choose", [named], draw)
 
     def choice_bound(self, score: SplitScore, epsilon: Epsilon, claimed_sensitivity: float | None) -> Epsilon:
         """What a choice would be booked with that is made as `choose` makes it; public, no question."""
-        entry, _ = self._choice(score, epsilon, Claim(sensitivity=claimed_sensitivity))
+        entry, _ = self._choice(score, epsilon, Claim(claimed_sensitivity=claimed_sensitivity))
         return entry.epsilon_of_noise
 
     def leave_unasked(self, name: str, claimed: Epsilon, bound: Epsilon) -> None:
@@ -187,7 +159,7 @@ class PrivateNodes:
 
     def _counted(self, name: str, epsilon: Epsilon, one_by_one: int, count: Callable[[], NDArray[Any]]) -> Floats:
         noise = self._door.noise
-        entry = prices.node_counts(name, self._door.relation, noise.on_counts, epsilon, Claim(), one_by_one=one_by_one)
+        entry = prices.node_counts(name, self._door.relation, noise.on_counts, epsilon, one_by_one=one_by_one)
 
         def draw() -> Floats:
             exact_counts = count()

@@ -4,7 +4,7 @@ Lemmas used (Dwork and Roth 2014; L1 throughout):
 Laplace        noise of scale b on a vector of L1 sensitivity D costs D/b. One table of counts has D = 1 under
                add_remove and 2 under replace; the two-sided geometric distribution gives the same on integers.
 Exponential    choosing r with probability proportional to exp(t q(r)) costs 2 t D, or t D if neighbors move all scores
-               the same way or one score only (see `Score.exponent_loss`).
+               the same way or one score only (see `Bounds.loss`).
 Epsilon 0      buys nothing: counts come back as zeros and choices are uniform, whatever the rows.
 
 A claim is the source's: a sensitivity, to which the noise is then scaled, or an epsilon for the whole question. It
@@ -12,46 +12,58 @@ never touches the bound, which follows from the noise and the true sensitivity.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor, log2
+from typing import TypedDict
 
 import numpy as np
 
 from dpcore.accounting.ledger import Entry
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.scores import Score
-from dpcore.mechanisms.scores.base import Shape
+from dpcore.mechanisms.scores import Bounds
 
 Family = Sequence[str]
 GRID_BITS = 20  # noisy scores are whole multiples of some 2^-20 of their sensitivity
 
 
-@dataclass(frozen=True, kw_only=True)
-class Claim:
+class Claimed(TypedDict, total=False):
     """What a source says of a question, where it differs from what is true.
 
     Attributes
     ----------
-    epsilon : optional
-        For all answers of the question together.
-    sensitivity : optional
-        The noise is scaled to it.
-    reason : str
+    claimed_epsilon
+        For all answers of the question together; by default what the noise costs.
+    claimed_sensitivity
+        The noise is scaled to it: selection is then by exp(epsilon q / (2 claimed_sensitivity)).
+    reason
         Why claim and bound differ, in words.
     """
 
-    epsilon: Epsilon | None = None
-    sensitivity: float | None = None
+    claimed_epsilon: Epsilon | None
+    claimed_sensitivity: float | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """`Claimed`, as it was given to a question."""
+
+    claimed_epsilon: Epsilon | None = None
+    claimed_sensitivity: float | None = None
     reason: str = ""
+
+    def epsilon_or(self, bound: Epsilon) -> Epsilon:
+        """What the source says that the question costs."""
+        return bound if self.claimed_epsilon is None else exact(self.claimed_epsilon)
 
     def scaled_to(self, sensitivity: float) -> float:
         """The sensitivity that the noise is scaled to."""
-        if self.sensitivity is None:
+        if self.claimed_sensitivity is None:
             return sensitivity
-        if not 0 < self.sensitivity < np.inf:
+        if not 0 < self.claimed_sensitivity < np.inf:
             raise ParameterError("A claimed sensitivity is not positive.", "A method without noise asks `unprotected`.")
-        return self.sensitivity
+        return self.claimed_sensitivity
 
 
 def bound_of(epsilon: Epsilon, sensitivity: float, scaled_to: float) -> Epsilon:
@@ -72,7 +84,7 @@ def tables(
     scaled_to = claim.scaled_to(sensitivity)
     parts = len(families) if weights is None else weights
     shares = shares_of(epsilon, parts)
-    claimed = shares if claim.epsilon is None else shares_of(claim.epsilon, parts)
+    claimed = shares if claim.claimed_epsilon is None else shares_of(claim.claimed_epsilon, parts)
     return [
         Entry(
             name=f"counts of {' × '.join(family)}" if family else "number of rows",
@@ -88,52 +100,40 @@ def tables(
     ]
 
 
-def node_counts(
-    name: str, relation: Relation, mechanism: str, epsilon: Epsilon, claim: Claim, *, one_by_one: int = 1
-) -> Entry:
+def node_counts(name: str, relation: Relation, mechanism: str, epsilon: Epsilon, *, one_by_one: int) -> Entry:
     """The entry of counts of disjoint nodes; `one_by_one` counts of a record are paid for one after the other."""
     total = exact(epsilon)
     return Entry(
         name=name,
         mechanism=mechanism,
-        epsilon_claimed=total if claim.epsilon is None else exact(claim.epsilon),
+        epsilon_claimed=total,
         epsilon_of_noise=total,
         sensitivity=relation.histogram_l1,
         claimed_sensitivity=relation.histogram_l1,
         scale=one_by_one * relation.histogram_l1 / float(total) if float(total) else np.inf,
         draws=one_by_one,
-        reason=claim.reason,
     )
 
 
 def choice(
-    score: Score,
-    shapes: Sequence[Shape],
-    relation: Relation,
-    rows: int | None,
-    per_draw: Epsilon,
-    draws: int,
-    claim: Claim,
-    *,
-    exactly: bool,
+    name: str, bounds: Bounds, per_draw: Epsilon, draws: int, claim: Claim, *, exactly: bool
 ) -> tuple[Entry, float]:
     """The entry of an exponential mechanism, and the factor of the score in its exponent (0: choose uniformly).
 
     Exactly: the factor is divided by 1 + 2 rounding / loss, so that what is booked covers the rounding of scores.
     """
-    sensitivity = score.sensitivity(shapes, relation, rows)
-    loss = score.exponent_loss(shapes, relation, rows)
-    if claim.sensitivity is None:
+    sensitivity, loss, rounding = bounds
+    if claim.claimed_sensitivity is None:
         factor, bound = float(per_draw) / loss if loss else 0.0, draws * per_draw
     else:
         factor = float(per_draw) / (2 * claim.scaled_to(sensitivity))
         bound = draws * exact(factor * loss)
     if exactly and loss:
-        factor /= 1 + 2 * score.rounding(shapes, relation, rows) / loss
+        factor /= 1 + 2 * rounding / loss
     entry = Entry(
-        name=f"choice by {score.name}",
+        name=f"choice by {name}",
         mechanism="exponential",
-        epsilon_claimed=draws * per_draw if claim.epsilon is None else exact(claim.epsilon),
+        epsilon_claimed=claim.epsilon_or(draws * per_draw),
         epsilon_of_noise=bound,
         sensitivity=sensitivity,
         claimed_sensitivity=claim.scaled_to(sensitivity),
@@ -145,50 +145,29 @@ def choice(
 
 
 def noisy_values(
-    score: Score,
-    shapes: Sequence[Shape],
-    relation: Relation,
-    rows: int | None,
-    epsilon: Epsilon,
-    claim: Claim,
-    *,
-    exactly: bool,
+    name: str, bounds: Bounds, values: int, epsilon: Epsilon, claim: Claim, *, exactly: bool
 ) -> tuple[Entry, float]:
     """The entry of one Laplace mechanism on the scores of all candidates, and the grid that the noise is drawn on.
 
     The entry's `scale` is the noise to draw. Exactly: scores that are D apart, and out by their rounding, are at most
     D + rounding + grid apart on the grid, and the scale is larger by that ratio, so that what is booked covers both.
     """
-    sensitivity = score.sensitivity(shapes, relation, rows)
+    sensitivity, _, rounding = bounds
     scaled_to, total = claim.scaled_to(sensitivity), exact(epsilon)
     grid = 2.0 ** (floor(log2(sensitivity)) - GRID_BITS) if sensitivity else 1.0  # dividing by it is exact
-    wider = 1 + (score.rounding(shapes, relation, rows) + grid) / sensitivity if exactly and sensitivity else 1.0
+    wider = 1 + (rounding + grid) / sensitivity if exactly and sensitivity else 1.0
     entry = Entry(
-        name=f"{len(shapes)} values of {score.name}",
+        name=f"{values} values of {name}",
         mechanism="laplace",
-        epsilon_claimed=total if claim.epsilon is None else exact(claim.epsilon),
+        epsilon_claimed=claim.epsilon_or(total),
         epsilon_of_noise=bound_of(total, sensitivity, scaled_to),
         sensitivity=sensitivity,
         claimed_sensitivity=scaled_to,
-        scale=wider * (len(shapes) * scaled_to / float(total)) if total else np.inf,
-        draws=len(shapes),
+        scale=wider * (values * scaled_to / float(total)) if total else np.inf,
+        draws=values,
         reason=claim.reason,
     )
     return entry, grid
-
-
-def unprotected(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:
-    """The entry of exact answers: no bound at all."""
-    return Entry(
-        name=name,
-        mechanism="none",
-        epsilon_claimed=exact(claimed_epsilon),
-        epsilon_of_noise=np.inf,
-        sensitivity=np.inf,
-        claimed_sensitivity=0.0,
-        scale=0.0,
-        reason=reason,
-    )
 
 
 def unasked(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:
@@ -203,3 +182,8 @@ def unasked(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:
         scale=0.0,
         draws=0,
     )
+
+
+def unprotected(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:
+    """The entry of exact answers: no noise either, and no bound at all."""
+    return replace(unasked(name, claimed_epsilon, np.inf), sensitivity=np.inf, draws=1, reason=reason)

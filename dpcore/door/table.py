@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from dpcore.door import nodes, prices, responses
 from dpcore.door.exact_family_scores import FamilySearch
 from dpcore.door.exact_node_counts import Records
 from dpcore.door.network_growth import Growth
-from dpcore.door.prices import Claim
+from dpcore.door.prices import Claim, Claimed
 from dpcore.door.rows import Family, PrivateRows
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
@@ -35,9 +36,7 @@ class PrivateTable(PrivateRows):
         *,
         epsilon: Epsilon,
         weights: list[float] | None = None,
-        claimed_epsilon: Epsilon | None = None,
-        claimed_sensitivity: float | None = None,
-        reason: str = "",
+        **claimed: Unpack[Claimed],
     ) -> list[Floats]:
         """Noisy contingency tables; the families share `epsilon` (equally, or in proportion to `weights`).
 
@@ -49,22 +48,17 @@ class PrivateTable(PrivateRows):
             For all tables together.
         weights : list of float, optional
             Public, positive, one per family.
-        claimed_epsilon : optional
-            What the source says that all tables cost together; by default `epsilon`.
-        claimed_sensitivity : float, optional
-            The source's L1 sensitivity of one table, if it differs from the true one.
-        reason : str
-            Why claim and bound differ.
+        **claimed
+            What the source says of it (`prices.Claimed`), here and below.
 
         Returns
         -------
         list of float arrays
             Table f has one axis per column of family f. Noise scale: sensitivity / (the family's share of epsilon).
         """
-        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         shapes = [self._shape(family) for family in families]  # unknown columns are refused before they are charged
         noise = self._door.noise
-        entries = prices.tables(families, self.relation, noise.on_counts, epsilon, weights, claim)
+        entries = prices.tables(families, self.relation, noise.on_counts, epsilon, weights, Claim(**claimed))
 
         def draw() -> list[Floats]:
             bought = [i for i, entry in enumerate(entries) if np.isfinite(entry.scale)]
@@ -95,9 +89,7 @@ class PrivateTable(PrivateRows):
         *,
         epsilon: Epsilon,
         draws: int = 1,
-        claimed_epsilon: Epsilon | None = None,
-        claimed_sensitivity: float | None = None,
-        reason: str = "",
+        **claimed: Unpack[Claimed],
     ) -> NDArray[np.intp]:
         """Exponential mechanism: positions of candidates, more probable the higher their score and public weight.
 
@@ -110,19 +102,14 @@ class PrivateTable(PrivateRows):
             Per draw.
         draws : int
             How many independent choices the score makes at once (its leading axes); they compose sequentially.
-        claimed_epsilon : optional
-            What the source says that all draws cost together; by default `draws * epsilon`.
-        claimed_sensitivity : optional
-            The source's sensitivity; selection is then by exp(epsilon q / (2 claimed_sensitivity)).
 
         Returns
         -------
         int array of the score's leading shape
         """
-        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         shapes = [self._shape(family) for family in candidates]
         noise = self._door.noise
-        entry, factor = self._door.choice(score, shapes, epsilon, claim, draws=draws)
+        entry, factor = self._door.choice(score, shapes, epsilon, Claim(**claimed), draws=draws)
 
         def draw() -> NDArray[np.intp]:
             values = score.values(self._count, candidates, self.relation)
@@ -145,17 +132,16 @@ class PrivateTable(PrivateRows):
         candidates: Sequence[Family],
         *,
         epsilon: Epsilon,
-        claimed_epsilon: Epsilon | None = None,
-        claimed_sensitivity: float | None = None,
-        reason: str = "",
+        **claimed: Unpack[Claimed],
     ) -> Floats:
         """Scores of all candidates with Laplace noise, shape (len(candidates),); `epsilon` is for all together."""
         if not candidates:
             raise ParameterError("There is nothing to score.", "Give one candidate or more.")
-        claim = Claim(epsilon=claimed_epsilon, sensitivity=claimed_sensitivity, reason=reason)
         shapes = [self._shape(family) for family in candidates]
-        noise, rows = self._door.noise, self._door.rows
-        entry, grid = prices.noisy_values(score, shapes, self.relation, rows, epsilon, claim, exactly=noise.publishable)
+        noise, bounds = self._door.noise, self._door.bounds(score, shapes)
+        entry, grid = prices.noisy_values(
+            score.name, bounds, len(shapes), epsilon, Claim(**claimed), exactly=noise.publishable
+        )
 
         def draw() -> Floats:
             values = score.values(self._count, candidates, self.relation)

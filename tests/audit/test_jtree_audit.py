@@ -48,7 +48,7 @@ def event_probability(information_a, information_b, pairs, threshold=THRESHOLD):
 
 def test_the_pairs_information_is_the_sensitivity():
     assert pytest.approx(0.1985, abs=5e-5) == INFORMATION
-    assert MutualInformation().table_sensitivity((2, 2), "replace", ROWS) * math.log(2) == pytest.approx(INFORMATION)
+    assert MutualInformation().bounds([(2, 2)], "replace", ROWS).sensitivity * math.log(2) == pytest.approx(INFORMATION)
 
 
 LOSSES = {

@@ -305,7 +305,7 @@ def test_a_choice_among_values_costs_one_share(rate, relation):
         ("n", np.array([0, 0, 0, 1, 1, 1])),
     ]
     score, share = Specialization(target="y", classes=2, rated_by=rate, divisions=divisions), 0.8
-    factor = share / score.exponent_loss([], Relation(relation), None)
+    factor = share / score.bounds([], Relation(relation), None).loss
     found = {rows: [values(rows, Relation(relation), score)] for rows in all_tables()}
     assert 0.4 * share < largest_loss(found, factor, relation) <= share
     assert largest_loss(found, 2.5 * factor, relation) > share  # teeth

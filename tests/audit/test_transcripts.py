@@ -30,7 +30,7 @@ from dpcore.door.rows import PrivateRows
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms import noise
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, Warner, categorical
-from dpcore.mechanisms.scores import Max, MutualInformation, R, TableScore
+from dpcore.mechanisms.scores import Bounds, Max, MutualInformation, R, TableScore
 from dpcore.mechanisms.scores.splits import OwnCandidates
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
@@ -319,17 +319,31 @@ def undoubled(monkeypatch):
     monkeypatch.setattr(dpcore.accounting.ledger, "twice", lambda paid: paid)
 
 
-def halved(of, name):
+def halved(of, name, part):
+    """Half of what a kind of score says of one person: a part of the tuple that a method of its gives."""
+
     def plant(monkeypatch):
         true = getattr(of, name)
-        monkeypatch.setattr(of, name, lambda self, *given: true(self, *given) / 2)
+
+        def less(self, *given):
+            found = true(self, *given)
+            halves = [each / 2 if i == part else each for i, each in enumerate(found)]
+            return Bounds(*halves) if isinstance(found, Bounds) else tuple(halves)
+
+        monkeypatch.setattr(of, name, less)
 
     return plant
 
 
 def wrongly_monotone(monkeypatch):
     """A replaced record too is taken to move all scores the same way."""
-    monkeypatch.setattr(TableScore, "exponent_loss", lambda self, *given: self.sensitivity(*given))
+    true = TableScore.bounds
+
+    def one_way(self, *given):
+        bounds = true(self, *given)
+        return bounds._replace(loss=bounds.sensitivity)
+
+    monkeypatch.setattr(TableScore, "bounds", one_way)
 
 
 def too_rare_samples(monkeypatch):
@@ -389,10 +403,16 @@ PLANTS = [
     ("peeked counts", peeked_counts, "PINQ-ID3", "add_remove", LeakError),
     ("empty nodes left out", empty_nodes_left_out, "DiffP-C4.5", "replace", LeakError),
     ("not doubled", undoubled, "DiffP-ID3", "replace", LossError),
-    ("half exponent loss", halved(OwnCandidates, "exponent_loss"), "DiffGen", "add_remove", LossError),
-    ("half score sensitivity", halved(Max, "table_sensitivity"), "DiffPRFs", "add_remove", LossError),
-    ("half score sensitivity", halved(R, "table_sensitivity"), "HMPrivBayes", "replace", LossError),
-    ("half score sensitivity", halved(MutualInformation, "table_sensitivity"), "PrivBayes", "replace", LossError),
+    (
+        "half exponent loss",
+        halved(OwnCandidates, "bounds", Bounds._fields.index("loss")),
+        "DiffGen",
+        "add_remove",
+        LossError,
+    ),
+    ("half score sensitivity", halved(Max, "moved", 0), "DiffPRFs", "add_remove", LossError),
+    ("half score sensitivity", halved(R, "moved", 0), "HMPrivBayes", "replace", LossError),
+    ("half score sensitivity", halved(MutualInformation, "moved", 0), "PrivBayes", "replace", LossError),
     ("wrongly monotone", wrongly_monotone, "DiffGen", "replace", LossError),
     ("too rare samples", too_rare_samples, "DiffPRFs", "add_remove", LossError),
     ("too truthful", too_truthful, "DTPD", "replace", LossError),

@@ -113,13 +113,14 @@ def test_binary_families_beside_columns_of_more_codes():
 
 
 def test_packing_is_for_many_families_of_two_codes(monkeypatch):
-    codes, packed = zeros_and_ones(20, 3), []
+    codes, packed = zeros_and_ones(20, 4), []
     pack = module.PackedBits
     monkeypatch.setattr(module, "PackedBits", lambda codes: packed.append(1) or pack(codes))
-    joint_counts(codes, [2] * 3, [(0, 1)] * 15)
-    joint_counts(codes, [2, 2, 3], [(0, 2)] * 16)
+    families = [(a, b) for a in range(4) for b in range(4)]
+    joint_counts(codes, [2] * 4, families[:15])
+    joint_counts(codes, [2, 2, 3, 2], families)
     assert not packed
-    joint_counts(codes, [2] * 3, [(0, 1)] * 16)
+    joint_counts(codes, [2] * 4, families)
     assert packed == [1]
 
 

@@ -91,7 +91,7 @@ def test_choices_are_the_exponential_mechanism_over_all_families(relation, score
     families = all_families(placed, most, related)
     values = scores_of(families, score, relation)
     table = door(relation)
-    loss = score.exponent_loss([(2, 2**i) for i in range(most + 1)], Relation(relation), table.public_rows)
+    loss = score.bounds([(2, 2**i) for i in range(most + 1)], Relation(relation), table.public_rows).loss
     epsilon = 2 * loss / np.ptp(values)
     weights = np.exp(epsilon * values / loss)
     observed = chosen_shares(grown_to(table, score, placed, most, related), families, 15_000, epsilon=epsilon)

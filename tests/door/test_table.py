@@ -350,7 +350,7 @@ def test_choices_cost_what_their_exponent_does(score, relation, loss):
     assert entry.epsilon_bound == entry.epsilon_claimed == Fraction(1, 2)
     assert entry.scale == pytest.approx(loss / 0.5)
     assert (entry.mechanism, entry.draws) == ("exponential", 1)
-    assert entry.sensitivity == score.sensitivity([(2, 3), (3, 3)], table.relation, table.public_rows)
+    assert entry.sensitivity == score.bounds([(2, 3), (3, 3)], table.relation, table.public_rows).sensitivity
 
 
 def test_the_chosen_candidate_is_the_position_of_the_best():

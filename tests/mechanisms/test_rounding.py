@@ -56,7 +56,8 @@ def moved(score, tables, other, relation):
 
 
 def allowed(score, shape, relation, rows):
-    return Fraction(score.table_sensitivity(shape, relation, rows)) + Fraction(score.rounding([shape], relation, rows))
+    bounds = score.bounds([shape], relation, rows)
+    return Fraction(bounds.sensitivity) + Fraction(bounds.rounding)
 
 
 @EVERY
@@ -94,7 +95,7 @@ def test_nor_does_that_of_a_large_table(score, relation):
         shape = pairs[0][0].shape
         found = moved(score, *zip(*pairs, strict=True), relation)
         assert max(map(abs, found)) <= allowed(score, shape, relation, n)
-        exceeded += max(map(abs, found)) > Fraction(score.table_sensitivity(shape, relation, n))
+        exceeded += max(map(abs, found)) > Fraction(score.bounds([shape], relation, n).sensitivity)
     if (score.name, relation) == ("entropy", REPLACE):
         assert exceeded  # without `rounding` a bound that is tight does not hold
 
@@ -137,7 +138,7 @@ def test_a_computed_score_is_out_by_half_of_its_rounding_at_most(score, relation
                 table = rng.multinomial(n, rng.dirichlet(np.full(shape[0] * shape[1], 0.3))).reshape(shape)
                 computed = Fraction(score.of(table, relation))
                 off = abs(computed - exact_value(score, table, relation))
-                assert off <= Fraction(score.rounding([shape], relation, n)) / 2
+                assert off <= Fraction(score.bounds([shape], relation, n).rounding) / 2
 
 
 def test_labels_and_distances_are_out_by_no_more():
@@ -153,7 +154,7 @@ def test_labels_and_distances_are_out_by_no_more():
             fixed = margins["a"][:, None] * margins["b"][None] / totals  # what it is in floats
             off = sum(abs(Fraction(int(x)) - Fraction(float(e))) for x, e in zip(table.flat, fixed.flat, strict=True))
             off = off / 2 - Fraction(score.penalty * table.size) - Fraction(float(value))
-            assert abs(off) <= Fraction(score.rounding([table.shape], ADD, int(table.sum()))) / 2
+            assert abs(off) <= Fraction(score.bounds([table.shape], ADD, int(table.sum())).rounding) / 2
         labels = ClassLogScore("y", ("a",), np.array([[0], [1]], dtype=np.uint8), 0.7)
         for _ in range(20):
             prior, table = rng.integers(0, 10**6, 2), rng.integers(0, 10**6, (2, 2))
@@ -163,7 +164,7 @@ def test_labels_and_distances_are_out_by_no_more():
                 true = (Decimal(int(prior[c])) + s).ln() + (Decimal(int(table[c, x])) + s).ln()
                 true -= (Decimal(int(table[c].sum())) + 2 * s).ln()
                 off = abs(Fraction(true) - Fraction(float(values[x, c])))
-                assert off <= Fraction(labels.rounding([], ADD, int(table.sum()))) / 2
+                assert off <= Fraction(labels.bounds([], ADD, int(table.sum())).rounding) / 2
 
 
 # Booked
@@ -178,8 +179,9 @@ def test_an_exact_choice_never_costs_more_than_is_booked(score, relation, claime
         pairs = list(large_neighbors(score, relation, n)) if n > 4 else []
         if n == 4:
             pairs = [(table, other) for table in SMALL if table.sum() == 4 for other in neighbors(table, relation)]
-        shapes, claim = [pairs[0][0].shape], Claim(sensitivity=claimed)
-        entry, factor = prices.choice(score, shapes, relation, n, exact(0.3), 1, claim, exactly=True)
+        bounds = score.bounds([pairs[0][0].shape], relation, n)
+        claim = Claim(claimed_sensitivity=claimed)
+        entry, factor = prices.choice(score.name, bounds, exact(0.3), 1, claim, exactly=True)
         changes = moved(score, *zip(*pairs, strict=True), relation)
         if relation is REPLACE:  # the opposite change is there as well
             assert min(changes) == -max(changes) or score.name == "Jaccard" or n > 4
@@ -206,8 +208,9 @@ def test_exact_noise_on_scores_never_costs_more_than_is_booked(score, relation, 
         pairs = list(large_neighbors(score, relation, n)) if n > 4 else []
         if n == 4:
             pairs = [(table, other) for table in SMALL if table.sum() == 4 for other in neighbors(table, relation)]
+        bounds = score.bounds([pairs[0][0].shape], relation, n)
         entry, grid = prices.noisy_values(
-            score, [pairs[0][0].shape], relation, n, exact(0.3), Claim(sensitivity=claimed), exactly=True
+            score.name, bounds, 1, exact(0.3), Claim(claimed_sensitivity=claimed), exactly=True
         )
         for pair in pairs:
             noise.reals(score.of_many(np.stack(pair, axis=-1), relation), entry.scale, grid=grid)
@@ -218,9 +221,10 @@ def test_exact_noise_on_scores_never_costs_more_than_is_booked(score, relation, 
 
 def test_teaching_noise_pays_for_no_rounding():
     for n in (10, 10_000):
-        plain, factor = prices.choice(R(), [(2, 2)], ADD, n, exact(1.0), 1, Claim(), exactly=False)
-        assert factor == 1 / R().exponent_loss([(2, 2)], ADD, n)
-        entry, less = prices.choice(R(), [(2, 2)], ADD, n, exact(1.0), 1, Claim(), exactly=True)
+        bounds = R().bounds([(2, 2)], ADD, n)
+        plain, factor = prices.choice("R", bounds, exact(1.0), 1, Claim(), exactly=False)
+        assert factor == 1 / bounds.loss
+        entry, less = prices.choice("R", bounds, exact(1.0), 1, Claim(), exactly=True)
         assert factor * 0.999999 < less < factor
         assert entry.epsilon_bound == plain.epsilon_bound == 1
         assert entry.scale == 1 / less < inf

@@ -68,11 +68,11 @@ def changes(score, shape, relation, n) -> np.ndarray:
 @pytest.mark.parametrize(("score", "shape", "n"), CASES, ids=IDS)
 def test_sensitivity_covers_every_small_neighboring_pair(score, shape, n, relation):
     largest = max(np.abs(changes(score, shape, relation, rows)).max() for rows in range(1, n + 1))
-    claimed = max(score.table_sensitivity(shape, relation, rows) for rows in range(1, n + 1))
+    claimed = max(score.bounds([shape], relation, rows).sensitivity for rows in range(1, n + 1))
     assert largest <= claimed + 1e-12
     for rows in range(2, n + 1):  # and at each public n by itself
         here = np.abs(changes(score, shape, relation, rows)).max()
-        assert here <= score.table_sensitivity(shape, relation, rows) + 1e-12
+        assert here <= score.bounds([shape], relation, rows).sensitivity + 1e-12
 
 
 @pytest.mark.parametrize(("score", "shape", "n"), CASES, ids=IDS)
@@ -100,7 +100,7 @@ def test_monotone_scores_move_one_way(score, shape, n):
 def test_tight_where_the_derivation_says_so(score, shape, relation):
     n = 4
     largest = max(np.abs(changes(score, shape, relation, rows)).max() for rows in (2, 3, n))
-    allowed = max(score.table_sensitivity(shape, relation, rows) for rows in (2, 3, n))
+    allowed = max(score.bounds([shape], relation, rows).sensitivity for rows in (2, 3, n))
     if (score.name, shape) == ("mutual information", (3, 3)):  # attained at odd n: 2 log2 2 at n = 3
         assert largest > 0.95 * allowed
     else:
@@ -215,14 +215,14 @@ def test_candidates_of_many_shapes_keep_their_places(score):
 
 def test_information_scores_need_a_public_size():
     with pytest.raises(ParameterError, match="max_rows"):
-        Entropy().table_sensitivity((2, 1), ADD, None)
-    assert R().table_sensitivity((3, 3), ADD, None) == 2
+        Entropy().bounds([(2, 1)], ADD, None)
+    assert R().bounds([(3, 3)], ADD, None).sensitivity == 2
 
 
 def test_general_mutual_information_constant():
     n = 7
     expected = 2 / n * log2((n + 1) / 2) + (n - 1) / n * log2((n + 1) / (n - 1))
-    assert MutualInformation().table_sensitivity((3, 3), REPLACE, n) == pytest.approx(expected)
+    assert MutualInformation().bounds([(3, 3)], REPLACE, n).sensitivity == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("smoothing", [0.5, 1.0, 2.0])
@@ -243,7 +243,7 @@ def test_class_log_score_moves_one_class_by_at_most_its_sensitivity(smoothing):
 
         return score.values(count, [], ADD)
 
-    allowed = score.sensitivity([], ADD, None)
+    allowed = score.bounds([], ADD, None).sensitivity
     assert allowed == pytest.approx(3 * log((1 + smoothing) / smoothing))
     records = list(product([0, 1], repeat=3))
     largest = 0.0
@@ -255,4 +255,4 @@ def test_class_log_score_moves_one_class_by_at_most_its_sensitivity(smoothing):
                 assert np.abs(change[:, 1 - record[0]]).max() == 0
                 largest = max(largest, float(np.abs(change).max()))
     assert 0.5 * allowed < largest <= allowed
-    assert score.exponent_loss([], REPLACE, None) == pytest.approx(2 * allowed)
+    assert score.bounds([], REPLACE, None).loss == pytest.approx(2 * allowed)

@@ -283,9 +283,9 @@ def test_scores_move_no_more_than_they_say_on_all_small_tables(name, rate, relat
             step = after - before if relation is Relation.ADD_REMOVE else after[:, None] - after[None]
             changes.append(step.reshape(-1, len(before)))
     moved = np.concatenate(changes)
-    sensitivity = score.sensitivity([], relation, None)
+    sensitivity = score.bounds([], relation, None).sensitivity
     assert np.abs(moved).max() == pytest.approx(sensitivity)  # no more, and no less
-    loss = score.exponent_loss([], relation, None)
+    loss = score.bounds([], relation, None).loss
     # exp(t q) loses what a score rises against the largest fall of another; all of a neighbor's moves at once
     assert np.ptp(moved, axis=1).max() <= loss + 1e-12
     if loss < 2 * sensitivity:

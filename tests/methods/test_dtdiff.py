@@ -199,7 +199,7 @@ def test_one_person_changes_probabilities_by_no_more_than_the_loss(rate, relatio
     score = JointSpecialization(
         target="y", classes=2, rated_by=rate, divisions=[("z", np.arange(2))], intervals=[("x", 0, 3), ("x", 1, 3)]
     )
-    loss = score.exponent_loss([], relation, None)
+    loss = score.bounds([], relation, None).loss
     logs = {}
     for size in range(4):
         for rows in combinations_with_replacement(RECORDS, size):

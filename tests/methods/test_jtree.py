@@ -68,7 +68,7 @@ def test_sampling_rate_is_the_best_of_the_grid(shapes, epsilon):
     for thousandth in range(1, 1_001):
         rows = round(thousandth / 1_000 * 500)
         if rows >= 2:
-            step = max(score.table_sensitivity(shape, "replace", rows) for shape in shapes) * math.log(2)
+            step = max(score.bounds([shape], "replace", rows).sensitivity for shape in shapes) * math.log(2)
             rate = thousandth / 1_000
             noise[rate] = 2 * step / (math.log(math.exp(epsilon) - 1 + rate) - math.log(rate))
     rate, scale = sampling_rate(500, epsilon, shapes)

@@ -106,11 +106,11 @@ def test_the_score_moves_by_half_of_what_the_table_moves(relation):
             elif table[cell]:
                 for other in cells:
                     largest = max(largest, abs(value(table - step(cell) + step(other)) - value(table)))
-    bound = score.sensitivity([shape], relation, None)
+    bound = score.bounds([shape], relation, None).sensitivity
     assert bound == relation.histogram_l1 / 2
     assert largest <= bound + 1e-12
     assert largest > 0.9 * bound
-    assert score.exponent_loss([shape], relation, None) == 2 * bound
+    assert score.bounds([shape], relation, None).loss == 2 * bound
 
 
 @pytest.mark.parametrize("relation", Relation)

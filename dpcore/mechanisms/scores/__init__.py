@@ -10,14 +10,14 @@ D_g(n) = (2/n) log2((n+1)/2) + ((n-1)/n) log2((n+1)/(n-1)), and g(m) = (m+1) log
 
 Floating point. A score c that is worked out in floats is out by some e, |e| <= h, from the q of the formulas. So it
 moves by up to `sensitivity` + 2h, and a difference of two scores by up to 4h more than in the formulas. Every score
-derives its 2h (`rounding`) from what is public: the shapes of tables, and a bound on the number of rows. A unit is
-2^-53; an operation is right to one, NumPy's logarithms to 16 at worst, and K numbers add up to within K units of the
+derives its 2h (`Bounds.rounding`) from what is public: the shapes of tables, and a bound on the number of rows. A unit
+is 2^-53; an operation is right to one, NumPy's logarithms to 16 at worst, and K numbers add up to within K units of the
 sum of their sizes, in any order. Exact noise takes the computed scores as they are, as the rational numbers that floats
 stand for, and its exponents are so much smaller, its scales so much larger, that what is booked covers `rounding` too
 (`door.prices`). NumPy's noise, whose own floats can be attacked, leaves it out.
 """
 
-from dpcore.mechanisms.scores.base import Score, TableScore
+from dpcore.mechanisms.scores.base import Bounds, Score, TableScore
 from dpcore.mechanisms.scores.dependence import DistanceFromMargins, Entropy, Jaccard, LinearF, MutualInformation, R
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore
 from dpcore.mechanisms.scores.splits import (
@@ -32,6 +32,7 @@ from dpcore.mechanisms.scores.splits import (
 )
 
 __all__ = [
+    "Bounds",
     "ClassLogScore",
     "ConditionalEntropy",
     "DistanceFromMargins",

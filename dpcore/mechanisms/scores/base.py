@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,25 @@ CountTables = Callable[[Sequence[Sequence[str]]], list[Counts]]
 Shape = tuple[int, ...]
 
 
-class Score(ABC):
-    """What the door's exponential mechanism needs to know of a score.
+class Bounds(NamedTuple):
+    """What one person may do to the scores of some candidates.
 
-    `rows` is the public number of rows under replace, and a public upper bound (or None) under add_remove.
+    sensitivity  the most that one person moves any candidate's score
+    loss         the epsilon that selection with probability proportional to exp(score) costs. Twice the sensitivity in
+                 general; once if one person moves all scores the same way or moves one score only (then the normalizing
+                 sum cannot move against the numerator). Permute-and-flip costs no more: its loss is at most the largest
+                 change of a difference of two scores.
+    rounding     by how much one person may move a score's floating-point value further than `sensitivity`; see the
+                 package. The change of a difference of two scores, and with it the loss, grows by at most twice that.
     """
+
+    sensitivity: float
+    loss: float
+    rounding: float
+
+
+class Score(ABC):
+    """What the door's exponential mechanism needs to know of a score."""
 
     name: str
 
@@ -41,23 +56,10 @@ class Score(ABC):
         """Exact scores, candidates along the last axis. Private."""
 
     @abstractmethod
-    def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """The most that one person moves any candidate's score."""
+    def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
+        """What one person may do to candidates with tables of these shapes.
 
-    @abstractmethod
-    def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """The epsilon that selection with probability proportional to exp(score) costs.
-
-        Twice the sensitivity in general; once if one person moves all scores the same way or moves one score only
-        (then the normalizing sum cannot move against the numerator). Permute-and-flip costs no more: its loss is at
-        most the largest change of a difference of two scores.
-        """
-
-    @abstractmethod
-    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """By how much one person may move a score's floating-point value further than `sensitivity`; see the package.
-
-        The change of a difference of two scores, and with it the loss of a selection, grows by at most twice that.
+        `rows` is the public number of rows under replace, and a public upper bound (or None) under add_remove.
         """
 
 
@@ -79,8 +81,8 @@ class TableScore(Score):
         return np.array([self.of(tables[..., i], relation) for i in range(tables.shape[-1])], dtype=float)
 
     @abstractmethod
-    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """The most that one person moves the score of a table of this shape."""
+    def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
+        """`Bounds.sensitivity` and `Bounds.rounding` for one table of this shape."""
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """See `Score.values`; tables of one shape are scored together."""
@@ -93,24 +95,14 @@ class TableScore(Score):
             scores[places] = self.of_many(np.stack([tables[i] for i in places], axis=-1), relation)
         return scores
 
-    def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See `Score.sensitivity`: the largest over the candidates' shapes."""
+    def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
+        """See `Score.bounds`: the largest over the candidates' shapes."""
         if not shapes:
             raise ParameterError(f"The score {self.name!r} has nothing to rate.", "Give one candidate or more.")
-        return max(self.table_sensitivity(shape, relation, rows) for shape in {self.flat(s) for s in shapes})
-
-    def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See `Score.exponent_loss`."""
+        found = [self.moved(shape, relation, rows) for shape in {self.flat(shape) for shape in shapes}]
+        sensitivity, rounding = (max(column) for column in zip(*found, strict=True))
         one_way = self.monotone_when_added and relation is Relation.ADD_REMOVE
-        return (1 if one_way else 2) * self.sensitivity(shapes, relation, rows)
-
-    @abstractmethod
-    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """What `rounding` is for tables of this shape."""
-
-    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See `Score.rounding`: the largest over the candidates' shapes."""
-        return max(self.table_rounding(shape, relation, rows) for shape in {self.flat(s) for s in shapes})
+        return Bounds(sensitivity, (1 if one_way else 2) * sensitivity, rounding)
 
 
 def xlog2(counts: NDArray[np.number]) -> Floats:

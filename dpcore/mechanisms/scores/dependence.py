@@ -11,6 +11,7 @@ from dpcore.domain.column import Counts
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores.base import (
     UNIT,
+    Bounds,
     CountTables,
     Floats,
     Score,
@@ -43,14 +44,11 @@ class Entropy(TableScore):
         totals = tables.sum(axis=(0, 1))
         return per_record(xlog2(totals) - xlog2(tables).sum(axis=(0, 1)), totals, relation)
 
-    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See the class."""
+    def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
+        """See the class, and `information_rounding`."""
         n = need_rows(self.name, rows)
-        return binary_information_step(n) if relation is Relation.REPLACE else information_step(n)
-
-    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See `information_rounding`."""
-        return information_rounding(shape, relation, need_rows(self.name, rows))
+        step = binary_information_step(n) if relation is Relation.REPLACE else information_step(n)
+        return step, information_rounding(shape, relation, n)
 
 
 class MutualInformation(TableScore):
@@ -70,18 +68,16 @@ class MutualInformation(TableScore):
         margins = xlog2(children).sum(axis=0) + xlog2(parents).sum(axis=0)
         return per_record(xlog2(totals) + xlog2(tables).sum(axis=(0, 1)) - margins, totals, relation)
 
-    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See the class."""
+    def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
+        """See the class, and `information_rounding`."""
         n = need_rows(self.name, rows)
         if relation is Relation.ADD_REMOVE:
-            return information_step(n)
-        if min(shape) <= 2:
-            return binary_information_step(n)
-        return 2 / n * log2((n + 1) / 2) + ((n - 1) / n * log2((n + 1) / (n - 1)) if n > 1 else 0.0)
-
-    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See `information_rounding`."""
-        return information_rounding(shape, relation, need_rows(self.name, rows))
+            step = information_step(n)
+        elif min(shape) <= 2:
+            step = binary_information_step(n)
+        else:
+            step = 2 / n * log2((n + 1) / 2) + ((n - 1) / n * log2((n + 1) / (n - 1)) if n > 1 else 0.0)
+        return step, information_rounding(shape, relation, n)
 
 
 class R(TableScore):
@@ -104,17 +100,16 @@ class R(TableScore):
         distance = sum(np.abs(row - child * shares).sum(axis=0) for row, child in zip(tables, children, strict=True))
         return per_record(distance / 2, totals, relation)
 
-    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See the class."""
-        if relation is Relation.ADD_REMOVE:
-            return 2.0
-        n = need_rows(self.name, rows)
-        return (2 if min(shape) <= 2 else 3) * (n - 1) / n**2
+    def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
+        """See the class.
 
-    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """Cells are out by 3 units of N_xp and of its expectation, 2n in sum; their sum by a unit per addition."""
+        Cells are out by 3 units of N_xp and of its expectation, 2n in sum; their sum by a unit per addition.
+        """
         units = 2 * (sum(shape) + 8) * UNIT
-        return units * most_rows(rows) if relation is Relation.ADD_REMOVE else units
+        if relation is Relation.ADD_REMOVE:
+            return 2.0, units * most_rows(rows)
+        n = need_rows(self.name, rows)
+        return (2 if min(shape) <= 2 else 3) * (n - 1) / n**2, units
 
 
 class LinearF(TableScore):
@@ -168,13 +163,9 @@ class LinearF(TableScore):
         shortfall = min((cap - a) + (cap - b) for a, b in best.items())
         return float(per_record(np.array(-shortfall), total, relation))
 
-    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See the class."""
-        return 1.0 if relation is Relation.ADD_REMOVE else 1.0 / need_rows(self.name, rows)
-
-    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """Halves are exact. Per record, the division is out by one unit."""
-        return 0.0 if relation is Relation.ADD_REMOVE else 4 * UNIT
+    def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
+        """See the class. Halves are exact; per record, the division is out by one unit."""
+        return (1.0, 0.0) if relation is Relation.ADD_REMOVE else (1.0 / need_rows(self.name, rows), 4 * UNIT)
 
 
 class Jaccard(TableScore):
@@ -190,17 +181,13 @@ class Jaccard(TableScore):
         union = tables.sum(axis=(0, 1)) - tables[0, 0]
         return np.where(union > 0, tables[1, 1] / np.maximum(union, 1), 1.0)
 
-    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See the class."""
-        return 1.0
-
-    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """One division."""
-        return 2 * UNIT
+    def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
+        """See the class; one division."""
+        return 1.0, 2 * UNIT
 
 
 def information_rounding(shape: Shape, relation: Relation, n: int) -> float:
-    """What `Score.rounding` is for sums of x log2 x over a table and its margins.
+    """What `Bounds.rounding` is for sums of x log2 x over a table and its margins.
 
     Such a sum over the table, a margin or the total is n log2 n at most; a term is right to 32 units, and K terms add
     up to within K units of the sum of their sizes, in any order. Of the four sums and the three additions between them
@@ -254,19 +241,13 @@ class DistanceFromMargins(Score):
             scores.append(distance - self.penalty * table.size)
         return np.array(scores)
 
-    def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See the class."""
-        return relation.histogram_l1 / 2
-
-    def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See `Score.exponent_loss`."""
-        return 2 * self.sensitivity(shapes, relation, rows)
-
-    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See `Score.rounding`: a unit of every cell's distance, and of their sum per addition.
+    def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
+        """See the class. Rounding: a unit of every cell's distance, and of their sum per addition.
 
         The fixed table is what it is in floats, for both neighbors; its cells sum to the totals' sum, but for rounding.
         """
         cells = max(prod(shape) for shape in shapes)
         distance = most_rows(rows) + 2 * float(self.totals.sum())
-        return (cells + 4) * UNIT * (distance + 2 * self.penalty * cells)
+        rounding = (cells + 4) * UNIT * (distance + 2 * self.penalty * cells)
+        sensitivity = relation.histogram_l1 / 2
+        return Bounds(sensitivity, 2 * sensitivity, rounding)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Codes
-from dpcore.mechanisms.scores.base import UNIT, CountTables, Floats, Score, Shape, most_rows
+from dpcore.mechanisms.scores.base import UNIT, Bounds, CountTables, Floats, Score, Shape, most_rows
 
 MOST_VALUES = 1 << 20  # of a column
 
@@ -46,23 +46,17 @@ class ClassLogScore(Score):
         tables = count([(self.target,), *((self.target, feature) for feature in self.features)])
         return class_log_scores(np.log(tables[0] + self.smoothing), tables[1:], self.queries, self.smoothing)
 
-    def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See the class."""
-        return relation.histogram_l1 * (len(self.features) + 1) * log((1 + self.smoothing) / self.smoothing)
+    def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
+        """See the class: one candidate moves per added or removed record, hence the loss.
 
-    def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See the class: one candidate moves per added or removed record."""
-        return self.sensitivity(shapes, relation, rows)
-
-    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See `Score.rounding`.
-
-        With B the largest logarithm, a term is out by 32 B units and by as many units as there are additions in its
-        sum over values; the sum of J + 1 terms by J + 1 units of (J + 1) B.
+        Rounding: with B the largest logarithm, a term is out by 32 B units and by as many units as there are additions
+        in its sum over values; the sum of J + 1 terms by J + 1 units of (J + 1) B.
         """
         terms = len(self.features) + 1
         largest = 2 * log(most_rows(rows) + self.smoothing * MOST_VALUES) + abs(log(self.smoothing))
-        return 2 * terms * (MOST_VALUES + (40 + terms) * largest) * UNIT
+        rounding = 2 * terms * (MOST_VALUES + (40 + terms) * largest) * UNIT
+        sensitivity = relation.histogram_l1 * terms * log((1 + self.smoothing) / self.smoothing)
+        return Bounds(sensitivity, sensitivity, rounding)
 
 
 def class_log_scores(log_prior: Floats, tables: Sequence[NDArray[np.number]], rows: Codes, smoothing: float) -> Floats:

@@ -23,6 +23,7 @@ from dpcore.domain.column import Counts
 from dpcore.mechanisms.noise import Weights
 from dpcore.mechanisms.scores.base import (
     UNIT,
+    Bounds,
     CountTables,
     Floats,
     Score,
@@ -58,13 +59,9 @@ class Max(SplitScore):
         sums: Floats = tables.max(axis=1).sum(axis=0).astype(float)
         return sums
 
-    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See the class."""
-        return 1.0
-
-    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """Whole numbers are exact."""
-        return 0.0
+    def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
+        """See the class; whole numbers are exact."""
+        return 1.0, 0.0
 
 
 class Gini(SplitScore):
@@ -85,13 +82,12 @@ class Gini(SplitScore):
         found: Floats = (squares / np.maximum(totals, 1)).sum(axis=0) - totals.sum(axis=0)
         return found
 
-    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See the class."""
-        return 2.0
+    def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
+        """See the class.
 
-    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """A row is out by a unit of itself per class and 2 more, and the sum, of n at most, by a unit per row."""
-        return 2 * (sum(shape) + 8) * UNIT * most_rows(rows)
+        A row is out by a unit of itself per class and 2 more, and the sum, of n at most, by a unit per row.
+        """
+        return 2.0, 2 * (sum(shape) + 8) * UNIT * most_rows(rows)
 
 
 class ConditionalEntropy(SplitScore):
@@ -109,13 +105,10 @@ class ConditionalEntropy(SplitScore):
         found: Floats = xlog2(tables).sum(axis=(0, 1)) - xlog2(tables.sum(axis=1)).sum(axis=0)
         return found
 
-    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See the class."""
-        return log2(need_rows(self.name, rows) + 1) + 1 / log(2)
-
-    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See `information_rounding`; it is count-scaled under either relation."""
-        return information_rounding(shape, Relation.ADD_REMOVE, need_rows(self.name, rows))
+    def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
+        """See the class, and `information_rounding`; it is count-scaled under either relation."""
+        n = need_rows(self.name, rows)
+        return log2(n + 1) + 1 / log(2), information_rounding(shape, Relation.ADD_REMOVE, n)
 
 
 class InfoGain(SplitScore):
@@ -131,13 +124,9 @@ class InfoGain(SplitScore):
         """See `TableScore.of_many`."""
         return MutualInformation().of_many(tables, Relation.REPLACE)
 
-    def table_sensitivity(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See the class."""
-        return log2(max(shape[1], 2))
-
-    def table_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> float:
-        """See `information_rounding`; it is per record of the node under either relation."""
-        return information_rounding(shape, Relation.REPLACE, most_rows(rows))
+    def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
+        """See the class, and `information_rounding`; it is per record of the node under either relation."""
+        return log2(max(shape[1], 2)), information_rounding(shape, Relation.REPLACE, most_rows(rows))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -162,17 +151,9 @@ class OwnCandidates(Score):
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.rated_by.name)  # the ledger names the score inside
 
-    def sensitivity(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See the module."""
-        return self.rated_by.table_sensitivity((2, self.classes), relation, rows)
-
-    def exponent_loss(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See `Score.exponent_loss`."""
-        return self.rated_by.exponent_loss([(2, self.classes)], relation, rows)
-
-    def rounding(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> float:
-        """See `Score.rounding`."""
-        return self.rated_by.rounding([(self.groups, self.classes)], relation, rows)
+    def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
+        """See the module; what one person moves does not depend on the number of groups, only rounding does."""
+        return self.rated_by.bounds([(self.groups, self.classes)], relation, rows)
 
     @property
     def groups(self) -> int:

@@ -108,7 +108,7 @@ class Descent:
 
     def choose(self, score: Score, epsilon: Epsilon, table: PrivateTable | None = None) -> int:
         """The place of one of a score's candidates, among all rows or those of another table."""
-        claimed = score.sensitivity([], Relation.REPLACE, None) if self.paper else None
+        claimed = score.bounds([], Relation.REPLACE, None).sensitivity if self.paper else None
         return int((table or self.table).choose(score, [], epsilon=epsilon, claimed_sensitivity=claimed))
 
     def specialize(self, name: str, value: Value, children: Cut) -> None:

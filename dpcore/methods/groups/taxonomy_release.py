@@ -159,7 +159,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         if target is not None:
             check_leaves(self.max_leaves, schema[target].size)
         if target is not None and self.score == "entropy" and self.relation == Relation.ADD_REMOVE:
-            SCORES[self.score].table_sensitivity((2, 2), Relation.ADD_REMOVE, schema.max_rows)
+            SCORES[self.score].bounds([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)
         self._check_shares(target is not None)
 
     def _check_shares(self, with_class: bool) -> None:

@@ -326,7 +326,7 @@ def sampling_rate(rows: int, epsilon: float, shapes: list[tuple[int, int]]) -> t
     """
     rates = RATES[np.rint(RATES * rows) >= 2] if rows >= 2 else RATES[-1:]
     drawn = np.rint(rates * rows).astype(int).tolist()
-    step = {size: MutualInformation().sensitivity(shapes, Relation.REPLACE, size) for size in set(drawn)}
+    step = {size: MutualInformation().bounds(shapes, Relation.REPLACE, size).sensitivity for size in set(drawn)}
     steps, spent = 2 * math.log(2) * np.array([step[size] for size in drawn]), amplified(epsilon, rates)
     scales = np.divide(steps, spent, out=np.full(len(rates), np.inf), where=spent > 0)
     best = int(np.argmin(scales))
