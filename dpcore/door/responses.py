@@ -98,9 +98,9 @@ def answers(
         lots = noise.lots(people * len(optional)).reshape(people, len(optional))
         drawn = np.argpartition(lots, questions.asked - 1, axis=1)[:, : questions.asked]
         chosen = {family: np.flatnonzero((drawn == i).any(axis=1)) for i, family in enumerate(optional)}
-    shared: dict[Family, Floats] = {}
+    shared: dict[Family, Lots] = {}
     for group in questions.together:
-        shared |= dict.fromkeys(group, noise.lots(people))
+        shared |= dict.fromkeys(group, given(noise.lots(people)))
     values: dict[Family, NDArray[Any]] = {}
     for family, channel in questions.channels.items():
         at: Any = chosen.get(family, slice(None))
@@ -112,8 +112,7 @@ def answers(
             if len(family) > 1:
                 sizes = [schema.sizes[position] for position in positions]
                 own = np.ravel_multi_index([codes[at, j].astype(np.intp) for j in positions], sizes)
-            kept = shared.get(family)
-            values[family] = channel.report(own, noise.lots if kept is None else given(kept))
+            values[family] = channel.report(own, shared.get(family, noise.lots))
     return Reports(schema, people, questions.channels, values, chosen)
 
 

@@ -25,11 +25,8 @@ class PrivateRows:
     ----------
     codes : array of shape (n, d)
         Encoded rows (`Schema.encode`).
-    schema : Schema
-        Public.
     ledger : Ledger
         Where every question is charged.
-    noise : Noise
     unprotected_allowed : bool
         Whether `unprotected` may be called (paper mode).
     numbers : mapping of int to float array of shape (n,), optional
@@ -72,13 +69,7 @@ class PrivateRows:
     def derive(self, column: Column, sources: Family, rule: NDArray[np.integer[Any]]) -> Self:
         """The table with one more column, `rule[codes of the sources]`: record by record, hence free.
 
-        Parameters
-        ----------
-        column : Column
-            The new column's public description.
-        sources : sequence of column names
-        rule : int array, one axis per source
-            A public look-up table from the sources' codes to the new code.
+        The rule is a public look-up table, with one axis per source, from the sources' codes to the new code.
         """
         if rule.shape != self._shape(sources) or rule.min() < 0 or rule.max() >= column.size:
             raise ParameterError("The rule does not fit its sources or its new column.", "Give one code per cell.")
@@ -91,12 +82,7 @@ class PrivateRows:
     def recode(self, schema: Schema, rules: Sequence[tuple[str, NDArray[np.integer[Any]]]]) -> Self:
         """The table in other columns, each a public look-up on one of its own: record by record, hence free.
 
-        Parameters
-        ----------
-        schema : Schema
-            The new columns' public description.
-        rules : sequence of (column name, int array)
-            Per new column: the column it comes from, and the new code for each of that column's codes.
+        Rules are, per new column, the column it comes from, and the new code for each of that column's codes.
         """
         codes = np.empty((len(self._codes), len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
         for j, ((source, rule), size) in enumerate(zip(rules, schema.sizes, strict=True)):

@@ -38,23 +38,18 @@ class PrivateTable(PrivateRows):
         weights: list[float] | None = None,
         **claimed: Unpack[Claimed],
     ) -> list[Floats]:
-        """Noisy contingency tables; the families share `epsilon` (equally, or in proportion to `weights`).
+        """Noisy contingency tables, one axis per column; the families share `epsilon`.
 
         Parameters
         ----------
         families : sequence of sequences of column names
             An empty one asks for the number of rows.
         epsilon : float or Fraction
-            For all tables together.
+            For all tables together: table f is drawn with the scale sensitivity / (the family's share of epsilon).
         weights : list of float, optional
-            Public, positive, one per family.
+            Public, positive, one per family, to which shares are proportional; by default they are equal.
         **claimed
             What the source says of it (`prices.Claimed`), here and below.
-
-        Returns
-        -------
-        list of float arrays
-            Table f has one axis per column of family f. Noise scale: sensitivity / (the family's share of epsilon).
         """
         shapes = [self._shape(family) for family in families]  # unknown columns are refused before they are charged
         noise = self._door.noise
@@ -95,17 +90,13 @@ class PrivateTable(PrivateRows):
 
         Parameters
         ----------
-        score : Score
         candidates : sequence of families
             What the score rates, as families of column names; empty for a score that names its own (`ClassLogScore`).
         epsilon : float or Fraction
             Per draw.
         draws : int
-            How many independent choices the score makes at once (its leading axes); they compose sequentially.
-
-        Returns
-        -------
-        int array of the score's leading shape
+            How many independent choices the score makes at once (its leading axes, which are the answer's shape); they
+            compose sequentially.
         """
         shapes = [self._shape(family) for family in candidates]
         noise = self._door.noise
@@ -154,24 +145,12 @@ class PrivateTable(PrivateRows):
         return self._door.answer("noisy_scores", [entry], draw)
 
     def growth(
-        self,
-        score: TableScore,
-        columns: Family,
-        *,
-        max_parents: int,
-        related: NDArray[np.bool_] | None = None,
+        self, score: TableScore, columns: Family, *, max_parents: int, related: NDArray[np.bool_] | None = None
     ) -> Growth:
         """A network over some columns of 0 and 1 that grows by exponential mechanisms, each charged when it is asked.
 
-        Parameters
-        ----------
-        score : TableScore
-        columns : sequence of column names
-            Of two codes each.
-        max_parents : int
-            At least 1.
-        related : bool array of shape (len(columns), len(columns)), optional
-            Public: which column (first axis) may take which other as a parent.
+        `related`, of shape (len(columns), len(columns)), is public: which column (first axis) may take which other as a
+        parent. All may by default.
         """
         if set(self.schema.sizes) != {2}:
             raise ParameterError("Only columns of 0 and 1 can grow into such a network.", "Binarize the schema first.")
@@ -192,14 +171,8 @@ class PrivateTable(PrivateRows):
     ) -> Reports:
         """Randomized answers: every record reports of itself, before anybody collects (see `responses`).
 
-        Parameters
-        ----------
-        questions : Questionnaire
-            Under add_remove nobody may ask; without a finite epsilon only a paper's own method.
-        claimed_epsilon : optional
-            What the source says that each question costs; by default what it does.
-        reasons : mapping of family to str
-            Why claim and bound differ.
+        Under add_remove nobody may ask; without a finite epsilon only a paper's own method. The claim is for each
+        question, with a reason by family.
         """
         responses.check(questions, self.schema, self._numbers, self.relation)
         entries = responses.entries(questions, claimed_epsilon, reasons)
@@ -250,17 +223,13 @@ class PrivateTable(PrivateRows):
 
         Parameters
         ----------
-        target : str
-            The class column.
         attributes : mapping of int to Attribute
             What trees may ask, by the column's position.
-        trees : int
         epsilon : float or Fraction
             What all trees may cost together.
         resample : {"disjoint", "poisson", "full", "bootstrap"}
             Every row in one tree; in each tree with probability `rate`; in all trees; or as many draws with
             replacement as there are rows, which only a source that claims no price for that may ask for.
-        rate : float
         plainly_claimed : bool
             Whether the source claims that nodes cost the largest of them under replace as well.
         """

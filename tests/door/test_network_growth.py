@@ -211,11 +211,8 @@ class ByShape(TableScore):
     def of_many(self, tables, relation):
         return tables[0, 0].astype(float)
 
-    def table_sensitivity(self, shape, relation, rows):
-        return self.of_shape(shape)
-
-    def table_rounding(self, shape, relation, rows):
-        return 0.0
+    def moved(self, shape, relation, rows):
+        return self.of_shape(shape), 0.0
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import BudgetError, ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, make_noise
-from dpcore.mechanisms.scores import ClassLogScore, Entropy, Gini, InfoGain, LinearF, Max, MutualInformation, R
+from dpcore.mechanisms.scores import Bounds, ClassLogScore, Entropy, Gini, InfoGain, LinearF, Max, MutualInformation, R
 from dpcore.mechanisms.scores.base import Score
 
 ADD, REPLACE = "add_remove", "replace"
@@ -861,14 +861,8 @@ def test_a_score_of_ones_own_is_charged_by_what_it_says_of_itself():
         def values(self, count, candidates, relation):
             return np.array([[0.0, 1.0, 2.0], [5.0, 1.0, 2.0]])
 
-        def sensitivity(self, shapes, relation, rows):
-            return 3.0
-
-        def exponent_loss(self, shapes, relation, rows):
-            return 6.0
-
-        def rounding(self, shapes, relation, rows):
-            return 0.0
+        def bounds(self, shapes, relation, rows):
+            return Bounds(sensitivity=3.0, loss=6.0, rounding=0.0)
 
     table = door()
     np.testing.assert_array_equal(table.choose(Two(), [], epsilon=1.5, draws=2), [2, 0])
