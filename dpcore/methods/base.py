@@ -23,12 +23,27 @@ from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
-from dpcore.mechanisms.noise import generator, make_noise
+from dpcore.mechanisms.noise import TEACHING, generator, make_noise
 from dpcore.methods.offers import Offer
-from dpcore.methods.parameters import Declared, learned, number, text, whole
+from dpcore.methods.parameters import Control, Declared, learned, number, text, whole
 
 MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
 PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
+NO_CLASS = "This method needs a column with categories as class. Declare one on the page Data & schema."
+SEED = "A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise."
+NOISES = {
+    "auto": "Exact (for publication)",
+    "laplace": "NumPy, continuous (teaching)",
+    "geometric": "NumPy, whole numbers (teaching)",
+}
+
+
+def taught(method: Any, _: Schema) -> str:
+    """What a source of noise is not good for."""
+    if method.noise != "auto":
+        return TEACHING
+    seeded = "Exact noise takes no seed: NumPy's continuous noise will be used, for teaching."
+    return "" if method.random_state is None else seeded
 
 
 class PrivateEstimator(Declared, BaseEstimator, ABC):
@@ -62,6 +77,18 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)  # that the tests of all methods fit in corrected mode
     artifacts: ClassVar[tuple[str, ...]] = ()  # what is released besides rows: attributes, less their "_"
     reconstructed: ClassVar[str] = ""  # why paper mode is this project's reading of its source, in a sentence
+    printed_relations: ClassVar[tuple[Relation, ...]] = ()  # of paper mode, if not all
+    seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)  # for a table of 200,000 cells, corrected and as printed
+    seen: ClassVar[str] = "the release"  # what somebody gets to see of a person
+    controls: ClassVar[tuple[Control, ...]] = (
+        Control("epsilon", "Privacy budget epsilon", place="epsilon"),
+        Control("target", "Class column", told=NO_CLASS, place="target"),
+        Control("relation", "What is protected: one row", place="relation"),
+        Control("noise", "Noise", NOISES, place="noise"),
+        Control(
+            "random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed", place="noise"
+        ),
+    )
 
     epsilon: float = number(default=1.0, about="What the whole fit costs, under `relation`.")
     mode: str = text(default="corrected", kind="{'corrected', 'paper'}", about="What is proved, or what is printed.")
@@ -203,6 +230,19 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
         """What the door needs of numbers besides codes, by the column's position; the frame fits the schema."""
         return {}
+
+    @classmethod
+    def relations_in(cls, mode: str) -> tuple[Relation, ...]:
+        """The relations that it is defined under in a mode."""
+        return (mode == "paper" and cls.printed_relations) or cls.relations
+
+    def implied(self, rows: int) -> dict[str, Any]:
+        """Other parameters, as a page sets them after those that were chosen and how many rows are wanted."""
+        return {}
+
+    def foretold(self, rows: int | None) -> str:
+        """What a rule will make of a number of rows that is public, in a sentence."""
+        return ""
 
     def _check(self, schema: Schema) -> None:
         """Raise ParameterError if the parameters do not fit each other, or the public schema."""

@@ -38,6 +38,7 @@ sets based on naive Bayes), Nanjing University of Science and Technology.
 import math
 from fractions import Fraction
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,7 @@ from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
 from dpcore.methods.base import Synthesizer, most_rows
 from dpcore.methods.offers import Offer
-from dpcore.methods.parameters import choice, number, text, whole
+from dpcore.methods.parameters import Control, choice, number, text, whole
 from dpcore.postprocess.simplex import combine_row_sums, project_rows, spread_difference, systematic_sample
 
 VARIANTS = {"corrected": ("C1", "C2"), "paper": ("Alg2", "Alg1")}
@@ -98,6 +99,7 @@ class NaiveBayesSynthesizer(Synthesizer):
     }
     variants = ({}, {"x_source": "model"}, {"variant": "C2"}, {"kappa": "argmax"})
     paper = "000"
+    controls = (Control("smoothing", "Smoothing (pseudo-count)", within=(0.01, 1000.0)),)
     variant: str | None = choice(
         default=None,
         options=chain(*VARIANTS.values()),
@@ -127,6 +129,10 @@ class NaiveBayesSynthesizer(Synthesizer):
     @property
     def _variant(self) -> str:
         return VARIANTS[self.mode][0] if self.variant is None else self.variant
+
+    def implied(self, rows: int) -> dict[str, Any]:
+        """See `PrivateEstimator.implied`: what labels its rows during fit makes all that are wanted."""
+        return {} if self._variant == "C1" else {"rows": rows}
 
     def _check(self, schema: Schema) -> None:
         if self._variant not in VARIANTS[self.mode]:

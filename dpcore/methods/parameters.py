@@ -5,22 +5,73 @@
 
 `Declared` makes a keyword-only constructor of all fields of a class and of those above it, as scikit-learn wants it. A
 field that is declared again has another default or range there. What hangs on several parameters, or on the schema, is
-the method's own to check.
+the method's own to check. Which parameters a page asks for, and in which words, a family says once, by their names:
+
+        controls = (Control("n_trees", "Trees", within=(1, 100)),)
 """
 
 import dataclasses
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from inspect import cleandoc
 from math import inf, isfinite
-from typing import Any, Literal, dataclass_transform
+from typing import Any, ClassVar, Literal, dataclass_transform
 
 from dpcore.arguments import is_number, is_plain, is_whole
 from dpcore.errors import ParameterError
 
 WIDTH = 110
+CORRECTED, PAPER = {"mode": "corrected"}, {"mode": "paper"}
+
+
+@dataclass(frozen=True)
+class Control:
+    """How a page asks for a parameter, as far as that does not follow from its kind, range and default.
+
+    A function is given the method as it is chosen so far, and the schema.
+
+    Attributes
+    ----------
+    names : mapping of options to what they are called, or a function
+        "" is None, which leaves it to the method, and is no option if the default is another.
+    gives : mapping of options to parameters, where an option stands for several
+    steps, form : numbers to slide along, and how they are written
+    slider, within : lowest and highest number, and maybe a step; of a slider, and of a field to type in
+    shown : what is chosen at first, if not the default; a value or a function
+    told : what to say of the choice, or a function
+    when : values of other parameters (or tuples of values) with which it is asked for
+    otherwise : key and text of what is seen in its place without them
+    needs : a parameter without which it is False
+    toggle : key, label, position and help of a switch; while it stands so, the parameter keeps its default
+    key : in links and files, if not the parameter's name; may hang on values in braces
+    place : where it stands in a page's layout
+    """
+
+    name: str
+    label: str
+    names: Mapping[Any, str] | Callable[[Any, Any], Mapping[Any, str]] = field(default_factory=dict)
+    _: KW_ONLY
+    help: str | None = None
+    gives: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    steps: tuple[float, ...] = ()
+    form: str = "{}"
+    slider: tuple[float, ...] = ()
+    within: tuple[float, ...] = ()
+    shown: Any = None
+    told: str | Callable[[Any, Any], str] = ""
+    when: Mapping[str, Any] = field(default_factory=dict)
+    otherwise: tuple[str, str] | None = None
+    needs: str = ""
+    toggle: tuple[str, str, bool, str | None] | None = None
+    key: str = ""
+    place: str = "own"
+
+    def wanted(self, method: object) -> bool:
+        """Whether it is asked for, of a method as it is chosen so far."""
+        known = {name: wish if isinstance(wish, tuple) else (wish,) for name, wish in self.when.items()}
+        return all(getattr(method, name) in values for name, values in known.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +256,8 @@ def words_of(words: tuple[str, ...]) -> str:
 class Declared:
     """Whose fields are its parameters."""
 
+    controls: ClassVar[tuple[Control, ...]] = ()
+
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
         dataclass(cls, kw_only=True, eq=False, repr=False)
@@ -215,6 +268,12 @@ class Declared:
         """By name, in the order in which they were declared."""
         fields = dataclasses.fields(cls)  # type: ignore[arg-type]  # every class below this one is a dataclass
         return {each.name: each.metadata["parameter"] for each in fields if each.init}
+
+    @classmethod
+    def asks(cls) -> dict[str, Control]:
+        """The controls of its parameters, in the order of a page; its own count before those of the classes above."""
+        above = [control for kind in reversed(cls.__mro__) for control in vars(kind).get("controls", ())]
+        return {control.name: control for control in above if control.name in cls.parameters()}
 
 
 def documented(doc: str, parameters: dict[str, Parameter]) -> str:

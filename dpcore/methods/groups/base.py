@@ -18,7 +18,8 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 from dpcore.methods.groups.descent import Descent
-from dpcore.methods.parameters import choice, learned, whole
+from dpcore.methods.parameters import Control, choice, learned, whole
+from dpcore.methods.trees.controls import CONTROLS
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.group_tree import GroupTree, tree_of
 from dpcore.postprocess.simplex import project_rows, systematic_sample
@@ -92,6 +93,10 @@ class GroupClassifier(PrivateClassifier):
 
     page = "forests"
     variants = ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
+    controls = (
+        Control("rounds", "Specializations", slider=(1, 20), place="size"),
+        *(control for control in CONTROLS if control.name == "criterion"),
+    )
     rounds: int = whole(default=10, about=ROUNDS)
     criterion: str = choice(
         default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."

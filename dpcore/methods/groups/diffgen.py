@@ -60,7 +60,7 @@ from dpcore.methods.groups.base import (
 )
 from dpcore.methods.groups.descent import Cut, Descent, Value
 from dpcore.methods.offers import SHOWN, Offer
-from dpcore.methods.parameters import choice, text, whole
+from dpcore.methods.parameters import Control, choice, text, whole
 
 CODE = "The paper's proof is right; this code, where it cuts numbers, has no epsilon at all."
 OWN_CODE = "The published code cuts intervals up to the data's largest value, which this gives away."
@@ -87,6 +87,7 @@ class DiffGen(GeneralizingSynthesizer):
     )
     variants = ({}, {"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
     paper = "002, 003"
+    controls = (Control("rounds", "Specializations", slider=(1, 20)),)
     rounds: int = whole(default=10, about=ROUNDS)
     score: str = choice(default="Max", options=SCORES, about="What values are chosen by.")
     target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")

@@ -13,7 +13,7 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NoNoise, noise_kind
 from dpcore.methods.base import PrivateClassifier
-from dpcore.methods.parameters import learned, text
+from dpcore.methods.parameters import CORRECTED, Control, learned, text
 from dpcore.postprocess.reports import Reports
 
 Floats = NDArray[np.float64]
@@ -21,6 +21,15 @@ MOST_ALPHA = 1e6
 WIDEST = 1e100  # numbers are squared
 DEPTH = "The most divisions from the root to a leaf."
 SUPPORT = "Nodes with a smaller share of all people are leaves."
+EPSILONS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
+ABOUT = (
+    "About you: what you answered, all your answers together. Worst case over all observers, the collector among "
+    "them; pure epsilon; for one round of questions. Holds with a declared schema and without a seed; as printed, only "
+    "where its proof holds."
+)
+HIDDEN = "Hides what you answer, not whether you take part."
+LOTS = {"auto": "The operating system, exact noise (for publication)", "laplace": "NumPy (teaching)"}
+P0 = (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
 NO_EPSILON = "The paper knows no epsilon: it was written before that was a habit."
 
 
@@ -34,6 +43,15 @@ class LocalClassifier(PrivateClassifier):
     """
 
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
+    seen = "your reports"
+    controls: ClassVar[tuple[Control, ...]] = (
+        Control(
+            "epsilon", "Privacy budget epsilon", steps=EPSILONS, shown=4.0, told=ABOUT, when=CORRECTED, place="epsilon"
+        ),
+        Control("relation", "What is protected: one row", told=HIDDEN, place="relation"),
+        Control("noise", "Lots and noise", LOTS, place="noise"),
+        Control("max_depth", "Depth at most", within=(1, 12), key="depth.{title}", place="questions"),
+    )
     relation: str = text(
         default="replace", kind="{'replace'}", about="Reports hide what people say, not who takes part."
     )

@@ -55,13 +55,15 @@ from dpcore.methods.local.base import DEPTH, NO_EPSILON, SUPPORT, LocalClassifie
 from dpcore.methods.local.estimated import VARIANTS, Reconstruction, Stops
 from dpcore.methods.local.estimated.trees import LEAST_SUPPORT, MOST_DEPTH
 from dpcore.methods.offers import SHOWN, Offer
-from dpcore.methods.parameters import choice, learned, number, whole
+from dpcore.methods.parameters import PAPER, Control, choice, learned, number, whole
 from dpcore.postprocess.deconvolution import width
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire
 
 Floats = NDArray[np.float64]
 RANDOMIZERS = ("uniform", "normal")
+NOISES = {"uniform": "Uniform", "normal": "Normal"}
+FOR_WHOM = {"by_class": "By class", "global": "For all classes together", "local": "Anew in every node"}
 MOST, WIDEST = 200, 10
 CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
 RULED_OUT = {
@@ -98,6 +100,18 @@ class DTCRD(LocalClassifier):
     )
     variants = ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1})
     paper = "004"
+    controls = (
+        Control("randomizer", "Noise of numbers", NOISES, when=PAPER, place="randomizer"),
+        Control(
+            "privacy",
+            "95 % of the noise, as a share of the range",
+            steps=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0),
+            form="{:.0%}",
+            when=PAPER,
+            place="privacy",
+        ),
+        Control("variant", "Distributions are reconstructed", FOR_WHOM, place="answers"),
+    )
     variant: str = choice(default="by_class", options=VARIANTS, about="For whom distributions are reconstructed.")
     randomizer: str = choice(default="uniform", options=RANDOMIZERS, about="Paper mode: the noise.")
     privacy: float = number(

@@ -37,7 +37,8 @@ Reference  Du and Zhan, Using randomized response techniques for privacy-preserv
            Warner, Randomized response, JASA 1965. Quinlan, Induction of decision trees, 1986.
 """
 
-from math import inf
+from math import inf, log
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -49,11 +50,11 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import Warner
-from dpcore.methods.local.base import DEPTH, NO_EPSILON, SUPPORT, LocalClassifier
+from dpcore.methods.local.base import DEPTH, NO_EPSILON, P0, SUPPORT, LocalClassifier
 from dpcore.methods.local.estimated import Booleans, Conjunctions, Stops, id3
 from dpcore.methods.local.estimated.trees import LEAST_SUPPORT, MOST_DEPTH
 from dpcore.methods.offers import SHOWN, Offer
-from dpcore.methods.parameters import choice, learned, number, text, whole
+from dpcore.methods.parameters import PAPER, Control, choice, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, families
 
@@ -62,6 +63,13 @@ TOGETHER = (
     "All bits are kept or turned round together: two records that are neither equal nor complements are told apart "
     f"for sure. {NO_EPSILON}"
 )
+GROUPS = {"one": "All bits of a person together", "each": "Every bit for itself"}
+
+
+def of_one_bit(method: Any, _: Schema) -> str:
+    """What a bit gives away."""
+    told = abs(log(method.theta / (1 - method.theta)))
+    return f"One bit alone: local epsilon **{told:.2f}**. At 1/2, reports would tell nothing."
 
 
 class DTPD(LocalClassifier):
@@ -90,6 +98,17 @@ class DTPD(LocalClassifier):
     )
     variants = ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0})
     paper = "004"
+    controls = (
+        Control(
+            "theta",
+            "theta: how probably the bits are sent as they are",
+            steps=tuple(p for p in P0 if p != 0.5),
+            told=of_one_bit,
+            when=PAPER,
+            place="epsilon",
+        ),
+        Control("groups", "Turned round", GROUPS, when=PAPER, place="answers"),
+    )
     theta: float = number(
         default=0.7,
         most=1,

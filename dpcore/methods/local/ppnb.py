@@ -51,13 +51,14 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
-from dpcore.methods.local.base import MOST_ALPHA, NO_EPSILON, LocalClassifier
+from dpcore.methods.local.base import MOST_ALPHA, NO_EPSILON, P0, LocalClassifier
 from dpcore.methods.local.bayes_from_reports import FINISHES, answerable, bayes_of, coarser
 from dpcore.methods.offers import SHOWN, Offer
-from dpcore.methods.parameters import choice, flag, learned, number, text, whole
+from dpcore.methods.parameters import CORRECTED, PAPER, Control, choice, flag, learned, number, text, whole
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire
 from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging
+from dpcore.text import number as rounded_up
 
 CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
 TRANSFORMED = (
@@ -65,7 +66,36 @@ TRANSFORMED = (
     "single report can rule a value out."
 )
 SET = "Paper mode: the normal distribution that the 1,000 numbers of the set {} are drawn from."
-PROTOCOLS = ("ERRPH", "OUE", "OLH", "best")
+NUMBERS = {"bins": "As one of the schema's bins", "moments": "As a number, with Laplace noise"}
+PROTOCOLS = {
+    "best": "By the method with less noise",
+    "ERRPH": "A value, perhaps another one (ERRPH)",
+    "OUE": "A bit per value (OUE)",
+    "OLH": "A hash (OLH)",
+}
+TRANSFORMS: dict[str, dict[str, Any]] = {
+    "a from N(1, 1), b from N(0, 1)": {"factors": (1.0, 1.0), "offsets": (0.0, 1.0)},
+    "a from N(2, 10), b from N(0, 5)": {"factors": (2.0, 10.0), "offsets": (0.0, 5.0)},
+}
+
+
+def of_one(method: Any, _: Schema) -> str:
+    """What one answer gives away."""
+    told = ", ".join(f"{k} values: **{rounded_up(float(ERRPH(k, p0=method.p0).epsilon))}**" for k in (2, 4, 16))
+    return f"Local epsilon of one answer with {told}. A person's answers add up."
+
+
+def several(method: Any, schema: Schema) -> dict[int, str]:
+    """How many columns a person may be asked for; 0: all."""
+    most = len(schema) - ((method.target or schema.target) is not None)
+    return {**{m: f"{m:,} of {most:,}" for m in range(1, min(most - 1, 6) + 1)}, 0: "All of them"}
+
+
+def finishes(method: Any, _: Schema) -> dict[str, str]:
+    """What becomes of unbiased tables."""
+    shrunk = {} if method.mode == "paper" else {"shrink": "What noise alone would say is shrunk away"}
+    projected = {"project": "Nearest distribution", "likelihood": "Most likely distribution"}
+    return {**shrunk, "clip": "Clipped at 0", **projected}
 
 
 class PPNB(LocalClassifier):
@@ -100,6 +130,54 @@ class PPNB(LocalClassifier):
         {"pairs": False, "asked": None, "alpha": 0.5},
     )
     paper = "004"
+    controls = (
+        Control(
+            "p0",
+            "p0: how probably an answer is the truth on purpose",
+            steps=P0,
+            told=of_one,
+            when=PAPER,
+            place="epsilon",
+        ),
+        Control(
+            "factors",
+            "Numbers become a x + b",
+            {each: each for each in TRANSFORMS},
+            gives=TRANSFORMS,
+            when=PAPER,
+            key="transform",
+            place="epsilon",
+        ),
+        Control(
+            "asked",
+            "Columns that each person is asked for, by lot",
+            several,
+            help="Fewer answers per person leave more epsilon for each of them.",
+            when=CORRECTED,
+            key="asked:{columns}",
+            place="questions",
+        ),
+        Control(
+            "pairs",
+            "Class and column as one answer",
+            help="One report of both, instead of a report each that share epsilon.",
+            shown=True,
+            when=CORRECTED,
+            place="questions",
+        ),
+        Control(
+            "numbers", "Numbers are reported", NUMBERS, when={"mode": "corrected", "pairs": False}, place="questions"
+        ),
+        Control("protocol", "Values are reported as", PROTOCOLS, when=CORRECTED, place="answers"),
+        Control("reconstruction", "Tables from reports", finishes, key="reconstruction.{mode}", place="answers"),
+        Control(
+            "merge",
+            "Merge bins that the noise cannot tell apart",
+            help="How many are left follows from the number of people, epsilon and the schema: all public.",
+            when={"mode": "corrected", "numbers": (None, "bins")},
+            place="answers",
+        ),
+    )
     p0: float = number(default=0.5, most=1, open="(", about="Paper mode: the probability of the truth.")
     factors: tuple[float, float] = text(default=(1.0, 1.0), kind="(mean, variance)", about=SET.format("A"))
     offsets: tuple[float, float] = text(default=(0.0, 1.0), kind="(mean, variance)", about=SET.format("B"))
@@ -111,7 +189,7 @@ class PPNB(LocalClassifier):
     )
     numbers: str | None = choice(
         default=None,
-        options=("bins", "moments"),
+        options=NUMBERS,
         optional=True,
         about="Corrected mode: numbers as public bins, or with Laplace noise. By default bins; the paper has moments.",
     )

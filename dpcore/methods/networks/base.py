@@ -17,7 +17,7 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import Entropy, MutualInformation, R, TableScore
 from dpcore.methods.base import Synthesizer
-from dpcore.methods.parameters import choice, learned, number, text, whole
+from dpcore.methods.parameters import CORRECTED, Control, choice, learned, number, text, whole
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess.simplex import project_rows
 from dpcore.text import finite_or_text
@@ -27,6 +27,10 @@ Floats = NDArray[np.float64]
 MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
 MOST_PARENTS = 10
 RELATION = "Which tables are neighbors (`Relation`). Paper mode knows replace only."
+NAMES = {"R": "R: distance from independence", "MI": "Mutual information", "F": "F: distance from certainty"}
+AFFINITIES = {"fixed": "Repaired: like with like", "paper": "As printed: like apart"}
+PARTITIONS = {"learned": "Noisy scores", "public": "The columns' order (free)"}
+SCORE = Control("score", "Score", NAMES, when=CORRECTED, key="score.{title}.{variant}")
 
 
 class NetworkSynthesizer(Synthesizer):
@@ -46,6 +50,14 @@ class NetworkSynthesizer(Synthesizer):
 
     paper = "001"
     relations = (Relation.REPLACE, Relation.ADD_REMOVE)
+    printed_relations = (Relation.REPLACE,)
+    controls: ClassVar[tuple[Control, ...]] = (
+        Control("n_clusters", "Clusters", within=(1, 10)),
+        Control("max_parents", "Parents at most", within=(1, 4)),
+        SCORE,
+        Control("affinity", "Clustering", AFFINITIES, key="affinity.{title}.{variant}"),
+        Control("partition", "Clusters from", PARTITIONS, when=CORRECTED, key="partition.{title}.{variant}"),
+    )
     exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
 
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)

@@ -87,6 +87,7 @@ class HMPrivBayes(FilteredSynthesizer):
     good_for = "seeing what clustering costs and saves"
     provable_printed = "none"
     page = "networks"
+    seconds = (0.55, 0.55)
     offers = (
         Offer(label="HMPrivBayes: small networks over clusters of bits"),
         Offer(label="HMPrivBayes", mode="paper"),

@@ -65,7 +65,7 @@ from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation, TableScore
 from dpcore.mechanisms.scores.dependence import R
 from dpcore.methods.base import Synthesizer
-from dpcore.methods.networks.base import RELATION
+from dpcore.methods.networks.base import RELATION, SCORE
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.postprocess import junction_tree
@@ -103,6 +103,9 @@ class JTree(Synthesizer):
     good_for = "tables of columns that hang together"
     provable_printed = "none"
     page = "networks"
+    seconds = (0.17, 0.06)
+    printed_relations = (Relation.REPLACE,)
+    controls = (SCORE,)
     offers = (Offer(label="JTree: a junction tree"), Offer(label="JTree", mode="paper"))
     variants = ({}, {"score": "MI"}, {"edges": 0})
     paper = "001"

@@ -43,6 +43,7 @@ class NoPrivacy(FilteredSynthesizer):
     good_for = "the reference without noise"
     provable_printed = "none"
     page = "networks"
+    seconds = (0.3, 0.3)
     offers = (Offer(label="No privacy: the reference without noise", mode="paper", remark=NO_NOISE),)
     modes = ("paper",)
     epsilon: float = number(default=1.0, about="Not used.")

@@ -30,8 +30,9 @@ Reference  Zhang, Cormode, Procopiuc, Srivastava, Xiao: PrivBayes, SIGMOD 2014 a
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Self
+from typing import Any, Self
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Progress
@@ -40,7 +41,7 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
-from dpcore.methods.networks.base import MOST_PARENTS, SCORES, NetworkSynthesizer, to_measure
+from dpcore.methods.networks.base import MOST_PARENTS, NAMES, SCORE, SCORES, NetworkSynthesizer, to_measure
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, whole
 
@@ -48,6 +49,7 @@ RIGHT = "Here the paper is right: its proof holds."
 FOR_ROWS = Fraction(1, 100)  # of epsilon, for n where it is private
 VARIANTS = {"general": ("R", "MI"), "binary": ("F", "MI", "R")}
 ALL_SCORES = {**SCORES, "F": LinearF()}
+SLOW = "F takes too long for more than 3 parents: 3 will be used."
 
 
 class PrivBayes(NetworkSynthesizer):
@@ -63,6 +65,14 @@ class PrivBayes(NetworkSynthesizer):
         for on, variant in (("columns", "general"), ("bits", "binary"))
     )
     variants = ({}, {"variant": "binary"}, {"variant": "binary", "score": "MI", "theta": 0.01}, {"score": "MI"})
+    controls = (
+        replace(
+            SCORE,
+            names=lambda method, _: {score: NAMES[score] for score in NAMES if score in VARIANTS[method.variant]},
+            shown=lambda method, _: method._score,
+            told=lambda method, _: SLOW if method.implied(0) else "",
+        ),
+    )
     variant: str = choice(
         default="general", options=VARIANTS, about="Whether the network is over columns as they are, or over bits."
     )
@@ -82,6 +92,10 @@ class PrivBayes(NetworkSynthesizer):
         open="(",
         about='How large the average count of a cell must be beside its noise ("usefulness").',
     )
+
+    def implied(self, rows: int) -> dict[str, Any]:
+        """See `PrivateEstimator.implied`."""
+        return {"max_parents": 3} if self.score == "F" and self.max_parents > 3 else {}
 
     @property
     def _score(self) -> str:

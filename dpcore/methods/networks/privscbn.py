@@ -61,6 +61,7 @@ class PrivSCBN(ClusteredSynthesizer):
     good_for = "comparison"
     provable_printed = "thousands of times epsilon"
     page = "networks"
+    seconds = (0.5, 0.5)
     offers = (
         Offer(label="PrivSCBN (reconstructed): clusters by Jaccard's index"),
         Offer(label="PrivSCBN (reconstructed)", mode="paper"),

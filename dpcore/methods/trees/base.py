@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import isqrt
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,8 @@ from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
 from dpcore.methods.base import PrivateClassifier
-from dpcore.methods.parameters import learned
+from dpcore.methods.parameters import Control, learned
+from dpcore.methods.trees.controls import CONTROLS
 from dpcore.methods.trees.grow import forest_of, grow
 from dpcore.methods.trees.plan import Plan
 from dpcore.postprocess.forest import Forest
@@ -60,6 +62,7 @@ class TreeClassifier(PrivateClassifier):
     """
 
     artifacts = ("forest",)
+    controls: ClassVar[tuple[Control, ...]] = CONTROLS
     forest_: Forest = learned()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

@@ -51,6 +51,7 @@ class DiffPC45(TreeClassifier):
     )
     variants = ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False})
     paper = "003"
+    seconds = (0.06, 0.2)
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
     criterion: str = choice(default="Max", options=CRITERIA, about=CRITERION)
     cuts: str | None = choice(default=None, options=CUTS, optional=True, about=WHERE)

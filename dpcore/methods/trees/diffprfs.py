@@ -56,8 +56,9 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import InfoGain
 from dpcore.methods.offers import SHOWN, Offer
-from dpcore.methods.parameters import flag
+from dpcore.methods.parameters import CORRECTED, flag
 from dpcore.methods.trees.base import CRITERIA, Sampling
+from dpcore.methods.trees.controls import CONTROLS
 from dpcore.methods.trees.forests import ForestClassifier
 from dpcore.methods.trees.plan import Budget, Exponential, Plan
 
@@ -101,6 +102,8 @@ class DiffPRFs(ForestClassifier):
         },
     )
     paper = "003"
+    controls = tuple(replace(each, when=CORRECTED) for each in CONTROLS if each.name in ("cuts", "children"))
+    seconds = (0.2, 1.1)
     consistency: bool = flag(default=True, about="Corrected mode: whether the counts are made to agree.")
 
     @property

@@ -121,6 +121,16 @@ class ForestClassifier(TreeClassifier):
         self.n_trees_, self.max_depth_ = self.n_trees or trees, self.max_depth or depth
         return Sampling(trees=self.n_trees_, resample=self.resample, rate=self.rate)
 
+    def foretold(self, rows: int | None) -> str:
+        """See `PrivateEstimator.foretold`."""
+        if self.mode == "paper" or (self.n_trees and self.max_depth):
+            return ""
+        trees, depth = sizes_for(rows, self.epsilon, self.n_trees)
+        many = "one tree" if trees == 1 else f"{trees:,} trees"
+        known = "the public number or bound" if rows else "as no public number is declared"
+        why = f"{rows or USUAL_ROWS:,} rows, {known}, and epsilon {self.epsilon:g}"
+        return f"By rule: {many}, at most {self.max_depth or depth} levels deep (from {why})."
+
     def _sizes(self, table: PrivateTable) -> tuple[int, int]:
         """Trees and depth where nobody says, from what is public."""
         return sizes_for(table.public_rows, self.epsilon, self.n_trees)

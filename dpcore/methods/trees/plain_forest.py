@@ -37,6 +37,7 @@ class PlainForest(ForestClassifier):
     page = "forests"
     offers = (Offer(label="Plain forest", mode="paper", remark=NO_NOISE),)
     paper = "003"
+    seconds = (0.35, 0.35)
     modes = ("paper",)
     mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
     n_trees: int | None = whole(default=25, most=MOST_TREES, optional=True, about="How many trees.")
