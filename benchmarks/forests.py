@@ -6,7 +6,7 @@
     python -m benchmarks.forests --codes F  the encoded rows as F, for `benchmarks/diffprivlib_peer.py`
 
 Learned from the 30,162 complete training rows, measured on the 15,060 complete test rows. Sizes and shares are the
-documented defaults, which were found on the bundled sample and on Big5 (`dpcore.forestmethods.sizes_for`); nothing was
+documented defaults, which were found on the bundled sample and on Big5 (`methods.trees.base.sizes_for`); nothing was
 chosen on these test rows. IBM's diffprivlib does not run beside our version of scikit-learn; `--codes adult.npz` writes
 the encoded rows, and `benchmarks/diffprivlib_peer.py` measures it on them in an environment of its own.
 """

@@ -19,8 +19,7 @@ from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.learners import one_hot, require_rows
-from dpcore.methods.trees.grow import recounted
-from dpcore.postprocess.forest import Forest
+from dpcore.postprocess.forest import Forest, recounted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

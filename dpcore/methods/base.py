@@ -321,6 +321,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         All classes that the schema declares, in its order; not what the rows happened to hold.
     """
 
+    predictor: ClassVar[str] = "forest"  # which of its `artifacts` predicts
     target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
     target_: str = learned()
     classes_: NDArray[Any] = learned()
@@ -373,7 +374,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         """The classes' probabilities, shape (n, classes), columns as in `classes_`."""
         if not self.__sklearn_is_fitted__():
             raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
-        return self._probability(require_frame(frame))
+        found: Floats = getattr(self, f"{self.predictor}_").probability(require_frame(frame))
+        return found
 
     def score(self, frame: pd.DataFrame, y: Any = None, sample_weight: Any = None) -> float:
         """The accuracy on rows with known classes, by default those in the frame. Reads them: not private."""
@@ -384,9 +386,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         truth = column.encode(pd.Series(frame[column.name] if y is None else one_per_row(y, frame)))
         return float(np.average(predicted == truth, weights=sample_weight))
 
-    @abstractmethod
-    def _probability(self, frame: pd.DataFrame) -> Floats:
-        """`predict_proba` of a fitted method."""
+    def _check(self, schema: Schema) -> None:
+        self._target(schema, self.target)
 
 
 def one_per_row(y: Any, frame: pd.DataFrame) -> NDArray[Any]:

@@ -24,6 +24,7 @@ from dpcore.errors import SchemaError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+NOTHING = 1e-3  # records that count as none
 FORMAT, TIE = "dpcore forest 1", 1e-5
 MOST, DEEPEST = 1 << 31, 100  # no place has a larger number, and no node more levels above it
 CUTS, VOTES = ("numbers", "lengths", "bins", "values"), ("majority", "probability")
@@ -300,6 +301,34 @@ def decoded(values: Any, kind: Any) -> NDArray[Any]:
         return found
     _require(isinstance(values, list) and all(type(v) is int and abs(v) < MOST for v in rows))
     return np.array(values, dtype=kind)
+
+
+def recounted(forest: Forest, cells: Floats) -> Forest:
+    """The same trees with other counts of classes in their leaves, shape (nodes, classes)."""
+    return replace(forest, **summed_up(forest.level, forest.parent, forest.leaf, cells, cells))
+
+
+def summed_up(level: Ints, parent: Ints, leaf: NDArray[np.bool_], cells: Floats, shown: Floats) -> dict[str, Any]:
+    """Counts, classes and probabilities of all nodes, from those of classes in leaves."""
+    classes = np.where(leaf[:, None], np.maximum(shown, 0.0), 0.0)
+    levels = [np.flatnonzero(level == depth) for depth in range(1, int(level.max(initial=0)) + 1)]
+    for below in reversed(levels):
+        np.add.at(classes, parent[below], classes[below])
+    said = np.where(leaf[:, None], cells, classes)
+    probabilities = shares(said)
+    for below in levels:  # from the top, so that a chain of empty nodes takes after the last one that is not
+        empty = below[(np.abs(said[below]) <= NOTHING).all(axis=1)]
+        probabilities[empty] = probabilities[parent[empty]]
+    return {"counts": classes.sum(axis=1), "classes": classes, "probabilities": probabilities}
+
+
+def shares(counts: Floats) -> Floats:
+    """Counts moved to 0 or more, as shares. Where none is more, the largest has all, and equal ones the same."""
+    clipped = np.maximum(counts, 0.0)
+    lost = clipped.sum(axis=1) <= NOTHING
+    clipped[lost] = counts[lost] >= counts[lost].max(axis=1, keepdims=True, initial=-np.inf) - NOTHING
+    found: Floats = clipped / clipped.sum(axis=1, keepdims=True)
+    return found
 
 
 CONFIDENCE = 0.25  # C4.5's default

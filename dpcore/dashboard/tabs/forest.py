@@ -14,7 +14,7 @@ from dpcore.dashboard.tabs import group_tree
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
 from dpcore.methods import METHODS
-from dpcore.methods.trees.forests import USUAL_ROWS, sizes_for
+from dpcore.methods.trees.base import USUAL_ROWS, sizes_for
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.forest import Forest
 

@@ -91,7 +91,7 @@ class GroupClassifier(PrivateClassifier):
         What predicts.
     """
 
-    page = "forests"
+    page, artifacts, predictor = "forests", ("tree", "leaf_counts", "classifier"), "classifier"
     variants = ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
     controls = (
         Control("rounds", "Specializations", slider=(1, 20), place="size"),
@@ -102,7 +102,6 @@ class GroupClassifier(PrivateClassifier):
         default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."
     )
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
-    artifacts = ("tree", "leaf_counts", "classifier")
     tree_: ReleasedTree = learned()
     leaf_counts_: Floats = learned()
     classifier_: GroupTree = learned()
@@ -125,9 +124,6 @@ class GroupClassifier(PrivateClassifier):
     @abstractmethod
     def _descend(self, way: Descent, progress: Progress) -> None:
         """Specialize values with at most half of epsilon."""
-
-    def _probability(self, frame: pd.DataFrame) -> Floats:
-        return self.classifier_.probability(frame)
 
 
 def nearest(counts: Floats, total: float) -> Floats:

@@ -43,7 +43,6 @@ Reference  Agrawal and Srikant, Privacy-preserving data mining, SIGMOD 2000.
 from math import inf
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import exact
@@ -160,6 +159,3 @@ class DTCRD(LocalClassifier):
         self.distributions_ = {name: shares.tolist() for name, shares in known.distributions.items()}
         self.forest_ = known.tree(self._stops, progress)
         progress(1.0, "Done")
-
-    def _probability(self, frame: pd.DataFrame) -> Floats:
-        return self.forest_.probability(frame)

@@ -41,7 +41,6 @@ from math import inf, log
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import exact
@@ -163,6 +162,3 @@ class DTPD(LocalClassifier):
         certainty = 0.0 if paper else float(self.certainty)
         self.forest_ = id3(known, rules, schema, target, self._stops, progress, certainty=certainty)
         progress(1.0, "Done")
-
-    def _probability(self, frame: pd.DataFrame) -> Floats:
-        return self.forest_.probability(frame)

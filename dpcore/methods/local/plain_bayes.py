@@ -13,11 +13,8 @@ Reference  as PPNB.
 from math import inf
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from dpcore.arguments import Progress
-from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import NoNoise
 from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel
@@ -59,11 +56,8 @@ class PlainNaiveBayes(LocalClassifier):
     alpha: float = number(
         default=1.0, most=MOST_ALPHA, open=")", about="Records added to every cell of a table by class."
     )
-    artifacts = ("bayes",)
+    artifacts, predictor = ("bayes",), "bayes"
     bayes_: Bayes = learned()
-
-    def _check(self, schema: Schema) -> None:
-        self._target(schema, self.target)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, "counting")
@@ -82,6 +76,3 @@ class PlainNaiveBayes(LocalClassifier):
         )
         self.noise_label_ = NoNoise.label.capitalize()
         progress(1.0, "Done")
-
-    def _probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
-        return self.bayes_.probability(frame)

@@ -234,7 +234,7 @@ class PPNB(LocalClassifier):
         about="Records added to every value of a column by class: in equal parts, or, with 'shrink', as the value is "
         "frequent in all classes together. By default 1 with 'shrink', and none otherwise, as in the paper.",
     )
-    artifacts = ("bayes",)
+    artifacts, predictor = ("bayes",), "bayes"
     bayes_: Bayes = learned()
 
     @property
@@ -343,6 +343,3 @@ class PPNB(LocalClassifier):
     def _channel(self, size: int, epsilon: Epsilon) -> Any:
         kinds: dict[str, Any] = {"ERRPH": ERRPH, "OUE": OUE, "OLH": OLH, "best": best_channel}
         return kinds[self.protocol](size, epsilon=epsilon)
-
-    def _probability(self, frame: Any) -> Any:
-        return self.bayes_.probability(frame)

@@ -34,7 +34,7 @@ from dpcore.door import PrivateTable
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, flag, whole
 from dpcore.methods.trees.base import CRITERIA, CRITERION, CUTS, DEPTH, MOST_DEPTH, RIGHT, WHERE, TreeClassifier
-from dpcore.methods.trees.plan import Budget, Exponential, Plan
+from dpcore.methods.trees.plan import FEWEST, Budget, Exponential, Plan
 from dpcore.postprocess.forest import Forest, pruned
 
 
@@ -44,22 +44,16 @@ class DiffPC45(TreeClassifier):
     title = "DiffP-C4.5"
     good_for = "one tree that cuts numbers"
     provable_printed = "epsilon (add)"
-    page = "forests"
     offers = (
         Offer(label="DiffP-C4.5: one tree, pruned"),
         Offer(label="DiffP-C4.5", mode="paper", remark=RIGHT, holds=True),
     )
     variants = ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False})
-    paper = "003"
     seconds = (0.06, 0.2)
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
     criterion: str = choice(default="Max", options=CRITERIA, about=CRITERION)
     cuts: str | None = choice(default=None, options=CUTS, optional=True, about=WHERE)
     prune: bool = flag(default=True, about="Whether branches go that noisy counts say are of no use.")
-
-    @property
-    def _cuts(self) -> str:
-        return self._where(self.cuts, "lengths" if self.mode == "paper" else "numbers")
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         target = self._target(table.schema, self.target)
@@ -68,10 +62,9 @@ class DiffPC45(TreeClassifier):
         unit = exact(budget) / ((2 + numbers) * depth + 2)
         counts, choices = [unit] * (depth + 1), [(numbers + 1) * unit] * depth
         return Plan(
-            depth=depth,
             choosers=[Exponential(score=CRITERIA[self.criterion], steps="two", ordinary=paper)] * depth,
             budget=Budget.of(budget, counts=counts, choices=choices, refund=not paper),
-            fewest=self._fewest,
+            fewest=0.0 if paper else FEWEST,
         )
 
     def _finished(self, forest: Forest) -> Forest:

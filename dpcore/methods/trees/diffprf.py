@@ -24,6 +24,8 @@ What the paper claims, and where it is wrong
 Reference  Patil and Singh, Differential private random forest, ICACCI 2014.
 """
 
+from typing import Any
+
 from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
 from dpcore.methods.offers import SHOWN, Offer
@@ -40,10 +42,9 @@ from dpcore.methods.trees.base import (
     SAMPLE,
     VOTE,
     VOTES,
-    Sampling,
     TreeClassifier,
 )
-from dpcore.methods.trees.plan import Budget, Exponential, Plan
+from dpcore.methods.trees.plan import Exponential, Plan
 
 
 class DiffPRF(TreeClassifier):
@@ -52,7 +53,6 @@ class DiffPRF(TreeClassifier):
     title = "DiffPRF"
     good_for = "predicting a class from bins"
     provable_printed = "more than epsilon"
-    page = "forests"
     offers = (
         Offer(label="DiffPRF: trees over public bins"),
         Offer(
@@ -62,7 +62,6 @@ class DiffPRF(TreeClassifier):
         ),
     )
     variants = ({}, {"n_trees": 2, "max_features": "all"}, {"n_trees": 2, "resample": "full", "criterion": "Gini"})
-    paper = "003"
     reconstructed = "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as paper 003 has it."
     n_trees: int = whole(default=25, most=MOST_TREES, about="How many trees.")
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
@@ -72,20 +71,10 @@ class DiffPRF(TreeClassifier):
     rate: float = number(default=0.2, most=1, open="()", about=RATE)
     vote: str = choice(default="majority", options=VOTES, about=VOTE)
 
-    @property
-    def _vote(self) -> str:
-        return self.vote
-
-    def _sampling(self, table: PrivateTable) -> Sampling:
+    def _sampling(self, table: PrivateTable) -> dict[str, Any]:
         resample = "bootstrap" if self.mode == "paper" else self.resample
-        return Sampling(trees=self.n_trees, resample=resample, rate=self.rate)
+        return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
-        depth, paper = self.max_depth, self.mode == "paper"
-        return Plan(
-            depth=depth,
-            choosers=[Exponential(score=CRITERIA[self.criterion], ordinary=paper)] * depth,
-            budget=Budget.equal(budget, depth, refund=not paper),
-            per_node=self._per_node(table.schema),
-            fewest=self._fewest,
-        )
+        chooser = Exponential(score=CRITERIA[self.criterion], ordinary=self.mode == "paper")
+        return self._equal_plan(budget, chooser, self.max_depth, per_node=self._per_node(table.schema))

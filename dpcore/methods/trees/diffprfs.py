@@ -49,6 +49,7 @@ Reference  Mu, Ding, Song and Lu, DiffPRFs: random forest under differential pri
 
 from dataclasses import replace
 from math import log
+from typing import Any
 
 from dpcore.accounting.relation import Epsilon
 from dpcore.domain.schema import Schema
@@ -57,10 +58,9 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import InfoGain
 from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import CORRECTED, flag
-from dpcore.methods.trees.base import CRITERIA, Sampling
+from dpcore.methods.trees.base import CRITERIA, ForestClassifier
 from dpcore.methods.trees.controls import CONTROLS
-from dpcore.methods.trees.forests import ForestClassifier
-from dpcore.methods.trees.plan import Budget, Exponential, Plan
+from dpcore.methods.trees.plan import Exponential, Plan
 
 PURITY = "The paper stops at nodes whose records are all of one class, and reads that off the records."
 GAIN = "The paper's sensitivity of the information gain is ln |C|, in nats; the gain is in bits."
@@ -78,7 +78,6 @@ class DiffPRFs(ForestClassifier):
     title = "DiffPRFs"
     good_for = "predicting a class"
     provable_printed = "none"
-    page = "forests"
     offers = (
         Offer(label="DiffPRFs: trees that cut numbers where they like"),
         Offer(
@@ -101,7 +100,6 @@ class DiffPRFs(ForestClassifier):
             "count_share": 0.4,
         },
     )
-    paper = "003"
     controls = tuple(replace(each, when=CORRECTED) for each in CONTROLS if each.name in ("cuts", "children"))
     seconds = (0.2, 1.1)
     consistency: bool = flag(default=True, about="Corrected mode: whether the counts are made to agree.")
@@ -112,7 +110,7 @@ class DiffPRFs(ForestClassifier):
 
     @property
     def _cuts(self) -> str:
-        return "lengths" if self._paper else self._where(self.cuts, "numbers")
+        return "lengths" if self._paper else super()._cuts
 
     @property
     def _children(self) -> str:
@@ -130,23 +128,16 @@ class DiffPRFs(ForestClassifier):
     def _sizes(self, table: PrivateTable) -> tuple[int, int]:
         return (25, 5) if self._paper else super()._sizes(table)
 
-    def _sampling(self, table: PrivateTable) -> Sampling:
-        found = super()._sampling(table)
-        return replace(found, resample="bootstrap") if self._paper else found
+    def _sampling(self, table: PrivateTable) -> dict[str, Any]:
+        return super()._sampling(table) | ({"resample": "bootstrap"} if self._paper else {})
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         if not self._paper:
             return super()._plan(table, budget)
-        score, depth = CRITERIA[self.criterion or "InfoGain"], self.max_depth_
+        score = CRITERIA[self.criterion or "InfoGain"]
         chooser = Exponential(score=score, steps="two", ordinary=True)
         if isinstance(score, InfoGain):
             classes = max(table.schema[self._target(table.schema, self.target)].size, 2)
             chooser = Exponential(score=score, steps="two", claimed_sensitivity=log(classes), reason=GAIN)
-        return Plan(
-            depth=depth,
-            choosers=[chooser] * depth,
-            budget=Budget.equal(budget, depth, refund=False),
-            per_node=self._per_node(table.schema),
-            purity=PURITY,
-            noisy_stop=False,
-        )
+        how = {"per_node": self._per_node(table.schema), "purity": PURITY, "noisy_stop": False}
+        return self._equal_plan(budget, chooser, self.max_depth_, **how)

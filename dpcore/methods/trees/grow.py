@@ -8,11 +8,10 @@ What comes of it is post-processing: a forest whose noisy counts were made to ag
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
@@ -20,7 +19,7 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, Groups
 from dpcore.door import Division, PrivateNodes
 from dpcore.methods.trees.plan import Flags, Floats, Ints, Plan
-from dpcore.postprocess.forest import Forest
+from dpcore.postprocess.forest import Forest, summed_up
 from dpcore.postprocess.least_squares import CountTree
 
 MOST_NODES = 200_000  # per level
@@ -28,9 +27,9 @@ MOST_NODES = 200_000  # per level
 
 @dataclass(frozen=True, eq=False)
 class Grown:
-    """One level as it was released: arrays with an entry per node, as in `Forest`, and their noise.
+    """One level as it was released: arrays with an entry per node, as in `Forest`, and the noise in each count.
 
-    `class_counts` has NaN for nodes that are divided; variances are of the noise in each count.
+    Places of parents and children are within the levels above and below.
     """
 
     tree: Ints
@@ -42,7 +41,7 @@ class Grown:
     low: Floats
     noisy: Floats
     noisy_variance: float
-    class_counts: Floats
+    class_counts: Floats  # NaN for nodes that are divided
     class_variance: float
     spent: Floats
 
@@ -55,23 +54,9 @@ def grow(
     rng: np.random.Generator,
     progress: Progress,
 ) -> list[Grown]:
-    """Grow trees level by level.
+    """Grow trees level by level, from the roots down; `columns` is how many the schema has.
 
-    Parameters
-    ----------
-    roots : PrivateNodes
-    attributes : mapping of int to Attribute
-    columns : int
-        How many columns the schema has.
-    plan : Plan
-    rng : Generator
-        For the columns that nodes draw; public lots.
-    progress : callable
-
-    Returns
-    -------
-    list of Grown
-        From the roots down. Every way down spends what the plan's budget says, and no more.
+    Every way down spends what the plan's budget says, and no more. Nodes draw their columns by public lots of `rng`.
     """
     low, high = np.zeros((2, roots.size, columns))
     real = np.zeros(columns, dtype=bool)
@@ -186,13 +171,8 @@ def within(fans: Ints, noisy: Floats, rng: np.random.Generator) -> Flags:
     return allowed
 
 
-NOTHING = 1e-3  # records that count as none
-
-
-def forest_of(
-    levels: Sequence[Grown], schema: Schema, target: str, *, cuts: str, children: str, vote: str, consistent: bool
-) -> Forest:
-    """The forest of some grown levels.
+def forest_of(levels: Sequence[Grown], schema: Schema, target: str, *, consistent: bool, **how: Any) -> Forest:
+    """The forest of some grown levels; `how` has what else a `Forest` says of itself.
 
     With `consistent`, the counts of nodes and of classes in leaves are put together by weighted least squares. What is
     shown of them is moved to 0 or more on the way down, so that children sum to their parents. What leaves vote is not:
@@ -207,46 +187,9 @@ def forest_of(
     put["level"] = np.repeat(np.arange(len(levels)), sizes)
     put["parent"] = np.concatenate([level.parent + (starts[i - 1] if i else 0) for i, level in enumerate(levels)])
     put["first"] = np.concatenate([level.first + starts[i + 1] for i, level in enumerate(levels)])
-    leaf = put["column"] < 0
     cells, shown = agreed(levels) if consistent else (np.concatenate([level.class_counts for level in levels]),) * 2
-    filled = summed_up(put["level"], put["parent"], leaf, cells, shown)
-    return Forest(
-        schema=schema,
-        target=target,
-        cuts=cuts,
-        children=children,
-        vote=vote,
-        **put,
-        **filled,
-    )
-
-
-def recounted(forest: Forest, cells: Floats) -> Forest:
-    """The same trees with other counts of classes in their leaves, shape (nodes, classes)."""
-    return replace(forest, **summed_up(forest.level, forest.parent, forest.leaf, cells, cells))
-
-
-def summed_up(level: Ints, parent: Ints, leaf: NDArray[np.bool_], cells: Floats, shown: Floats) -> dict[str, Any]:
-    """Counts, classes and probabilities of all nodes, from those of classes in leaves."""
-    classes = np.where(leaf[:, None], np.maximum(shown, 0.0), 0.0)
-    levels = [np.flatnonzero(level == depth) for depth in range(1, int(level.max(initial=0)) + 1)]
-    for below in reversed(levels):
-        np.add.at(classes, parent[below], classes[below])
-    said = np.where(leaf[:, None], cells, classes)
-    probabilities = shares(said)
-    for below in levels:  # from the top, so that a chain of empty nodes takes after the last one that is not
-        empty = below[(np.abs(said[below]) <= NOTHING).all(axis=1)]
-        probabilities[empty] = probabilities[parent[empty]]
-    return {"counts": classes.sum(axis=1), "classes": classes, "probabilities": probabilities}
-
-
-def shares(counts: Floats) -> Floats:
-    """Counts moved to 0 or more, as shares. Where none is more, the largest has all, and equal ones the same."""
-    clipped = np.maximum(counts, 0.0)
-    lost = clipped.sum(axis=1) <= NOTHING
-    clipped[lost] = counts[lost] >= counts[lost].max(axis=1, keepdims=True, initial=-np.inf) - NOTHING
-    found: Floats = clipped / clipped.sum(axis=1, keepdims=True)
-    return found
+    filled = summed_up(put["level"], put["parent"], put["column"] < 0, cells, shown)
+    return Forest(schema=schema, target=target, **how, **put, **filled)
 
 
 def agreed(levels: Sequence[Grown]) -> tuple[Floats, Floats]:

@@ -39,13 +39,13 @@ from dpcore.door import PrivateTable
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, whole
 from dpcore.methods.trees.base import CRITERIA, DEPTH, MOST_DEPTH, RIGHT, TreeClassifier
-from dpcore.methods.trees.plan import Budget, Chooser, Exponential, NoisyGain, Plan
+from dpcore.methods.trees.plan import Chooser, Exponential, NoisyGain, Plan
 
 
 class ID3(TreeClassifier):
     """What the three share."""
 
-    paper = "003"
+    provable_printed = "epsilon (add)"
     max_depth: int = whole(default=3, most=MOST_DEPTH, about=DEPTH)
 
     @abstractmethod
@@ -53,9 +53,7 @@ class ID3(TreeClassifier):
         """Who chooses the columns."""
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
-        depth = self.max_depth
-        shares = Budget.equal(budget, depth, refund=self.mode == "corrected")
-        return Plan(depth=depth, choosers=[self._chooser()] * depth, budget=shares, fewest=self._fewest)
+        return self._equal_plan(budget, self._chooser(), self.max_depth)
 
 
 class SuLQID3(ID3):
@@ -63,8 +61,6 @@ class SuLQID3(ID3):
 
     title = "SuLQ-ID3"
     good_for = "one tree, comparison"
-    provable_printed = "epsilon (add)"
-    page = "forests"
     offers = (
         Offer(label="SuLQ-ID3: one tree, by noisy counts"),
         Offer(label="SuLQ-ID3", mode="paper", remark=RIGHT, holds=True),
@@ -80,8 +76,6 @@ class PINQID3(ID3):
 
     title = "PINQ-ID3"
     good_for = "one tree, comparison"
-    provable_printed = "epsilon (add)"
-    page = "forests"
     offers = (
         Offer(label="PINQ-ID3: one tree, by noisy tables"),
         Offer(label="PINQ-ID3", mode="paper", remark=RIGHT, holds=True),
@@ -97,8 +91,6 @@ class DiffPID3(ID3):
 
     title = "DiffP-ID3"
     good_for = "one small tree to show"
-    provable_printed = "epsilon (add)"
-    page = "forests"
     offers = (
         Offer(label="DiffP-ID3: one tree, by the exponential mechanism"),
         Offer(label="DiffP-ID3", mode="paper", remark=RIGHT, holds=True),

@@ -21,8 +21,17 @@ from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import NoNoise
 from dpcore.methods.offers import NO_NOISE, Offer
 from dpcore.methods.parameters import choice, number, text, whole
-from dpcore.methods.trees.base import CRITERIA, CRITERION, DEPTH, FEATURES, MOST_DEPTH, MOST_TREES, RESAMPLING
-from dpcore.methods.trees.forests import MIXED, ForestClassifier
+from dpcore.methods.trees.base import (
+    CRITERIA,
+    CRITERION,
+    DEPTH,
+    FEATURES,
+    MIXED,
+    MOST_DEPTH,
+    MOST_TREES,
+    RESAMPLING,
+    ForestClassifier,
+)
 from dpcore.postprocess.forest import Forest
 
 REASON = "This is the reference without privacy."
@@ -34,9 +43,7 @@ class PlainForest(ForestClassifier):
     title = "Plain forest"
     good_for = "the reference without noise"
     provable_printed = "none"
-    page = "forests"
     offers = (Offer(label="Plain forest", mode="paper", remark=NO_NOISE),)
-    paper = "003"
     seconds = (0.35, 0.35)
     modes = ("paper",)
     mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
@@ -55,6 +62,10 @@ class PlainForest(ForestClassifier):
     @property
     def _price(self) -> float:
         return 1.0  # questions need one, but nothing comes of it
+
+    @property
+    def _cuts(self) -> str:
+        return "bins" if self.cuts == "bins" else "numbers"
 
     @property
     def _consistent(self) -> bool:

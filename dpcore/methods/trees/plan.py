@@ -17,6 +17,7 @@ from dpcore.mechanisms.scores import SplitScore
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Flags = NDArray[np.bool_]
+FEWEST = 1.5  # records of a node that is divided: a single one has nothing to divide
 
 
 class Chooser(ABC):
@@ -41,24 +42,16 @@ class Chooser(ABC):
 class Exponential(Chooser):
     """The exponential mechanism.
 
-    Parameters
-    ----------
-    score : SplitScore
-    steps : {"one", "two"}
-        Columns and cuts together; or first a cut for each column that is cut in two, then the column, with equal parts.
-    ordinary : bool
-        Whether to choose by exp(epsilon q / (2 sensitivity)), although a score that only rises allows twice that.
-    claimed_sensitivity : float, optional
-        The source's, if it is not the true one; the choice is then ordinary as well.
-    reason : str
-        Why claim and bound differ.
+    In one step, for columns and cuts together; or in two, with equal parts: first a cut for each column that is cut in
+    two, then the column. An `ordinary` one chooses by exp(epsilon q / (2 sensitivity)), although a score that only
+    rises allows twice that; so does one with the source's sensitivity, where that is not the true one.
     """
 
     score: SplitScore
-    steps: str = "one"
+    steps: str = "one"  # or "two"
     ordinary: bool = False
     claimed_sensitivity: float | None = None
-    reason: str = ""
+    reason: str = ""  # why claim and bound differ
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
         """By the number of columns to cut, if that takes steps of its own."""
@@ -93,15 +86,9 @@ class Exponential(Chooser):
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyGain(Chooser):
-    """The column with the largest information gain by noisy counts (values only, no cuts).
+    """The column with the largest information gain by noisy counts (values only, no cuts)."""
 
-    Parameters
-    ----------
-    one_by_one : bool
-        Whether every single count is paid for (interactive SuLQ), or disjoint cells cost one (PINQ).
-    """
-
-    one_by_one: bool
+    one_by_one: bool  # whether every single count is paid for (interactive SuLQ), or disjoint cells cost one (PINQ)
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
         """By the columns that are left."""
@@ -123,21 +110,11 @@ class NoisyGain(Chooser):
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What the questions on one way from a root to a leaf cost.
+    """What the questions on one way from a root to a leaf cost, by level."""
 
-    Attributes
-    ----------
-    counts : sequence of epsilons, one per level
-        For the number of records; 0: not asked.
-    choices : sequence of epsilons, one per level but the last
-    leaves : sequence of epsilons, one per level
-        For the classes of a node that stops there.
-    total : epsilon
-    """
-
-    counts: tuple[Epsilon, ...]
-    choices: tuple[Epsilon, ...]
-    leaves: tuple[Epsilon, ...]
+    counts: tuple[Epsilon, ...]  # for the number of records; 0: not asked
+    choices: tuple[Epsilon, ...]  # none on the last level
+    leaves: tuple[Epsilon, ...]  # for the classes of a node that stops there
     total: Epsilon
 
     def until(self, level: int) -> Epsilon:
@@ -179,30 +156,22 @@ class Budget:
 class Plan:
     """How trees grow.
 
-    Parameters
-    ----------
-    depth : int
-    choosers : sequence of Chooser
-        One for each level but the last.
-    budget : Budget
-    per_node : int, optional
-        How many columns each node may choose from, drawn by lot; all by default.
-    purity : str
-        If it is not empty, nodes of one class stop, unprotected, for this reason.
-    noisy_stop : bool
-        Whether nodes stop whose noisy count is below the noise's standard deviation times the classes times the largest
-        fan-out that is offered (Friedman and Schuster 2010: sqrt(2) / epsilon per class and child).
-    fewest : float
-        Nodes with a noisy count below it stop as well: a single record has nothing to divide.
+    With `noisy_stop`, nodes stop whose noisy count is below the noise's standard deviation times the classes times the
+    largest fan-out that is offered (Friedman and Schuster 2010: sqrt(2) / epsilon per class and child), or below
+    `fewest`.
     """
 
-    depth: int
-    choosers: Sequence[Chooser]
+    choosers: Sequence[Chooser]  # one for each level but the last
     budget: Budget
-    per_node: int | None = None
-    purity: str = ""
+    per_node: int | None = None  # how many columns each node may choose from, drawn by lot; all by default
+    purity: str = ""  # why nodes of one class stop, unprotected, if they do
     noisy_stop: bool = True
-    fewest: float = 1.5
+    fewest: float = FEWEST
+
+    @property
+    def depth(self) -> int:
+        """The most divisions on a way down."""
+        return len(self.choosers)
 
     def unreached(self, roots: PrivateNodes, level: int) -> tuple[Epsilon, Epsilon]:
         """Claim and bound of what stays unasked if no tree grows below a level.
