@@ -1,12 +1,4 @@
-"""What dpcore raises. Every message names a cause and a remedy, and never a cell's value.
-
-DPCoreError (ValueError)
-├── DataError        a file or frame cannot be read or does not fit the schema
-├── SchemaError      a declaration contradicts itself
-├── ParameterError   a method's parameter is outside what it allows
-├── BudgetError      a question would cost more epsilon than is left; nothing was drawn
-└── BookError        the file of what was spent cannot be read or written; nothing was drawn
-"""
+"""What dpcore raises. Every message names a cause and a remedy, and never a cell's value."""
 
 
 class DPCoreError(ValueError):
@@ -22,8 +14,7 @@ class DPCoreError(ValueError):
 
     def __init__(self, cause: str, remedy: str = "") -> None:
         super().__init__(cause, remedy)
-        self.cause = cause
-        self.remedy = remedy
+        self.cause, self.remedy = cause, remedy
 
     def __str__(self) -> str:
         return f"{self.cause} {self.remedy}".strip()

@@ -23,14 +23,8 @@ AGREE = 1e-6  # exact counts may differ by rounding, not by more
 class CountTree:
     """A public tree of counts, level by level.
 
-    A node without children is a leaf, at whatever level. Siblings need not be adjacent. Values are an array per level.
-
-    Parameters
-    ----------
-    parents : sequence of int arrays
-        `parents[l][v]` is the place, in level l, of the parent of node v of level l + 1.
-    roots : int
-        Nodes of level 0; several make a forest.
+    `parents[l][v]` is the place, in level l, of the parent of node v of level l + 1. A node without children is a leaf,
+    at whatever level; siblings need not be adjacent; several roots make a forest. Values are an array per level.
     """
 
     def __init__(self, parents: Sequence[NDArray[np.intp]], roots: int = 1) -> None:
@@ -50,13 +44,9 @@ class CountTree:
         self.leaves += (np.ones(self.sizes[-1], dtype=bool),)
 
     def fit(self, measured: Sequence[Floats], variances: Sequence[Floats | float]) -> Consistent:
-        """The best linear unbiased estimate of all counts.
+        """The best linear unbiased estimate of all counts; a number as a variance holds for its whole level.
 
-        Parameters
-        ----------
-        measured : sequence of arrays
-        variances : sequence of arrays, or of numbers that hold for a level
-            Of the noise. 0: exact. Infinite: not measured, and the value, which may be NaN, is ignored; not for leaves.
+        Variance 0: exact. Infinite: not measured, and the value, which may be NaN, is ignored; not for leaves.
         """
         values, noise = self._levels(measured), self._levels(variances)
         up, spread, sums, pooled = ([np.empty(0)] * len(self.sizes) for _ in range(4))

@@ -13,39 +13,24 @@ TRACE = 1e-6
 def combine_row_sums(tables: Sequence[Floats]) -> Floats:
     """Best estimate of the row sums that tables with equal cell noise have in common.
 
-    A row sum over S cells of variance v has variance S v, so the inverse-variance mean weighs each table by 1/S.
-
-    Parameters
-    ----------
-    tables : sequence of arrays of shape (k, S_j)
-
-    Returns
-    -------
-    array of shape (k,)
+    A row sum over S cells of variance v has variance S v, so the inverse-variance mean weighs each table by 1/S. Tables
+    have the shapes (k, S), the result (k,).
     """
     weights = np.array([1.0 / table.shape[1] for table in tables])
     sums = np.stack([table.sum(axis=1) for table in tables])
-    combined: Floats = weights @ sums / weights.sum()
-    return combined
+    return np.asarray(weights @ sums / weights.sum())
 
 
 def spread_difference(table: Floats, totals: Floats) -> Floats:
     """The table moved, in equal steps within each row, to the given row sums: the least-squares adjustment."""
-    adjusted: Floats = table + ((totals - table.sum(axis=1)) / table.shape[1])[:, None]
-    return adjusted
+    return np.asarray(table + ((totals - table.sum(axis=1)) / table.shape[1])[:, None])
 
 
 def project_rows(table: Floats, totals: Floats) -> Floats:
-    """Each row's nearest non-negative row (in squares) with the given sum.
+    """Each row's nearest non-negative row (in squares) with the given sum of 0 or more.
 
     Sort-based projection on the scaled simplex (Held, Wolfe and Crowder 1974): subtract one threshold per row and clip.
     Clipping alone would add mass to sparse rows; this keeps the sum.
-
-    Parameters
-    ----------
-    table : array of shape (k, m)
-    totals : array of shape (k,)
-        Non-negative.
     """
     table = table - table.max(axis=1, keepdims=True)  # the same for all: huge numbers would swallow the total
     descending = -np.sort(-table, axis=1)
@@ -60,12 +45,8 @@ def systematic_sample(probabilities: Floats, size: int, rng: np.random.Generator
     """`size` draws whose counts are the expected ones, rounded up or down, in random order.
 
     Systematic resampling: one uniform offset for evenly spaced points on the cumulative distribution. Each position is
-    still uniform over the distribution; only the sampling error of independent draws is gone.
-
-    Parameters
-    ----------
-    probabilities : array of shape (m,)
-        Non-negative with a positive sum.
+    still uniform over the distribution; only the sampling error of independent draws is gone. The probabilities need
+    not sum to 1.
     """
     cumulative = np.cumsum(probabilities)
     points = (np.arange(size) + rng.random()) * (cumulative[-1] / max(size, 1))
@@ -78,14 +59,7 @@ def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.r
     """One draw per row from the distribution that the row's condition names, with counts as expected, rounded.
 
     `systematic_sample` within each condition: its rows, in random order, get evenly spaced points on the condition's
-    cumulative distribution, moved by one uniform offset per condition.
-
-    Parameters
-    ----------
-    probabilities : array of shape (conditions, values)
-        Rows that sum to 1.
-    given : int array of shape (n,)
-        The condition of each row.
+    cumulative distribution (a row of `probabilities`, which sums to 1), moved by one uniform offset per condition.
     """
     conditions, values = probabilities.shape
     order = rng.permutation(len(given))
@@ -106,21 +80,11 @@ def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.r
 
 
 def merge_rare(counts: Floats, threshold: float, *, ordered: bool) -> NDArray[np.intp]:
-    """A group for each value, so that (nearly) every group counts at least the threshold.
+    """A group for each value, so that (nearly) every group counts at least the threshold; from 0, without gaps.
 
     Ordered values: adjacent ones fill a group until it is full; a short one at the end joins the group before. Others:
     frequent values stay alone, all rare ones form one group, and that joins the rarest frequent value if it counts less
     than half the threshold.
-
-    Parameters
-    ----------
-    counts : array of shape (values,)
-        Noisy counts.
-
-    Returns
-    -------
-    int array of shape (values,)
-        Groups are numbered from 0 without gaps.
     """
     if ordered:
         groups, group, filled = np.zeros(len(counts), dtype=np.intp), 0, 0.0
@@ -140,13 +104,8 @@ def merge_rare(counts: Floats, threshold: float, *, ordered: bool) -> NDArray[np
 def fit_margins(table: Floats, first: Floats, second: Floats, totals: Floats, rounds: int = 10) -> Floats:
     """A non-negative table near a noisy one, with given margins, by projection and iterative proportional fitting.
 
-    Parameters
-    ----------
-    table : array of shape (a, b, classes)
-    first, second : arrays of shape (a, classes) and (b, classes)
-        Positive, with sums `totals` over their first axes; the result has the second exactly and the first nearly.
-    rounds : int
-        Of fitting (Deming and Stephan 1940).
+    The table has the shape (a, b, classes), its positive margins (a, classes) and (b, classes), with sums `totals` over
+    their first axes. The result has the second exactly and the first nearly (Deming and Stephan 1940).
     """
     classes = len(totals)
     projected = project_rows(table.reshape(-1, classes).T, totals).T.reshape(table.shape)

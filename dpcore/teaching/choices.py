@@ -1,5 +1,6 @@
 """Mechanisms that give one of several values, and what an observer may believe after any of them."""
 
+from collections.abc import Iterator
 from math import exp, log
 from typing import Literal
 
@@ -17,13 +18,7 @@ FURTHEST = 700.0  # beyond it, e^-epsilon is nearly no number any more
 
 
 def votes_from(text: str) -> tuple[int, ...]:
-    """Votes per candidate from numbers with commas or spaces between them.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer than 2 candidates or more than 8, or a number of votes is none, negative, or too large.
-    """
+    """Votes per candidate from numbers with commas or spaces between them; else ParameterError."""
     parts = text.replace(",", " ").replace(";", " ").split()
     if not 2 <= len(parts) <= MOST_CANDIDATES:
         raise ParameterError(
@@ -58,33 +53,17 @@ def choice_probabilities(scores: ArrayLike, epsilon: float, sensitivity: float =
 
 
 def election(votes: tuple[int, ...], epsilon: float, voter: Voter, chosen: int) -> pd.DataFrame:
-    """An election with sensitivity 1 in two worlds, one row per candidate.
+    """An election with sensitivity 1 in two worlds, one row per candidate, of whom one (`chosen`) gains a vote.
 
-    Parameters
-    ----------
-    votes : tuple of int
-        Without you.
-    voter : "comes" or "changes"
-        One voter more for a candidate, or one who leaves the first other candidate with a vote for that one.
-    chosen : int
-        The candidate's place.
-
-    Returns
-    -------
-    DataFrame
-        `candidate`, `votes`, `probability`; `votes_other`, `probability_other` in the other world; `log_ratio`, of
-        the other world over the first.
+    Votes are those without you; a voter comes, or leaves the first other candidate who has a vote. `log_ratio` is of
+    the other world, `votes_other` and `probability_other`, over the first.
     """
-    other = np.array(votes)
-    other[chosen] += 1
-    if voter == "changes":
-        left = [place for place, count in enumerate(votes) if count and place != chosen]
-        if not left:
-            raise ParameterError(
-                "Nobody voted for another candidate, so that no voter can change to this one.",
-                "Give another candidate a vote, or let one voter come.",
-            )
-        other[left[0]] -= 1
+    other = next((moved for up, moved in _neighbors(votes, voter) if up == chosen), None)
+    if other is None:
+        raise ParameterError(
+            "Nobody voted for another candidate, so that no voter can change to this one.",
+            "Give another candidate a vote, or let one voter come.",
+        )
     first, second = log_choice(votes, epsilon), log_choice(other, epsilon)
     return pd.DataFrame(
         {
@@ -105,7 +84,13 @@ def choice_loss(votes: tuple[int, ...], epsilon: float, voter: Voter) -> float:
     weights by less, so that no ratio leaves e^(± epsilon / 2). A voter who changes moves two scores, one of them down,
     and needs all of epsilon.
     """
-    worst, base = 0.0, log_choice(votes, epsilon)
+    base = log_choice(votes, epsilon)
+    moves = (np.abs(log_choice(other, epsilon) - base) for _, other in _neighbors(votes, voter))
+    return max((float(move.max()) for move in moves), default=0.0)
+
+
+def _neighbors(votes: tuple[int, ...], voter: Voter) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """The candidate who gains a vote, and the votes then: of everybody who may come, or change to and from."""
     for up in range(len(votes)):
         downs = [place for place, count in enumerate(votes) if count and place != up] if voter == "changes" else [None]
         for down in downs:
@@ -113,8 +98,7 @@ def choice_loss(votes: tuple[int, ...], epsilon: float, voter: Voter) -> float:
             other[up] += 1
             if down is not None:
                 other[down] -= 1
-            worst = max(worst, float(np.abs(log_choice(other, epsilon) - base).max()))
-    return worst
+            yield up, other
 
 
 def response_matrix(size: int, epsilon: float) -> pd.DataFrame:

@@ -22,12 +22,8 @@ from dpcore.teaching.counts import Laplace
 def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> pd.DataFrame:
     """One count asked again and again with Laplace noise, `epsilon` for each answer, and the average so far.
 
-    Returns
-    -------
-    DataFrame
-        One row per answer: `answers` (so far), `answer`, `average`, `deviation` (the average's standard deviation,
-        sqrt(2 / answers) / epsilon), `epsilon_total` (answers times epsilon). A seed fixes the lots of every answer:
-        more answers leave the earlier ones as they are.
+    `deviation` is the average's standard deviation, sqrt(2 / answers) / epsilon. A seed fixes the lots of every answer:
+    more answers leave the earlier ones as they are.
     """
     noise = Laplace(epsilon)
     lots = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, answers)
@@ -47,12 +43,8 @@ def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> p
 def average_deviations(epsilon: float, most: int) -> pd.DataFrame:
     """The standard deviation of the average of 1 to `most` answers with Laplace noise.
 
-    Returns
-    -------
-    DataFrame
-        `answers`; `each`, with epsilon for each answer: the variance is 2 / (k epsilon^2), for k epsilon in all;
-        `shared`, with epsilon / k for each: 2 k / epsilon^2, for epsilon in all; `once`, one answer with all of
-        epsilon: 2 / epsilon^2, a k-th of that.
+    `each`, with epsilon for each answer: the variance is 2 / (k epsilon^2), for k epsilon in all; `shared`, with
+    epsilon / k for each: 2 k / epsilon^2, for epsilon in all; `once`, one answer with all of epsilon: 2 / epsilon^2.
     """
     number = np.arange(1, most + 1)
     each = [Laplace(epsilon).deviation / np.sqrt(k) for k in number]
@@ -65,12 +57,7 @@ def losses(epsilon: float, answers: int) -> pd.DataFrame:
 
     With geometric noise on a count, every answer's log ratio is +epsilon or -epsilon, and +epsilon with probability
     e^epsilon / (1 + e^epsilon) in the world with you. The sum of k of them is therefore epsilon (2 B - k) with B
-    binomial: exact, and k epsilon at most.
-
-    Returns
-    -------
-    DataFrame
-        One row per possible sum: `loss`, `probability`.
+    binomial: exact, and k epsilon at most. One row per possible sum.
     """
     up = np.arange(answers + 1)
     chance = 1 / (1 + exp(-epsilon))
@@ -136,20 +123,9 @@ def textbook_laplace(lots: Integers, bits: int, scale: float) -> Floats:
 
 
 def possible_answers(count: int, epsilon: float, bits: int, low: float, high: float) -> pd.DataFrame:
-    """All answers in low..high that are possible in either world, found by trying every uniform number.
+    """All answers in low..high that are possible in either world, found by trying every uniform number of a few bits.
 
-    Parameters
-    ----------
-    count : int
-        Without you; it is one more with you.
-    epsilon : float
-    bits : int
-        Of the uniform numbers, up to 20: more are too many to try.
-
-    Returns
-    -------
-    DataFrame
-        `world` ("without" or "with"), `answer`, `both` (whether the other world can give exactly this number too).
+    `both`: whether the other world can give exactly this number too.
     """
     if not 1 < bits <= FEW_BITS:
         raise ParameterError(f"All uniform numbers are tried for 2 to {FEW_BITS} bits only.", "Choose fewer bits.")

@@ -13,7 +13,6 @@ It falls as s grows, so the smallest s for a delta is found by bisection.
 
 from abc import ABC, abstractmethod
 from math import ceil, exp, expm1, inf, isfinite, log, sqrt, tanh
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,32 +27,19 @@ ROUNDING = 1e-9
 
 
 class CountNoise(ABC):
-    """Noise around a count.
-
-    Parameters
-    ----------
-    epsilon : float
-        Positive and finite.
-
-    Attributes
-    ----------
-    delta : float
-        0 for pure epsilon.
-    scale : float
-        What the noise is drawn with: its scale, or its standard deviation.
-    whole : bool
-        Whether answers are whole numbers.
-    """
+    """Noise around a count, for a positive and finite epsilon."""
 
     name: str
     whole = False
+    """Whether answers are whole numbers."""
     delta = 0.0
-    scale: float
 
     def __init__(self, epsilon: float) -> None:
         if not 0 < epsilon < inf:
             raise ParameterError("Noise needs an epsilon above 0 that is finite.", "Choose such an epsilon.")
         self.epsilon = epsilon
+        self.scale = 1 / epsilon
+        """What the noise is drawn with: its scale, or its standard deviation."""
 
     @property
     @abstractmethod
@@ -83,10 +69,6 @@ class Laplace(CountNoise):
 
     name = "Laplace"
 
-    def __init__(self, epsilon: float) -> None:
-        super().__init__(epsilon)
-        self.scale = 1 / epsilon
-
     @property
     def deviation(self) -> float:
         """See `CountNoise.deviation`."""
@@ -107,10 +89,6 @@ class Geometric(CountNoise):
 
     name = "Geometric"
     whole = True
-
-    def __init__(self, epsilon: float) -> None:
-        super().__init__(epsilon)
-        self.scale = 1 / epsilon
 
     @property
     def deviation(self) -> float:
@@ -171,29 +149,13 @@ def make_count_noise(name: str, epsilon: float, delta: float = 0.0) -> CountNois
 
 
 def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
-    """The smallest delta for which normal noise is (epsilon, delta)-private; see the module.
-
-    Parameters
-    ----------
-    epsilon : float
-        0 or more.
-    sigma : float
-        The noise's standard deviation, above 0.
-    sensitivity : float
-        How far two neighboring worlds are apart, above 0.
-    """
+    """The smallest delta for which normal noise is (epsilon, delta)-private, for worlds that far apart; see the module."""
     half, slope = sensitivity / (2 * sigma), epsilon * sigma / sensitivity
     return float(max(ndtr(half - slope) - exp(min(epsilon + log_ndtr(-half - slope), 0.0)), 0.0))
 
 
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
-    """The smallest standard deviation for which normal noise is (epsilon, delta)-private.
-
-    Raises
-    ------
-    ParameterError
-        If epsilon is negative, or delta is not between 0 and 1: no normal noise has delta 0.
-    """
+    """The smallest standard deviation for which normal noise is (epsilon, delta)-private; none has delta 0."""
     if not (epsilon >= 0 and isfinite(epsilon) and 0 < delta < 1):
         raise ParameterError(
             "Normal noise needs a finite epsilon of 0 or more, and a delta above 0 and below 1.",
@@ -211,14 +173,9 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
 
 
 def worlds(noise: CountNoise, count: int, places: int = 401) -> pd.DataFrame:
-    """Both worlds' densities (probabilities for whole numbers) around a count, and their log ratio.
+    """Both worlds' densities (probabilities for whole numbers) around a count, and their log ratio, one row per answer.
 
-    Returns
-    -------
-    DataFrame
-        One row per answer: `answer`; `without` (the count is `count`), `with` (it is `count + 1`); `log_ratio`;
-        `limit_without` and `limit_with`, the smaller of a world's density and e^epsilon times the other's. What a world
-        has above its limit sums to delta.
+    A world's limit is the smaller of its density and e^epsilon times the other's; what it has above sums to delta.
     """
     reach = max(3.6 * noise.deviation, 1.5)
     if noise.whole:
@@ -228,12 +185,15 @@ def worlds(noise: CountNoise, count: int, places: int = 401) -> pd.DataFrame:
         spread = np.linspace(count - reach, count + 1 + reach, places)
         answers = np.unique(np.concatenate([spread, corners]))
     without, with_you = noise.log_density(answers - count), noise.log_density(answers - count - 1)
-    limits: dict[str, Any] = {
+    found = {
+        "answer": answers,
+        "without": np.exp(without),
+        "with": np.exp(with_you),
+        "log_ratio": with_you - without,
         "limit_without": np.exp(np.minimum(without, with_you + noise.epsilon)),
         "limit_with": np.exp(np.minimum(with_you, without + noise.epsilon)),
     }
-    found = {"answer": answers, "without": np.exp(without), "with": np.exp(with_you), "log_ratio": with_you - without}
-    return pd.DataFrame(found | limits)
+    return pd.DataFrame(found)
 
 
 def draws(noise: CountNoise, count: int, seed: int, size: int = 20) -> pd.DataFrame:

@@ -25,22 +25,15 @@ class Scored(Protocol):
 
 
 class Noise(ABC):
-    """A source of privacy noise.
-
-    Attributes
-    ----------
-    on_counts : str
-        The distribution added to counts, as the ledger names it.
-    label : str
-        The source in words, for screens and exports.
-    publishable : bool
-        Whether its releases may leave the classroom: what it draws is exact, and nobody knows a seed. The floating
-        point of scores is then paid for as well (`scores`).
-    """
+    """A source of privacy noise."""
 
     on_counts: str
+    """The distribution added to counts, as the ledger names it."""
     label: str
+    """The source in words, for screens and exports."""
     publishable: bool = False
+    """Whether its releases may leave the classroom: what it draws is exact, and nobody knows a seed. The floating point
+    of scores is then paid for as well (`scores`)."""
 
     @abstractmethod
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
@@ -74,18 +67,8 @@ class Noise(ABC):
     ) -> NDArray[np.intp]:
         """One exponential mechanism per group, r with probability proportional to weight(r) exp(factor * score(r)).
 
-        Parameters
-        ----------
-        scores : array of shape (candidates,)
-        groups : int array of shape (candidates,)
-            0 to m - 1 in increasing order; every group has a candidate.
-        weights : Weights, optional
-            A candidate of weight 0 is never chosen; by default all weigh the same.
-
-        Returns
-        -------
-        int array of shape (m,)
-            The places of the chosen candidates.
+        Scores, groups and weights are of shape (candidates,), and the chosen places of shape (m,). Groups are 0 to
+        m - 1 in increasing order, and each has a candidate; one of weight 0 is never chosen.
         """
         ends = np.flatnonzero(np.diff(groups, append=-1)) + 1
         starts = np.concatenate([[0], ends[:-1]])

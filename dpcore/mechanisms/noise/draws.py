@@ -108,24 +108,9 @@ class Weights(NamedTuple):
 class Choice:
     """Candidates in groups, and exact lots among them: r with probability proportional to weight(r) exp(factor score).
 
-    Parameters
-    ----------
-    scores : array of shape (candidates,)
-    starts : int array of shape (groups,)
-        Where each group begins; none is empty.
-    factor : float
-        0 or more.
-    weights : Weights, optional
-        All weigh the same by default.
-    bits : int, optional
-        2^bits times the number of candidates has to be less than 2^62.
-
-    Attributes
-    ----------
-    best : array of shape (groups,)
-        The best score that weighs anything; -inf if none does.
-    totals : int array of shape (groups,)
-        At least 2^bits times the sum of the weights w(r).
+    Each group begins at one of `starts`, and none is empty; the factor is 0 or more, and 2^bits times the number of
+    candidates less than 2^62. Per group, `best` is the best score that weighs anything (-inf if none does), and
+    `totals` is at least 2^bits times the sum of the weights w(r).
     """
 
     def __init__(

@@ -43,8 +43,7 @@ class NumpyNoise(Noise):
 
     def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
         """See `Noise.select`; drawn by the Gumbel-max identity, which needs no normalizing sum."""
-        chosen: NDArray[np.intp] = np.argmax(factor * scores + self._rng.gumbel(size=scores.shape), axis=-1)
-        return chosen
+        return np.asarray(np.argmax(factor * scores + self._rng.gumbel(size=scores.shape), axis=-1))
 
     def select_grouped(
         self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
@@ -126,8 +125,7 @@ class NoNoise(Noise):
 
     def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
         """The arg max."""
-        best: NDArray[np.intp] = np.argmax(scores, axis=-1)
-        return best
+        return np.asarray(np.argmax(scores, axis=-1))
 
     def select_grouped(
         self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
@@ -155,5 +153,4 @@ def log_of(weights: Weights | None) -> Floats | float:
     if weights is None:
         return 0.0
     with np.errstate(divide="ignore"):
-        found: Floats = np.log(weights.part / weights.whole)
-    return found
+        return np.asarray(np.log(weights.part / weights.whole))

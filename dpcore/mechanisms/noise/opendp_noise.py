@@ -22,12 +22,8 @@ class OpenDPNoise(Noise):
     never less than what they cost, however they were rounded on their way here.
 
     OpenDP's discrete Laplace sampler (Canonne, Kamath and Steinke 2020) draws where a question has few counts, or
-    where its scale is too wide for ours. The two give the same distribution, to the last bit.
-
-    Parameters
-    ----------
-    everywhere : bool
-        Whether OpenDP draws for all counts.
+    where its scale is too wide for ours; or for all counts (`everywhere`). The two give the same distribution, to the
+    last bit.
     """
 
     on_counts = "discrete laplace"
@@ -88,11 +84,10 @@ class OpenDPNoise(Noise):
 
     def _choice_of(self, block: Scored, factor: float) -> Choice:
         """The block's integer weights; blocks are asked again and again while a network grows."""
-        factor_known, found = self._known.get(block, (np.nan, None))
-        if found is None or factor_known != factor:
-            found = choice(block.scores, np.zeros(1, np.intp), factor, bits=BITS)
-            self._known[block] = factor, found
-        return found
+        known = self._known.get(block)
+        if known is None or known[0] != factor:
+            known = self._known[block] = factor, choice(block.scores, np.zeros(1, np.intp), factor, bits=BITS)
+        return known[1]
 
 
 def choice(

@@ -18,18 +18,12 @@ SMALLEST_RATIO = 700.0  # beyond it, e^-epsilon is nearly no number any more
 
 
 class Channel(ABC):
-    """What is done to one person's answer.
-
-    Attributes
-    ----------
-    mechanism : str
-        For the ledger.
-    epsilon : Fraction or float
-        The local epsilon; infinite if two answers can be told apart for sure, or better than any bound.
-    """
+    """What is done to one person's answer."""
 
     mechanism: str
+    """For the ledger."""
     epsilon: Epsilon
+    """The local epsilon; infinite if two answers can be told apart for sure, or better than any bound."""
 
     @property
     def rule(self) -> dict[str, Any]:
@@ -43,16 +37,7 @@ class Channel(ABC):
 
 
 class CategoryChannel(Channel):
-    """A channel for one of `size` values.
-
-    Attributes
-    ----------
-    size : int
-    gain : float
-        0 if reports tell nothing.
-    base : float array of shape (size,)
-        See the package.
-    """
+    """A channel for one of `size` values; see the package for gain and base, which has the shape (size,)."""
 
     size: int
     base: Floats
@@ -60,7 +45,7 @@ class CategoryChannel(Channel):
     @property
     @abstractmethod
     def gain(self) -> float:
-        """How much more often a report supports the true value than its base says."""
+        """How much more often a report supports the true value than its base says; 0 if reports tell nothing."""
 
     @abstractmethod
     def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
@@ -71,18 +56,9 @@ class CategoryChannel(Channel):
         """How many reports of each group (of people) support each value, shape (groups, size)."""
 
     def estimate(self, support: Floats, people: Floats) -> Floats:
-        """Unbiased numbers of people with each value.
+        """Unbiased numbers of people with each value, shape (..., size), from the support and how many reported.
 
-        Parameters
-        ----------
-        support : array of shape (..., size)
-        people : array of shape (...,)
-            How many reported.
-
-        Returns
-        -------
-        array of shape (..., size)
-            May be negative, and more than `people`. Equal shares if reports tell nothing.
+        They may be negative, and more than `people`. Equal shares if reports tell nothing.
         """
         people = np.asarray(people, dtype=float)[..., None]
         if not self.gain:

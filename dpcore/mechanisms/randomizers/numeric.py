@@ -61,12 +61,7 @@ class TRR(Channel):
         if not np.mean(factors):
             raise ParameterError("The factors of TRR have the mean 0: nothing can be told.", "Use another set A.")
         self.epsilon, self.sets = inf, (factors, offsets)
-        self.moments = (
-            float(np.mean(factors)),
-            float(np.var(factors)),
-            float(np.mean(offsets)),
-            float(np.var(offsets)),
-        )
+        self.moments = float(factors.mean()), float(factors.var()), float(offsets.mean()), float(offsets.var())
 
     @classmethod
     def drawn(

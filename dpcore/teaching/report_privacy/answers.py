@@ -19,16 +19,9 @@ HASHES, AT_ONCE = 20_000, 2_000
 
 
 class Guess(NamedTuple):
-    """How often the best guess of a person's value is right.
+    """How often the best guess of a person's value is right, with the report and without it.
 
-    Attributes
-    ----------
-    right : float
-        With the report.
-    alone : float
-        Without it.
-    error : float
-        Half a 95 % interval of `right`; 0 where it is exact.
+    The error is half a 95 % interval of `right`; 0 where it is exact.
     """
 
     right: float
@@ -56,13 +49,7 @@ def believed(epsilon: float, things: str) -> str:
 
 
 def breach(channel: CategoryChannel) -> Floats:
-    """The paper's Breach of every value, shape (size,); it depends on how the channel is described.
-
-    Raises
-    ------
-    ParameterError
-        For randomizers other than ERRPH, RRPH and Warner's, for which the paper has no such number.
-    """
+    """The paper's Breach of every value, shape (size,); it depends on how the channel is described."""
     if isinstance(channel, Warner):
         return np.full(2, channel.p**2 + (1 - channel.p) ** 2)
     if not isinstance(channel, ERRPH):
@@ -74,11 +61,7 @@ def breach(channel: CategoryChannel) -> Floats:
 def best_guess(channel: CategoryChannel, prior: ArrayLike | None = None) -> Guess:
     """How often the best guess from a report is right, beside the best guess without any report.
 
-    Parameters
-    ----------
-    channel : CategoryChannel
-    prior : array of shape (size,), optional
-        How many people have each value, which the observer knows; equal shares if nobody says.
+    The prior is how many people have each value, which the observer knows; equal shares if nobody says.
     """
     shares = prior_shares(channel.size, prior)
     alone, falling, error = float(shares.max()), np.sort(shares)[::-1], 0.0
@@ -111,14 +94,7 @@ def _hashed(channel: OLH, prior: Floats) -> Floats:
 
 
 def measures(channel: CategoryChannel, prior: ArrayLike | None = None) -> pd.DataFrame:
-    """All measures of a channel for categories.
-
-    Returns
-    -------
-    DataFrame
-        `measure`, `value`, `sentence` (what it says, for people), and `of_channel` (bool: whether it is the same for
-        every description of the same channel).
-    """
+    """All measures of a channel for categories: what each says, and whether it is the same for every description."""
     guess, rows = best_guess(channel, prior), []
     if isinstance(channel, ERRPH | Warner):
         printed = float(breach(channel).max())
@@ -144,11 +120,7 @@ def measures(channel: CategoryChannel, prior: ArrayLike | None = None) -> pd.Dat
 def descriptions(settings: Sequence[float], *, size: int = 2, reports: int = 9) -> pd.DataFrame:
     """Measures of RRPH and of Warner's rule at the same probabilities of [0, 1], and of ERRPH with more values.
 
-    Returns
-    -------
-    DataFrame
-        One row per description, setting and measure: `series`, `setting`, `epsilon`, `measure`, `value`. Warner's
-        starts at 1/2: below it is the same with yes and no exchanged.
+    Warner's starts at 1/2: below it is the same with yes and no exchanged.
     """
     rows = []
     for setting in settings:

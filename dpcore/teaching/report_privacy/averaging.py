@@ -25,19 +25,8 @@ def averaging(channel: KeepOrDraw, reports: Sequence[int], prior: ArrayLike | No
     u^s over [0, 1], and reports are multinomial, the probability is
         sum_m t! (P_i^m / m!) int_0^1 [x^(t - m)] prod_{j != i} (sum_{n < m} (P_j x)^n / n! + u (P_j x)^m / m!) du,
     whose integrand is a polynomial in u of degree k - 1, so that Gauss's quadrature is exact. Epsilon composes to
-    t epsilon. The remedy is to draw once, keep the report, and give the same one ever after: then t reports are one.
-
-    Parameters
-    ----------
-    channel : KeepOrDraw
-    reports : sequence of int
-        Numbers of reports, from 1 to 150.
-    prior : array of shape (size,), optional
-
-    Returns
-    -------
-    DataFrame
-        `reports`, `right` (fresh reports), `kept` (the same report again and again), `epsilon`.
+    t epsilon. The remedy is to draw once, keep the report, and give the same one ever after (`kept`): then t reports
+    are one.
     """
     if not reports or min(reports) < 1 or max(reports) > MOST_REPORTS:
         raise ParameterError(f"Numbers of reports are from 1 to {MOST_REPORTS}.", "Use fewer.")

@@ -80,11 +80,6 @@ def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -
 
     With sets (as if they were normal numbers) the standard deviation sqrt(S_A^2 x^2 + S_B^2) of y grows with |x|, so
     that the ratio has no bound. With Laplace noise its logarithm stays below epsilon |other - x| / (upper - lower).
-
-    Returns
-    -------
-    DataFrame
-        `beyond`, `at_x`, `at_other` (probabilities), `log_ratio` (natural logarithm).
     """
     place, logs = np.asarray(beyond, dtype=float), []
     for value in (x, other):
@@ -101,13 +96,7 @@ def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -
 
 
 def width_measures(channel: TRR, mean: float, variance: float, confidence: float = 0.95) -> pd.DataFrame:
-    """Measures of a channel for numbers, of which x is normal.
-
-    Returns
-    -------
-    DataFrame
-        `measure`, `value`, `sentence` (what it says, for people).
-    """
+    """Measures of a channel for numbers, of which x is normal, and what each says."""
     claimed, left = breach_width(confidence, sqrt(variance)), posterior_width(channel, mean, variance, confidence)
     epsilon = float(channel.epsilon)
     told = "Some reports are unboundedly more likely for one number than for another: no protection in figures."
