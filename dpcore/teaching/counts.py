@@ -149,7 +149,7 @@ def make_count_noise(name: str, epsilon: float, delta: float = 0.0) -> CountNois
 
 
 def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
-    """The smallest delta for which normal noise is (epsilon, delta)-private, for worlds that far apart; see the module."""
+    """The smallest delta for which normal noise is (epsilon, delta)-private, in worlds so far apart; see the module."""
     half, slope = sensitivity / (2 * sigma), epsilon * sigma / sensitivity
     return float(max(ndtr(half - slope) - exp(min(epsilon + log_ndtr(-half - slope), 0.0)), 0.0))
 
