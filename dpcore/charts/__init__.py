@@ -13,87 +13,44 @@ A chart is as wide as its container, but one with panels cannot be: its `width` 
 """
 
 from dpcore.charts.base import mark_real, specification
-from dpcore.charts.classification import classifier_scores, confusion, costs, importance
-from dpcore.charts.composition import (
+from dpcore.charts.counts import count_tree, error_by_range, level_errors, range_answers
+from dpcore.charts.curves import compared, curves, sweep, sweep_variance
+from dpcore.charts.epsilon import claimed_vs_bound, epsilon_split, forest_budget, known_epsilon, odds, odds_icons
+from dpcore.charts.matrices import affinity, channel_matrix, confusion, pair_heatmap, pair_tables
+from dpcore.charts.mechanisms import (
     average_errors,
+    belief,
+    choice_ratios,
+    election,
     loss_sums,
     possible_numbers,
     running_average,
     split_table,
     telltale,
+    votes,
 )
-from dpcore.charts.curves import accuracy, compared, curves, redraws, sweep, sweep_variance
-from dpcore.charts.epsilon import claimed_vs_bound, epsilon_split, odds, odds_icons
-from dpcore.charts.forest import forest_budget, forest_tree
-from dpcore.charts.marginals import affinity, marginal, pair_heatmap, pair_tables, worst_columns
-from dpcore.charts.mechanisms import answer_strip, belief, choice_ratios, election, ratio_band, two_worlds, votes
-from dpcore.charts.membership_game import game_scores, round_worlds
 from dpcore.charts.network import graph, network
-from dpcore.charts.ranges import error_by_range, range_answers
-from dpcore.charts.report_privacy import averaging, descriptions, tails
-from dpcore.charts.reports import reported_numbers, reported_shares, steps
-from dpcore.charts.responses import channel_matrix, coin_estimates, crowd, trust
-from dpcore.charts.taxonomy import taxonomy
-from dpcore.charts.tree import count_tree, level_errors
-from dpcore.charts.worlds import known_epsilon, world_piles, world_ratios
+from dpcore.charts.responses import averaging, coin_estimates, crowd, descriptions, tails, trust
+from dpcore.charts.scores import accuracy, classifier_scores, costs, importance, redraws
+from dpcore.charts.shares import marginal, reported_numbers, reported_shares, steps, worst_columns
+from dpcore.charts.trees import forest_tree, taxonomy
+from dpcore.charts.worlds import (
+    answer_strip,
+    game_scores,
+    ratio_band,
+    round_worlds,
+    two_worlds,
+    world_piles,
+    world_ratios,
+)
 
 __all__ = [
-    "accuracy",
-    "affinity",
-    "answer_strip",
-    "average_errors",
-    "averaging",
-    "belief",
-    "channel_matrix",
-    "choice_ratios",
-    "claimed_vs_bound",
-    "classifier_scores",
-    "coin_estimates",
-    "compared",
-    "confusion",
-    "costs",
-    "count_tree",
-    "crowd",
-    "curves",
-    "descriptions",
-    "election",
-    "epsilon_split",
-    "error_by_range",
-    "forest_budget",
-    "forest_tree",
-    "game_scores",
-    "graph",
-    "importance",
-    "known_epsilon",
-    "level_errors",
-    "loss_sums",
-    "marginal",
-    "mark_real",
-    "network",
-    "odds",
-    "odds_icons",
-    "pair_heatmap",
-    "pair_tables",
-    "possible_numbers",
-    "range_answers",
-    "ratio_band",
-    "redraws",
-    "reported_numbers",
-    "reported_shares",
-    "round_worlds",
-    "running_average",
-    "specification",
-    "split_table",
-    "steps",
-    "sweep",
-    "sweep_variance",
-    "tails",
-    "taxonomy",
-    "telltale",
-    "trust",
-    "two_worlds",
-    "votes",
-    "world_piles",
-    "world_ratios",
-    "worst_columns",
-]
+    "accuracy", "affinity", "answer_strip", "average_errors", "averaging", "belief", "channel_matrix",
+    "choice_ratios", "claimed_vs_bound", "classifier_scores", "coin_estimates", "compared", "confusion", "costs",
+    "count_tree", "crowd", "curves", "descriptions", "election", "epsilon_split", "error_by_range", "forest_budget",
+    "forest_tree", "game_scores", "graph", "importance", "known_epsilon", "level_errors", "loss_sums", "marginal",
+    "mark_real", "network", "odds", "odds_icons", "pair_heatmap", "pair_tables", "possible_numbers", "range_answers",
+    "ratio_band", "redraws", "reported_numbers", "reported_shares", "round_worlds", "running_average",
+    "specification", "split_table", "steps", "sweep", "sweep_variance", "tails", "taxonomy", "telltale", "trust",
+    "two_worlds", "votes", "world_piles", "world_ratios", "worst_columns",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What can be learned from a release: once, again, against epsilon, and methods beside each other."""
+"""A number against another, run by run: against epsilon, methods beside each other, and the lines beside them."""
 
 import math
 import textwrap
@@ -8,97 +8,23 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import (
-    NEUTRAL,
-    NO_TIP,
-    REAL,
-    RELEASED,
-    SERIES,
-    SHAPES,
-    SPREADS,
-    Chart,
-    color_and_shape,
-    in_order,
-    level_rows,
-    levels,
-    panels,
-    present,
-    short,
-    t_quantile,
-    texts,
-    tidy,
-    tooltips,
-    upright,
-)
+from dpcore.charts.base import Chart, panels, present
+from dpcore.charts.colors import CLAIMED, NEUTRAL, SERIES, SHAPES
+from dpcore.charts.frames import in_order, t_quantile, texts, tidy
+from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, scaled, tooltips, words
 from dpcore.text import number
 
 FEWEST_RUNS = 3
 PRINTED = "as printed"  # the mode that is dashed and hollow
-TRAINED_ON = {
-    "released": (RELEASED, "diamond"),
-    "same method, no noise": (SERIES[2], "triangle-up"),
-    "real": (REAL, "circle"),
+SPREADS = {  # what an interval of runs shows
+    "range": "the lowest and highest run",
+    "t": "95% t-intervals of the mean",
+    "deciles": "from the 10% to the 90% quantile of the runs",
 }
-
-
-def accuracy(frame: pd.DataFrame, *, majority: float) -> Chart:
-    """Accuracy on real test data of models trained on the release and on its references.
-
-    `frame`: one row per model and run: `model`, `trained_on` (a key of `TRAINED_ON`), `accuracy` (0..1). `majority`:
-    the most frequent class's share, what knowing nothing scores.
-    """
-    data = tidy(frame, ["model", "trained_on"], ["accuracy"]).dropna()
-    scale, axis = alt.Scale(zero=False, padding=14), alt.Axis(format="~%", tickCount=8)
-    base = alt.Chart(data).encode(
-        alt.X("accuracy:Q", scale=scale, axis=axis, title="accuracy"),
-        alt.Y("model:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.25)),
-        alt.YOffset("trained_on:N", sort=list(TRAINED_ON)),
-        tooltip=tooltips("model|model", "trained_on|trained on", "accuracy|accuracy|.1%"),
-    )
-    names = [name for name in TRAINED_ON if name in set(data["trained_on"])]
-    colors, shapes = [TRAINED_ON[name][0] for name in names], [TRAINED_ON[name][1] for name in names]
-    kinds = color_and_shape("trained_on", names, colors, shapes, title="trained on")
-    runs = base.mark_point(filled=True, size=120, opacity=0.85).encode(*kinds)
-    mean = alt.X("mean(accuracy):Q", title="accuracy")
-    means = base.mark_tick(thickness=2, color=NEUTRAL, height={"band": 0.9}).encode(mean, tooltip=NO_TIP)
-    repeated = bool(data.duplicated(["model", "trained_on"]).any())
-    return present(
-        alt.layer(runs, *([means] if repeated else []), *upright("majority class", majority, "right")),
-        "Accuracy on real test data",
-        key="One mark per run. Upright line: mean." if repeated else "",
-        seen="Accuracy of each model trained on the release and on the real data, with reference lines.",
-        height=alt.Step(34),
-    )
-
-
-def redraws(frame: pd.DataFrame, *, width: int = 560) -> Chart:
-    """The same method run again and again, to see how lucky the release on the screen is.
-
-    `frame`: one row per metric and run: `metric`, `value`, `run`, `chosen` (bool: the release on the screen).
-    """
-    which = ["another draw", "this release"]
-    data = tidy(frame, ["metric", "run"], ["value"])
-    metrics = in_order(data["metric"])
-    data["which"] = np.where(frame["chosen"].to_numpy(bool), *reversed(which))
-    data = data.dropna(subset=["value"]).sort_values("which", kind="stable")  # the release is drawn last, on top
-    data["lane"] = data.groupby("metric").cumcount() * 0.618 % 1
-
-    base = alt.Chart(data).encode(
-        alt.X("value:Q", title=None, scale=alt.Scale(zero=False, padding=14), axis=alt.Axis(tickCount=7)),
-        tooltip=tooltips("metric|metric", "run|run", "value|value|.4~g", "which|which"),
-    )
-    draws = base.mark_point(filled=True, opacity=0.9).encode(
-        alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[-0.15, 1.15])),
-        *color_and_shape("which", which, [REAL, RELEASED], ["circle", "diamond"]),
-        size=alt.condition("datum.which == 'this release'", alt.value(260), alt.value(80)),
-    )
-    median = base.mark_rule(color=NEUTRAL, strokeWidth=3).encode(x="median(value):Q", tooltip=NO_TIP)
-    return present(
-        panels(median + draws, "metric", metrics, columns=1, width=width, height=90),
-        f"{short(metrics[0])}: the same method, drawn again" if len(metrics) == 1 else "The same method, drawn again",
-        key="One mark per run. Upright line: median.",
-        seen=f"{data['run'].nunique()} runs per metric, with their median; the release on the screen stands out.",
-    )
+LINE, GAP = 15, 3  # pixels: of a name, and below it
+HEIGHT, TINY = 270, 1e-12  # pixels of a panel, less what its axis is rounded to; what a flat one is told as
+PURE = "Pure epsilon, per release"
+LOCAL = "of one person's reports in the local model, where nobody is trusted with true rows"
 
 
 def curves(
@@ -142,17 +68,17 @@ def curves(
     data["at"] = [f"{x_title} {told(place)}" for place in data["x"]]
     data = data.assign(label="", rule=0, claimed=0.0, names="", lift=0)
     if references is not None:
-        rules = level_rows(references, panel, data, log=log_y, shared=same_y)
+        rules = _level_rows(references, panel, data, log=log_y, shared=same_y)
         data = pd.concat([data, rules.assign(series="", mode="")], ignore_index=True)
 
-    scale = alt.Scale(type="log", nice=False, padding=10) if log_y else alt.Scale(zero=False)
-    axis = alt.Axis(format="~g", tickCount=5) if log_y else alt.Axis(tickCount=6)
     axis_title = f"{y_title} (log scale)" if log_y else y_title
-    base = alt.Chart(data).encode(alt.Y("value:Q", title=axis_title, scale=scale, axis=axis))
-    data.attrs["names"] = among
+    up = scaled(axis_title, alt.Scale(zero=False), tickCount=6)
+    if log_y:
+        up = scaled(axis_title, alt.Scale(type="log", nice=False, padding=10), format="~g", tickCount=5)
+    base = alt.Chart(data).encode(alt.Y("value:Q", **up))
     own, run_data = base.transform_filter("datum.rule < 1"), data[data["rule"] < 1]
-    runs = _curves(own, run_data, x_title, axis_title, log_x, center, claimed_first)
-    lines, names = levels(base)
+    runs = _curves(own, run_data, x_title, axis_title, log_x, center, claimed_first, among)
+    lines, names = _levels(base)
     layers = alt.layer(lines, *runs, names) if data["rule"].any() else alt.layer(*runs)
 
     spread = f", {'bands' if _banded(data) else 'bars'} {SPREADS[interval]}"
@@ -242,22 +168,26 @@ def _banded(data: pd.DataFrame) -> bool:
 
 
 def _curves(
-    base: alt.Chart, data: pd.DataFrame, x_title: str, y_title: str, log_x: bool, center: str, claimed_first: bool
+    base: alt.Chart,
+    data: pd.DataFrame,
+    x_title: str,
+    y_title: str,
+    log_x: bool,
+    center: str,
+    claimed_first: bool,
+    among: list[str] | None = None,
 ) -> list[Any]:
     """Lines through the centers, intervals, and a mark per row."""
-    names, places, modes = (
-        data.attrs.get("names") or in_order(data["series"]),
-        sorted(data["x"].unique()),
-        in_order(data["mode"]),
-    )
+    here, modes, places = in_order(data["series"]), in_order(data["mode"]), sorted(data["x"].unique())
+    names = among or here
     scale = alt.Scale(type="log" if log_x else "linear", padding=18, nice=False, zero=alt.Undefined if log_x else False)
     ticks = _ticks(places, log_x) if 0 < len(places) <= 10 else alt.Undefined
     digits = "~g" if max(places, default=0) < 1000 else ",.3~r" if min(places) < 1 else ",.0f"
-    axis = alt.Axis(format=digits, labelOverlap="greedy", values=ticks)
-    base = base.encode(alt.X("x:Q", title=f"{x_title} (log scale)" if log_x else x_title, scale=scale, axis=axis))
+    title = f"{x_title} (log scale)" if log_x else x_title
+    across = scaled(title, scale, format=digits, labelOverlap="greedy", values=ticks)
+    base = base.encode(alt.X("x:Q", **across))
     first = 0 if claimed_first else 1  # the first color and shape are the claim's
-    wide, here = 5 if len(names) > 5 else alt.Undefined, in_order(data["series"])
-    legend = alt.Legend(symbolOpacity=1, columns=wide, values=here)
+    legend = alt.Legend(symbolOpacity=1, columns=5 if len(names) > 5 else alt.Undefined, values=here)
     color, shape = color_and_shape("series", names, SERIES[first:], SHAPES[first:], legend=legend)
     value, low = alt.Y(f"{center}(value):Q", title=y_title), alt.Y("min(low):Q", title=y_title)
     end, move = alt.Y2("max(high):Q"), alt.ExprRef("datum.aside")
@@ -272,16 +202,55 @@ def _curves(
     bars = base.mark_rule(strokeWidth=1.5, opacity=0.6, xOffset=move).encode(low, end)
     lines = base.mark_line(strokeWidth=2, xOffset=move).encode(value)
     if len(modes) > 1:
-        dashes = alt.Scale(domain=modes, range=[[6, 4] if name == PRINTED else [1, 0] for name in modes])
-        lines = lines.encode(alt.StrokeDash("mode:N", title=None, scale=dashes, legend=alt.Legend(symbolSize=1500)))
+        dashes = [[6, 4] if name == PRINTED else [1, 0] for name in modes]
+        lines = lines.encode(keyed(alt.StrokeDash, "mode", modes, dashes, legend=alt.Legend(symbolSize=1500)))
     hollow = dots.transform_filter(f"datum.mode == '{PRINTED}'").mark_point(filled=False, strokeWidth=2, **look)
     full = dots.transform_filter(f"datum.mode != '{PRINTED}'").mark_point(filled=True, **look)
     return [bars, lines, hollow, full] if PRINTED in modes else [bars, lines, full]
 
 
-HEIGHT, LINE = 560, 24  # of a chart with its title and key, and of what is added to them
-PURE = "Pure epsilon, per release"
-LOCAL = "of one person's reports in the local model, where nobody is trusted with true rows"
+def _level_rows(
+    references: pd.DataFrame, panel: str | None, data: pd.DataFrame, *, log: bool, shared: bool
+) -> pd.DataFrame:
+    """Rows for `_levels`: `panel`, `label`, `value`, `claimed`, `rule` (1), `names` and `lift`.
+
+    `references`: the column that `panel` names, `label`, `value`, and maybe `claimed`. `data`: the panels' rows:
+    `panel`, `value`. `shared`: all panels have one axis. Lines with no room for a name between them are named together,
+    above the highest of them and in their order. `lift`: pixels from the line to the first name.
+    """
+    drawn = references.assign(panel=references[panel] if panel else "", claimed=references.get("claimed", False))
+    rows = tidy(drawn, ["panel", "label"], ["value", "claimed"]).dropna().sort_values("value", ascending=False)
+    rows = rows[rows["panel"].isin(data["panel"]) & ((rows["value"] > 0) | (not log))]
+    every = pd.concat([rows[["panel", "value"]], data[["panel", "value"]]])
+    along, shown = (np.log(rows["value"]), np.log(every["value"])) if log else (rows["value"], every["value"])
+    ends = shown.groupby(every["panel"])
+    span = float(shown.max() - shown.min()) if shared else rows["panel"].map(ends.max() - ends.min())
+    down = -HEIGHT * along / np.maximum(span, TINY)
+    rows = rows.assign(pile=down.groupby(rows["panel"]).transform(piled))
+    piles = rows.groupby(["panel", "pile"])
+    many, first = piles["label"].transform("size"), piles.cumcount() == 0
+    names = piles["label"].transform("\n".join).where(first, "")
+    return rows.assign(rule=1, names=names, lift=-GAP - LINE * (many - 1)).drop(columns="pile")
+
+
+def piled(down: pd.Series) -> list[int]:
+    """The pile of each line, by how far down it is in pixels, ascending: names are clear of the lines above them."""
+    piles: list[list[float]] = []
+    for place in down:
+        piles.append([place])
+        while len(piles) > 1 and piles[-1][0] - GAP - LINE * len(piles[-1]) < piles[-2][-1]:
+            piles[-2:] = [piles[-2] + piles[-1]]
+    return [number for number, pile in enumerate(piles) for _ in pile]
+
+
+def _levels(base: alt.Chart) -> tuple[Any, Any]:
+    """The lines of `_level_rows`, and their names; `base` has the axis."""
+    base = base.encode(color=alt.condition("datum.claimed > 0", alt.value(CLAIMED), alt.value(NEUTRAL)))
+    lines = base.transform_filter("datum.rule > 0").mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
+    lines = lines.encode(tooltip=tooltips("label|reference", "value|value|.4~g"))
+    look: Any = {"align": "left", "baseline": "bottom", "dy": alt.ExprRef("datum.lift"), "fontSize": 13}
+    names = base.transform_filter("datum.rule > 0").encode(x=alt.value(4))
+    return lines, words(names, "names", **look, lineBreak="\n", lineHeight=LINE)
 
 
 def compared(
@@ -310,26 +279,17 @@ def compared(
         raise ValueError("epsilons of two relations do not belong on one axis")
     column = {"claimed": "epsilon_claimed", "proved": "epsilon_bound"}.get(x, "epsilon_of_noise")
     shown = frame[np.isfinite(frame[column].to_numpy(dtype=float)) & (frame[column] > 0)]
-    chart = curves(
-        shown,
-        x=column,
-        y="value",
-        x_title=f"epsilon {x}",
-        y_title=y_title,
-        mode="mode",
-        references=references,
-        log_x=True,
-        log_y=log_y,
-        center="median",
-        interval="deciles",
-        among=None if names is None else [str(name) for name in texts(names)],
-        title=title,
-    )
-    sentences = [*promises(shown, relations, local), f"Data: {texts([data])[0]}."]
-    return told(chart, sentences).properties(height=HEIGHT + LINE * len(sentences))
+    look: Any = {"y_title": y_title, "title": title, "references": references, "log_x": True, "log_y": log_y}
+    look |= {"mode": "mode", "center": "median", "interval": "deciles", "among": names and list(texts(names))}
+    chart = curves(shown, x=column, y="value", x_title=f"epsilon {x}", **look)
+    sentences = [*_promises(shown, relations, local), f"Data: {texts([data])[0]}."]
+    heading: Any = getattr(chart, "title").copy()  # noqa: B009 - Altair does not type it
+    heading.subtitle = [*heading.subtitle, *(line for text in sentences for line in textwrap.wrap(text, 100))]
+    seen = " ".join([str(chart.description), *sentences])
+    return chart.properties(title=heading, description=seen, height=560 + 24 * len(sentences))
 
 
-def promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> list[str]:
+def _promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> list[str]:
     """What the epsilons on the axis promise, in sentences."""
     at_hand = [name for name in dict.fromkeys(shown["series"]) if name in local]
     relation = f"neighbors: {relations[0]}" if len(relations) else "no run"
@@ -342,10 +302,3 @@ def promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> lis
             f"Two guarantees on one axis: epsilon of {which} is {LOCAL}; the others trust one keeper of the rows."
         )
     return said
-
-
-def told(chart: Chart, sentences: list[str]) -> Chart:
-    """The same chart with sentences added under its key."""
-    title: Any = getattr(chart, "title").copy()  # noqa: B009 - Altair does not type it
-    title.subtitle = [*title.subtitle, *(line for text in sentences for line in textwrap.wrap(text, 100))]
-    return chart.properties(title=title, description=" ".join([str(chart.description), *sentences]))

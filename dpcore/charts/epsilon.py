@@ -1,30 +1,22 @@
-"""Epsilon: claimed, proved, where it went, and what it means."""
+"""Epsilon: claimed, proved and found by an attack, where it went, and what it means."""
 
 import math
-from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import (
-    CLAIMED,
-    MOST_ENTRIES,
-    NEUTRAL,
-    NO_TIP,
-    REAL,
-    RELEASED,
-    Chart,
-    as_listed,
-    color_and_shape,
-    diamonds,
-    fold,
-    largest,
-    present,
-    texts,
-    tooltips,
-)
+from dpcore.charts.base import Chart, panels, present
+from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
+from dpcore.charts.frames import MOST_ENTRIES, as_listed, fold, in_order, largest, texts, tidy
+from dpcore.charts.marks import NO_TIP, color_and_shape, diamonds, scaled, single, span, tooltips, words
 from dpcore.text import number
+
+PURPOSES = {"counts of records": SERIES[5], "choices": SERIES[6], "classes in leaves": SERIES[3], "other": REAL}
+WHICH = {"epsilon_claimed": "claimed", "epsilon_of_noise": "provable bound"}
+VOID = "of the noise alone"  # where that is no bound
+FAR = 8  # how many times farther than the rest an epsilon may be and still be drawn to scale
 
 
 def epsilon_split(frame: pd.DataFrame) -> Chart:
@@ -33,7 +25,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     `frame`: one row per ledger entry: `name`; `epsilon_claimed`, `epsilon_of_noise` (0..inf); `void`: whether the
     latter is no bound. Entries of one name are summed; the 20 largest names are drawn, the rest summed.
     """
-    columns = ["epsilon_claimed", "epsilon_of_noise"]
+    columns = [*WHICH]
     paid = "what the noise alone costs" if frame["void"].any() else "provable bound"
     data = pd.DataFrame({"name": texts(frame["name"])} | {name: frame[name].to_numpy(float) for name in columns})
     data = data.fillna(math.inf).groupby("name", sort=False).sum().reset_index()
@@ -43,17 +35,15 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
 
     data["claims"] = data["epsilon_claimed"] < math.inf
     base = alt.Chart(_to_the_edge(data, columns, edge)).encode(
-        alt.X("epsilon_of_noise:Q", title="epsilon", scale=alt.Scale(domain=[0, edge], nice=False)),
+        alt.X("epsilon_of_noise:Q", **scaled("epsilon", span(0, edge))),
         alt.Y("name:N", sort=None, title=None, scale=as_listed(data["name"])),
         tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", f"epsilon_of_noise_text|{paid}"),
     )
     bound = base.mark_bar(color=RELEASED, height={"band": 0.6})
     claimed = diamonds(base.transform_filter("datum.claims"), CLAIMED).encode(x="epsilon_claimed:Q")
-    amount = base.mark_text(align="left", dx=12, fontSize=14, color=NEUTRAL).encode(
-        text=alt.Text("epsilon_of_noise_text:N")
-    )
+    amount = base.mark_text(align="left", dx=12, fontSize=14, color=NEUTRAL)
     return present(
-        bound + claimed + amount,
+        bound + claimed + amount.encode(text=alt.Text("epsilon_of_noise_text:N")),
         "Where did epsilon go?",
         key=f"Bar and number: {paid}." + (" Diamond: claimed." if data["claims"].any() else " None is claimed."),
         seen=f"Epsilon per step of the method, largest first: {paid}, and what the paper claims.",
@@ -76,10 +66,11 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     powers = np.arange(first, last + 1, 1 + (last - first) // 10)
     ticks = [times * 10.0**power for power in powers for times in ((1, 3) if last - first <= 4 else (1,))]
     sure = "datum.value > 6.9 ? '>99.9%' : format(1 / (1 + exp(-datum.value)), '.1~%')"
-    axis = alt.Axis(values=[tick for tick in ticks if tick <= high], labelExpr=f"[format(datum.value, '~g'), {sure}]")
-    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    shown: Any = {"values": [tick for tick in ticks if tick <= high]}
+    shown["labelExpr"] = f"[format(datum.value, '~g'), {sure}]"
+    title = "epsilon, and how sure someone who was 50:50 can become"
     base = alt.Chart(data).encode(
-        alt.X("epsilon:Q", title="epsilon, and how sure someone who was 50:50 can become", scale=scale, axis=axis),
+        alt.X("epsilon:Q", **scaled(title, span(low, high, type="log"), **shown)),
         alt.Y("who:N", sort=None, title=None),
         tooltip=tooltips("who|epsilon", "epsilon_text|value"),
     )
@@ -92,6 +83,15 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
         seen=f"Claimed is epsilon {data['epsilon_text'][0]}; the provable bound is {data['epsilon_text'][1]}.",
         height=alt.Step(52),
     )
+
+
+def _to_the_edge(data: pd.DataFrame, columns: list[str], edge: float) -> pd.DataFrame:
+    """Epsilons as lengths, the infinite ones up to the edge, and as texts in columns that end in `_text`."""
+    texts = {
+        f"{name}_text": [number(value) if value < math.inf else "∞ (no guarantee)" for value in data[name]]
+        for name in columns
+    }
+    return data.assign(**{name: data[name].fillna(math.inf).clip(0, edge) for name in columns}, **texts)
 
 
 def odds_icons(probability: float, *, title: str | None = None) -> Chart:
@@ -119,10 +119,95 @@ def odds(epsilon: float) -> float:
     return 1 / (1 + grown) if epsilon >= 0 else grown / (1 + grown)
 
 
-def _to_the_edge(data: pd.DataFrame, columns: Sequence[str], edge: float) -> pd.DataFrame:
-    """Epsilons as lengths, the infinite ones up to the edge, and as texts in columns that end in `_text`."""
-    texts = {
-        f"{name}_text": [number(value) if value < math.inf else "∞ (no guarantee)" for value in data[name]]
-        for name in columns
-    }
-    return data.assign(**{name: data[name].fillna(math.inf).clip(0, edge) for name in columns}, **texts)
+def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
+    """What is known of the epsilon that a run really costs, and where the claim is. Epsilons may be infinite."""
+    finite = math.isfinite(claimed)
+    usual = max([lower, 0.5, *([claimed] if finite else [])])
+    bounded = math.isfinite(proved) and proved <= FAR * usual
+    edge = 1.3 * max(usual, proved if bounded else 0.0)
+    end = min(max(proved, lower), edge) if bounded else edge
+    least = f"at least {math.floor(1000 * lower) / 1000:g}" if lower else "at least 0: the attack found nothing"
+    most = f"proved: at most {number(proved)}" if math.isfinite(proved) else "no epsilon is proved"
+    told = number(claimed) if finite else "no epsilon"
+    across = scaled("epsilon", span(0, edge), tickCount=6, grid=False)
+    rows = ["is claimed", "really costs"]
+    axis = alt.Axis(minExtent=74, labelFontSize=16, ticks=False)
+    down = alt.Y("row:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=axis)
+    claim = single(row=rows[0], at=claimed if finite else edge, text=told)
+    claim = claim.encode(alt.X("at:Q", **across), tooltip=tooltips("text|claimed"))
+    cost = single(**{"row": rows[1], "from": lower, "to": end, "least": least, "most": most}).encode(down)
+    start, stop = cost.encode(alt.X("from:Q", **across)), cost.encode(alt.X("to:Q", **across))
+    bar = start.mark_bar(color=RELEASED, opacity=0.75, height=22)
+    layers: list[Any] = [claim.mark_rule(color=CLAIMED, strokeWidth=3, strokeDash=[6, 4])] if finite else []
+    layers.append(bar.encode(x2=alt.X2("to"), tooltip=tooltips("least|by this attack", "most|by proof")))
+    if not bounded:
+        arrow = stop.mark_point(shape="triangle-right", filled=True, size=500, color=RELEASED, opacity=1)
+        layers.append(arrow.encode(tooltip=tooltips("most|by proof")))
+    look: Any = {"fontSize": 16, "color": INK, "fontWeight": "bold"}
+    layers.append(words(start, "least", align="right" if lower > 0.6 * edge else "left", dy=-24, **look))
+    layers.append(words(stop, "most", align="right" if end > 0.4 * edge else "left", dy=26, **look))
+    claim = claim.encode(down)
+    left = finite and claimed < 0.6 * edge
+    layers += [diamonds(claim, CLAIMED)] if finite else []
+    layers.append(words(claim, "text", align="left" if left else "right", dx=14 if left else -14, **look))
+    return present(
+        alt.layer(*layers),
+        "What is claimed, and what is known",
+        key="Blue: where the real epsilon lies. Left end: the attack, 95 % sure. Right end: the proof.",
+        seen=f"Claimed: {told}. The real cost: {least}; {most}.",
+        height=alt.Step(84),
+        offset=4,
+    )
+
+
+def forest_budget(frame: pd.DataFrame, *, title: str = "", width: int = 620) -> Chart:
+    """Where epsilon goes on the way down a tree: a bar per level, a color per purpose.
+
+    `frame`: of `forest_frames.budget`: `level`, `purpose`, `epsilon_claimed`, `epsilon_of_noise`, `account`, `void`. If
+    claim and noise differ there is a picture for each; what is infinite is drawn to the edge and named. `width`: a
+    picture's.
+    """
+    same = bool((frame["epsilon_claimed"] == frame["epsilon_of_noise"]).all())
+    called = WHICH | ({"epsilon_of_noise": VOID} if frame["void"].any() else {})
+    parts = [_stacked(frame, name, which) for name, which in called.items() if not same or name == "epsilon_of_noise"]
+    data = pd.concat(parts, ignore_index=True)
+    edge = 1.15 * largest(data["stop"], 1e-3)
+    data = data.assign(stop=data["stop"].fillna(edge), start=data["start"].fillna(edge))
+    order = in_order(data["row"])
+    down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.25))
+    across = scaled("epsilon", span(0, 1.1 * edge), format="~g", tickCount=6)
+    names = [name for name in PURPOSES if name in set(data["purpose"])]
+    colors = alt.Scale(domain=names, range=[PURPOSES[name] for name in names])
+    base = alt.Chart(data).encode(down)
+    bars = base.mark_bar().encode(
+        alt.X("start:Q", **across),
+        alt.Color("purpose:N", title=None, scale=colors),
+        x2=alt.X2("stop"),
+        tooltip=tooltips("row|level", "purpose|for", "amount|epsilon", "total|the level’s sum"),
+    )
+    far = base.encode(alt.X("max(stop):Q", **across))  # in the same data as the bars, so that panels can share it
+    totals = words(far, "total", align="left", dx=6, fontSize=14, color=NEUTRAL)
+    sums = {which: number(frame[name].fillna(math.inf).sum()) for name, which in called.items()}
+    said = f"epsilon {sums['claimed']}" if same else ", ".join(f"{name} {amount}" for name, amount in sums.items())
+    size: Any = {"columns": 1, "width": width, "height": 34 * len(order)}
+    return present(
+        panels(alt.layer(bars, totals), "which", in_order(data["which"]), **size),
+        title or "Where epsilon goes on the way down",
+        key=f"The dearest way from the root to a leaf: {said}.",
+        seen=f"Epsilon on {len(order)} levels of a tree: for counts of records, for choices, for classes in leaves.",
+    )
+
+
+def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:
+    """Where the parts of every level's bar start and stop; NaN where that is infinitely far."""
+    value = frame[name].fillna(math.inf).to_numpy(float)
+    data = tidy(frame, ["purpose"], ["level"]).assign(which=which)
+    data["row"] = [
+        "no level" if level < 0 else f"level {level:.0f}{'' if level else ' (root)'}" for level in data["level"]
+    ]
+    amount = pd.Series(value, dtype=float)
+    stop = amount.groupby(data["row"]).cumsum()
+    total = amount.groupby(data["row"]).transform("sum")
+    start = stop.shift().where(data["row"] == data["row"].shift(), 0.0)
+    data = data.drop(columns="level").assign(amount=[number(v) for v in value], total=[number(v) for v in total])
+    return data.assign(start=start.where(np.isfinite(start)), stop=stop.where(np.isfinite(stop)))

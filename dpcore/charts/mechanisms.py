@@ -1,4 +1,4 @@
-"""The basic mechanisms: two neighboring worlds, their ratio, an election by lot, and what may be believed after it."""
+"""What mechanisms do: an election by lot, what may be believed after it, many answers, and numbers with holes."""
 
 import math
 from typing import Any
@@ -7,159 +7,49 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import (
-    CLAIMED,
-    INK,
-    NEUTRAL,
-    NO_TIP,
-    REAL,
-    RELEASED,
-    SERIES,
-    Chart,
-    diamonds,
-    largest,
-    present,
-    tidy,
-    tooltips,
-)
-from dpcore.charts.responses import nearer
+from dpcore.charts.base import Chart, present
+from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
+from dpcore.charts.frames import in_order, largest, tidy
+from dpcore.charts.marks import NO_TIP, diamonds, keyed, scaled, single, span, tooltips, words
+from dpcore.charts.worlds import TIMES, YOU
+from dpcore.text import number
 
-WORLDS = {"without": "without you", "with": "with you"}
-COLORS = {"without you": SERIES[3], "with you": SERIES[2]}
-DASHES: dict[str, list[int]] = {"without you": [7, 4], "with you": [1, 0]}
-LEFT = 74  # pixels that every axis of stacked charts takes, so that equal answers are above each other
-STEPS, MOST_TICKS = (1, 2, 5, 10, 20, 50, 100), 12
-CLIP: Any = {"clip": True}  # a mark over the edge would move it, in one of the stacked charts only
-TIMES = "format(exp(datum.value), '.3~g')"  # an axis of logarithms that tells the ratios
-
-
-def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
-    """The probabilities of answers in two neighboring worlds; shaded, what leaves the band that epsilon allows.
-
-    `frame`: one row per answer: `answer`, `without`, `with`, `limit_without`, `limit_with` (densities, or the
-    probabilities of `whole` numbers, of which nothing leaves the band).
-    """
-    data = tidy(frame, [], ["answer", "without", "with", "limit_without", "limit_with"]).dropna()
-    across = _answers(data, whole)
-    parts = []
-    for name, label in WORLDS.items():
-        side = {"left": -0.42, "right": -0.02} if name == "without" else {"left": 0.02, "right": 0.42}
-        part = pd.DataFrame({"answer": data["answer"], "height": data[name], "limit": data[f"limit_{name}"]})
-        parts.append(part.assign(world=label, **{edge: part["answer"] + step for edge, step in side.items()}))
-    long = pd.concat(parts, ignore_index=True)
-    axis = alt.Axis(minExtent=LEFT, maxExtent=LEFT, format=".2~g", tickCount=4, grid=False)
-    up = alt.Y("height:Q", title="probability" if whole else "density", axis=axis)
-    tips = tooltips("world|world", "answer|answer|.4~g", f"height|{'probability' if whole else 'density'}|.3~g")
-    base = alt.Chart(long).encode(tooltip=tips)
-    color = _color("world", "square" if whole else "stroke")
-    layers: list[Any]
-    beyond = bool((long["height"] > long["limit"] * (1 + 1e-9)).any())
-    if whole:
-        layers = [
-            base.mark_rect(opacity=0.9, **CLIP).encode(
-                alt.X("left:Q", **across), up, color, x2="right", y2=alt.datum(0)
-            )
-        ]
-    else:
-        above = [
-            base.transform_filter(alt.FieldOneOfPredicate("world", [label])).mark_area(
-                color=CLAIMED, opacity=0.75, **CLIP
-            )
-            for label in (WORLDS.values() if beyond else ())
-        ]
-        dash = alt.StrokeDash("world:N", scale=alt.Scale(domain=[*DASHES], range=[*DASHES.values()]), title=None)
-        lines = base.mark_line(strokeWidth=3.5, **CLIP).encode(alt.X("answer:Q", **across), up, color, dash)
-        layers = [area.encode(alt.X("answer:Q", **across), up, alt.Y2("limit:Q")) for area in above] + [lines]
-    key = "Orange: where one world is above e^epsilon times the other. Each orange area is delta." if beyond else ""
-    chart = present(
-        alt.layer(*layers),
-        "Two worlds, one person apart",
-        key=key,
-        seen=f"Probabilities of answers without you and with you, which are nearly on top of each other if epsilon is "
-        f"small. {key}",
-        height=360 if key else 330,
-    )
-    return nearer(chart, 4)
-
-
-def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> Chart:
-    """How many times likelier each answer is with you than without you, and the band from e^-epsilon to e^epsilon.
-
-    `frame`: one row per answer: `answer`, `log_ratio`.
-    """
-    data = tidy(frame, [], ["answer", "log_ratio"]).dropna()
-    data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
-    outside = data["log_ratio"].abs() > epsilon * (1 + 1e-9)
-    data["where"] = np.where(outside, "outside the band", "inside the band")
-    most = largest(data["log_ratio"].abs(), 1.3 * epsilon) * 1.04
-    across = _answers(data, whole)
-    axis = alt.Axis(minExtent=LEFT, maxExtent=LEFT, values=[-epsilon, 0, epsilon], labelExpr=TIMES, grid=False)
-    up: Any = {"title": "ratio", "axis": axis, "scale": alt.Scale(domain=[-most, most], nice=False)}
-    band = alt.Chart(pd.DataFrame({"log_ratio": [-epsilon], "high": [epsilon]})).mark_rect(
-        color=NEUTRAL, opacity=0.25, **CLIP
-    )
-    tips = tooltips("answer|answer|.4~g", "ratio|times as likely with you|.3~g", "where|epsilon allows it")
-    base = alt.Chart(data).encode(alt.X("answer:Q", **across), alt.Y("log_ratio:Q", **up), tooltip=tips)
-    marks: list[Any] = [band.encode(alt.Y("log_ratio:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP)]
-    if whole:
-        marks.append(base.mark_point(filled=True, size=60, opacity=1, color=INK, **CLIP))
-    else:
-        marks.append(base.mark_line(strokeWidth=3, color=INK, **CLIP))
-        for side in ("datum.log_ratio > 0", "datum.log_ratio < 0"):
-            far = base.transform_filter(f"datum.where == 'outside the band' && {side}")
-            marks.append(far.mark_line(strokeWidth=5, color=CLAIMED, **CLIP))
-    told = "It leaves the band in the tails." if outside.any() else "It never leaves the band."
-    chart = present(
-        alt.layer(*marks),
-        "How much an answer tells about you",
-        key=f"Answer’s probability with you, divided by that without you. Grey: what epsilon allows. {told}",
-        seen=f"The ratio of the two probabilities at every answer, beside the band from {math.exp(-epsilon):.3g} to "
-        f"{math.exp(epsilon):.3g}. {told}",
-        height=270,
-    )
-    return nearer(chart, 4)
-
-
-def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
-    """Some answers that were drawn in each world, on the axis low..high of the other charts.
-
-    `frame`: one row per answer: `world` ("without" or "with"), `answer`. Answers beyond the axis are at its ends.
-    """
-    data = tidy(frame, ["world"], ["answer"]).dropna()
-    data["world"] = data["world"].map(WORLDS)
-    data["shown"] = data["answer"].clip(low, high)
-    turn = data.groupby("world").cumcount()
-    data["lane"] = (data["world"] == "without you").astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
-    names = "datum.value > 0.5 ? 'without' : 'with'"
-    axis = alt.Axis(minExtent=LEFT, maxExtent=LEFT, values=[0, 1], labelExpr=names, grid=False, ticks=False)
-    base = alt.Chart(data).encode(
-        alt.X("shown:Q", **_across(low, high)),
-        alt.Y("lane:Q", title="world", axis=axis, scale=alt.Scale(domain=[-0.4, 1.4], nice=False)),
-        alt.Color("world:N", scale=alt.Scale(domain=[*COLORS], range=[*COLORS.values()]), legend=None),
-        tooltip=tooltips("world|world", "answer|answer|.4~g"),
-    )
-    marks = base.mark_point(filled=True, size=110, opacity=0.8, **CLIP)
-    shape = alt.Shape("world:N", scale=alt.Scale(domain=[*COLORS], range=["diamond", "circle"]), legend=None)
-    chart = present(
-        marks.encode(shape),
-        "Answers that were drawn",
-        seen=f"{len(data)} answers as dots, in two rows: without you and with you.",
-        height=190,
-    )
-    return nearer(chart, 4)
+WAYS = {
+    "each": ("epsilon for each: k times epsilon in all", CLAIMED, [1, 0]),
+    "shared": ("epsilon shared by k answers: epsilon in all", SERIES[3], [7, 4]),
+    "once": ("one answer with all of epsilon", RELEASED, [2, 3]),
+}
+BOTH = {True: "possible in both worlds", False: "possible in this world only"}
 
 
 def votes(frame: pd.DataFrame) -> Chart:
     """The votes of an election in two worlds. `frame`: `candidate`, `votes`, `votes_other`."""
     data = tidy(frame, ["candidate"], ["votes", "votes_other"]).dropna()
     most = largest(data[["votes", "votes_other"]].to_numpy().ravel(), 1.0) * 1.12
-    return _pairs(data, "votes", "votes_other", "votes", REAL, most, "The votes", ",.0f")
+    return _pairs(data, "votes", REAL, most, "The votes", tip=",.0f", tick=",d")
 
 
 def election(frame: pd.DataFrame) -> Chart:
     """How probably each candidate is drawn, in two worlds. `frame`: `candidate`, `probability`, `probability_other`."""
     data = tidy(frame, ["candidate"], ["probability", "probability_other"]).dropna()
-    return _pairs(data, "probability", "probability_other", "probability", RELEASED, 1.12, "Who is drawn", ".3p")
+    return _pairs(data, "probability", RELEASED, 1.12, "Who is drawn", tip=".3p", tick="~%")
+
+
+def _pairs(data: pd.DataFrame, first: str, color: str, most: float, heading: str, *, tip: str, tick: str) -> Chart:
+    """A bar per candidate for the first world, and a diamond for the other."""
+    second = f"{first}_other"
+    tips = tooltips("candidate|candidate", f"{first}|before|{tip}", f"{second}|after|{tip}")
+    across = scaled(first, span(0, most), format=tick, tickCount=4, grid=False)
+    base = alt.Chart(data).encode(alt.Y("candidate:N", title=None), tooltip=tips)
+    bars = base.mark_bar(color=color, height={"band": 0.6}).encode(alt.X(f"{first}:Q", **across))
+    moved = base.mark_point(shape="diamond", filled=False, size=150, strokeWidth=2.5, color=INK, opacity=1)
+    data["edge"] = data[[first, second]].max(axis=1) if len(data) else []
+    amounts = base.mark_text(align="left", dx=12, fontSize=15, color=INK)
+    amounts = amounts.encode(alt.X("edge:Q", **across), alt.Text(f"{first}:Q", format=tip), tooltip=NO_TIP)
+    said = ", ".join(f"{name} {value:.4g}" for name, value in zip(data["candidate"], data[first], strict=True))
+    layers = alt.layer(bars, moved.encode(alt.X(f"{second}:Q", **across)), amounts)
+    key = "Bars and numbers: before. Hollow diamonds: after one voter."
+    return present(layers, heading, seen=f"{heading}: {said}. {key}", height=alt.Step(40), offset=4)
 
 
 def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
@@ -170,24 +60,21 @@ def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
     data = tidy(frame, ["candidate"], ["log_ratio"]).dropna()
     data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
     most = largest(data["log_ratio"].abs(), epsilon) * 1.1
-    axis = alt.Axis(values=[-epsilon, -epsilon / 2, 0, epsilon / 2, epsilon], labelExpr=TIMES, grid=False)
-    across: Any = {"title": "probability after, divided by before", "axis": axis}
-    across["scale"] = alt.Scale(domain=[-most, most], nice=False)
+    ticks = [-epsilon, -epsilon / 2, 0, epsilon / 2, epsilon]
+    title = "probability after, divided by before"
+    across = alt.X("log_ratio:Q", **scaled(title, span(-most, most), values=ticks, labelExpr=TIMES, grid=False))
     bands = pd.DataFrame({"log_ratio": [-epsilon, -epsilon / 2], "high": [epsilon, epsilon / 2]})
-    band = alt.Chart(bands).mark_rect(color=NEUTRAL, opacity=0.2)
+    band = alt.Chart(bands).mark_rect(color=NEUTRAL, opacity=0.2).encode(across, alt.X2("high:Q"), tooltip=NO_TIP)
     tips = tooltips("candidate|candidate", "ratio|times as likely|.4~g")
-    base = alt.Chart(data).encode(alt.X("log_ratio:Q", **across), alt.Y("candidate:N", title=None), tooltip=tips)
-    dots = diamonds(base, RELEASED)
-    return nearer(
-        present(
-            band.encode(alt.X("log_ratio:Q", **across), alt.X2("high:Q"), tooltip=NO_TIP) + dots,
-            "What one voter changes",
-            key="Light band: what epsilon allows. Dark band: half of epsilon.",
-            seen=f"Each candidate's ratio of probabilities, inside the band from {math.exp(-epsilon):.3g} to "
-            f"{math.exp(epsilon):.3g}.",
-            height=alt.Step(34),
-        ),
-        4,
+    base = alt.Chart(data).encode(across, alt.Y("candidate:N", title=None), tooltip=tips)
+    return present(
+        band + diamonds(base, RELEASED),
+        "What one voter changes",
+        key="Light band: what epsilon allows. Dark band: half of epsilon.",
+        seen=f"Each candidate's ratio of probabilities, inside the band from {math.exp(-epsilon):.3g} to "
+        f"{math.exp(epsilon):.3g}.",
+        height=alt.Step(34),
+        offset=4,
     )
 
 
@@ -197,70 +84,199 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
     `frame`: one row per prior: `prior`, `low`, `high` (0..1). `prior`: where the marks stand.
     """
     data = tidy(frame, [], ["prior", "low", "high"]).dropna()
-    look: Any = {"scale": alt.Scale(domain=[0, 1], nice=False)}
-    axis = alt.Axis(format="~%", tickCount=5)
-    across = alt.X("prior:Q", title="sure before", axis=axis, **look)
-    up = alt.Y("low:Q", title="sure after", axis=axis, **look)
+    scale, axis = span(0, 1), {"format": "~%", "tickCount": 5}
+    across = alt.X("prior:Q", **scaled("sure before", scale, **axis))
+    up = alt.Y("low:Q", **scaled("sure after", scale, **axis))
     base = alt.Chart(data).encode(across)
-    area = base.mark_area(color=RELEASED, opacity=0.35, line=False).encode(
-        up, alt.Y2("high:Q"), tooltip=tooltips("prior|before|.0%", "low|after, at least|.1%", "high|after, at most|.1%")
-    )
+    tips = tooltips("prior|before|.0%", "low|after, at least|.1%", "high|after, at most|.1%")
+    area = base.mark_area(color=RELEASED, opacity=0.35, line=False).encode(up, alt.Y2("high:Q"), tooltip=tips)
     same = base.mark_line(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
-    same = same.encode(alt.Y("prior:Q", **look), tooltip=NO_TIP)
+    same = same.encode(alt.Y("prior:Q", scale=scale), tooltip=NO_TIP)
     here = data.iloc[(data["prior"] - prior).abs().argsort()[:1]]
     ends = here.melt(["prior"], ["low", "high"], var_name="end", value_name="sure")
     ends["text"] = [f"{100 * value:.3g} %" for value in ends["sure"]]
-    mark = alt.Chart(ends).encode(across, alt.Y("sure:Q", **look), tooltip=tooltips("text|sure after"))
+    mark = alt.Chart(ends).encode(across, alt.Y("sure:Q", scale=scale), tooltip=tooltips("text|sure after"))
     rule = alt.Chart(here).mark_rule(color=RELEASED, strokeWidth=4).encode(across, up, alt.Y2("high:Q"), tooltip=NO_TIP)
     told = " to ".join(ends["text"])
-    return nearer(
-        present(
-            alt.layer(area, same, rule, diamonds(mark, RELEASED)),
-            "Sure before, sure after",
-            key=f"Blue: where somebody’s belief may move. Dashed: it stays. Here: {told}.",
-            seen=f"A band around the diagonal: from {100 * prior:.3g} % before to {told} after.",
-            height=400,
-        ),
-        4,
+    return present(
+        alt.layer(area, same, rule, diamonds(mark, RELEASED)),
+        "Sure before, sure after",
+        key=f"Blue: where somebody’s belief may move. Dashed: it stays. Here: {told}.",
+        seen=f"A band around the diagonal: from {100 * prior:.3g} % before to {told} after.",
+        height=400,
+        offset=4,
     )
 
 
-def _answers(data: pd.DataFrame, whole: bool) -> dict[str, Any]:
-    """The axis of answers that stacked charts share."""
-    room = 0.6 if whole else 0.0
-    ends = [float(data["answer"].min()) - room, float(data["answer"].max()) + room] if len(data) else [0.0, 1.0]
-    return _across(*ends)
+def running_average(frame: pd.DataFrame, *, truth: float) -> Chart:
+    """Noisy answers to one question, their average so far, and where that is expected.
+
+    `frame`: one row per answer: `answers` (so far), `answer`, `average`, `deviation` (the average's).
+    """
+    data = tidy(frame, [], ["answers", "answer", "average", "deviation"]).dropna()
+    data = data.assign(low=truth - 2 * data["deviation"], high=truth + 2 * data["deviation"])
+    base = alt.Chart(data).encode(_answers("answers so far", data, padding=8))
+    ribbon = base.mark_area(color=REAL, opacity=0.3).encode(
+        alt.Y("low:Q", title="count", scale=alt.Scale(zero=False, nice=True)), alt.Y2("high:Q"), tooltip=NO_TIP
+    )
+    tips = tooltips("answers|answer number|,.0f", "answer|this answer|.2f", "average|average so far|.2f")
+    dots = base.mark_point(filled=True, size=70, color=RELEASED, opacity=0.85).encode(alt.Y("answer:Q"), tooltip=tips)
+    line = base.mark_line(color=INK, strokeWidth=3.5).encode(alt.Y("average:Q"), tooltip=tips)
+    rule = single(truth=truth).mark_rule(color=REAL, strokeWidth=2, strokeDash=[5, 4])
+    rule = rule.encode(alt.Y("truth:Q"), tooltip=tooltips("truth|truth|,.0f"))
+    last = "".join(f"{value:.1f}" for value in data["average"].tail(1))
+    return present(
+        alt.layer(ribbon, rule, dots, line),
+        "The average closes in on the truth",
+        key="Dots: noisy answers. Line: their average so far. Grey: two standard deviations around the truth.",
+        seen=f"{len(data)} noisy answers and their average, which ends at {last}; the truth is {truth:g}.",
+        height=380,
+        offset=4,
+    )
 
 
-def _across(low: float, high: float) -> dict[str, Any]:
-    """An axis low..high of answers with labels that stay off its ends."""
-    room = 0.07 * (high - low)
-    step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS), STEPS[-1])
-    ticks = np.arange(math.ceil((low + room) / step), math.floor((high - room) / step) + 1) * step
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-    return {"title": "answer", "scale": scale, "axis": alt.Axis(grid=False, values=ticks.tolist(), format=",d")}
+def _answers(title: str, data: pd.DataFrame, **scale: Any) -> alt.X:
+    """The axis of how many answers were given."""
+    ends = span(1, max(len(data), 2), **scale)
+    return alt.X("answers:Q", **scaled(title, ends, tickMinStep=1, format="d", grid=False))
 
 
-def _color(field: str, symbol: str) -> alt.Color:
-    legend = alt.Legend(symbolType=symbol, symbolSize=300, symbolOpacity=1, labelFontSize=15)
-    scale = alt.Scale(domain=[*COLORS], range=[*COLORS.values()])
-    return alt.Color(f"{field}:N", scale=scale, title=None, legend=legend)
+def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
+    """The typical error of averages of 1, 2, … answers, with epsilon for each, epsilon shared, and one answer.
+
+    `frame`: one row per number of answers: `answers`, `each`, `shared`, `once`. `at`: where a rule stands.
+    """
+    data = tidy(frame, [], ["answers", *WAYS]).dropna()
+    labels, colors, dashes = zip(*WAYS.values(), strict=True)
+    long = data.rename(columns=dict(zip(WAYS, labels, strict=True)))
+    long = long.melt(["answers"], labels, var_name="way", value_name="error")
+    legend = alt.Legend(symbolType="stroke", symbolSize=1000, columns=1, labelFontSize=15, labelLimit=300)
+    across = _answers("answers", data)
+    lines = (
+        alt.Chart(long)
+        .mark_line(strokeWidth=4)
+        .encode(
+            across,
+            alt.Y("error:Q", **scaled("standard deviation", alt.Scale(type="log"), format="~g", tickCount=4)),
+            keyed(alt.Color, "way", labels, colors, legend=legend),
+            keyed(alt.StrokeDash, "way", labels, dashes, legend=legend),
+            tooltip=tooltips("way|how", "answers|answers|,.0f", "error|standard deviation|.3~g"),
+        )
+    )
+    rule = single(answers=at).mark_rule(color=NEUTRAL, strokeWidth=2, strokeDash=[4, 3])
+    return present(
+        alt.layer(rule.encode(across, tooltip=tooltips("answers|your setting|,.0f")), lines),
+        "How far off an average is",
+        seen="Typical errors against the number of answers: falling with epsilon for each, rising with epsilon "
+        "shared, level for one answer.",
+        height=440,
+        offset=4,
+    )
 
 
-def _pairs(
-    data: pd.DataFrame, first: str, second: str, title: str, color: str, most: float, heading: str, digits: str
-) -> Chart:
-    """A bar per candidate for the first world, and a diamond for the second."""
-    tips = tooltips("candidate|candidate", f"{first}|before|{digits}", f"{second}|after|{digits}")
-    axis = alt.Axis(format="~%" if digits == ".3p" else ",d", tickCount=4, grid=False)
-    across: Any = {"title": title, "scale": alt.Scale(domain=[0, most], nice=False), "axis": axis}
-    base = alt.Chart(data).encode(alt.Y("candidate:N", title=None), tooltip=tips)
-    bars = base.mark_bar(color=color, height={"band": 0.6}).encode(alt.X(f"{first}:Q", **across))
-    moved = base.mark_point(shape="diamond", filled=False, size=150, strokeWidth=2.5, color=INK, opacity=1)
-    data["edge"] = data[[first, second]].max(axis=1) if len(data) else []
-    words = base.mark_text(align="left", dx=12, fontSize=15, color=INK)
-    words = words.encode(alt.X("edge:Q", **across), alt.Text(f"{first}:Q", format=digits), tooltip=NO_TIP)
-    said = ", ".join(f"{name} {value:.4g}" for name, value in zip(data["candidate"], data[first], strict=True))
-    layers = alt.layer(bars, moved.encode(alt.X(f"{second}:Q", **across)), words)
-    key = "Bars and numbers: before. Hollow diamonds: after one voter."
-    return nearer(present(layers, heading, seen=f"{heading}: {said}. {key}", height=alt.Step(40)), 4)
+def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -> Chart:
+    """How the log ratios of several answers add up.
+
+    `frame`: one row per sum: `loss`, `probability`. `worst`: the sum of epsilons. `likely`: an epsilon that is enough
+    but for a small delta, with its `label`.
+    """
+    data = tidy(frame, [], ["loss", "probability"]).dropna()
+    step = float(data["loss"].diff().iloc[-1]) if len(data) > 1 else 1.0
+    data = data.assign(left=data["loss"] - 0.4 * step, right=data["loss"] + 0.4 * step)
+    edge = 1.12 * max(worst + 0.4 * step, likely)
+    across = scaled("sum of log ratios", span(-edge, edge), grid=False)
+    bars = (
+        alt.Chart(data)
+        .mark_rect(color=RELEASED)
+        .encode(
+            alt.X("left:Q", **across),
+            alt.Y("probability:Q", axis=alt.Axis(tickCount=4)),
+            x2="right",
+            y2=alt.datum(0),
+            tooltip=tooltips("loss|sum|.3~g", "probability|probability|.3~g"),
+        )
+    )
+    told = f"epsilon {number(worst)}, the sum"
+    marks = pd.DataFrame({"at": [worst, likely], "text": [told, label]})
+    rules = alt.Chart(marks).encode(alt.X("at:Q", **across), tooltip=tooltips("text|bound"))
+    dash = alt.StrokeDash("text:N", scale=alt.Scale(domain=[told, label], range=[[1, 0], [5, 4]]), legend=None)
+    return present(
+        alt.layer(bars, rules.mark_rule(color=CLAIMED, strokeWidth=3).encode(dash)),
+        "How the losses of all answers add up",
+        key=f"Orange line: {told}. Dashed: {label}.",
+        seen=f"A distribution of sums of log ratios, which never exceed {worst:.3g}; {label}.",
+        height=330,
+        offset=4,
+    )
+
+
+def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
+    """A small table that is split into parts, with the parts bright that hang on your row.
+
+    `frame`: one row per cell: `person`, `column`, `part` (what the cell's answer is called), `yours` (whether the
+    answer to its part may change with your row).
+    """
+    data = tidy(frame, ["person", "column", "part"], []).assign(yours=frame["yours"].to_numpy(dtype=bool))
+    people, columns, parts = (in_order(data[name]) for name in ("person", "column", "part"))
+    touched = in_order(data.loc[data["yours"], "part"])
+    data["look"] = data["yours"].map({True: "may change with you", False: "never does"})
+    bold: Any = {"condition": {"test": "datum.value == 'You'", "value": "bold"}, "value": "normal"}
+    base = alt.Chart(data).encode(
+        alt.X("column:N", sort=columns, title=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False)),
+        alt.Y("person:N", sort=people, title=None, axis=alt.Axis(ticks=False, labelFontWeight=bold)),
+        tooltip=tooltips("person|row", "column|column", "part|asked in", "look|its answer"),
+    )
+    shown = alt.Opacity("yours:N", sort=None, scale=alt.Scale(domain=[True, False], range=[0.75, 0.15]), legend=None)
+    colors = alt.Scale(domain=parts, range=[SERIES[(2 * place + 1) % len(SERIES)] for place in range(len(parts))])
+    cells = base.mark_rect(strokeWidth=1).encode(alt.Color("part:N", scale=colors, legend=None), shown)
+    return present(
+        alt.layer(cells, base.mark_text(fontSize=14, color=INK).encode(text=alt.Text("part:N"))),
+        title,
+        key=f"Bright: {len(touched)} of {len(parts)} may change.",
+        seen=f"A table of {len(people)} rows and {len(columns)} columns in {len(parts)} parts; "
+        f"{len(touched)} of them may change with your row.",
+        height=alt.Step(34),
+        offset=4,
+    )
+
+
+def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
+    """The answers that each of two worlds can give, as ticks. `frame`: `world`, `answer`, `both` (true or false)."""
+    data = tidy(frame, ["world"], ["answer"]).assign(both=frame["both"].to_numpy(dtype=bool)).dropna()
+    data["world"], data["which"] = data["world"].map(YOU), data["both"].map(BOTH)
+    legend = alt.Legend(symbolType="square", symbolSize=250, labelFontSize=15, labelLimit=300)
+    scale = alt.Scale(zero=False, nice=False, padding=8)
+    chart = (
+        alt.Chart(data)
+        .mark_tick(thickness=3, bandSize=46, opacity=1)
+        .encode(
+            alt.X("answer:Q", **scaled("answer", scale, grid=False, format=".6~g", tickCount=6)),
+            alt.Y("world:N", sort=[*YOU.values()], title=None),
+            keyed(alt.Color, "which", BOTH.values(), [RELEASED, CLAIMED], legend=legend),
+            tooltip=tooltips("world|world", "answer|answer|.17g", "which|this answer is"),
+        )
+    )
+    shared = int(data["both"].sum())
+    seen = f"{len(data)} possible answers as ticks in two rows; {shared} of them are possible in both worlds."
+    return present(chart, title, seen=seen, height=alt.Step(60), offset=4)
+
+
+def telltale(frame: pd.DataFrame) -> Chart:
+    """How many answers give their world away, by the true count. `frame`: `count` (as text), `share` (0..1)."""
+    data = tidy(frame, ["count"], ["share"]).dropna()
+    data["text"] = [f"{share:.2%}" if share else "none" for share in data["share"]]
+    top = min(1.15, 1.3 * largest(data["share"], 0.01))
+    base = alt.Chart(data).encode(
+        alt.X("count:N", sort=in_order(data["count"]), title="true count", axis=alt.Axis(labelAngle=0)),
+        alt.Y("share:Q", **scaled("answers", span(0, top), format="~%", tickCount=4)),
+        tooltip=tooltips("count|true count", "share|give it away|.3~p"),
+    )
+    bars = base.mark_bar(color=CLAIMED, width={"band": 0.6})
+    said = ", ".join(f"{count}: {share:.2%}" for count, share in zip(data["count"], data["share"], strict=True))
+    return present(
+        alt.layer(bars, words(base, "text", dy=-10, fontSize=15, fontWeight="bold", color=INK)),
+        "Answers that give their world away, with full numbers",
+        seen=f"Share of answers that are impossible in the other world, by true count: {said}.",
+        height=320,
+        offset=4,
+    )

@@ -13,27 +13,16 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import (
-    MOST_NAMED,
-    NEUTRAL,
-    NO_TIP,
-    RELEASED,
-    Chart,
-    apart,
-    in_order,
-    largest,
-    present,
-    short,
-    texts,
-    tidy,
-    tooltips,
-)
+from dpcore.charts.base import Chart, present
+from dpcore.charts.colors import NEUTRAL, RELEASED
+from dpcore.charts.frames import MOST_NAMED, in_order, largest, short, texts, tidy
+from dpcore.charts.marks import LETTER, canvas, tooltips, words
 from dpcore.text import number
 
 Links = list[tuple[int, int]]
 Point = tuple[float, float]
 KINDS = {"measured": "circle", "derived": "diamond"}
-SWEEPS, LETTER = 24, 0.58  # the latter a letter's width, as a share of its height
+SWEEPS = 24
 
 
 def network(families: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
@@ -119,7 +108,7 @@ def _tips(data: pd.DataFrame) -> list[str]:
     return [*lines, "kind|table", *(["score|noisy score|.4~g"] if "score" in data else [])]
 
 
-def _drawn(data: pd.DataFrame, links: Links, tips: Any, *, arrows: bool, width: int, **words: str) -> Chart:
+def _drawn(data: pd.DataFrame, links: Links, tips: Any, *, arrows: bool, width: int, **told: Any) -> Chart:
     named, clusters = len(data) <= MOST_NAMED, in_order(data["cluster"])
     headings = [short(name) for name in clusters]
     if all(name.isdecimal() for name in clusters):
@@ -135,12 +124,7 @@ def _drawn(data: pd.DataFrame, links: Links, tips: Any, *, arrows: bool, width: 
     data = data.assign(**{axis: [at[node][k] for node in data["node"]] for k, axis in enumerate("xy")}, radius=radius)
     paths = [(child if arrows else -1, way) for (_, child), way in zip(links, ways, strict=True)]
 
-    horizontal = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, width], nice=False, zero=False))
-    vertical = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False, zero=False))
-
-    def marks(rows: pd.DataFrame) -> alt.Chart:
-        return alt.Chart(rows).encode(horizontal, vertical, tooltip=NO_TIP)
-
+    marks = canvas(width, height)
     pointed = alt.selection_point(name="pointed", on="pointerover", fields=["node"], empty=False)
     look: dict[str, Any] = {
         "color": alt.condition(pointed, alt.value(RELEASED), alt.value(NEUTRAL)),
@@ -155,8 +139,8 @@ def _drawn(data: pd.DataFrame, links: Links, tips: Any, *, arrows: bool, width: 
         areas = pd.DataFrame(boxes, columns=["x", "y", "x2", "y2"]).assign(label=headings)
         frames = marks(areas).mark_rect(color=NEUTRAL, opacity=0.1, cornerRadius=8)
         frames = frames.encode(alt.X2("x2:Q"), alt.Y2("y2:Q"))
-        heading = marks(areas).mark_text(align="left", dx=8, dy=15, fontSize=13, fontWeight="bold", color=NEUTRAL)
-        layers = [frames, *layers, heading.encode(text=alt.Text("label:N"))]
+        bold: Any = {"fontSize": 13, "fontWeight": "bold", "color": NEUTRAL}
+        layers = [frames, *layers, words(marks(areas), "label", align="left", dx=8, dy=15, **bold)]
     if arrows:
         layers.append(_heads(marks, paths, radius, (width, height), 70 if named else 40).encode(**look))
 
@@ -164,9 +148,8 @@ def _drawn(data: pd.DataFrame, links: Links, tips: Any, *, arrows: bool, width: 
     layers.append(dots.encode(*_looks(data, low, high), tooltip=tips).add_params(pointed))
     if named:
         aside: Any = {"align": "left", "dx": alt.ExprRef("datum.radius + 4"), "fontWeight": 600, "color": NEUTRAL}
-        text = marks(data[["x", "y", "label", "radius"]]).mark_text(**aside, fontSize=letters)
-        layers.append(text.encode(text=alt.Text("label:N")))
-    return present(alt.layer(*layers), height=height + 150, **words)  # what fits its container counts title and legend
+        layers.append(words(marks(data[["x", "y", "label", "radius"]]), "label", **aside, fontSize=letters))
+    return present(alt.layer(*layers), height=height + 150, **told)  # what fits its container counts title and legend
 
 
 def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
@@ -294,3 +277,19 @@ def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, hig
     room, stretch = high - low, min(2.5, (high - low) / max(last - first, 1))
     start = low + (room - stretch * (last - first)) / 2  # what is narrow is spread and stands in the middle
     return {item: start + stretch * (x - first) for item, x in place.items()}, ways
+
+
+def apart(wish: list[float], sides: list[tuple[float, float]], low: float, high: float) -> list[float]:
+    """The places nearest to the wishes that keep the order and the distances, inside low..high."""
+    lefts, rights = np.transpose(sides)
+    offset = np.concatenate([[0.0], np.cumsum(lefts[1:] + rights[:-1])])
+    room = max(high - low - lefts[0] - rights[-1], 0.0)
+    offset *= min(1.0, room / offset[-1]) if offset[-1] else 1.0
+    pools: list[tuple[float, int]] = []  # isotonic regression: neighbors that would overtake each other share a mean
+    for value in np.asarray(wish) - offset:
+        pools.append((value, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (b, m), (a, n) = pools.pop(), pools.pop()
+            pools.append(((a * n + b * m) / (n + m), n + m))
+    means = np.concatenate([[mean] * count for mean, count in pools])
+    return list(np.clip(means, low + lefts[0], max(high - rights[-1] - offset[-1], low + lefts[0])) + offset)

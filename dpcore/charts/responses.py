@@ -1,93 +1,80 @@
-"""Randomized answers: who holds what, a crowd's reports, and what can be told from them."""
+"""Randomized answers: who holds what, a crowd's reports, what can be told from them, and what they give away."""
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import (
-    INK,
-    NEUTRAL,
-    NO_TIP,
-    REAL,
-    RELEASED,
-    SERIES,
-    Chart,
-    diamonds,
-    in_order,
-    present,
-    tidy,
-    tooltips,
-)
+from dpcore.charts.base import Chart, present
+from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
+from dpcore.charts.frames import in_order, tidy
+from dpcore.charts.marks import NO_TIP, diamonds, keyed, scaled, single, span, tooltips, words
+from dpcore.text import number
 
 MARKS, TALL = 200, 5
 SAID = {"yes": (RELEASED, "circle"), "no": (SERIES[6], "square")}
 BEYOND, FURTHEST = 0.22, 2.5  # how far the axis goes beyond 0 and 1, at least and at most
-STRIP = (0.0, 0.55)
 HERE = {"truth": REAL, "noise": RELEASED}
+TRUSTED, ALONE = "Other pages", "This page"
 # Who: left edge, row, what they hold, two lines
 BOXES = [
-    (0.0, "a curator", "truth", "You", "your true answer"),
-    (4.2, "a curator", "truth", "A trusted curator", "everybody’s true answers"),
-    (8.4, "a curator", "noise", "What is published", "noise added once"),
-    (0.0, "nobody", "truth", "You", "your true answer"),
-    (4.2, "nobody", "noise", "A collector", "noisy reports only"),
-    (8.4, "nobody", "noise", "What is published", "estimates from reports"),
+    (0.0, TRUSTED, "truth", "You", "your true answer"),
+    (4.2, TRUSTED, "truth", "A trusted curator", "everybody’s true answers"),
+    (8.4, TRUSTED, "noise", "What is published", "noise added once"),
+    (0.0, ALONE, "truth", "You", "your true answer"),
+    (4.2, ALONE, "noise", "A collector", "noisy reports only"),
+    (8.4, ALONE, "noise", "What is published", "estimates from reports"),
 ]
 ARROWS = [
-    (0.0, "a curator", "truth", "the truth"),
-    (4.2, "a curator", "noise", "noise here"),
-    (0.0, "nobody", "noise", "noise here"),
-    (4.2, "nobody", "noise", "the reports"),
+    (0.0, TRUSTED, "truth", "the truth"),
+    (4.2, TRUSTED, "noise", "noise here"),
+    (0.0, ALONE, "noise", "noise here"),
+    (4.2, ALONE, "noise", "the reports"),
 ]
 WIDE, GAP = 2.8, 1.4
-
-
-def nearer(chart: Chart, offset: int) -> Chart:
-    """The same chart with its title closer to it."""
-    heading: Any = getattr(chart, "title").copy()  # noqa: B009 - Altair does not type it
-    heading.offset = offset
-    return chart.properties(title=heading)
+MOST_EPSILON = 6.0
+Look = tuple[Any, list[int], float]  # color, dashes, width
+# The first line is broad, so that another on top of it leaves both to be seen.
+DESCRIBED: list[Look] = [(RELEASED, [1, 0], 9), ({"expr": INK.expr}, [7, 5], 3), (SERIES[2], [3, 4], 4)]
+FRESH, KEPT = "a fresh report each time", "the first report, kept"
+PRINTED, CORRECTED = "a·x + b, as printed", "Laplace noise, corrected"
 
 
 def trust() -> Chart:
     """Where the noise is added: by a curator who holds the true rows, or by everybody for themselves."""
-    rows = {"a curator": "Other pages", "nobody": "This page"}
-    boxes = pd.DataFrame(BOXES, columns=["left", "who", "holds", "head", "foot"])
-    boxes = boxes.assign(right=boxes["left"] + WIDE, middle=boxes["left"] + WIDE / 2, row=boxes["who"].map(rows))
-    ways = pd.DataFrame(ARROWS, columns=["left", "who", "holds", "text"])
+    boxes = pd.DataFrame(BOXES, columns=["left", "row", "holds", "head", "foot"])
+    boxes = boxes.assign(right=boxes["left"] + WIDE, middle=boxes["left"] + WIDE / 2)
+    ways = pd.DataFrame(ARROWS, columns=["left", "row", "holds", "text"])
     ways = ways.assign(left=ways["left"] + WIDE + 0.08, right=ways["left"] + WIDE + GAP - 0.08)
-    ways = ways.assign(middle=(ways["left"] + ways["right"]) / 2, row=ways["who"].map(rows))
+    ways = ways.assign(middle=(ways["left"] + ways["right"]) / 2)
 
-    vertical = alt.Y("row:N", title=None, scale=alt.Scale(domain=[*rows.values()], paddingInner=0.3, paddingOuter=0.1))
-    vertical = vertical.axis(domain=False, ticks=False, labelPadding=12, labelFontWeight="bold", labelFontSize=15)
-    scale = alt.Scale(domain=[-0.05, 8.4 + WIDE + 0.05], nice=False, zero=False)
+    down = alt.Y("row:N", title=None, scale=alt.Scale(domain=[TRUSTED, ALONE], paddingInner=0.3, paddingOuter=0.1))
+    down = down.axis(domain=False, ticks=False, labelPadding=12, labelFontWeight="bold", labelFontSize=15)
+    across: Any = {"scale": span(-0.05, 8.4 + WIDE + 0.05, zero=False), "axis": None}
     colors = alt.Scale(domain=[*HERE], range=[*HERE.values()])
-    across: Any = {"scale": scale, "axis": None}
     color = alt.Color("holds:N", scale=colors, legend=None)
-    base = alt.Chart(boxes).encode(vertical, tooltip=NO_TIP)
+    base, walk = (alt.Chart(rows).encode(down, tooltip=NO_TIP) for rows in (boxes, ways))
     frames = base.mark_rect(fillOpacity=0.16, strokeWidth=2.5, cornerRadius=6, stroke=NEUTRAL).encode(
         alt.X("left:Q", **across), color, alt.Stroke("holds:N", scale=colors, legend=None), x2="right"
     )
-    center = base.encode(alt.X("middle:Q", **across))
-    heads = center.mark_text(fontSize=16, fontWeight="bold", dy=-9, color=INK).encode(text=alt.Text("head:N"))
-    feet = center.mark_text(fontSize=14, dy=10, color=INK).encode(text=alt.Text("foot:N"))
-    walk = alt.Chart(ways).encode(vertical, tooltip=NO_TIP)
+    middle = alt.X("middle:Q", **across)
+    heads = words(base.encode(middle), "head", fontSize=16, fontWeight="bold", dy=-9, color=INK)
+    feet = words(base.encode(middle), "foot", fontSize=14, dy=10, color=INK)
     lines = walk.mark_rule(strokeWidth=3).encode(color, alt.X("left:Q", **across), x2=alt.X2("right"))
     tips = walk.mark_point(shape="triangle-right", filled=True, size=170, opacity=1)
     tips = tips.encode(color, alt.X("right:Q", **across))
-    said = walk.mark_text(fontSize=14, fontWeight="bold", dy=-14, color=INK)
-    said = said.encode(alt.X("middle:Q", **across), text=alt.Text("text:N"))
-    chart = present(
+    said = words(walk.encode(middle), "text", fontSize=14, fontWeight="bold", dy=-14, color=INK)
+    return present(
         alt.layer(frames, heads, feet, lines, tips, said),
         "Who sees the truth?",
         seen="On other pages people give true answers to a trusted curator, who adds noise once. On this page "
         "everybody adds noise to their own answer, and the collector holds noisy reports only.",
         height=alt.Step(59),
+        offset=4,
     )
-    return nearer(chart, 4)
 
 
 def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
@@ -99,11 +86,8 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
     order = {("yes", "yes"): 0, ("yes", "no"): 1, ("no", "yes"): 2, ("no", "no"): 3}
     data = data.assign(rank=[order[pair] for pair in zip(data["said"], data["truth"], strict=True)])
     data = data.groupby(["rank", "said", "truth"], sort=True)["people"].sum().reset_index()
-    true = data["said"] == data["truth"]
-    if revealed:
-        data["name"] = "said " + data["said"] + np.where(true, ", which is true", ", which is not true")
-    else:
-        data["name"] = "said " + data["said"]
+    true = np.where(data["said"] == data["truth"], ", which is true", ", which is not true")
+    data["name"] = "said " + data["said"] + (true if revealed else "")
     people = data["people"].sum()
     totals = data.groupby("name", sort=False)["people"].transform("sum")
     data["kind"] = [f"{name}: {total:,.0f}" for name, total in zip(data["name"], totals, strict=True)]
@@ -113,31 +97,33 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
     place = drawn.index.to_numpy()
     drawn = drawn[["kind"]].assign(x=place // TALL, y=place % TALL)
 
-    kinds = in_order(data["kind"])
-    first = data.drop_duplicates("kind").set_index("kind")
-    looks = [SAID[first["said"][kind]] for kind in kinds]
-    hollow = [revealed and first["said"][kind] != first["truth"][kind] for kind in kinds]
+    first = data.drop_duplicates("kind")
+    kinds = first["kind"].to_list()
+    colors, shapes = ([SAID[said][look] for said in first["said"]] for look in (0, 1))
+    hollow = revealed & (first["said"] != first["truth"])
+    fills = ["transparent" if open_ else color for open_, color in zip(hollow, colors, strict=True)]
     legend = alt.Legend(symbolOpacity=1, columns=2, labelFontSize=15, labelLimit=400)
-
-    def scale(values: list[str]) -> dict[str, Any]:
-        return {"scale": alt.Scale(domain=kinds, range=values), "title": None, "legend": legend}
-
-    fills = ["transparent" if open_ else look[0] for look, open_ in zip(looks, hollow, strict=True)]
-    each = f"Each mark: {people / marks:,.3g} people. " if marks and people > marks else "Each mark: one person. "
-    blind = "This is all that the collector sees: no report says whether it is true."
-    known = "Only this game knows what is true, because it made these people up: no collector has this view."
-    icons = alt.Chart(drawn).encode(
-        alt.X("x:O", axis=None), alt.Y("y:O", axis=None), tooltip=tooltips("kind|people who")
+    icons = (
+        alt.Chart(drawn)
+        .mark_point(strokeWidth=2, opacity=1, size=150)
+        .encode(
+            alt.X("x:O", axis=None),
+            alt.Y("y:O", axis=None),
+            keyed(alt.Color, "kind", kinds, colors, legend=legend),
+            keyed(alt.Shape, "kind", kinds, shapes, legend=legend),
+            keyed(alt.Fill, "kind", kinds, fills, legend=legend),
+            tooltip=tooltips("kind|people who"),
+        )
     )
+    each = f"Each mark: {people / marks:,.3g} people. " if marks and people > marks else "Each mark: one person. "
+    known = "This is all that the collector sees: no report says whether it is true."
+    if revealed:
+        known = "Only this game knows what is true, because it made these people up: no collector has this view."
     return present(
-        icons.mark_point(strokeWidth=2, opacity=1, size=150).encode(
-            alt.Color("kind:N", **scale([look[0] for look in looks])),
-            alt.Shape("kind:N", **scale([look[1] for look in looks])),
-            alt.Fill("kind:N", **scale(fills)),
-        ),
+        icons,
         "What they said, and what is true" if revealed else "What they said",
-        key=each + (known if revealed else blind),
-        seen=f"{people:,.0f} people as marks. {'; '.join(kinds)}. {known if revealed else blind}",
+        key=each + known,
+        seen=f"{people:,.0f} people as marks. {'; '.join(kinds)}. {known}",
         height=alt.Step(25),
     )
 
@@ -149,11 +135,10 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     ends goes to the edges). The first crowd is on the screen, others are dots. `truth`: the true share of all of them.
     """
     data = tidy(frame, [], ["estimate", "low", "high"]).dropna(subset=["estimate"]).reset_index(drop=True)
-    places = data[["estimate"]].to_numpy().ravel().tolist() + data.head(1)[["low", "high"]].to_numpy().ravel().tolist()
-    places = [place for place in places if math.isfinite(place)]
+    places = [place for place in [*data["estimate"], *data["low"].head(1), *data["high"].head(1)] if place == place]
     left = max(-FURTHEST, min([-BEYOND, *(place - 0.06 for place in places)]))
     right = min(1 + FURTHEST, max([1 + BEYOND, *(place + 0.06 for place in places)]))
-    data["lane"] = STRIP[0] + (STRIP[1] - STRIP[0]) * (np.arange(len(data)) * 0.618 % 1)
+    data["lane"] = 0.55 * (np.arange(len(data)) * 0.618 % 1)
     data["which"] = np.where(data.index == 0, "this crowd", "another crowd")
     data.loc[:0, "lane"] = 0.88
     data["low"], data["high"] = data["low"].fillna(left).clip(left), data["high"].fillna(right).clip(upper=right)
@@ -162,85 +147,189 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     data["text"] = [f"estimate {100 * value:.1f} %" for value in data["estimate"]]
     repeated = len(data) > 1
 
-    axis = alt.Axis(format="~%", tickCount=12, grid=False)
-    across: Any = {"scale": alt.Scale(domain=[left, right], nice=False, zero=False), "axis": axis}
-    across["title"] = "share of people whose true answer is yes"
-    vertical: Any = {"axis": None, "scale": alt.Scale(domain=[-0.1 if repeated else 0.55, 1.15], nice=False)}
+    title, axis = "share of people whose true answer is yes", {"format": "~%", "tickCount": 12, "grid": False}
+    across = scaled(title, span(left, right, zero=False), **axis)
+    bold: Any = {"fontWeight": "bold", "color": INK}
     zones = pd.DataFrame({"from": [left, 1.0], "to": [0.0, right], "text": "impossible: noise"})
-    zones = zones.assign(middle=(zones["from"] + zones["to"]) / 2)
-    area = alt.Chart(zones).encode(tooltip=NO_TIP)
+    area = alt.Chart(zones.assign(middle=(zones["from"] + zones["to"]) / 2)).encode(tooltip=NO_TIP)
     shade = area.mark_rect(color=NEUTRAL, opacity=0.22).encode(alt.X("from:Q", **across), x2=alt.X2("to"))
-    label = area.mark_text(fontSize=14, fontWeight="bold", color=INK, baseline="top")
-    label = label.encode(alt.X("middle:Q", **across), y=alt.value(6), text=alt.Text("text:N"))
-    edges = (
-        area.mark_rule(color=NEUTRAL, strokeWidth=1.5)
-        .encode(alt.X("edge:Q", **across))
-        .transform_calculate(edge="datum.from < 0 ? datum.to : datum.from")
-    )
-
-    rule = alt.Chart(pd.DataFrame({"truth": [truth], "text": [f"truth {100 * truth:.3g} %"]})).encode(
+    label = area.encode(alt.X("middle:Q", **across), y=alt.value(6))
+    edges = area.mark_rule(color=NEUTRAL, strokeWidth=1.5).encode(alt.X("edge:Q", **across))
+    edges = edges.transform_calculate(edge="datum.from < 0 ? datum.to : datum.from")
+    rule = single(truth=truth, text=f"truth {100 * truth:.3g} %").encode(
         alt.X("truth:Q", **across), tooltip=tooltips("text|only the game knows")
     )
-    name = rule.mark_text(color=INK, fontSize=15, fontWeight="bold", baseline="bottom")
-    truths = [rule.mark_rule(color=REAL, strokeWidth=4), name.encode(y=alt.value(-4), text=alt.Text("text:N"))]
+    name = rule.mark_text(fontSize=15, baseline="bottom", **bold).encode(y=alt.value(-4), text=alt.Text("text:N"))
+    layers = [shade, edges, words(label, "text", fontSize=14, baseline="top", **bold)]
+    layers += [rule.mark_rule(color=REAL, strokeWidth=4), name]
 
     tips = tooltips("which|crowd", "estimate|estimate|.1%", "kept|clipped to 0…100 %|.1%")
-    base = alt.Chart(data).encode(alt.Y("lane:Q", **vertical), tooltip=tips)
+    lanes = alt.Y("lane:Q", axis=None, scale=span(-0.1 if repeated else 0.55, 1.15))
+    base = alt.Chart(data).encode(lanes, tooltip=tips)
     here = base.transform_filter("datum.which == 'this crowd'")
-    bar = here.mark_rule(strokeWidth=4, color=RELEASED).encode(alt.X("low:Q", **across), x2=alt.X2("high"))
-    mark = diamonds(here, RELEASED).encode(alt.X("shown:Q", **across))
+    shown = alt.X("shown:Q", **across)
+    if repeated:
+        others = base.transform_filter("datum.which != 'this crowd'").encode(shown)
+        layers.append(others.mark_point(filled=True, size=70, color=RELEASED, opacity=0.75))
+    layers.append(here.mark_rule(strokeWidth=4, color=RELEASED).encode(alt.X("low:Q", **across), x2=alt.X2("high")))
+    moved = here.transform_filter("datum.estimate != datum.kept").encode(alt.X("kept:Q", **across))
+    clip: Any = {"shape": "diamond", "size": 190, "strokeWidth": 2.5, "filled": False, "opacity": 1}
+    layers += [diamonds(here, RELEASED).encode(shown), moved.mark_point(color=RELEASED, **clip)]
     first, toward = data.head(1), "left" if (data["estimate"].head(1) < truth).all() else "right"
     room = first["low"] - left if toward == "left" else right - first["high"]
     sides: Any = {"left": ("low", {"align": "right", "dx": -10}), "right": ("high", {"align": "left", "dx": 10})}
-    roomy = bool((room > 0.2 * (right - left)).all())
-    field, look = sides[toward] if roomy else ("shown", {"dy": 22})
-    said = here.mark_text(fontSize=15, fontWeight="bold", color=INK, **look)
-    said = said.encode(alt.X(f"{field}:Q", **across), text=alt.Text("text:N"), tooltip=NO_TIP)
-    moved = here.transform_filter("datum.estimate != datum.kept").mark_point(
-        shape="diamond", size=190, strokeWidth=2.5, color=RELEASED, filled=False, opacity=1
-    )
-    others = base.transform_filter("datum.which != 'this crowd'").mark_point(
-        filled=True, size=70, color=RELEASED, opacity=0.75
-    )
-    dots = [others.encode(alt.X("shown:Q", **across))] if repeated else []
-    layers = [shade, edges, label, *truths, *dots, bar, mark, moved.encode(alt.X("kept:Q", **across)), said]
+    field, look = sides[toward] if (room > 0.2 * (right - left)).all() else ("shown", {"dy": 22})
+    layers.append(words(here.encode(alt.X(f"{field}:Q", **across)), "text", fontSize=15, **bold, **look))
     outside = int(((data["estimate"] < 0) | (data["estimate"] > 1)).sum())
-    many = (
-        f" Dots: {len(data) - 1:,} other crowds with the same truth; {outside:,} of all are impossible."
-        if repeated
-        else ""
-    )
-    clipped = bool(len(data)) and data["estimate"][0] != data["kept"][0]
+    many = f" Dots: {len(data) - 1:,} other crowds with the same truth; {outside:,} of all are impossible."
+    many = many if repeated else ""
+    clipped = " Hollow: clipped to what is possible." if (first["estimate"] != first["kept"]).any() else ""
     return present(
         alt.layer(*layers),
         "What the reports say about everybody",
-        key=f"Diamond and bar: this crowd’s estimate and its 95 % interval."
-        f"{' Hollow: clipped to what is possible.' if clipped else ''}{many}",
+        key=f"Diamond and bar: this crowd’s estimate and its 95 % interval.{clipped}{many}",
         seen=f"Estimated share {', '.join(data['text'].head(1))}, truth {100 * truth:.3g} %, on an axis from "
         f"{100 * left:.0f} % to {100 * right:.0f} %; below 0 % and above 100 % is marked as impossible.{many}",
         height=340 if repeated else 220,
     )
 
 
-def channel_matrix(frame: pd.DataFrame, *, title: str = "") -> Chart:
-    """How often each true value is reported as each value.
+def descriptions(
+    frame: pd.DataFrame,
+    *,
+    against: Literal["setting", "epsilon"],
+    at: float | None = None,
+    crossing: tuple[float, float] | None = None,
+) -> Chart:
+    """One measure of randomizers that are described in different words.
 
-    `frame`: one row per cell: `truth`, `reported`, `probability` (0..1), for up to 12 values.
+    `frame`: one row per description and setting: `series` (up to 3), `setting` (0..1), `epsilon`, `measure` (one),
+    `value` (0..1). `at`: where an upright rule stands. `crossing`: place and value where two lines meet.
     """
-    data = tidy(frame, ["truth", "reported"], ["probability"]).dropna()
-    names = in_order([*data["truth"], *data["reported"]])
-    base = alt.Chart(data, height=alt.Step(max(34, 60 - 4 * len(names)))).encode(
-        alt.X("reported:N", title="what is reported", scale=alt.Scale(domain=names), axis=alt.Axis(labelAngle=0)),
-        alt.Y("truth:N", title="what is true", scale=alt.Scale(domain=names)),
-        tooltip=tooltips("truth|true value", "reported|reported", "probability|probability|.2%"),
-    )
-    scale, legend = alt.Scale(scheme="viridis", domain=[0, 1]), alt.Legend(format="~%")
-    cells = base.mark_rect().encode(alt.Color("probability:Q", title="probability", scale=scale, legend=legend))
-    ink = alt.condition("datum.probability > 0.45", alt.value("#1c1c1c"), alt.value("#f2f2f2"))
-    words = base.mark_text(fontSize=15, fontWeight="bold")
+    data = tidy(frame, ["series", "measure"], ["setting", "epsilon", "value"]).dropna(subset=[against, "value"])
+    most = 1.0 if against == "setting" else MOST_EPSILON
+    name = next(iter(data["measure"]), "No measure")
+    data = data.assign(x=data[against])[["series", "x", "value"]]
+    parts = [data[data["x"].between(0, most)].assign(kind="line", label="")]
+    if at is not None and math.isfinite(at):
+        parts.append(pd.DataFrame([{"x": min(at, most), "kind": "rule", "label": "your setting"}]))
+    if crossing is not None:
+        label = f"both {100 * crossing[1]:.1f} %"
+        parts.append(pd.DataFrame([(*crossing, "meet", label)], columns=["x", "value", "kind", "label"]))
+    data = pd.concat(parts, ignore_index=True).fillna({"series": ""})
+
+    title = "p0 or p in the rule" if against == "setting" else "epsilon"
+    place = alt.Chart(data).encode(alt.X("x:Q", **scaled(title, span(0, most), tickCount=6)))
+    up = alt.Y("value:Q", **scaled(None, alt.Scale(domain=[0, 1]), format="~%", tickCount=5))
+    rule = place.transform_filter("datum.kind == 'rule'").mark_rule(color=NEUTRAL, strokeWidth=2, strokeDash=[4, 3])
+    rule = rule.encode(tooltip=tooltips("label|rule", "x|at|.3~g"))
+    base = place.encode(up)
+    meet = base.transform_filter("datum.kind == 'meet'")
+    dot = meet.mark_point(color=INK, filled=False, size=180, strokeWidth=3, opacity=1)
+    dot = dot.encode(tooltip=tooltips("label|they meet", "x|at|.3~g"))
+    word = words(meet, "label", color=INK, align="left", dx=8, dy=16, fontSize=14, fontWeight="bold")
+    looks = dict(zip(in_order(series for series in data["series"] if series), DESCRIBED, strict=False))
+    lines = _lines(base.transform_filter("datum.kind == 'line'"), looks, "x|at|.3~g", columns=1)
     return present(
-        cells + words.encode(text=alt.Text("probability:Q", format=".1%"), color=ink),
-        title or "What becomes of an answer",
-        key="Each row of cells sums to 100 %. The more alike the rows, the less a report tells.",
-        seen=f"Matrix of the probabilities with which {len(names)} true values are reported as each value.",
+        alt.layer(rule, *lines, dot, word),
+        name,
+        seen=f"{name}, against {title}: curves for {' and '.join(looks)}, from 0 to {most:.0f}.",
+        height=370 + 30 * len(looks),  # with the legend, which has a line for each
+        offset=2,
     )
+
+
+def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
+    """What many reports of one person give away, fresh ones and one that is kept.
+
+    `frame`: one row per number of reports: `reports`, `right`, `kept` (how often the most frequent report is true),
+    `epsilon` (as text). `alone`: how often a guess without any report is right.
+    """
+    data = tidy(frame, ["epsilon"], ["reports", "right", "kept"])
+    first = "".join(data["epsilon"].head(1))
+    known = data.dropna(subset=["right", "kept"])
+    same = len(known) > 0 and np.allclose(known["right"], known["kept"])
+    told = "With fresh coins the truth comes through, and epsilon adds up. A kept report gives no more away."
+    if same and (known["right"] > 1 - 1e-9).all():
+        told = "Nobody tosses: the first report is the truth, and so is every other one."
+    elif same and alone is not None and np.allclose(known["right"], alone):
+        told = "The reports have nothing to do with the truth: any number of them is as good as a guess."
+    long = data.rename(columns={"right": FRESH, "kept": KEPT})
+    long = long.melt(["reports", "epsilon"], [FRESH, KEPT], var_name="series").rename(columns={"reports": "x"})
+    long.loc[long["series"] == KEPT, "epsilon"] = first
+    last = (long["x"] == long["x"].max()) & ~((long["series"] == KEPT) & same)
+    long["label"] = ("epsilon " + long["epsilon"]).where(last, "")
+    percent: Any = {"format": "~%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+    base = alt.Chart(long.dropna(subset=["x", "value"])).encode(
+        alt.X("x:Q", title="reports of one person", scale=alt.Scale(nice=False, zero=False, padding=12)),
+        alt.Y("value:Q", **scaled("most frequent report is true", span(0, 1.12), **percent)),
+    )
+    looks: dict[str, Look] = {FRESH: (CLAIMED, [1, 0], 4), KEPT: (RELEASED, [7, 5], 4)}
+    tips = ["x|reports|,.0f", "epsilon|epsilon in all"]
+    colors = alt.Scale(domain=[*looks], range=[look[0] for look in looks.values()])
+    dots = base.mark_point(filled=True, size=70, opacity=1).encode(
+        alt.Color("series:N", scale=colors, title=None), tooltip=tooltips("series|series", *tips, "value|value|.1%")
+    )
+    layers = [*_lines(base, looks, *tips), dots]
+    for name, move in ((FRESH, -15), (KEPT, 16)):  # above and below, so that neither is on the other
+        own = base.transform_filter(alt.FieldOneOfPredicate("series", [name]))
+        bold: Any = {"fontSize": 15, "fontWeight": "bold", "color": INK}
+        layers.append(words(own, "label", align="right", dx=-4, dy=move, **bold))
+    if alone is not None:
+        place: Any = {"x": 14, "align": "left", "dy": 13, "baseline": "middle"}
+        layers += _level(alone, f"guess without any report {100 * alone:.1f} %", **place)
+    ends = [f"{100 * r:.0f} % after {n:,.0f}" for r, n in known.tail(1)[["right", "reports"]].to_numpy()]
+    return present(
+        alt.layer(*layers),
+        "Asked again and again: the averaging attack",
+        key=told,
+        seen=f"How often the most frequent report is true, with fresh reports ({', '.join(ends)}) and with a kept one. "
+        f"{told}",
+        height=460,
+    )
+
+
+def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
+    """How much more likely far reports are for one number than for another, with both kinds of noise.
+
+    `frame`: one row per kind and place: `series` (as printed first, then corrected), `beyond`, `log_ratio`. `bound`:
+    the epsilon of the corrected one.
+    """
+    data = tidy(frame, ["series"], ["beyond", "log_ratio"]).dropna()
+    data = data.rename(columns={"beyond": "x", "log_ratio": "value"})
+    base = alt.Chart(data).encode(
+        alt.X("x:Q", **scaled("reports beyond ± this", alt.Scale(nice=False), tickCount=10)),
+        alt.Y("value:Q", title="logarithm of the ratio", scale=alt.Scale(zero=True)),
+    )
+    looks = dict(zip(in_order(data["series"]), [(CLAIMED, [1, 0], 4.0), (RELEASED, [7, 5], 4.0)], strict=False))
+    place: Any = {"x": "width", "align": "right", "dy": -9, "fontWeight": "bold"}
+    rule, name = _level(bound, f"bound: epsilon {number(bound)}", **place)
+    return present(
+        alt.layer(rule, *_lines(base, looks, "x|beyond ±|.3~g"), name),
+        "Far reports give the number away",
+        key="How much likelier a report beyond ± this is for the far number than for the near one. Epsilon bounds it.",
+        seen=f"The log ratio of the probabilities of far reports: unbounded as printed, below epsilon {number(bound)} "
+        "with Laplace noise.",
+        height=400,
+    )
+
+
+def _level(value: float, label: str, *, x: Any, **look: Any) -> list[Any]:
+    """A level rule, and its name at `x`."""
+    line = single(value=value, label=label).encode(alt.Y("value:Q"), tooltip=tooltips("label|reference"))
+    rule = line.mark_rule(color=NEUTRAL, strokeDash=[2, 3], strokeWidth=2)
+    return [rule, words(line.encode(x=alt.value(x)), "label", fontSize=14, color=INK, **look)]
+
+
+def _lines(base: Any, looks: Mapping[str, Look], *tips: str, columns: int = 0) -> list[Any]:
+    """A line per series, each with its color, dashes and width under one legend, the first below the others."""
+    size: Any = {"symbolSize": 800 if columns == 1 else 1400, "columns": columns or alt.Undefined}
+    legend = alt.Legend(symbolType="stroke", symbolOpacity=1, labelFontSize=15, labelLimit=300, **size)
+    channels = [alt.Color, alt.StrokeDash, alt.StrokeWidth]
+    scales = [alt.Scale(type="ordinal", domain=[*looks], range=[look[k] for look in looks.values()]) for k in range(3)]
+    line = base.mark_line().encode(
+        *(channel("series:N", scale=s, title=None, legend=legend) for channel, s in zip(channels, scales, strict=True)),
+        order=alt.Order("x:Q"),
+        tooltip=tooltips("series|series", *tips, "value|value|.3~g"),
+    )
+    return [line.transform_filter(alt.FieldOneOfPredicate("series", [name])) for name in looks]

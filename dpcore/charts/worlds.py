@@ -1,4 +1,4 @@
-"""Many runs in two neighboring worlds: their piles, the ratio of the piles, and what is known of epsilon."""
+"""Two neighboring worlds beside each other: probabilities, drawn answers, an attack's runs, ratios, and the game."""
 
 import math
 import textwrap
@@ -8,30 +8,156 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import (
-    CLAIMED,
-    INK,
-    NEUTRAL,
-    NO_TIP,
-    RELEASED,
-    SERIES,
-    Chart,
-    diamonds,
-    largest,
-    present,
-    tidy,
-    tooltips,
-)
-from dpcore.charts.responses import nearer
+from dpcore.charts.base import Chart, present
+from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, RELEASED, SERIES
+from dpcore.charts.frames import largest, tidy
+from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, scaled, single, span, tooltips, words
 from dpcore.text import number as epsilon_text
 
-COLORS = {"World A": SERIES[3], "World B": SERIES[2]}
-LEFT = 74  # pixels that every axis of stacked charts takes, so that equal numbers are above each other
+PAIR = [SERIES[3], SERIES[2]]  # the colors of two worlds
+YOU = {"without": "without you", "with": "with you"}
+TABLE = {"without": "out of the table", "with": "in the table"}
+RUNS = {"first": "World A", "second": "World B"}
+STACKED: Any = {"minExtent": 74, "maxExtent": 74, "grid": False}  # of pixels: equal answers are above each other
+CLIP: Any = {"clip": True}  # a mark over the edge would move it, in one of the stacked charts only
+STEPS, MOST_TICKS = (1, 2, 5, 10, 20, 50, 100), 12
 NARROW = 0.25  # of a broad bar, that a narrow one leaves free at either side
-FAR = 8  # how many times farther than the rest an epsilon may be and still be drawn to scale
 TIMES = "format(exp(datum.value), '.3~g')"  # an axis of logarithms that tells the ratios
 TENFOLD = math.log(10)
-CLIP: Any = {"clip": True}
+WAYS = {"players": (RELEASED, "diamond"), "best strategy": (SERIES[4], "circle")}
+
+
+def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
+    """The probabilities of answers in two neighboring worlds; shaded, what leaves the band that epsilon allows.
+
+    `frame`: one row per answer: `answer`, `without`, `with`, `limit_without`, `limit_with` (densities, or the
+    probabilities of `whole` numbers, of which nothing leaves the band).
+    """
+    data = tidy(frame, [], ["answer", "without", "with", "limit_without", "limit_with"]).dropna()
+    across, long = _answers(data, whole), _beside(data, "answer", YOU, height="{}", limit="limit_{}")
+    what = "probability" if whole else "density"
+    up = alt.Y("height:Q", title=what, axis=alt.Axis(**STACKED, format=".2~g", tickCount=4))
+    base = alt.Chart(long).encode(tooltip=tooltips("world|world", "answer|answer|.4~g", f"height|{what}|.3~g"))
+    color = _colors(YOU, "square" if whole else "stroke", 15)
+    beyond = bool((long["height"] > long["limit"] * (1 + 1e-9)).any())
+    layers: list[Any] = []
+    if whole:
+        bars = base.mark_rect(opacity=0.9, **CLIP)
+        layers.append(bars.encode(alt.X("left:Q", **across), up, color, x2="right", y2=alt.datum(0)))
+    else:
+        lines = base.encode(alt.X("answer:Q", **across), up)
+        for label in YOU.values() if beyond else ():
+            own = lines.transform_filter(alt.FieldOneOfPredicate("world", [label]))
+            layers.append(own.mark_area(color=CLAIMED, opacity=0.75, **CLIP).encode(alt.Y2("limit:Q")))
+        dash = keyed(alt.StrokeDash, "world", YOU.values(), [[7, 4], [1, 0]])
+        layers.append(lines.mark_line(strokeWidth=3.5, **CLIP).encode(color, dash))
+    key = "Orange: where one world is above e^epsilon times the other. Each orange area is delta." if beyond else ""
+    return present(
+        alt.layer(*layers),
+        "Two worlds, one person apart",
+        key=key,
+        seen=f"Probabilities of answers without you and with you, which are nearly on top of each other if epsilon is "
+        f"small. {key}",
+        height=360 if key else 330,
+        offset=4,
+    )
+
+
+def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> Chart:
+    """How many times likelier each answer is with you than without you, and the band from e^-epsilon to e^epsilon.
+
+    `frame`: one row per answer: `answer`, `log_ratio`.
+    """
+    data = tidy(frame, [], ["answer", "log_ratio"]).dropna()
+    data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
+    outside = data["log_ratio"].abs() > epsilon * (1 + 1e-9)
+    data["where"] = np.where(outside, "outside the band", "inside the band")
+    most = largest(data["log_ratio"].abs(), 1.3 * epsilon) * 1.04
+    up = scaled("ratio", span(-most, most), **STACKED, values=[-epsilon, 0, epsilon], labelExpr=TIMES)
+    tips = tooltips("answer|answer|.4~g", "ratio|times as likely with you|.3~g", "where|epsilon allows it")
+    across = alt.X("answer:Q", **_answers(data, whole))
+    base = alt.Chart(data).encode(across, alt.Y("log_ratio:Q", **up), tooltip=tips)
+    marks = [_band(up, "log_ratio", epsilon, NEUTRAL, 0.25)]
+    if whole:
+        marks.append(base.mark_point(filled=True, size=60, opacity=1, color=INK, **CLIP))
+    else:
+        marks.append(base.mark_line(strokeWidth=3, color=INK, **CLIP))
+        for side in ("datum.log_ratio > 0", "datum.log_ratio < 0"):
+            far = base.transform_filter(f"datum.where == 'outside the band' && {side}")
+            marks.append(far.mark_line(strokeWidth=5, color=CLAIMED, **CLIP))
+    told = "It leaves the band in the tails." if outside.any() else "It never leaves the band."
+    return present(
+        alt.layer(*marks),
+        "How much an answer tells about you",
+        key=f"Answer’s probability with you, divided by that without you. Grey: what epsilon allows. {told}",
+        seen=f"The ratio of the two probabilities at every answer, beside the band from {math.exp(-epsilon):.3g} to "
+        f"{math.exp(epsilon):.3g}. {told}",
+        height=270,
+        offset=4,
+    )
+
+
+def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
+    """Some answers that were drawn in each world, on the axis low..high of the other charts.
+
+    `frame`: one row per answer: `world` ("without" or "with"), `answer`. Answers beyond the axis are at its ends.
+    """
+    data = tidy(frame, ["world"], ["answer"]).dropna()
+    data["world"] = data["world"].map(YOU)
+    data["shown"] = data["answer"].clip(low, high)
+    turn = data.groupby("world").cumcount()
+    data["lane"] = (data["world"] == YOU["without"]).astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
+    look: Any = {"values": [0, 1], "labelExpr": "datum.value > 0.5 ? 'without' : 'with'", "ticks": False}
+    options: Any = {"title": alt.Undefined, "legend": None}
+    base = alt.Chart(data).encode(
+        alt.X("shown:Q", **_across(low, high)),
+        alt.Y("lane:Q", **scaled("world", span(-0.4, 1.4), **STACKED, **look)),
+        keyed(alt.Color, "world", YOU.values(), PAIR, **options),
+        keyed(alt.Shape, "world", YOU.values(), ["diamond", "circle"], **options),
+        tooltip=tooltips("world|world", "answer|answer|.4~g"),
+    )
+    return present(
+        base.mark_point(filled=True, size=110, opacity=0.8, **CLIP),
+        "Answers that were drawn",
+        seen=f"{len(data)} answers as dots, in two rows: without you and with you.",
+        height=190,
+        offset=4,
+    )
+
+
+def _answers(data: pd.DataFrame, whole: bool) -> dict[str, Any]:
+    """The axis of answers that stacked charts share."""
+    room = 0.6 if whole else 0.0
+    return _across(*([data["answer"].min() - room, data["answer"].max() + room] if len(data) else [0.0, 1.0]))
+
+
+def _across(low: float, high: float) -> dict[str, Any]:
+    """An axis low..high of answers with labels that stay off its ends."""
+    room = 0.07 * (high - low)
+    step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS), STEPS[-1])
+    ticks = np.arange(math.ceil((low + room) / step), math.floor((high - room) / step) + 1) * step
+    return scaled("answer", span(low, high, zero=False), grid=False, values=ticks.tolist(), format=",d")
+
+
+def _beside(data: pd.DataFrame, place: str, worlds: dict[str, str], **columns: str) -> pd.DataFrame:
+    """A row per world and place: what columns hold that are named after the world, and its bar from left to right."""
+    parts = []
+    for (name, label), (left, right) in zip(worlds.items(), ((-0.42, -0.02), (0.02, 0.42)), strict=True):
+        own = {field: data[column.format(name)] for field, column in columns.items()}
+        sides = {"world": label, "left": data[place] + left, "right": data[place] + right}
+        parts.append(pd.DataFrame({place: data[place], **own, **sides}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _colors(worlds: dict[str, str], symbol: str = "square", letters: int = 16) -> Any:
+    legend = alt.Legend(symbolType=symbol, symbolSize=300, symbolOpacity=1, labelFontSize=letters)
+    return keyed(alt.Color, "world", worlds.values(), PAIR, legend=legend)
+
+
+def _band(up: dict[str, Any], field: str, epsilon: float, color: str, opacity: float) -> Any:
+    """What an epsilon allows on an axis of log ratios."""
+    band = single(**{field: -epsilon, "high": epsilon}).mark_rect(color=color, opacity=opacity, **CLIP)
+    return band.encode(alt.Y(f"{field}:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP)
 
 
 def world_piles(
@@ -54,68 +180,63 @@ def world_piles(
     """
     data = tidy(frame, [], ["left", "right", "first", "second"]).dropna()
     parts = []
-    for name, world in zip(("first", "second"), COLORS, strict=True):
+    for name, world in RUNS.items():
         room = NARROW * (data["right"] - data["left"]) if name == "second" else 0.0
         ends = {"from": data["left"] + room, "to": data["right"] - room}
         parts.append(pd.DataFrame({"world": world, **ends, "count": data[name], "share": data[name] / max(runs, 1)}))
     long = pd.concat(parts, ignore_index=True)
     long = long[long["count"] > 0]
     most, least = largest(long["share"], 1e-3), 0.5 / max(runs, 1)
-    scale = alt.Scale(domain=[0, 1.3 * most], nice=False)
-    if logarithmic:
-        scale = alt.Scale(type="log", domain=[least, most * (most / least) ** 0.3], nice=False)
-    axis = alt.Axis(minExtent=LEFT, maxExtent=LEFT, format="~%", tickCount=4, grid=False)
-    legend = alt.Legend(symbolType="square", symbolSize=300, symbolOpacity=1, labelFontSize=16)
-    color = alt.Color("world:N", scale=alt.Scale(domain=[*COLORS], range=[*COLORS.values()]), title=None, legend=legend)
-    tips = tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p")
-    across = _across(data, number)
-    bars = alt.Chart(long).mark_rect(opacity=0.8, **CLIP)
-    bars = bars.encode(
-        alt.X("from:Q", **across),
-        alt.Y("share:Q", title="share of runs", scale=scale, axis=axis),
-        color,
-        x2="to",
-        y2=alt.datum(least if logarithmic else 0),
-        tooltip=tips,
-    )
-    layers: list[Any] = [bars]
+    scale = span(least, most * (most / least) ** 0.3, type="log") if logarithmic else span(0, 1.3 * most)
+    across = _numbers(data, number)
+    layers: list[Any] = [
+        alt.Chart(long)
+        .mark_rect(opacity=0.8, **CLIP)
+        .encode(
+            alt.X("from:Q", **across),
+            alt.Y("share:Q", **scaled("share of runs", scale, **STACKED, format="~%", tickCount=4)),
+            _colors(RUNS),
+            x2="to",
+            y2=alt.datum(least if logarithmic else 0),
+            tooltip=tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p"),
+        )
+    ]
     told = "No event was found that tells the worlds apart."
     if math.isfinite(threshold) and len(data):
         side = "above" if above else "below"
-        happened = " and ".join(f"{world} {hit:,}" for world, hit in zip(COLORS, hits, strict=True))
+        happened = " and ".join(f"{world} {hit:,}" for world, hit in zip(RUNS.values(), hits, strict=True))
         told = f"Grey: the event “{threshold:.4g} or {side}”. Of {counted:,} counted runs it happened in {happened}."
-        layers = [*_event(data, across, edge, hits, above=above), bars]
-    return nearer(
-        present(
-            alt.layer(*layers),
-            "What the attacker saw, run by run",
-            key=f"Broad: world A. Narrow: world B. {told}",
-            seen=f"Two distributions of {runs:,} runs each, on top of each other. {told}",
-            height=470,
-        ),
-        4,
+        layers = [*_event(data, across, edge, hits, above=above), *layers]
+    return present(
+        alt.layer(*layers),
+        "What the attacker saw, run by run",
+        key=f"Broad: world A. Narrow: world B. {told}",
+        seen=f"Two distributions of {runs:,} runs each, on top of each other. {told}",
+        height=470,
+        offset=4,
     )
+
+
+def _numbers(data: pd.DataFrame, number: str) -> dict[str, Any]:
+    """The axis of the attacker's number that stacked charts share."""
+    low, high = (float(data["left"].min()), float(data["right"].max())) if len(data) else (0.0, 1.0)
+    return scaled(textwrap.wrap(number, 95), span(low, high, zero=False), grid=False, titleLimit=760)
 
 
 def _event(data: pd.DataFrame, across: Any, edge: float, hits: tuple[int, int], *, above: bool) -> list[Any]:
     """The event's region, its edge, and how often it happened."""
     low, high = float(data["left"].min()), float(data["right"].max())
     left = edge < (low + high) / 2  # words go where there is more room
-    words = [f"{world}: {hit:,}" for world, hit in zip(COLORS, hits, strict=True)]
-    frame = pd.DataFrame({"from": [edge], "to": [high if above else low], "text": ["\n".join(words)]})
-    base = alt.Chart(frame)
-    shade = base.mark_rect(color=NEUTRAL, opacity=0.22, **CLIP).encode(
-        alt.X("from:Q", **across), x2="to", tooltip=tooltips("text|runs with the event")
-    )
-    rule = base.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=2).encode(alt.X("from:Q", **across), tooltip=NO_TIP)
-    label = base.mark_text(
-        align="left" if left else "right", dx=8 if left else -8, baseline="top", fontSize=16, fontWeight="bold",
-        color=INK, lineBreak="\n",
-    )  # fmt: skip
+    text = "\n".join(f"{world}: {hit:,}" for world, hit in zip(RUNS.values(), hits, strict=True))
+    base = single(**{"from": edge, "to": high if above else low, "text": text}).encode(alt.X("from:Q", **across))
+    shade = base.mark_rect(color=NEUTRAL, opacity=0.22, **CLIP)
+    rule = base.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=2)
+    look: Any = {"align": "left" if left else "right", "dx": 8 if left else -8, "baseline": "top"}
+    look |= {"fontSize": 16, "fontWeight": "bold", "color": INK, "lineBreak": "\n"}
     return [
-        shade,
-        rule,
-        label.encode(alt.X("from:Q", **across), y=alt.value(6), text=alt.Text("text:N"), tooltip=NO_TIP),
+        shade.encode(x2="to", tooltip=tooltips("text|runs with the event")),
+        rule.encode(tooltip=NO_TIP),
+        words(base.encode(y=alt.value(6)), "text", **look),
     ]
 
 
@@ -135,100 +256,116 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     data = data.assign(middle=(data["left"] + data["right"]) / 2, ratio=np.exp(data["log_ratio"]))
     beyond = (data["low"] > claimed) | (data["high"] < -claimed)
     data["where"] = np.where(beyond, "outside of what is claimed", "not surely outside")
-    ticks = [-claimed, 0.0, claimed] if math.isfinite(claimed) else [-TENFOLD, 0.0, TENFOLD]
-    axis = alt.Axis(minExtent=LEFT, maxExtent=LEFT, values=ticks, labelExpr=TIMES, grid=False)
-    up: Any = {"title": "B / A", "axis": axis, "scale": alt.Scale(domain=[-most, most], nice=False)}
-    across = _across(bins, number)
-    layers: list[Any] = []
-    for epsilon, color, opacity in ((proved, RELEASED, 0.14), (claimed, CLAIMED, 0.25)):
-        if math.isfinite(epsilon):
-            ends = pd.DataFrame({"low": [-min(epsilon, most)], "high": [min(epsilon, most)]})
-            band = alt.Chart(ends).mark_rect(color=color, opacity=opacity, **CLIP)
-            layers.append(band.encode(alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP))
+    tick = claimed if math.isfinite(claimed) else TENFOLD
+    up = scaled("B / A", span(-most, most), **STACKED, values=[-tick, 0.0, tick], labelExpr=TIMES)
+    layers = [
+        _band(up, "low", min(epsilon, most), color, opacity)
+        for epsilon, color, opacity in ((proved, RELEASED, 0.14), (claimed, CLAIMED, 0.25))
+        if math.isfinite(epsilon)
+    ]
     tips = tooltips("left|from|.4~g", "right|to|.4~g", "ratio|B / A|.3~g", "where|this is")
     look = alt.condition(
         "datum.where == 'outside of what is claimed'", alt.value(CLAIMED), alt.value({"expr": INK.expr})
     )
-    base = alt.Chart(data).encode(alt.X("middle:Q", **across), tooltip=tips)
-    whiskers = base.mark_rule(strokeWidth=3, **CLIP).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"), color=look)
-    dots = base.mark_point(filled=True, size=80, opacity=1, **CLIP).encode(alt.Y("log_ratio:Q", **up), color=look)
+    base = alt.Chart(data).encode(alt.X("middle:Q", **_numbers(bins, number)), color=look, tooltip=tips)
+    whiskers = base.mark_rule(strokeWidth=3, **CLIP).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
+    dots = base.mark_point(filled=True, size=80, opacity=1, **CLIP).encode(alt.Y("log_ratio:Q", **up))
     count = int(beyond.sum())
     lie = "bars lie" if count > 1 else "bar lies"
-    told = f"{count or 'No'} {lie} wholly outside." if math.isfinite(claimed) else ""
-    named = [
-        f"Orange band: claimed, e^±{epsilon_text(claimed)}. {told}" if math.isfinite(claimed) else "Nothing is claimed."
-    ]
-    named.append(f"Blue band: proved, e^±{epsilon_text(proved)}." if math.isfinite(proved) else "Nothing is proved.")
-    return nearer(
-        present(
-            alt.layer(*layers, whiskers, dots),
-            "How many times as frequent in world B as in world A",
-            key=" ".join(named),
-            seen=f"For every bin of the distributions, the ratio of its two frequencies with a 95 % interval. {told}",
-            height=380,
-        ),
-        4,
+    told, key = "", "Nothing is claimed."
+    if math.isfinite(claimed):
+        told = f"{count or 'No'} {lie} wholly outside."
+        key = f"Orange band: claimed, e^±{epsilon_text(claimed)}. {told}"
+    known = f"Blue band: proved, e^±{epsilon_text(proved)}." if math.isfinite(proved) else "Nothing is proved."
+    return present(
+        alt.layer(*layers, whiskers, dots),
+        "How many times as frequent in world B as in world A",
+        key=f"{key} {known}",
+        seen=f"For every bin of the distributions, the ratio of its two frequencies with a 95 % interval. {told}",
+        height=380,
+        offset=4,
     )
 
 
-def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
-    """What is known of the epsilon that a run really costs, and where the claim is. Epsilons may be infinite."""
-    usual = max([lower, 0.5, *([claimed] if math.isfinite(claimed) else [])])
-    shown = proved if math.isfinite(proved) and proved <= FAR * usual else math.inf
-    edge = 1.3 * max(usual, shown if math.isfinite(shown) else 0.0)
-    end = min(max(shown, lower), edge)
-    least = f"at least {math.floor(1000 * lower) / 1000:g}" if lower else "at least 0: the attack found nothing"
-    most = f"proved: at most {epsilon_text(proved)}" if math.isfinite(proved) else "no epsilon is proved"
-    across: Any = {"title": "epsilon", "scale": alt.Scale(domain=[0, edge], nice=False)}
-    across["axis"] = alt.Axis(tickCount=6, grid=False)
-    rows = ["is claimed", "really costs"]
-    up: Any = {"title": None, "sort": rows, "scale": alt.Scale(domain=rows)}
-    up["axis"] = alt.Axis(minExtent=LEFT, labelFontSize=16, ticks=False)
-    base = alt.Chart(pd.DataFrame([{"row": rows[1], "from": lower, "to": end, "least": least, "most": most}]))
-    place = base.encode(alt.Y("row:N", **up))
-    bar = place.mark_bar(color=RELEASED, opacity=0.75, height=22)
+def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -> Chart:
+    """The probabilities of what a round of the membership game can show in both worlds, and what it showed.
+
+    `frame`: one row per number: `number`, `without`, `with`. `at`: the number that was shown.
+    """
+    data = tidy(frame, [], ["number", "without", "with"]).dropna()
+    low, high = (float(data["number"].min()), float(data["number"].max())) if len(data) else (0.0, 1.0)
+    across = scaled(number, span(low - 0.6, high + 0.6), grid=False, tickMinStep=1, format="d")
     layers: list[Any] = [
-        bar.encode(
-            alt.X("from:Q", **across), x2=alt.X2("to"), tooltip=tooltips("least|by this attack", "most|by proof")
+        alt.Chart(_beside(data, "number", TABLE, chance="{}"))
+        .mark_rect(opacity=0.9, **CLIP)
+        .encode(
+            alt.X("left:Q", **across),
+            alt.Y("chance:Q", title="probability", axis=alt.Axis(format="~%", tickCount=4, grid=False)),
+            _colors(TABLE),
+            x2="right",
+            y2=alt.datum(0),
+            tooltip=tooltips("world|world", "number|number|,.0f", "chance|probability|.3~p"),
         )
     ]
-    words: Any = {"fontSize": 16, "color": INK, "fontWeight": "bold"}
-    if not math.isfinite(shown):
-        arrow = place.mark_point(shape="triangle-right", filled=True, size=500, color=RELEASED, opacity=1)
-        layers.append(arrow.encode(alt.X("to:Q", **across), tooltip=tooltips("most|by proof")))
-    late = lower > 0.6 * edge
-    first = place.mark_text(align="right" if late else "left", dy=-24, **words)
-    last = place.mark_text(align="right" if end > 0.4 * edge else "left", dy=26, **words)
-    layers.append(first.encode(alt.X("from:Q", **across), text=alt.Text("least:N"), tooltip=NO_TIP))
-    layers.append(last.encode(alt.X("to:Q", **across), text=alt.Text("most:N"), tooltip=NO_TIP))
-    finite = math.isfinite(claimed)
-    told = epsilon_text(claimed) if finite else "no epsilon"
-    claim = alt.Chart(pd.DataFrame([{"row": rows[0], "at": claimed if finite else edge, "text": told}]))
-    placed = claim.encode(alt.X("at:Q", **across), tooltip=tooltips("text|claimed"))
-    if finite:
-        layers.insert(0, placed.mark_rule(color=CLAIMED, strokeWidth=3, strokeDash=[6, 4]))
-        layers.append(diamonds(placed.encode(alt.Y("row:N", **up)), CLAIMED))
-    left = finite and claimed < 0.6 * edge
-    text = placed.mark_text(align="left" if left else "right", dx=14 if left else -14, **words)
-    layers.append(text.encode(alt.Y("row:N", **up), text=alt.Text("text:N"), tooltip=NO_TIP))
-    return nearer(
-        present(
-            alt.layer(*layers),
-            "What is claimed, and what is known",
-            key="Blue: where the real epsilon lies. Left end: the attack, 95 % sure. Right end: the proof.",
-            seen=f"Claimed: {told}. The real cost: {least}; {most}.",
-            height=alt.Step(84),
-        ),
-        4,
+    told = "Nothing was shown yet."
+    if at is not None:
+        told = f"The arrow: this round’s number, {at:,.0f}."
+        mark = single(left=min(max(at, low - 0.5), high + 0.5), text=f"{at:,.0f}")
+        mark = mark.encode(alt.X("left:Q", **across), tooltip=tooltips("text|this round"))
+        arrow = mark.mark_point(shape="triangle-down", filled=True, size=450, color=INK, opacity=1)
+        layers += [mark.mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4]), arrow.encode(y=alt.value(10))]
+    return present(
+        alt.layer(*layers),
+        "What can be released, in both worlds",
+        key=told,
+        seen=f"Probabilities of {number}, with the person in the table and out of it. {told}",
+        height=330,
+        offset=4,
     )
 
 
-def _across(data: pd.DataFrame, number: str) -> dict[str, Any]:
-    """The axis of the attacker's number that stacked charts share."""
-    low, high = (float(data["left"].min()), float(data["right"].max())) if len(data) else (0.0, 1.0)
-    title = textwrap.wrap(number, 95)
-    return {
-        "title": title,
-        "scale": alt.Scale(domain=[low, high], nice=False, zero=False),
-        "axis": alt.Axis(grid=False, titleLimit=760),
-    }
+def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
+    """Shares of rounds that were guessed right, and how many may be at most if epsilon holds.
+
+    `frame`: one row per score: `epsilon`, `who` ("players" or "best strategy"), `honest` (whether what is released
+    costs what it claims), `share`, `low`, `high` (0..1), `rounds`. `limit`: `epsilon`, `share`.
+    """
+    data = tidy(frame, ["who"], ["epsilon", "share", "low", "high", "rounds"]).assign(honest=frame["honest"].to_list())
+    line = tidy(limit, [], ["epsilon", "share"]).dropna()
+    names = [*WAYS]
+    data["release"] = np.where(data["honest"], "corrected", "as printed")
+    lane = 2 * (data["who"] == names[1]).astype(float) + (data["release"] == "as printed") - 1.5
+    data["at"] = data["epsilon"] * 1.09**lane  # marks of one epsilon stand beside each other
+    logarithmic = alt.Scale(type="log", nice=False, padding=30)
+    ticks = {"values": line["epsilon"].to_list(), "format": "~g", "grid": False}
+    across = scaled("epsilon that is claimed", logarithmic, **ticks)
+    up = scaled("guessed right", span(0, 1.02), format="~%", values=[0, 0.25, 0.5, 0.75, 1])
+    allowed = (
+        alt.Chart(line)
+        .mark_line(color=CLAIMED, strokeWidth=3, interpolate="monotone")
+        .encode(
+            alt.X("epsilon:Q", **across),
+            alt.Y("share:Q", **up),
+            tooltip=tooltips("epsilon|epsilon|~g", "share|at most|.1%"),
+        )
+    )
+    half = single(share=0.5).mark_rule(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
+    half = half.encode(alt.Y("share:Q", **up), tooltip=NO_TIP)
+    tips = ["who|who", "release|release", "rounds|rounds|,.0f", "share|right|.1%", "low|from|.1%", "high|to|.1%"]
+    legend = alt.Legend(symbolOpacity=1, symbolSize=200, labelFontSize=16)
+    color, shape = color_and_shape("who", names, *zip(*WAYS.values(), strict=True), legend=legend)
+    base = alt.Chart(data).encode(alt.X("at:Q", **across), color, tooltip=tooltips(*tips))
+    whiskers = base.mark_rule(strokeWidth=3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
+    dots = []
+    for release in ("corrected", "as printed"):
+        mark = base.transform_filter(f"datum.release == '{release}'").encode(alt.Y("share:Q", **up), shape)
+        dots.append(mark.mark_point(filled=release == "corrected", size=220, strokeWidth=4, opacity=1))
+    said = "; ".join(f"{who} {share:.0%}" for who, share in zip(data["who"], data["share"], strict=True))
+    return present(
+        alt.layer(half, allowed, whiskers, *dots),
+        "Scores, and the most that epsilon allows",
+        key="Orange: e^epsilon / (1 + e^epsilon). Dashed: a fair coin. Hollow marks: as printed.",
+        seen=f"Shares of rounds guessed right, with intervals, against epsilon: {said}.",
+        height=400,
+        offset=4,
+    )

@@ -16,7 +16,7 @@ import pytest
 
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
-from dpcore.charts.curves import TRAINED_ON
+from dpcore.charts.scores import TRAINED_ON
 
 HOSTILE = [
     "a.b[0]:Q",

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dpcore import charts
-from dpcore.charts.base import GAP, LINE, piled
+from dpcore.charts.curves import GAP, LINE, piled
 
 
 def runs(**other):

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from dpcore import charts
-from dpcore.charts.base import REAL, REAL_DATA, RELEASED
-from dpcore.charts.forest import CLASSES, DARK, LIGHT
+from dpcore.charts.base import REAL_DATA
+from dpcore.charts.colors import REAL, RELEASED
+from dpcore.charts.trees import CLASSES, DARK, LIGHT
 
 HOSTILE = ["a.b[0]:Q", "<img src=x>", "image", "", 'it\'s "quoted" \\ \n', "{{y}}", "x" * 60]
 FIELDS = {

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from dpcore import charts, teaching
-from dpcore.charts.base import CLAIMED, FADED, INK, REAL, REAL_DATA, RELEASED
+from dpcore.charts.base import REAL_DATA
+from dpcore.charts.colors import CLAIMED, FADED, INK, REAL, RELEASED
 
 HOSTILE = ["a.b[0]:Q", "<img src=x>", 'it\'s "quoted" \\ \n', "{{y}}"]
 FIELDS = {

@@ -11,9 +11,11 @@ import pytest
 from scipy.stats import t
 
 from dpcore import charts
-from dpcore.charts.base import CLAIMED, SERIES, SHAPES, apart, t_quantile
+from dpcore.charts.colors import CLAIMED, SERIES, SHAPES
 from dpcore.charts.curves import _ticks
-from dpcore.charts.network import LETTER, _arrange, _arrival
+from dpcore.charts.frames import t_quantile
+from dpcore.charts.marks import LETTER
+from dpcore.charts.network import _arrange, _arrival, apart
 
 BITS = [f"marital-status bit {bit}" for bit in range(52)]
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from dpcore import charts
-from dpcore.charts.base import FADED, INK, REAL, REAL_DATA, RELEASED
-from dpcore.charts.report_privacy import CORRECTED, KEPT, PRINTED
+from dpcore.charts.base import REAL_DATA
+from dpcore.charts.colors import FADED, INK, REAL, RELEASED
+from dpcore.charts.responses import CORRECTED, KEPT, PRINTED
 from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR
 from dpcore.teaching import report_privacy
 from dpcore.text import number

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from dpcore import charts
-from dpcore.charts.network import LETTER
-from dpcore.charts.taxonomy import MOST_LEAVES
+from dpcore.charts.marks import LETTER
+from dpcore.charts.trees import MOST_LEAVES
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.taxonomy import Taxonomy

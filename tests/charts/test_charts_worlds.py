@@ -10,7 +10,8 @@ import vl_convert
 from scipy.stats import beta
 
 from dpcore import charts
-from dpcore.charts.base import CLAIMED, FADED, INK, REAL_DATA, RELEASED
+from dpcore.charts.base import REAL_DATA
+from dpcore.charts.colors import CLAIMED, FADED, INK, RELEASED
 from dpcore.dashboard.sections import histogram_pair, membership_game
 from dpcore.dashboard.sections.membership_game import BEST, PLAYERS, Game, Rules
 

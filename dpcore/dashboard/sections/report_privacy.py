@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.charts.report_privacy import CORRECTED, PRINTED
+from dpcore.charts.responses import CORRECTED, PRINTED
 from dpcore.dashboard import panels
 from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Warner
 from dpcore.teaching import report_privacy

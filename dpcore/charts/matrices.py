@@ -1,4 +1,4 @@
-"""Shares of columns and pairs, real and released."""
+"""Cells of two columns, or of two sets of names, colored by a number: pairs, tables, classes, answers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,84 +6,11 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from dpcore.charts.base import (
-    MOST_NAMED,
-    MOST_NUMBERED,
-    MOST_VALUES,
-    NEUTRAL,
-    REAL,
-    RELEASED,
-    Chart,
-    as_listed,
-    diamonds,
-    distinct,
-    in_order,
-    largest,
-    present,
-    short,
-    texts,
-    tidy,
-    tooltips,
-)
+from dpcore.charts.base import Chart, present
+from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, in_order, largest, short, texts, tidy
+from dpcore.charts.marks import ink_on, tooltips
 
-
-def marginal(frame: pd.DataFrame, *, column: str, released_name: str = "released") -> Chart:
-    """One column's shares, real and released, with the noise floor.
-
-    `frame`: one row per value, in the order to draw: `value`; `real`, `released` (shares, 0..1); `floor_low`,
-    `floor_high` (the share's 2.5 % and 97.5 % points in same-size resamples of the real data). The 40 largest values
-    are drawn, the rest told in words.
-    """
-    data = distinct(tidy(frame, ["value"], ["real", "released", "floor_low", "floor_high"]), "value")
-    kept = data.index.isin(data[["real", "released"]].max(axis=1).nlargest(MOST_VALUES).index)
-    others, data = data.loc[~kept, ["real", "released"]].sum(), data[kept]  # as a bar they would dwarf the rest
-    capped = f" (top {MOST_VALUES} of {len(kept):,} values)" if len(kept) > len(data) else ""
-    rest = f" Others together: {others['real']:.1%} real, {others['released']:.1%} released." if capped else ""
-    upright = len(data) <= 12 and data["value"].str.len().sum() <= 72
-    along, share, share_end = (alt.X, alt.Y, alt.Y2) if upright else (alt.Y, alt.X, alt.X2)
-
-    floor_tips = ["floor_low|noise floor from|.2%", "floor_high|to|.2%"]
-    base = alt.Chart(data).encode(
-        along("value:N", sort=None, title=None, axis=alt.Axis(labelAngle=0), scale=as_listed(data["value"])),
-        tooltip=tooltips("value|value", "real|real|.2%", "released|released|.2%", *floor_tips),
-    )
-    axis = alt.Axis(format="~%", tickCount=6)
-    real = base.mark_bar(color=REAL, opacity=0.5).encode(share("real:Q", title="share of records", axis=axis))
-    floor = base.mark_rule(color=NEUTRAL, strokeWidth=5).encode(share("floor_low:Q"), share_end("floor_high"))
-    released = diamonds(base, RELEASED).encode(share("released:Q"))
-    return present(
-        real + floor + released,
-        f"{short(column)}: real and released shares{capped}",
-        key=f"Bar: real. Diamond: {short(released_name)}. Line: 95% of same-size resamples of the real data.{rest}",
-        seen=f"Shares of the values of {short(column)}, real and released, with the noise floor.",
-        height=420 if upright else alt.Step(26),
-    )
-
-
-def worst_columns(frame: pd.DataFrame, *, top: int = 20) -> Chart:
-    """The `top` columns, or sets of columns, that the release gets most wrong.
-
-    `frame`: `attributes` (text such as "age" or "age × income"); `avd`, `floor` (average variation distance, 0..1, of
-    the release and of a same-size resample of the real data).
-    """
-    data = tidy(frame, ["attributes"], ["avd", "floor"]).sort_values("avd", ascending=False, kind="stable")
-    capped = f" (worst {top} of {len(data):,})" if len(data) > top else ""
-    data = distinct(data.head(top), "attributes")
-
-    base = alt.Chart(data).encode(
-        alt.Y("attributes:N", sort=None, title=None, scale=as_listed(data["attributes"])),
-        tooltip=tooltips("attributes|columns", "avd|AVD|.3f", "floor|noise floor|.3f"),
-    )
-    distance = alt.X("avd:Q", title="average variation distance (0 = the same)", axis=alt.Axis(tickCount=8))
-    release = base.mark_bar(color=RELEASED, opacity=0.65, height={"band": 0.55}).encode(distance)
-    floor = base.mark_tick(color=NEUTRAL, thickness=4, height={"band": 0.95}).encode(x="floor:Q")
-    return present(
-        release + floor,
-        f"Where the release is furthest from the real data{capped}",
-        key="Bar: release. Upright line: noise floor, a same-size resample of the real data.",
-        seen="Distance from the real data per set of columns, largest first, beside the noise floor.",
-        height=alt.Step(28),
-    )
+MOST_WRITTEN = 12
 
 
 def pair_heatmap(frame: pd.DataFrame) -> Chart:
@@ -94,8 +21,7 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     """
     pairs = tidy(frame, ["a", "b"], ["avd", "floor"]).dropna(subset=["avd"])
     names = in_order([*pairs["a"], *pairs["b"]])
-    mirrored = pairs[pairs["a"] != pairs["b"]].rename(columns={"a": "b", "b": "a"})
-    cells = pd.concat([pairs, mirrored], ignore_index=True).rename(columns={"a": "x", "b": "y", "avd": "shade"})
+    cells = _mirrored(pairs).rename(columns={"avd": "shade"})
     tips = tooltips("x|column", "y|and", "shade|AVD|.3f", "floor|noise floor|.3f")
     return present(
         _heat(cells, tips, names, names, title="AVD", number=".2f", least=0.1, room=MOST_NUMBERED),
@@ -118,9 +44,7 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame)
     pairs = tidy(frame, ["a", "b"], ["score"]).dropna()
     for name in [*pairs["a"], *pairs["b"]]:
         cluster.setdefault(name, "(none)")
-    mirrored = pairs[pairs["a"] != pairs["b"]].rename(columns={"a": "b", "b": "a"})
-    cells = pd.concat([pairs, mirrored], ignore_index=True).rename(columns={"a": "x", "b": "y"})
-    groups = in_order(cluster.values())
+    cells, groups = _mirrored(pairs), in_order(cluster.values())
     order: list[str] = []
     for group in groups:
         gap = ["\u200b" * len(order)] if order else []  # a name that nobody sees
@@ -169,6 +93,68 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str, width: int = 240) -> Cha
     )
 
 
+def confusion(frame: pd.DataFrame, *, title: str = "") -> Chart:
+    """Which classes are taken for which: a cell per true and predicted class.
+
+    `frame`: of `classification.confusion_frame`: `truth`, `predicted`, `count`, `share` (of the true class's rows,
+    0..1). Up to 12 classes have their numbers written.
+    """
+    data = tidy(frame, ["truth", "predicted"], ["count", "share"])
+    names = in_order([*data["truth"], *data["predicted"]])
+    few, written = len(names) <= 5, len(names) <= MOST_WRITTEN
+    below = alt.Axis(labelAngle=0 if few else -50, labelOverlap=False)
+    across = alt.X("predicted:N", title="predicted class", scale=alt.Scale(domain=names), axis=below)
+    down = alt.Y("truth:N", title="true class", scale=alt.Scale(domain=names))
+    tips = tooltips("truth|true class", "predicted|predicted as", "count|rows|,", "share|share of its class|.1%")
+    base = alt.Chart(data, height=alt.Step(64 if few else 40 if written else 17)).encode(across, down, tooltip=tips)
+    known, ink = base.transform_filter("datum.share !== null"), ink_on("share", 0.45)
+    shares = known.mark_text(fontSize=16, fontWeight="bold", dy=-9 if few else 0)
+    counts = known.mark_text(fontSize=13, dy=11).encode(text=alt.Text("count:Q", format=","), color=ink)
+    layers = [_colored(base, "share", "share of the true class", 1)]
+    layers += [shares.encode(text=alt.Text("share:Q", format=".0%"), color=ink)] if written else []
+    return present(
+        alt.layer(*layers, *([counts] if few else [])),
+        title or "What is taken for what",
+        key="Each row of cells: where the rows of one true class go. Right answers are on the diagonal.",
+        seen=f"Confusion matrix of {len(names)} classes: the share of each true class that is predicted as each class.",
+    )
+
+
+def channel_matrix(frame: pd.DataFrame, *, title: str = "") -> Chart:
+    """How often each true value is reported as each value.
+
+    `frame`: one row per cell: `truth`, `reported`, `probability` (0..1), for up to 12 values.
+    """
+    data = tidy(frame, ["truth", "reported"], ["probability"]).dropna()
+    names = in_order([*data["truth"], *data["reported"]])
+    below = alt.Axis(labelAngle=0)
+    base = alt.Chart(data, height=alt.Step(max(34, 60 - 4 * len(names)))).encode(
+        alt.X("reported:N", title="what is reported", scale=alt.Scale(domain=names), axis=below),
+        alt.Y("truth:N", title="what is true", scale=alt.Scale(domain=names)),
+        tooltip=tooltips("truth|true value", "reported|reported", "probability|probability|.2%"),
+    )
+    shown = base.mark_text(fontSize=15, fontWeight="bold")
+    shown = shown.encode(text=alt.Text("probability:Q", format=".1%"), color=ink_on("probability", 0.45))
+    return present(
+        _colored(base, "probability", "probability", 1) + shown,
+        title or "What becomes of an answer",
+        key="Each row of cells sums to 100 %. The more alike the rows, the less a report tells.",
+        seen=f"Matrix of the probabilities with which {len(names)} true values are reported as each value.",
+    )
+
+
+def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Each pair's cell at `x`, `y`, and the one across the diagonal."""
+    other = pairs[pairs["a"] != pairs["b"]].rename(columns={"a": "b", "b": "a"})
+    return pd.concat([pairs, other], ignore_index=True).rename(columns={"a": "x", "b": "y"})
+
+
+def _colored(base: alt.Chart, shade: str, title: str, highest: float, number: str = "~%") -> Any:
+    """Cells from dark at 0 to bright at the highest number."""
+    scale, legend = alt.Scale(scheme="viridis", domain=[0, highest]), alt.Legend(format=number)
+    return base.mark_rect().encode(alt.Color(f"{shade}:Q", title=title, scale=scale, legend=legend))
+
+
 def _heat(
     cells: pd.DataFrame,
     tips: list[alt.Tooltip],
@@ -199,9 +185,8 @@ def _heat(
         alt.Y("y:N", title=titles[1], scale=alt.Scale(domain=down), axis=alt.Axis(**beside)),
         tooltip=tips,
     )
-    scale, legend = alt.Scale(scheme="viridis", domain=[0, highest]), alt.Legend(format="~%" if "%" in number else "~g")
-    heat = base.mark_rect().encode(alt.Color("shade:Q", title=title, scale=scale, legend=legend))
+    heat = _colored(base, "shade", title, highest, "~%" if "%" in number else "~g")
     if len(across) - gaps > room:
         return alt.layer(heat)
-    ink = alt.condition(f"datum.shade > {0.6 * highest}", alt.value("#1c1c1c"), alt.value("#f2f2f2"))
-    return heat + base.mark_text(fontSize=13).encode(text=alt.Text("shade:Q", format=number), color=ink)
+    numbers = base.mark_text(fontSize=13).encode(text=alt.Text("shade:Q", format=number))
+    return heat + numbers.encode(color=ink_on("shade", 0.6 * highest))

@@ -1,0 +1,218 @@
+"""Range queries and trees of noisy counts: answers beside the truth, errors by size and by level."""
+
+from typing import Any, Literal
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from dpcore.charts.base import Chart, panels, present
+from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES, SHAPES
+from dpcore.charts.frames import distinct, in_order, largest, short, tidy
+from dpcore.charts.marks import LETTER, NO_TIP, color_and_shape, ink_on, means, scaled, single, span, tooltips, words
+
+NUMBER = ",.10~g"
+LOOKS = {"noisy": (SERIES[0], "circle"), "consistent": (RELEASED, "diamond")}
+WHICH = [*LOOKS]
+BAND = 34
+
+
+def error_by_range(
+    frame: pd.DataFrame, *, error: Literal["absolute", "relative"] = "absolute", title: str = ""
+) -> Chart:
+    """Mean errors of range queries against the size of the range, both on log scales: a line per release.
+
+    `frame`: of `evaluate.by_size`: `release` (up to 10), `bin`, `size` (share of the domain), `queries`, the columns of
+    `error` and its interval (`absolute`, `absolute_low`, `absolute_high`), and maybe `baseline` (bool): dashed lines.
+    Errors of 0 are left out, as a log scale cannot show them.
+    """
+    names = {error: "value", f"{error}_low": "low", f"{error}_high": "high"}
+    data = tidy(frame.rename(columns=names), ["release", "bin"], ["size", "queries", *names.values()])
+    baseline = frame["baseline"].to_numpy(bool) if "baseline" in frame else np.zeros(len(frame), dtype=bool)
+    data = data.assign(kind=np.where(baseline, "baseline", "method"))
+    data = data[(data["value"] > 0) & (data["size"] > 0)].reset_index(drop=True)
+    data["low"] = data["low"].clip(lower=data["value"].min() / 2)
+    series = in_order(data["release"])
+    gap = min(6.0, 24 / max(1, len(series)))
+    data["aside"] = [gap * (series.index(name) - (len(series) - 1) / 2) for name in data["release"]]
+
+    x_title = "share of the domain that a range covers (log scale)"
+    y_title = f"mean {error} error, {'rows' if error == 'absolute' else 'share of the true count'} (log scale)"
+    across = scaled(x_title, _logarithmic(24), format="~%", values=_decades(data["size"]))
+    up = scaled(y_title, _logarithmic(10), format=NUMBER, values=_decades(data[["value", "low", "high"]]))
+    legend = alt.Legend(symbolOpacity=1, columns=4, labelLimit=260)
+    color, shape = color_and_shape("release", series, SERIES[1:], SHAPES[1:], legend=legend)
+    move: Any = {"xOffset": alt.ExprRef("datum.aside")}
+    base = alt.Chart(data).encode(alt.X("size:Q", **across), color)
+    value = base.encode(alt.Y("value:Q", **up))
+    dashes = alt.Scale(domain=["method", "baseline"], range=[[1, 0], [6, 4]])
+    dash = alt.StrokeDash("kind:N", scale=dashes, legend=None)
+    lines = value.mark_line(strokeWidth=2.5, **move).encode(dash, alt.Detail("aside:Q"), tooltip=NO_TIP)
+    bars = _with_interval(base).mark_rule(strokeWidth=1.5, opacity=0.7, **move)
+    bars = bars.encode(alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP)
+    tips = ["bin|size of the range", "queries|queries,", "value|mean error|,.4~g", "low|from|,.4~g", "high|to|,.4~g"]
+    dots = value.mark_point(filled=True, size=85, opacity=1, **move)
+    dots = dots.encode(shape, tooltip=tooltips("release|release", *tips))
+    shown = bool(data["low"].notna().any())
+    key = "One mark per size." + (" Bars: 95% intervals of the mean over runs." if shown else "")
+    return present(
+        alt.layer(lines, *([bars] if shown else []), dots),
+        title or f"{error.capitalize()} errors of range queries, by the size of the range",
+        key=key + (" Dashed: baselines." if "baseline" in set(data["kind"]) else ""),
+        seen=f"Mean {error} error of range queries against the share of the domain that they cover, per release.",
+        height=420,
+    )
+
+
+def _logarithmic(padding: float) -> alt.Scale:
+    return alt.Scale(type="log", nice=False, padding=padding)
+
+
+def _decades(numbers: pd.DataFrame | pd.Series) -> Any:
+    """The powers of ten among these numbers; the axis finds its own ticks if there are few."""
+    exponents = np.log10(numbers.to_numpy(dtype=float))
+    exponents = exponents[np.isfinite(exponents)]
+    powers = np.arange(np.ceil(exponents.min()), np.floor(exponents.max()) + 1) if len(exponents) else exponents
+    return [float(f"1e{power:.0f}") for power in powers] if len(powers) > 1 else alt.Undefined
+
+
+def _with_interval(base: alt.Chart) -> alt.Chart:
+    return base.transform_filter("datum.low !== null && datum.high !== null")
+
+
+def range_answers(frame: pd.DataFrame, *, title: str = "") -> Chart:
+    """One range query: every release's estimate with its interval, beside the true count.
+
+    `frame`: one row per release: `release`, `estimate`, `low`, `high` (NaN where there is no interval), and maybe
+    `true` (the same in all rows), which is a rule. Without it the chart shows nothing private.
+    """
+    known = frame if "true" in frame else frame.assign(true=np.nan)
+    data = distinct(tidy(known, ["release"], ["estimate", "low", "high", "true"]), "release")
+    data = data.dropna(subset=["estimate"]).reset_index(drop=True)
+    across = scaled("rows", alt.Scale(zero=False, padding=20, nice=False), format=NUMBER, tickCount=7)
+    tips = ["estimate|estimate|,.1f", "low|from|,.1f", "high|to|,.1f", "true|true count|,.0f"]
+    down = alt.Y("release:N", title=None, scale=alt.Scale(domain=in_order(data["release"])))
+    base = alt.Chart(data).encode(down, tooltip=tooltips("release|release", *tips))
+    bars = _with_interval(base).mark_rule(color=RELEASED, strokeWidth=3, opacity=0.55)
+    dots = base.mark_point(filled=True, shape="diamond", size=150, opacity=1, color=RELEASED)
+    layers = [
+        bars.encode(alt.X("low:Q", **across), alt.X2("high:Q")),
+        dots.encode(alt.X("estimate:Q", **across)),
+    ]
+    if len(data) and (truth := data["true"].iloc[0]) == truth:
+        at = single(true=truth, text=f"true count {truth:,.0f}").encode(alt.X("true:Q", **across))
+        layers.insert(0, at.mark_rule(color=REAL, strokeWidth=3).encode(tooltip=tooltips("text|reference")))
+        look: Any = {"color": NEUTRAL, "fontSize": 13, "baseline": "bottom", "align": "center"}
+        layers.append(words(at.encode(y=alt.value(-4)), "text", **look))
+    return present(
+        alt.layer(*layers),
+        title or "How many rows match",
+        key="Diamond: estimate. Bar: 95% interval of the noise."
+        + (" Grey rule: true count." if len(layers) > 2 else ""),
+        seen=f"Estimates of one range query by {len(data)} releases, with intervals.",
+        height=alt.Step(36),
+    )
+
+
+def count_tree(frame: pd.DataFrame, *, title: str = "", width: int = 820) -> Chart:
+    """A tree's nodes as rectangles, a row per level, twice: noisy counts, and consistent ones, on one color scale.
+
+    `frame`: of `count_tree_frames`, maybe `with_truth`: `level`, `divides`, `left`, `right`, `label`, `name`, `noisy`,
+    `noisy_margin`, `consistent`, `consistent_margin`, and maybe `true` and `noise`. Colors are absolute errors if the
+    true counts are there; without them half the widths of 95 % intervals, and the chart shows nothing private.
+    Levels that were not measured say so among the noisy ones. `width`: the pixels of both pictures.
+    """
+    private = "true" in frame
+    rows = frame if private else frame.assign(true=np.nan, noise=np.nan)
+    numbers = ["left", "right", "noisy", "noisy_margin", "consistent", "consistent_margin", "true", "noise", "level"]
+    data = tidy(rows, ["label", "name", "divides"], numbers)
+    data["row"] = _rows(data)
+    order = in_order(data["row"])
+    total = largest(data["right"], 1.0)
+    room = (data["right"] - data["left"]) / total * width / (LETTER * 12) - 1
+    data["text"] = [_fitted(label, most) for label, most in zip(data["label"], room.fillna(0), strict=True)]
+    parts = []
+    for which in WHICH:
+        count, margin = data[which], data[f"{which}_margin"]
+        shade = (count - data["true"]).abs() if private else margin
+        part = data.assign(which=which, low=count - margin, high=count + margin, shade=shade)
+        blank = part[count.isna()].drop_duplicates("row").assign(left=0.0, right=total, text="(not measured)")
+        parts += [part[count.notna()], blank]
+    unused = ["label", "divides", "level", "noisy_margin", "consistent_margin"]
+    both = pd.concat(parts, ignore_index=True).drop(columns=unused)
+    highest = largest(both["shade"], 1e-6)
+
+    tips = ["name|node", "noisy|noisy count|,.1f", "consistent|consistent count|,.1f"]
+    tips += ["true|true count|,.0f", "noise|noise|,.1f"] if private else []
+    base = alt.Chart(both).encode(
+        alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.06)),
+        tooltip=tooltips(*tips, "low|interval from|,.1f", "high|to|,.1f"),
+    )
+    across: Any = {"axis": None, "scale": span(0, total, zero=False)}
+    scale = alt.Scale(scheme="viridis", type="sqrt", domain=[0, highest])
+    shade_title = "absolute error" if private else "95% interval, ±"
+    color = alt.Color("shade:Q", title=shade_title, scale=scale, legend=alt.Legend(format=",.3~g"))
+    counted, blanks = (base.transform_filter(f"datum.shade {sign} null") for sign in ("!==", "==="))
+    boxes = counted.mark_rect(stroke=NEUTRAL, strokeWidth=0.4)
+    boxes = boxes.encode(alt.X("left:Q", **across), alt.X2("right:Q"), color)
+    middle: Any = {"x": alt.X("middle:Q", **across), "text": alt.Text("text:N")}
+    named, blanks = (part.transform_calculate(middle="(datum.left + datum.right) / 2") for part in (counted, blanks))
+    named = named.mark_text(fontSize=12).encode(color=ink_on("shade", 0.36 * highest), **middle)
+    blanks = blanks.mark_text(fontSize=12, color=NEUTRAL).encode(tooltip=NO_TIP, **middle)
+    pictures = [name for name in WHICH if name in set(both["which"])]
+    size: Any = {"columns": 1, "width": width, "height": BAND * max(len(order), 1)}
+    what = "absolute error of each count" if private else "half the width of each count's 95% interval"
+    return present(
+        panels(alt.layer(boxes, named, blanks), "which", pictures, **size),
+        title or "The tree of counts, before and after consistency",
+        key=f"A rectangle per node, as wide as its leaves; below it, its children. Color: {what}.",
+        seen=f"Two pictures of a tree of {len(data):,} nodes in {len(order)} levels, noisy and consistent, by {what}.",
+    )
+
+
+def _rows(data: pd.DataFrame) -> list[str]:
+    """What each row's level is called: its number, and what it divides if that is always the same."""
+    alike = data.groupby("level")["divides"].transform("nunique") == 1
+    levels = zip(data["level"], data["divides"], alike, strict=True)
+    return [f"{level:.0f}: {short(name)}" if same else f"level {level:.0f}" for level, name, same in levels]
+
+
+def _fitted(label: str, most: float) -> str:
+    """The label if there is place for a good part of it."""
+    if len(label) <= most:
+        return label
+    return f"{label[: int(most) - 1]}…" if most >= 6 else ""
+
+
+def level_errors(frame: pd.DataFrame, *, title: str = "") -> Chart:
+    """How far noisy and consistent counts are from the true ones: a dot per run in a row per level.
+
+    `frame`: one row per run, level and kind: `level`, `divides`, `which` ("noisy" or "consistent") and `error` (mean
+    absolute error of the level's nodes), as `tree_errors.level_errors` has them. Errors of 0 are left out: the axis is
+    a log scale.
+    """
+    data = tidy(frame, ["which", "divides"], ["level", "error"]).dropna().sort_values("level", kind="stable")
+    data["row"] = _rows(data)
+    order = in_order(data["row"])
+    data = data[(data["error"] > 0) & data["which"].isin(WHICH)].drop(columns=["divides", "level"])
+    across = scaled("mean absolute error of the level's counts, rows (log scale)", _logarithmic(16))
+    names = [name for name in WHICH if name in set(data["which"])]
+    colors, shapes = ([LOOKS[name][look] for name in names] for look in (0, 1))
+    base = alt.Chart(data.reset_index(drop=True)).encode(
+        alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
+        alt.YOffset("which:N", scale=alt.Scale(domain=WHICH)),
+    )
+    axis = alt.Axis(format=NUMBER, values=_decades(data["error"]))
+    dots = base.mark_point(filled=True, size=60, opacity=0.65).encode(
+        alt.X("error:Q", axis=axis, **across),
+        *color_and_shape("which", names, colors, shapes),
+        tooltip=tooltips("row|level", "which|counts", "error|mean error|,.4~g"),
+    )
+    repeated = bool(data.duplicated(["row", "which"]).any())
+    return present(
+        alt.layer(dots, *([means(base, alt.X("mean(error):Q", **across))] if repeated else [])),
+        title or "What consistency does to the counts of each level",
+        key="One mark per run. Upright line: mean." if repeated else "",
+        seen=f"Mean absolute error of the noisy and the consistent counts on {len(order)} levels of the tree.",
+        height=alt.Step(22),
+    )

@@ -1,0 +1,71 @@
+"""Honest data frames: what charts are made from, and how it is named, ordered, folded and summed up."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+MOST_VALUES, MOST_ENTRIES, MOST_NUMBERED, MOST_NAMED = 40, 20, 15, 60
+
+
+def texts(column: Iterable[object]) -> pd.Series:
+    """Values as text that can be seen."""
+    missing = (value is None or value is pd.NA or value != value for value in column)
+    shown = (" ".join(str(value).split()) or "(empty)" for value in column)
+    return pd.Series(["(missing)" if gone else text for gone, text in zip(missing, shown, strict=True)], dtype=object)
+
+
+def short(name: str) -> str:
+    """A name of at most 40 characters."""
+    return cut(str(texts([name])[0]), 40)
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many letters of a text."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def in_order(labels: Iterable[Any]) -> list[str]:
+    """Every label once, in the order in which they come."""
+    return list(dict.fromkeys(labels))
+
+
+def as_listed(labels: Iterable[str]) -> alt.Scale:
+    """A scale in the order of these names. Without it new data come into a drawn chart in the order of the old ones."""
+    return alt.Scale(domain=in_order(labels) or alt.Undefined)
+
+
+def distinct(data: pd.DataFrame, label: str) -> pd.DataFrame:
+    """Equal labels told apart, because an axis would draw them in one place."""
+    again = data.groupby(label).cumcount()
+    return data.assign(**{label: data[label].where(again == 0, data[label] + " (" + (again + 1).astype(str) + ")")})
+
+
+def tidy(frame: pd.DataFrame, text: Sequence[str], numbers: Sequence[str]) -> pd.DataFrame:
+    """These columns only, with a new index; numbers that are not finite are missing."""
+    values = {name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in numbers}
+    finite = {name: pd.Series(np.where(np.isfinite(value), value, np.nan)) for name, value in values.items()}
+    return pd.DataFrame({name: texts(frame[name]) for name in text} | finite)
+
+
+def fold(data: pd.DataFrame, label: str, weight: pd.Series, most: int) -> pd.DataFrame:
+    """The `most` heaviest rows in their order, then one row that sums the others; labels are distinct."""
+    keep = data.index.isin(weight.nlargest(most).index)
+    if not keep.all():
+        others = {label: f"({(~keep).sum():,} others)", **data[~keep].select_dtypes("number").sum()}
+        data = pd.concat([data[keep], pd.DataFrame([others])], ignore_index=True)
+    return distinct(data, label)
+
+
+def largest(values: Iterable[float], at_least: float) -> float:
+    """The largest number, or `at_least`."""
+    return float(np.nanmax([at_least, *values]))
+
+
+def t_quantile(freedom: int) -> float:
+    """Student's t that 97.5 % of the draws stay below, to 3 digits; NaN without a degree of freedom."""
+    few = [math.nan, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622]
+    return few[freedom] if freedom < len(few) else 1.95996 + 2.3723 / freedom + 2.8225 / freedom**2 + 2.56 / freedom**3

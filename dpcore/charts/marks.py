@@ -1,0 +1,80 @@
+"""What charts are put together from: scales, axes, keys, tooltips, and the marks that several of them draw."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from dpcore.charts.colors import NEUTRAL
+
+LETTER = 0.58  # its width, as a share of its height
+NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is slow to find one for a text or a dict
+
+
+def span(low: float, high: float, **more: Any) -> alt.Scale:
+    """A scale from one end to the other."""
+    return alt.Scale(domain=[low, high], nice=False, **more)
+
+
+def scaled(title: str | list[str] | None, scale: alt.Scale, **axis: Any) -> dict[str, Any]:
+    """A channel's title, its scale, and how its axis looks."""
+    return {"title": title, "scale": scale} | ({"axis": alt.Axis(**axis)} if axis else {})
+
+
+def canvas(width: float, height: float) -> Callable[..., alt.Chart]:
+    """Charts of rows whose `x` and `y` (or the fields named so) are pixels from the upper left corner."""
+
+    def marks(rows: pd.DataFrame, x: str = "x", y: str = "y") -> alt.Chart:
+        horizontal = alt.X(f"{x}:Q", axis=None, scale=span(0, width, zero=False))
+        vertical = alt.Y(f"{y}:Q", axis=None, scale=span(height, 0, zero=False))
+        return alt.Chart(rows).encode(horizontal, vertical, tooltip=NO_TIP)
+
+    return marks
+
+
+def tooltips(*lines: str) -> list[alt.Tooltip]:
+    """A tooltip's lines, each "field|title" or "field|title|number format". The titles are always ours."""
+    return [
+        alt.Tooltip(f"{field}:{'Q' if number else 'N'}", title=title, format=number[0] if number else alt.Undefined)
+        for field, title, *number in (line.split("|") for line in lines)
+    ]
+
+
+def keyed(channel: Any, field: str, names: Iterable[str], looks: Iterable[Any], **options: Any) -> Any:
+    """A channel that tells kinds of marks apart: their names, and how each looks."""
+    return channel(f"{field}:N", scale=alt.Scale(domain=list(names), range=list(looks)), **{"title": None} | options)
+
+
+def color_and_shape(
+    field: str, names: list[str], colors: Sequence[str], shapes: Sequence[str], **options: Any
+) -> list[Any]:
+    """Color and shape for a few kinds of marks, under one legend."""
+    options = {"legend": alt.Legend(symbolOpacity=1)} | options  # as clear as the clearest layer
+    channels: tuple[tuple[Any, Sequence[str]], ...] = ((alt.Color, colors), (alt.Shape, shapes))
+    return [keyed(channel, field, names, looks, **options) for channel, looks in channels]
+
+
+def single(**values: Any) -> alt.Chart:
+    """A chart of one row."""
+    return alt.Chart(pd.DataFrame([values]))
+
+
+def words(base: Any, field: str, **look: Any) -> Any:
+    """A field's texts, which have no tooltip."""
+    return base.mark_text(**look).encode(text=alt.Text(f"{field}:N"), tooltip=NO_TIP)
+
+
+def ink_on(shade: str, least: float) -> Any:
+    """The color of letters on cells whose field `shade` makes them bright from `least` on."""
+    return alt.condition(f"datum.{shade} > {least}", alt.value("#1c1c1c"), alt.value("#f2f2f2"))
+
+
+def diamonds(base: alt.Chart, color: str) -> Any:
+    """What marks a true or printed value."""
+    return base.mark_point(shape="diamond", filled=True, size=150, color=color, opacity=1)
+
+
+def means(base: Any, x: alt.X) -> Any:
+    """An upright line at the mean of several runs."""
+    return base.mark_tick(thickness=2, color=NEUTRAL, height={"band": 0.9}).encode(x, tooltip=NO_TIP)

@@ -1,0 +1,198 @@
+"""How good a release and its classifier are on real rows, beside their references, and when drawn again."""
+
+import math
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from dpcore.charts.base import Chart, panels, present
+from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES
+from dpcore.charts.frames import as_listed, distinct, in_order, largest, short, t_quantile, tidy
+from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, means, scaled, single, span, tooltips, words
+
+TRAINED_ON = {
+    "released": (RELEASED, "diamond"),
+    "same method, no noise": (SERIES[2], "triangle-up"),
+    "real": (REAL, "circle"),
+}
+SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
+WHO = ["released", "reference"]
+MOST_BARS = 15
+EXACT, MIDDLE, NOISY = "exact trees", "same trees, exact counts", "released"
+STRUCTURE, LEAVES = "cost of choices", "cost of noisy counts"
+PERCENT = {"format": "~%", "tickCount": 8}
+
+
+def accuracy(frame: pd.DataFrame, *, majority: float) -> Chart:
+    """Accuracy on real test data of models trained on the release and on its references.
+
+    `frame`: one row per model and run: `model`, `trained_on` (a key of `TRAINED_ON`), `accuracy` (0..1). `majority`:
+    the most frequent class's share, what knowing nothing scores.
+    """
+    data = tidy(frame, ["model", "trained_on"], ["accuracy"]).dropna()
+    base = alt.Chart(data).encode(
+        alt.X("accuracy:Q", **scaled("accuracy", alt.Scale(zero=False, padding=14), **PERCENT)),
+        alt.Y("model:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.25)),
+        alt.YOffset("trained_on:N", sort=list(TRAINED_ON)),
+        tooltip=tooltips("model|model", "trained_on|trained on", "accuracy|accuracy|.1%"),
+    )
+    names = [name for name in TRAINED_ON if name in set(data["trained_on"])]
+    colors, shapes = ([TRAINED_ON[name][look] for name in names] for look in (0, 1))
+    kinds = color_and_shape("trained_on", names, colors, shapes, title="trained on")
+    runs = base.mark_point(filled=True, size=120, opacity=0.85).encode(*kinds)
+    repeated = bool(data.duplicated(["model", "trained_on"]).any())
+    mean = [means(base, alt.X("mean(accuracy):Q", title="accuracy"))] if repeated else []
+    return present(
+        alt.layer(runs, *mean, *_upright("majority class", majority, "right")),
+        "Accuracy on real test data",
+        key="One mark per run. Upright line: mean." if repeated else "",
+        seen="Accuracy of each model trained on the release and on the real data, with reference lines.",
+        height=alt.Step(34),
+    )
+
+
+def _upright(text: str, value: float | None, align: Any) -> list[Any]:
+    """An upright rule at an accuracy, with its name and value above it."""
+    if value is None or not math.isfinite(value):
+        return []
+    base = single(accuracy=value, label=f"{text} {value:.1%}").encode(
+        alt.X("accuracy:Q", title="accuracy"), tooltip=tooltips("label|reference")
+    )
+    label = base.mark_text(color=NEUTRAL, align=align, dx=-4 if align == "right" else 4, fontSize=13, baseline="bottom")
+    rule = base.mark_rule(color=NEUTRAL, strokeDash=[6, 4], strokeWidth=2)
+    return [rule, label.encode(y=alt.value(-4), text="label:N")]
+
+
+def redraws(frame: pd.DataFrame, *, width: int = 560) -> Chart:
+    """The same method run again and again, to see how lucky the release on the screen is.
+
+    `frame`: one row per metric and run: `metric`, `value`, `run`, `chosen` (bool: the release on the screen).
+    """
+    which = ["another draw", "this release"]
+    data = tidy(frame, ["metric", "run"], ["value"])
+    metrics = in_order(data["metric"])
+    data["which"] = np.where(frame["chosen"].to_numpy(bool), *reversed(which))
+    data = data.dropna(subset=["value"]).sort_values("which", kind="stable")  # the release is drawn last, on top
+    data["lane"] = data.groupby("metric").cumcount() * 0.618 % 1
+
+    base = alt.Chart(data).encode(
+        alt.X("value:Q", **scaled(None, alt.Scale(zero=False, padding=14), tickCount=7)),
+        tooltip=tooltips("metric|metric", "run|run", "value|value|.4~g", "which|which"),
+    )
+    draws = base.mark_point(filled=True, opacity=0.9).encode(
+        alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[-0.15, 1.15])),
+        *color_and_shape("which", which, [REAL, RELEASED], ["circle", "diamond"]),
+        size=alt.condition("datum.which == 'this release'", alt.value(260), alt.value(80)),
+    )
+    median = base.mark_rule(color=NEUTRAL, strokeWidth=3).encode(x="median(value):Q", tooltip=NO_TIP)
+    return present(
+        panels(median + draws, "metric", metrics, columns=1, width=width, height=90),
+        f"{short(metrics[0])}: the same method, drawn again" if len(metrics) == 1 else "The same method, drawn again",
+        key="One mark per run. Upright line: median.",
+        seen=f"{data['run'].nunique()} runs per metric, with their median; the release on the screen stands out.",
+    )
+
+
+def classifier_scores(frame: pd.DataFrame, *, title: str = "") -> Chart:
+    """Accuracy and balanced accuracy of a released classifier beside its references.
+
+    `frame`: one row per model and run: `model`, `accuracy`, `balanced_accuracy` (0..1) and `private` (bool). Models of
+    several runs have a bar: the 95% t-interval of their mean.
+    """
+    data = tidy(frame, ["model"], [*SCORES]).assign(who=np.where(frame["private"].to_numpy(bool), *WHO))
+    order, measures = in_order(data["model"]), [*SCORES.values()]
+    data = data.melt(["model", "who"], [*SCORES], var_name="measure", value_name="score").dropna()
+    data["measure"] = data["measure"].map(SCORES)
+    runs = data.groupby(["model", "measure"])["score"]
+    half = runs.transform("std") / np.sqrt(runs.transform("size")) * [t_quantile(n - 1) for n in runs.transform("size")]
+    mean = runs.transform("mean")
+    data = data.assign(mean=mean, low=mean - half, high=mean + half)
+    repeated = bool(data["low"].notna().any())
+    base = alt.Chart(data.reset_index(drop=True)).encode(
+        alt.Y("model:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
+        alt.YOffset("measure:N", scale=alt.Scale(domain=measures, paddingInner=0)),
+    )
+    across = scaled("on real test rows", alt.Scale(zero=False, padding=20), **PERCENT)
+    colors = keyed(alt.Color, "who", WHO, [RELEASED, REAL], legend=alt.Legend(symbolOpacity=1))
+    grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeColor": NEUTRAL}  # black is lost in the dark
+    kinds = keyed(alt.Shape, "measure", measures, ["circle", "diamond"], legend=alt.Legend(symbolOpacity=1, **grey))
+    tips = tooltips("model|model", "measure|measure", "score|value|.1%", "mean|mean|.1%", "low|from|.1%", "high|to|.1%")
+    dots = base.mark_point(filled=True, size=120, opacity=0.85).encode(
+        alt.X("score:Q", **across), colors, kinds, tooltip=tips if repeated else tips[:3]
+    )
+    bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", **across), colors, x2=alt.X2("high"), tooltip=NO_TIP)
+    last = base.transform_aggregate(
+        mean="mean(score)", right="max(score)", high="max(high)", groupby=["model", "measure"]
+    ).transform_calculate(right="max(datum.right, datum.high || 0)", text="format(datum.mean, '.1%')")
+    said = words(last.encode(alt.X("right:Q", **across)), "text", align="left", dx=11, fontSize=13, color=NEUTRAL)
+    each = "One mark per run; bar: 95% t-interval of the mean, which is written beside it. " if repeated else ""
+    return present(
+        alt.layer(*([bars] if repeated else []), dots, said),
+        title or "How good the classifier is, and what else there is",
+        key=f"{each}Balanced accuracy: the mean share of each class that is found.",
+        seen=f"Accuracy and balanced accuracy of {len(order)} models on real test rows, the released one in blue.",
+        height=alt.Step(21),
+    )
+
+
+def costs(frame: pd.DataFrame, *, majority: float | None = None, title: str = "") -> Chart:
+    """From exact trees to the released ones: what choices by chance cost, and what noise in the counts costs.
+
+    `frame`: of `classification.noise_and_structure`, maybe of several runs, which are averaged: `step`, `accuracy`
+    (0..1). `majority`: the most frequent class's share.
+    """
+    data = tidy(frame, ["step"], ["accuracy"]).dropna()
+    means = data.groupby("step")["accuracy"].mean().reindex([EXACT, MIDDLE, NOISY])
+    bars = [(STRUCTURE, means[EXACT], means[MIDDLE]), (LEAVES, means[MIDDLE], means[NOISY])]
+    moves = pd.DataFrame(bars, columns=["row", "start", "stop"]).dropna()
+    change = 100 * (moves["stop"] - moves["start"])
+    moves["text"] = [f"{'+' if c >= 0 else '−'}{abs(c):.1f} points" for c in change.round(1)]
+    moves["end"] = moves[["start", "stop"]].max(axis=1)
+    steps = means.dropna().rename("accuracy").rename_axis("row").reset_index()
+    steps["text"] = [f"{value:.1%}" for value in steps["accuracy"]]
+    order = [name for name in (EXACT, STRUCTURE, MIDDLE, LEAVES, NOISY) if name in {*moves["row"], *steps["row"]}]
+    down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.2))
+    across = scaled("accuracy", alt.Scale(zero=False, padding=24), **PERCENT)
+    base, marks = alt.Chart(moves).encode(down), alt.Chart(steps).encode(down, alt.X("accuracy:Q", **across))
+    tips = tooltips("row|step", "text|changes accuracy by", "start|from|.2%", "stop|to|.2%")
+    spans = base.mark_bar(color=RELEASED, opacity=0.55, height={"band": 0.55})
+    spans = spans.encode(alt.X("start:Q", **across), x2=alt.X2("stop"), tooltip=tips)
+    look: Any = {"align": "left", "dx": 12, "fontSize": 15, "fontWeight": "bold", "color": NEUTRAL}
+    said = words(base.encode(alt.X("end:Q", **across)), "text", **look)
+    own = alt.condition(f"datum.row === '{NOISY}'", alt.value(RELEASED), alt.value(REAL))
+    dots = marks.mark_point(filled=True, shape="diamond", size=210, opacity=1)
+    dots = dots.encode(color=own, tooltip=tooltips("row|trees", "accuracy|accuracy|.2%"))
+    return present(
+        alt.layer(spans, said, dots, words(marks, "text", **look), *_upright("majority class", majority, "left")),
+        title or "What privacy costs in accuracy, and by what",
+        key="From above: the best trees, then trees that were chosen by chance, then their noisy counts.",
+        seen="Accuracy of exact trees, of the released trees with exact counts, and of the release, with differences.",
+        height=alt.Step(46),
+    )
+
+
+def importance(frame: pd.DataFrame, *, top: int = MOST_BARS, title: str = "") -> Chart:
+    """The columns that the released trees lean on most.
+
+    `frame`: one row per column: `column`, `share` (0..1), as `Forest.importance` gives them.
+    """
+    data = tidy(frame, ["column"], ["share"]).dropna().sort_values("share", ascending=False, kind="stable")
+    capped = f" (top {top} of {len(data):,})" if len(data) > top else ""
+    data = distinct(data.head(top).reset_index(drop=True), "column")
+    scale = span(0, 1.12 * largest(data["share"], 0.01))
+    base = alt.Chart(data).encode(
+        alt.X("share:Q", **scaled("share of what divisions gain", scale, format="~%", tickCount=6)),
+        alt.Y("column:N", sort=None, title=None, scale=as_listed(data["column"])),
+        tooltip=tooltips("column|column", "share|share|.1%"),
+    )
+    bars = base.mark_bar(color=RELEASED, height={"band": 0.65})
+    amounts = base.mark_text(align="left", dx=6, fontSize=14, color=NEUTRAL)
+    return present(
+        bars + amounts.encode(text=alt.Text("share:Q", format=".1%"), tooltip=NO_TIP),
+        title or f"What the trees ask about{capped}",
+        key="How much each column’s divisions lower the impurity of classes, by noisy counts: from the release alone.",
+        seen=f"The {len(data)} columns that matter most to the released trees, by their share of the gain.",
+        height=alt.Step(28),
+    )

@@ -1,0 +1,271 @@
+"""Trees from the root at the left: a released decision tree's boxes, and a column's taxonomy with its names.
+
+A tree's branches are told on their lines, and a group's name stands on the line that leads to its node, so that no line
+crosses a name.
+"""
+
+import math
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from dpcore.charts.base import Chart, present
+from dpcore.charts.colors import NEUTRAL, SERIES
+from dpcore.charts.frames import cut, in_order, largest, texts, tidy
+from dpcore.charts.marks import LETTER, canvas, keyed, tooltips, words
+from dpcore.text import number
+
+CLASSES = [SERIES[i] for i in (1, 6, 4, 2, 3, 5, 9, 7, 10, 8)]  # neighbors differ in blue and yellow
+DARK, LIGHT, PALE = "#1c1c1c", "#f6f6f6", "#ececec"
+BOX, STEP = 36, 44
+ROOM = 6.5  # a letter's width
+READABLE = 3.5  # contrast
+MOST_LEAVES = 150
+LONGEST = 34  # letters of a group's name
+GAP = 18
+
+
+def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
+    """One tree: the root at the left, leaves at the right, every branch's condition on its line.
+
+    `frame`: of `forest_frames.nodes`: `place`, `parent`, `level`, `x`, `text`, `side`, `edge`, `noisy`, `counts`,
+    `class`, `share`, `spent`, `folded`. A box has the color of its most probable class, the paler the less sure it is.
+    `width`: the pixels that the texts should fit in; the chart is as wide as its container.
+    """
+    data = _boxes(frame)
+    data = data.join(_columns(data, width), on="level")
+    for name, start, stop in (("head", "left", "right"), ("foot", "left", "right"), ("branch", "bus", "left")):
+        room = (data[stop] - data[start] - 10) / ROOM
+        data[name] = [cut(text, max(int(most), 2)) for text, most in zip(data[name], room, strict=True)]
+    height = STEP * largest(data["row"] + 1, 1.0)
+    data["y"] = (data["row"] + 0.5) * STEP
+    data = data.assign(top=data["y"] - BOX / 2, bottom=data["y"] + BOX / 2, inset=data["left"] + 7)
+
+    marks = canvas(width, height)
+    rules = marks(_lines(data), "left").mark_rule(color=NEUTRAL, opacity=0.7, strokeWidth=1.4)
+    rules = rules.encode(x2=alt.X2("right"), y2=alt.Y2("y2"))
+    fields = ["left", "right", "top", "bottom", "fill", "label", "path", "asks", "noisy", "counts", "share", "spent"]
+    tips = ["path|branch", "asks|divided by", "noisy|noisy number of records|,.1f", "counts|consistent number|,.1f"]
+    tips += ["label|most probable class", "share|its probability|.1%", "spent|epsilon so far"]
+    boxes = (
+        marks(data[[*fields, "folded"]], "left", "top")
+        .mark_rect(cornerRadius=7)
+        .encode(
+            x2=alt.X2("right"),
+            y2=alt.Y2("bottom"),
+            fill=alt.Fill("fill:N", scale=None),
+            tooltip=tooltips(*tips, "folded|nodes below, not drawn|,"),
+        )
+    )
+    codes = dict(data.sort_values("code")[["label", "code"]].to_numpy())
+    colors = [CLASSES[code % len(CLASSES)] for code in codes.values()]
+    legend = alt.Legend(symbolOpacity=1, symbolSize=160)
+    key = marks(data[["left", "y", "label"]], "left").mark_point(filled=True, shape="square", opacity=0)
+    key = key.encode(keyed(alt.Color, "label", codes, colors, title="most probable class", legend=legend))
+    look: Any = {"align": "left", "baseline": "middle", "fontSize": 12}
+    inside = marks(data[["inset", "y", "head", "foot", "ink"]], "inset").encode(alt.Color("ink:N", scale=None))
+    heads, feet = words(inside, "head", **look, dy=-8, fontWeight="bold"), words(inside, "foot", **look, dy=8)
+    plain = data[["bus", "right", "y", "branch", "more"]]
+    branches = words(marks(plain, "bus"), "branch", **look | {"baseline": "bottom"}, dx=5, dy=-3, color=NEUTRAL)
+    rest = words(marks(plain, "right"), "more", **look, dx=6, color=NEUTRAL)
+    gone = int(data["folded"].where(data["parent"] < 0, 0).sum())
+    note = f" {gone:,} more nodes are not drawn (+)." if gone else ""
+    paid = "; epsilon spent (ε) down to here" if data["spent"].any() else ""
+    return present(
+        alt.layer(rules, boxes, key, heads, feet, branches, rest).resolve_scale(color="independent"),
+        title or "A released tree",
+        key=f"A box: what is asked next, or the class; the number of records{paid}. "
+        f"The paler, the less sure of its class.{note}",
+        seen=f"A decision tree of {len(data):,} nodes, with numbers of records and most probable classes.{note}",
+        height=height + 150,  # what fits its container counts title and legend as well
+    )
+
+
+def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
+    """The nodes under the chart's names, with their texts and colors."""
+    numbers = ["place", "parent", "level", "x", "noisy", "counts", "share", "spent", "folded"]
+    renamed = {"class": "label", "text": "asks", "side": "branch", "edge": "path", "x": "row"}
+    data = tidy(frame, ["class", "text", "side", "edge"], numbers).rename(columns=renamed)
+    empty = {name: frame[name].to_numpy() == "" for name in ("text", "side", "edge")}
+    data["asks"] = data["asks"].mask(empty["text"], "(a leaf)")
+    data["branch"] = data["branch"].mask(empty["side"], "")
+    data["path"] = data["path"].mask(empty["edge"], "(the root)")
+    kinds = frame["class"].cat.categories if isinstance(frame["class"].dtype, pd.CategoricalDtype) else data["label"]
+    labels = in_order(texts(kinds))  # all classes if they are known, so that trees are colored alike
+    data["code"] = [labels.index(label) for label in data["label"]]
+    sure = [f"{share:.0%}" if share == share else "" for share in data["share"]]
+    data["head"] = (data["asks"] + "?").mask(empty["text"], data["label"] + " " + pd.Series(sure, dtype=object))
+    exact = data["spent"].isna() & data["noisy"].notna()  # a node was counted, and nothing was paid
+    about = np.where(exact, "", "≈ ")
+    many = data["noisy"].fillna(data["counts"])
+    count = [f"{sign}{round(n):,}".replace("-", "−") if n == n else "" for sign, n in zip(about, many, strict=True)]
+    data["spent"] = ["" if math.isnan(epsilon) else number(epsilon) for epsilon in data["spent"]]
+    data["foot"] = [f"{a} · ε {b}" if b else a for a, b in zip(count, data["spent"], strict=True)]
+    drawn = set(data["parent"])
+    end = [folded > 0 and place not in drawn for folded, place in zip(data["folded"], data["place"], strict=True)]
+    data["more"] = [f"+{folded:.0f}" if last else "" for folded, last in zip(data["folded"], end, strict=True)]
+    even = 1 / max(len(labels), 2)
+    certain = ((data["share"].fillna(even) - even) / (1 - even)).clip(0, 1)
+    colors = [CLASSES[code % len(CLASSES)] for code in data["code"]]
+    data["fill"] = [_paler(color, 0.2 + 0.8 * part) for color, part in zip(colors, certain, strict=True)]
+    light = np.array([_contrast(LIGHT, fill) >= READABLE for fill in data["fill"]], dtype=bool)
+    return data.assign(ink=np.where(light, LIGHT, DARK))
+
+
+def _columns(data: pd.DataFrame, width: int) -> pd.DataFrame:
+    """Per level where its branches' lines (`bus`) and its boxes (`left`, `right`) stand, as wide as texts need."""
+    longest = data.assign(box=data[["head", "foot"]].map(len).max(axis=1), line=data["branch"].map(len))
+    needs = longest.groupby("level")[["line", "box"]].max() * ROOM + [26, 18]
+    needs["line"] = needs["line"].where(needs.index > 0, 0).clip(upper=190)
+    needs["box"] = needs["box"].clip(80, 190)
+    tail = 40 if (data["more"] != "").any() else 4
+    gap = 12.0  # from a box to the line that its branches leave
+    flat = needs.to_numpy(float)
+    for kind, least in ((0, 56.0), (1, 0.0)):  # where there is too little place, lines give way before boxes do
+        spare = np.maximum(flat[:, kind] - least, 0)
+        flat[:, kind] -= spare * np.clip((flat.sum() - width + tail + gap * len(needs)) / max(spare.sum(), 1.0), 0, 1)
+    both = flat.ravel()
+    edges = np.cumsum(both) + gap * (np.arange(len(both)) // 2)
+    starts = (edges - both)[::2]
+    return pd.DataFrame({"bus": starts, "left": edges[::2], "right": edges[1::2]}, index=needs.index)
+
+
+def _lines(data: pd.DataFrame) -> pd.DataFrame:
+    """From every box to the line that its children hang on, that line, and from it to every child."""
+    below = data[data["parent"] >= 0]
+    above = data[data["place"].isin(below["parent"])].set_index("place")
+    hung = below.groupby("parent").agg(left=("bus", "first"), y=("y", "min"), y2=("y", "max"))
+    out = pd.DataFrame({"left": above["right"], "right": hung["left"], "y": above["y"], "y2": above["y"]})
+    into = pd.DataFrame({"left": below["bus"], "right": below["left"], "y": below["y"], "y2": below["y"]})
+    return pd.concat([out, hung.assign(right=hung["left"]), into], ignore_index=True)
+
+
+def _paler(color: str, part: float) -> str:
+    """So much of a color, and pale grey, so that texts on it can be read on any page."""
+    mixed = part * _channels(color) + (1 - part) * _channels(PALE)
+    return "#" + "".join(f"{value:02x}" for value in mixed.round().astype(int))
+
+
+def _channels(color: str) -> Any:
+    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+
+
+def _contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colors, as the web's guidelines define it."""
+    parts = np.array([_channels(one), _channels(other)]) / 255
+    lights = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+    return float((lights.max() + 0.05) / (lights.min() + 0.05))
+
+
+def taxonomy(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
+    """A column's public tree: values down the right side, groups between them and the root.
+
+    `frame`: one row per node, level by level from the root, children in the order of their parents: `node` (text),
+    `parent` (the parent's row number from 0; -1 for the root), `leaves` (values below it or, for a value, 1). Up to 150
+    leaves are drawn; of a larger tree as many levels from the root as that allows. `width`: the pixels that the names
+    should fit in; the chart is as wide as its container.
+    """
+    data = _nodes(frame)
+    total, deepest = int(data["leaves"].iloc[0]), int(data["depth"].max())
+    upper = _upper(data)
+    ends = int(upper["end"].sum())
+    note = f"Only the upper part is drawn, down to {ends:,} nodes." if len(upper) < len(data) else ""
+    step, letters = (22, 13) if ends <= 60 else (17, 12)
+    drawn, height = _placed(upper, step, letters, width), step * ends + step
+
+    marks = canvas(width, height)
+    line: Any = {"color": NEUTRAL, "opacity": 0.6, "strokeWidth": 1.3}
+    inner, values = drawn[~drawn["end"]], drawn[drawn["end"]]
+    across = marks(drawn[["y"]].assign(x=drawn["start"], x2=drawn["x"])).mark_rule(**line).encode(x2=alt.X2("x2:Q"))
+    along = marks(inner[["x"]].assign(y=inner["high"], y2=inner["low"])).mark_rule(**line).encode(y2=alt.Y2("y2:Q"))
+    dots = marks(drawn[["x", "y", "name", "path", "leaves", "size"]]).mark_point(filled=True, opacity=1, color=NEUTRAL)
+    tips = tooltips("name|node", "path|path from the root", "leaves|values,")
+    dots = dots.encode(alt.Size("size:Q", scale=None, legend=None), tooltip=tips)
+    look: Any = {"align": "left", "color": NEUTRAL, "fontSize": letters}
+    groups = marks(inner[["y", "label"]].assign(x=inner["start"]))
+    layers = [across, along, dots, words(groups, "label", **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]
+    layers.append(words(marks(values[["x", "y", "label"]]), "label", **look, dx=9, baseline="middle"))
+    steps = "1 level" if deepest == 1 else f"{deepest:,} levels"
+    return present(
+        alt.layer(*layers),
+        title or f"{total:,} values, {steps} below the root",
+        key=f"{note} Point at a node to see its path.".strip(),
+        seen=f"Tree of {len(data):,} nodes, {steps}: root at the left, {total:,} values at the right. {note}".strip(),
+        height=height + 90,  # what fits its container counts the title as well
+    )
+
+
+def _nodes(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame under the chart's names, with each node's depth and path."""
+    names, parents = list(texts(frame["node"])), [int(parent) for parent in frame["parent"]]
+    depths: list[int] = []
+    paths: list[str] = []
+    for name, parent in zip(names, parents, strict=True):
+        depths.append(depths[parent] + 1 if parent >= 0 else 0)
+        paths.append(f"{paths[parent]} › {name}" if parent >= 0 else name)
+    end = ~np.isin(np.arange(len(names)), parents)
+    leaves = frame["leaves"].to_numpy(int)
+    return pd.DataFrame(
+        {"name": names, "parent": parents, "leaves": leaves, "depth": depths, "path": paths, "end": end}
+    )
+
+
+def _upper(data: pd.DataFrame) -> pd.DataFrame:
+    """As many levels as leave at most 150 nodes at the right side; the first nodes if one level is too many already."""
+    for level in range(int(data["depth"].max()), 0, -1):
+        kept = data[data["depth"] <= level]
+        kept = kept.assign(end=kept["end"] | (kept["depth"] == level))
+        if kept["end"].sum() <= MOST_LEAVES:
+            return kept
+    kept = data[data["depth"] <= 1].head(MOST_LEAVES)
+    rest = int(data["leaves"].iloc[0] - kept["leaves"].iloc[1:].sum())
+    others = {"name": f"(others: {rest:,} values)", "parent": 0, "leaves": rest, "depth": 1, "path": "", "end": True}
+    if len(data) > 1:
+        kept = pd.concat([kept, pd.DataFrame([others])], ignore_index=True)
+    return kept.assign(end=kept["depth"] == kept["depth"].max())
+
+
+def _placed(data: pd.DataFrame, step: int, letters: int, width: int) -> pd.DataFrame:
+    """Where every node stands: one column per level of groups as wide as its names, and all values in the last one."""
+    counts = [  # a group at the right side says how many values it holds
+        f" ({leaves:,})" if end and leaves > 1 and path else ""
+        for leaves, end, path in zip(data["leaves"], data["end"], data["path"], strict=True)
+    ]
+    labels = [cut(name, LONGEST - len(count)) + count for name, count in zip(data["name"], counts, strict=True)]
+    room = pd.Series([float(len(label)) for label in labels], index=data.index) * letters * LETTER
+    depth, end = data["depth"].to_numpy(), data["end"]
+    all_wide = width - float(room[end].max()) - 2 * GAP
+    wide = room[~end].groupby(data["depth"]).max().to_numpy(float) + GAP
+    wide += np.clip((all_wide - wide.sum()) / max(len(wide), 1), 0, 140)
+    edges = np.concatenate([[0.0], np.cumsum(wide)])
+    edges *= min(1.0, all_wide / max(edges[-1], 1.0))
+    fits = (np.diff(edges, append=width)[depth] - 6) // (letters * LETTER)
+    fits = np.where(end, LONGEST, fits.clip(1, LONGEST)).astype(int)
+    heights = pd.DataFrame(_heights(data, step), index=data.index, columns=["y", "high", "low"])
+    return data.join(heights).assign(
+        label=[cut(label, most) for label, most in zip(labels, fits, strict=True)],
+        start=edges[depth],
+        x=np.where(end, edges[-1] + 2 * GAP, edges[np.minimum(depth + 1, len(edges) - 1)]),
+        size=np.where(end, 45, 75),
+    )
+
+
+def _heights(data: pd.DataFrame, step: int) -> list[tuple[float, float, float]]:
+    """Every node's height, and those of its first and last child: values in order, groups amid their children."""
+    below: dict[int, list[int]] = {node: [] for node in range(len(data))}
+    for node, parent in enumerate(data["parent"]):
+        if parent >= 0:
+            below[parent].append(node)
+    order, stack = [], [0]
+    while stack:  # parents first, children from the first to the last
+        order.append(stack.pop())
+        stack += reversed(below[order[-1]])
+    ends = [node for node in order if not below[node]]
+    found = {node: (float(step * place),) * 3 for place, node in enumerate(ends, start=1)}
+    for node in reversed(order):
+        if below[node]:
+            high, low = found[below[node][0]][0], found[below[node][-1]][0]
+            found[node] = ((high + low) / 2, high, low)
+    return [found[node] for node in range(len(data))]
