@@ -23,18 +23,10 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One column's codes, divided.
+    """One column's codes, divided."""
 
-    Attributes
-    ----------
-    blocks : int array of shape (size,)
-        For every code its block; every block holds a code.
-    names : tuple of str
-        One per block.
-    """
-
-    blocks: Places
-    names: tuple[str, ...]
+    blocks: Places  # for every code its block; every block holds a code
+    names: tuple[str, ...]  # one per block
 
     @cached_property
     def sizes(self) -> Places:
@@ -90,8 +82,7 @@ class Partition:
     @property
     def family(self) -> tuple[str, ...]:
         """The columns that are divided at all."""
-        names = zip(self.schema.names, self.shape, strict=True)
-        return tuple(name for name, blocks in names if blocks > 1)
+        return tuple(name for name, blocks in zip(self.schema.names, self.shape, strict=True) if blocks > 1)
 
     def parents(self, coarser: Partition) -> Places:
         """For every cell the one of a coarser partition that holds it, shape (size,)."""
@@ -127,11 +118,9 @@ class Partition:
 
     def recoding(self) -> tuple[Schema, list[tuple[str, Places]]]:
         """What `PrivateTable.recode` needs for a table of block numbers."""
-        columns = tuple(
-            numbered(name, len(axis.names)) for name, axis in zip(self.schema.names, self.axes, strict=True)
-        )
-        rules = [(name, axis.blocks) for name, axis in zip(self.schema.names, self.axes, strict=True)]
-        return replace(self.schema, columns=columns, target=None), rules
+        named = list(zip(self.schema.names, self.axes, strict=True))
+        columns = tuple(numbered(name, len(axis.names)) for name, axis in named)
+        return replace(self.schema, columns=columns, target=None), [(name, axis.blocks) for name, axis in named]
 
 
 def numbered(name: str, size: int) -> Column:

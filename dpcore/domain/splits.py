@@ -27,7 +27,7 @@ ROUNDING = 3  # whole numbers; more than `at` is out by, up to the largest that 
 
 
 class Attribute(ABC):
-    """One column as trees see it."""
+    """One column as trees see it: a range that is cut in two, unless a kind says otherwise."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -36,17 +36,17 @@ class Attribute(ABC):
     def start(self) -> tuple[float, float]:
         """The root's range."""
 
-    @abstractmethod
     def fanout(self, low: Floats, high: Floats) -> Ints:
         """How many children each of some nodes would have; below 2 it cannot be divided."""
+        return np.where(high - low >= 2, 2, 0)
 
     @abstractmethod
     def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
         """The child of each record, shape (n,), given the cut and the range of its node."""
 
-    @abstractmethod
     def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
         """The range of some children, given those of their parents."""
+        return np.where(child == 0, low, cuts), np.where(child == 0, cuts, high)
 
     @abstractmethod
     def text(self, low: float, cut: float, child: int) -> str:
@@ -54,26 +54,13 @@ class Attribute(ABC):
 
 
 class Groups(Attribute):
-    """A child per group of codes.
-
-    Parameters
-    ----------
-    column : Column
-    tree : Hierarchy
-        Its groups; nodes with one child are passed over, as they divide nothing.
-    """
+    """A child per group of codes in a tree of them."""
 
     def __init__(self, column: Column, tree: Hierarchy) -> None:
         super().__init__(column)
         places = len(tree.nodes)
-
-        def passed(place: int) -> int:
-            while len(tree.children[place]) == 1:
-                place = tree.children[place][0]
-            return place
-
         self.names = [node.name for node in tree.nodes]
-        self.children = [[passed(child) for child in tree.children[passed(place)]] for place in range(places)]
+        self.children = [[tree.fork(child) for child in tree.children[tree.fork(place)]] for place in range(places)]
         self.fans = np.array([len(found) for found in self.children], dtype=np.intp)
         self.below = np.full((places, max(int(self.fans.max()), 1)), -1, dtype=np.intp)
         self.child_of = np.full((places, tree.size), -1, dtype=np.intp)
@@ -112,10 +99,6 @@ class OneValue(Attribute):
         """See `Attribute.start`."""
         return 0.0, float(self.column.size)
 
-    def fanout(self, low: Floats, high: Floats) -> Ints:
-        """See `Attribute.fanout`."""
-        return np.where(high - low >= 2, 2, 0)
-
     def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
         other: NDArray[np.bool_] = codes != cuts
@@ -137,17 +120,9 @@ class CodeCut(Attribute):
         """See `Attribute.start`."""
         return 0.0, float(self.column.size - self.column.missing)
 
-    def fanout(self, low: Floats, high: Floats) -> Ints:
-        """See `Attribute.fanout`."""
-        return np.where(high - low >= 2, 2, 0)
-
     def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
         return (codes >= cuts).astype(np.intp)
-
-    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
-        """See `Attribute.ranges`."""
-        return np.where(child == 0, low, cuts), np.where(child == 0, cuts, high)
 
     def text(self, low: float, cut: float, child: int) -> str:
         """See `Attribute.text`."""
@@ -160,14 +135,9 @@ class NumberCut(Attribute):
     """Numbers up to the cut go left, larger and missing ones right.
 
     Numbers are told apart by a fine public grid: `ticks` sends each to one of 0 to `GRID`, in their order, and what is
-    chosen and released is a tick. So the candidates are the same whatever the data are, to the last bit.
-
-    Parameters
-    ----------
-    column : Column
-    by_length : bool
-        Whether the grid is even over the range (every length of it weighs the same before the data are asked), or even
-        over the public bins, so that a range with a long empty end does not draw the cuts there.
+    chosen and released is a tick. So the candidates are the same whatever the data are, to the last bit. The grid is
+    even over the range (`by_length`: every length of it weighs the same before the data are asked), or even over the
+    public bins, so that a range with a long empty end does not draw the cuts there.
     """
 
     def __init__(self, column: Column, *, by_length: bool = False) -> None:
@@ -192,21 +162,17 @@ class NumberCut(Attribute):
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
         """See `Attribute.fanout`. Whole numbers need two of them."""
-        wide = high - low >= 2
+        found = super().fanout(low, high)
         if self.column.kind == "integer":
             first = np.where(low < 0, self._edges[0], self._whole(low) + 1)
-            wide &= self._whole(high) > first
-        return np.where(wide, 2, 0)
+            found[self._whole(high) <= first] = 0
+        return found
 
     def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
         assert ticks is not None
         left: NDArray[np.bool_] = ticks <= cuts  # not so for NaN
         return (~left).astype(np.intp)
-
-    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
-        """See `Attribute.ranges`."""
-        return np.where(child == 0, low, cuts), np.where(child == 0, cuts, high)
 
     def text(self, low: float, cut: float, child: int) -> str:
         """See `Attribute.text`."""
@@ -225,15 +191,11 @@ class NumberCut(Attribute):
 def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> dict[int, Attribute]:
     """What trees may ask of a schema's columns, by position.
 
-    Parameters
-    ----------
-    cuts : {"numbers", "lengths", "bins", "values"}
-        Numbers are cut anywhere, where every public bin weighs the same; anywhere, where lengths weigh; between public
-        bins; or they have a child per bin.
-    children : {"few", "values", "halves"}
-        Categories fall apart into few groups (the two sides of a cut in their order, the groups of their taxonomy, or,
-        if there are more than `MOST_CHILDREN`, one value and the rest), or into single values. Or every column, the
-        bins of numbers too, falls into two halves, once (`taxonomy_tree.halves`).
+    With the `cuts` "numbers", these are cut anywhere, and every public bin weighs the same; with "lengths" anywhere,
+    and lengths weigh; with "bins" between public bins; with "values" they have a child per bin. With the `children`
+    "few", categories fall apart into few groups (the two sides of a cut in their order, the groups of their taxonomy,
+    or, if there are more than `MOST_CHILDREN`, one value and the rest), with "values" into single values. With "halves"
+    every column, the bins of numbers too, falls into two halves, once (`taxonomy_tree.halves`).
     """
     found: dict[int, Attribute] = {}
     for position, column in enumerate(schema):

@@ -23,41 +23,18 @@ FEW = 3  # names that are listed
 
 @dataclass(frozen=True)
 class Node:
-    """A set of codes with a name.
-
-    Attributes
-    ----------
-    name : str
-    codes : tuple of int
-        In increasing order.
-    depth : int
-        0 for the root.
-    parent : int
-        The parent's place among the hierarchy's nodes; -1 for the root.
-    """
+    """A set of codes with a name."""
 
     name: str
-    codes: tuple[int, ...]
-    depth: int
-    parent: int
+    codes: tuple[int, ...]  # in increasing order
+    depth: int  # 0 for the root
+    parent: int  # its place among the hierarchy's nodes; -1 for the root
 
 
 class Hierarchy:
     """A public tree over one column's codes; every leaf is one code.
 
-    Parameters
-    ----------
-    paths : sequence of sequences of str
-        Per code, the names from the root down to the code's own; equal beginnings are the same nodes.
-
-    Attributes
-    ----------
-    nodes : tuple of Node
-        The root first, parents before their children.
-    children : tuple of tuple of int
-        Per node, the places of its children, in the order of their codes.
-    depth : int
-        Steps from the root to the deepest leaf.
+    It is made of a path per code, the names from the root down to the code's own; equal beginnings are the same nodes.
     """
 
     def __init__(self, paths: Sequence[Sequence[str]]) -> None:
@@ -67,13 +44,14 @@ class Hierarchy:
                 members.setdefault(tuple(path[:end]), []).append(code)
         found = sorted(members, key=len)
         place = {path: i for i, path in enumerate(found)}
-        self.nodes = tuple(
+        self.nodes = tuple(  # the root first, parents before their children
             Node(path[-1], tuple(members[path]), len(path) - 1, place.get(path[:-1], -1)) for path in found
         )
         below: list[list[int]] = [[] for _ in found]
         for i, node in enumerate(self.nodes):
             if node.parent >= 0:
                 below[node.parent].append(i)
+        # Per node the places of its children, in the order of their codes.
         self.children = tuple(tuple(sorted(places, key=lambda i: self.nodes[i].codes)) for places in below)
         self.depth = max(node.depth for node in self.nodes)
         self.size = len(paths)
@@ -101,6 +79,12 @@ class Hierarchy:
             missing += "'"
         return cls([*paths, (paths[0][0], missing)] if column.missing else paths)
 
+    def fork(self, place: int) -> int:
+        """The first node from a place down that has no single child; those above it divide nothing."""
+        while len(self.children[place]) == 1:
+            place = self.children[place][0]
+        return place
+
     @property
     def levels(self) -> range:
         """The levels below the root."""
@@ -116,13 +100,7 @@ class Hierarchy:
         return tuple(sorted(found, key=lambda i: self.nodes[i].codes))
 
     def blocks(self, cut: Sequence[int]) -> NDArray[np.intp]:
-        """For every code the position, in `cut`, of the node that holds it; shape (size,).
-
-        Raises
-        ------
-        ParameterError
-            If the nodes do not hold every code once.
-        """
+        """For every code the position, in `cut`, of the node that holds it; ParameterError if not each has one."""
         held = np.full(self.size, -1, dtype=np.intp)
         for position, place in enumerate(cut):
             held[list(self.nodes[place].codes)] = position
@@ -138,25 +116,15 @@ def intervals(column: Column, fanout: int = 2) -> Taxonomy:
     if not is_whole(fanout, 2):
         raise ParameterError("The 'fanout' parameter is not a whole number of 2 or more.", "Use 2 for halves.")
     bins = column.size - column.missing
-    labels = column.labels[:bins]
-    paths: list[list[str]] = [[label] for label in labels]
+    paths = [[label] for label in column.labels[:bins]]
     spans = [(0, bins)] if bins > 1 else []
-    above: list[list[str]] = [[] for _ in labels]
-    while spans:
-        narrower = []
-        for first, end in spans:
-            name = interval_name(column, first, end)
-            for code in range(first, end):
-                above[code].append(name)
-            cuts = np.linspace(first, end, min(fanout, end - first) + 1).round().astype(int)
-            narrower += [(a, b) for a, b in pairwise(cuts.tolist()) if b - a > 1]
-        spans = narrower
-    return Taxonomy(tuple((*path, *reversed(names)) for path, names in zip(paths, above, strict=True)))
-
-
-def interval_name(column: Column, first: int, end: int) -> str:
-    """Bins `first` to `end - 1` of a numeric column as one interval, written like the column's labels."""
-    return column.interval(first, end)
+    for first, end in spans:  # which grow, the widest first
+        name = column.interval(first, end)
+        for path in paths[first:end]:
+            path.insert(1, name)
+        cuts = np.linspace(first, end, min(fanout, end - first) + 1).round().astype(int)
+        spans += [(a, b) for a, b in pairwise(cuts.tolist()) if b - a > 1]
+    return Taxonomy(tuple(map(tuple, paths)))
 
 
 def halves(column: Column) -> Hierarchy:
@@ -170,10 +138,8 @@ def halves(column: Column) -> Hierarchy:
     missing, names = int(column.missing), list(column.labels)
     groups: list[tuple[int, ...]] = [(code,) for code in range(column.size)]
     if column.taxonomy is not None:
-        tree, place = Hierarchy.of(column), 0
-        while len(tree.children[place]) == 1:
-            place = tree.children[place][0]
-        nodes = [tree.nodes[child] for child in tree.children[place]]
+        tree = Hierarchy.of(column)
+        nodes = [tree.nodes[child] for child in tree.children[tree.fork(0)]]
         groups, names = [node.codes for node in nodes], [node.name for node in nodes]
     middle = (len(groups) - missing + 1) // 2
     if column.numeric and column.taxonomy is None:

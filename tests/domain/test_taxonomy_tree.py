@@ -8,7 +8,7 @@ import pytest
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.domain.taxonomy_tree import ANY, Hierarchy, interval_name, intervals
+from dpcore.domain.taxonomy_tree import ANY, Hierarchy, intervals
 from dpcore.errors import ParameterError
 
 PATHS = (
@@ -115,8 +115,8 @@ def test_intervals_have_nearly_equal_parts(fanout, sizes):
 def test_intervals_are_named_like_the_bins():
     age = numbers(bins=4)
     assert intervals(age).paths[0] == ("0–24", "0–49", "0–99")
-    assert interval_name(age, 1, 2) == age.labels[1] == "25–49"
-    assert interval_name(numbers(bins=4, upper=3), 2, 3) == "2"
+    assert age.interval(1, 2) == age.labels[1] == "25–49"
+    assert numbers(bins=4, upper=3).interval(2, 3) == "2"
     height = numbers("continuous", bins=2, upper=2.5)
     assert intervals(height).paths[1] == ("1.25 to 2.5", "0 to 2.5")
     narrow = Column(name="x", kind="continuous", lower=1e6, upper=1e6 + 1, bins=2)

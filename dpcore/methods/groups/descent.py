@@ -37,12 +37,10 @@ class Value:
 
     @classmethod
     def of(cls, tree: Hierarchy, place: int = 0) -> Value:
-        """A node with all that is below it; nodes with one child are passed over, as they divide nothing."""
-        children = tree.children[place]
-        while len(children) == 1:
-            place, children = children[0], tree.children[children[0]]
+        """A node with all that is below it, less what divides nothing."""
+        place = tree.fork(place)
         node = tree.nodes[place]
-        return cls(node.name, node.codes, tuple(cls.of(tree, child) for child in children))
+        return cls(node.name, node.codes, tuple(cls.of(tree, child) for child in tree.children[place]))
 
     def halves(self, column: Column, at: int) -> Cut:
         """What an interval falls into if it is cut below a code."""
