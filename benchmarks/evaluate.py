@@ -46,15 +46,13 @@ def main() -> None:
     for degree, goal in ((1, ""), (2, "target .3"), (3, "target 2")):
         seconds, result = best(lambda k=degree: evaluate.marginal_avd(train, released, schema, k))
         show(f"{len(result)} {degree}-way distances, encoding both tables", seconds, goal)
-        seconds, _ = best(lambda k=degree: evaluate.marginal_avd_codes(codes, released_codes, schema, k))
+        seconds, _ = best(lambda k=degree: evaluate.marginal_avd(codes, released_codes, schema, k))
         show(f"{len(result)} {degree}-way distances of codes", seconds, goal)
         seconds, floor = best(lambda k=degree: evaluate.noise_floor(train, schema, k), runs=2)
         show(f"{len(result)} {degree}-way noise floors, 5 resamples", seconds)
         print(f"{'':4}mean distance {result['avd'].mean():.4f}, mean noise floor {floor['avd'].mean():.4f}")
     for degree in (2, 3):
-        seconds, result = best(
-            lambda k=degree: evaluate.marginal_avd_codes(codes, released_codes, schema, k, on="bits")
-        )
+        seconds, result = best(lambda k=degree: evaluate.marginal_avd(codes, released_codes, schema, k, on="bits"))
         show(f"{len(result):,} {degree}-way distances of codes, on bits", seconds)
     show("marginals of one column", best(lambda: evaluate.marginals(train, released, schema, "education"))[0])
     show("a pair of columns", best(lambda: evaluate.pair(train, released, schema, "education", "income"))[0])
@@ -66,7 +64,7 @@ def main() -> None:
             model, best(lambda m=model: evaluate.real_ceiling(train, test, schema, target, models=[m]))[0], "target .5"
         )
     args = codes, test_codes, released_codes, schema, target
-    show("tstr of codes, ceiling known", best(lambda: evaluate.tstr_codes(*args, include_real=False))[0])
+    show("tstr of codes, ceiling known", best(lambda: evaluate.tstr(*args, include_real=False))[0])
     seconds, result = best(lambda: evaluate.tstr(train, test, released, schema, target))
     show("tstr of frames, ceiling included", seconds)
     label = evaluate.Label(column=target, equals=">50K")

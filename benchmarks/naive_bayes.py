@@ -31,9 +31,9 @@ def measure(
     for _ in range(REPEATS):
         method = dp.NaiveBayesSynthesizer(**parameters).fit(data.train, schema=schema)
         codes = schema.encode(method.sample(sampled))
-        scores = dp.evaluate.tstr_codes(train, test, codes, schema, "income", models=models, include_real=False)
+        scores = dp.evaluate.tstr(train, test, codes, schema, "income", models=models, include_real=False)
         accuracies = [scores.loc[scores["model"] == model, "accuracy"].iloc[0] for model in models]
-        distances = [dp.evaluate.marginal_avd_codes(train, codes, schema, degree)["avd"].mean() for degree in (1, 2)]
+        distances = [dp.evaluate.marginal_avd(train, codes, schema, degree)["avd"].mean() for degree in (1, 2)]
         found.append([*accuracies, *distances])
     return np.array(found)
 

@@ -73,8 +73,8 @@ def utility(data: dp.datasets.Dataset) -> None:
                 method = make(epsilon).fit(data.train, schema=schema)
                 seconds, bound = time.perf_counter() - start, method.ledger_.epsilon_bound
                 codes = schema.encode(method.sample(ROWS))
-                avd = [dp.evaluate.marginal_avd_codes(train, codes, schema, ways)["avd"].mean() for ways in (1, 2, 3)]
-                scores = dp.evaluate.tstr_codes(
+                avd = [dp.evaluate.marginal_avd(train, codes, schema, ways)["avd"].mean() for ways in (1, 2, 3)]
+                scores = dp.evaluate.tstr(
                     train, test, codes, schema, "income", models=dp.evaluate.MODELS[:1], include_real=False
                 )
                 found.append([*avd, scores["accuracy"].iloc[0], seconds])

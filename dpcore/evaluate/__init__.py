@@ -1,9 +1,13 @@
-"""How close a release is to the real table. Reads real rows: nothing here is private."""
+"""How close a release is to the real table.
+
+Everything here reads the real rows without noise. The results are therefore never private, whatever the release was:
+show them to people who may see the data, and leave them out of what is published. All are aggregates; none holds a row.
+"""
 
 from dpcore.domain.range_query import query_names
-from dpcore.evaluate.distances import marginal_avd, marginal_avd_codes, marginals, noise_floor, pair, validity
+from dpcore.evaluate.distances import marginal_avd, marginals, noise_floor, pair, validity
 from dpcore.evaluate.labels import Label, misclassification
-from dpcore.evaluate.learners import MODELS, real_ceiling, tstr, tstr_codes
+from dpcore.evaluate.learners import MODELS, real_ceiling, tstr
 from dpcore.evaluate.ranges import by_size, flat_answers, range_answers, range_queries, range_sweep
 
 __all__ = [
@@ -12,7 +16,6 @@ __all__ = [
     "by_size",
     "flat_answers",
     "marginal_avd",
-    "marginal_avd_codes",
     "marginals",
     "misclassification",
     "noise_floor",
@@ -23,6 +26,5 @@ __all__ = [
     "range_sweep",
     "real_ceiling",
     "tstr",
-    "tstr_codes",
     "validity",
 ]

@@ -1,9 +1,4 @@
-"""How close a released table is to the real one.
-
-Everything here reads the real rows without noise. The results are therefore never private, whatever the release was:
-show them to people who may see the data, and leave them out of what is published. All results are tidy frames of
-aggregates; none holds a row. Tables are compared by their codes, that is, up to the schema's categories and bins.
-"""
+"""How close a released table is to the real one, compared by their codes: up to the schema's categories and bins."""
 
 from __future__ import annotations
 
@@ -21,32 +16,34 @@ from scipy.stats import binom
 from dpcore.arguments import is_whole, require_frame
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.cells import as_numbers, distinct
-from dpcore.domain.column import Codes, Column, Counts
+from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
 from dpcore.door.exact_counts import Counter, joint_counts
 from dpcore.errors import ParameterError
-from dpcore.evaluate.learners import require_rows
+from dpcore.evaluate.learners import Table, encoded, require_rows
 from dpcore.text import canonical
 
 Subset = tuple[int, ...]
+Places = NDArray[np.int64]
 MAX_CELLS = 1 << 18  # larger tables are nearly empty; their occupied cells are compared instead
 
 
 def marginal_avd(
-    real: pd.DataFrame,
-    synthetic: pd.DataFrame,
+    real: Table,
+    synthetic: Table,
     schema: Schema,
     degree: int = 2,
     *,
     on: str = "columns",
     max_subsets: int | None = None,
     seed: int = 0,
+    counts: Counter | None = None,
 ) -> pd.DataFrame:
     """Average variation distance ½ Σ|P − Q| of the `degree`-way marginals. Reads real rows: not private.
 
     Parameters
     ----------
-    real, synthetic : DataFrame
+    real, synthetic : DataFrame, or codes of one
         Tables that fit the schema; they may differ in length.
     schema : Schema
         Columns, categories and bins; P and Q are the shares of its cells.
@@ -57,6 +54,8 @@ def marginal_avd(
         bits may be of one column.
     max_subsets : int, optional
         Compare only this many subsets, drawn with `seed`. All by default.
+    counts : Counter, optional
+        Of the real rows' columns, for callers who count once.
 
     Returns
     -------
@@ -71,38 +70,20 @@ def marginal_avd(
     ParameterError
         If `degree` or `max_subsets` is out of range, or `on` is not known.
     """
-    codes = schema.encode(real), schema.encode(synthetic)
-    return marginal_avd_codes(*codes, schema, degree, on=on, max_subsets=max_subsets, seed=seed)
-
-
-def marginal_avd_codes(
-    real_codes: Codes,
-    synthetic_codes: Codes,
-    schema: Schema,
-    degree: int = 2,
-    *,
-    on: str = "columns",
-    max_subsets: int | None = None,
-    seed: int = 0,
-    counts: Counter | None = None,
-) -> pd.DataFrame:
-    """`marginal_avd` of encoded tables, shapes (n, d) and (m, d), for callers that encode once.
-
-    `counts` are those of the real codes, on columns, for callers that count once as well.
-    """
-    require_rows(real_codes, synthetic_codes)
+    first, second = encoded(real, schema), encoded(synthetic, schema)
+    require_rows(first, second)
     if on not in ("columns", "bits"):
         raise ParameterError("The 'on' parameter is not known.", "Choose columns or bits.")
     if on == "bits":
         binary = Binarization(schema)
-        real_codes, synthetic_codes, schema = binary.encode(real_codes), binary.encode(synthetic_codes), binary.schema
+        first, second, schema = binary.encode(first), binary.encode(second), binary.schema
     subsets = _subsets(len(schema), degree, max_subsets, seed)
-    avd = _distances(real_codes, synthetic_codes, schema.sizes, subsets, counts)
+    avd = _distances(first, second, schema.sizes, subsets, counts)
     return pd.DataFrame({"attributes": [tuple(schema.names[j] for j in subset) for subset in subsets], "avd": avd})
 
 
 def noise_floor(
-    real: pd.DataFrame,
+    real: Table,
     schema: Schema,
     degree: int = 2,
     *,
@@ -123,7 +104,7 @@ def noise_floor(
     repeats : int
         Resamples; `avd` is the mean over them.
     """
-    codes = schema.encode(real)
+    codes = encoded(real, schema)
     rows = len(codes) if rows is None else rows
     require_rows(codes)
     if not is_whole(rows, 1) or not is_whole(repeats, 1):
@@ -131,7 +112,7 @@ def noise_floor(
     rng = np.random.default_rng([seed, 1])  # not the stream that draws the subsets
     draws = (codes[rng.integers(len(codes), size=rows)] for _ in range(repeats))
     options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed}
-    frames = [marginal_avd_codes(codes, drawn, schema, degree, **options) for drawn in draws]
+    frames = [marginal_avd(codes, drawn, schema, degree, **options) for drawn in draws]
     return frames[0].assign(avd=np.mean([frame["avd"] for frame in frames], axis=0))
 
 
@@ -225,7 +206,9 @@ def _distances(
         if prod(sizes[j] for j in batch[0]) <= MAX_CELLS:
             tables = list(zip(real_counts(batch), joint_counts(synthetic, sizes, batch), strict=True))
         else:
-            tables = [_occupied(real, synthetic, sizes, batch[0])]
+            numbers = row_numbers(real[:, batch[0]], synthetic[:, batch[0]])  # the cells that occur in either table
+            cells = max(int(each.max()) for each in numbers) + 1
+            tables = [(np.bincount(numbers[0], minlength=cells), np.bincount(numbers[1], minlength=cells))]
         distances += [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in tables]
     return distances
 
@@ -245,14 +228,13 @@ def _batches(sizes: Sequence[int], subsets: Sequence[Subset]) -> Iterator[list[S
         yield batch
 
 
-def _occupied(real: Codes, synthetic: Codes, sizes: Sequence[int], subset: Subset) -> tuple[Counts, Counts]:
-    """Counts of the cells that occur in either table, in one order for both."""
-    n = len(real)
-    cell = np.zeros(n + len(synthetic), dtype=np.int64)
-    for j in subset:  # renumbering the occupied cells at every step keeps the numbers small, however many columns
-        cell, _ = pd.factorize(cell * sizes[j] + np.concatenate([real[:, j], synthetic[:, j]]))
-    cells = int(cell.max()) + 1
-    return np.bincount(cell[:n], minlength=cells), np.bincount(cell[n:], minlength=cells)
+def row_numbers(first: Codes, second: Codes) -> tuple[Places, Places]:
+    """Numbers of two tables' rows, equal if and only if the rows are equal."""
+    both = np.concatenate([first, second])
+    number = np.zeros(len(both), dtype=np.int64)
+    for values in both.T:  # renumbering at every step keeps the numbers small, however many columns
+        number, _ = pd.factorize(number * (int(values.max()) + 1) + values)
+    return number[: len(first)], number[len(first) :]
 
 
 def _inside(values: pd.Series[Any], column: Column) -> NDArray[np.bool_]:

@@ -1,10 +1,9 @@
 """What one run of a sweep is measured by: one place for all metrics, and for what they have to be compared with.
 
-Synthesizers are measured by their synthetic rows, private classifiers by what they predict for real test rows. All of
-it reads real rows without noise and is therefore never private, whatever the releases were.
+Synthesizers are measured by their synthetic rows, private classifiers by what they predict for real test rows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,9 +17,9 @@ from dpcore.door.exact_counts import Counter
 from dpcore.errors import ParameterError
 from dpcore.evaluate.classification import FOREST, judged
 from dpcore.evaluate.classification import references as trained_references
-from dpcore.evaluate.distances import marginal_avd_codes, noise_floor
+from dpcore.evaluate.distances import marginal_avd, noise_floor
 from dpcore.evaluate.labels import Label, misclassification
-from dpcore.evaluate.learners import MODELS, real_ceiling, tstr_codes
+from dpcore.evaluate.learners import MODELS, real_ceiling, tstr
 from dpcore.evaluate.ranges import range_answers
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 
@@ -36,7 +35,7 @@ MEASURES = (*SCORES, *AVDS, RANGE_ERROR, *PROTOCOLS)  # of synthesizers
 CLASSIFIER_MEASURES = tuple(SCORES)
 MOST_SUBSETS = 1_000  # of columns, drawn at random where there are more; Adult's 15 have 455 triples
 QUERIES = {"count": 200, "max_columns": 3, "seed": 0}  # a public workload
-MAJORITY, REAL, FLOOR = "majority class", "trained on real rows", "a fresh sample of the real rows"
+REAL, FLOOR = "trained on real rows", "a fresh sample of the real rows"
 
 
 def left_out(methods: Mapping[str, Method], measures: Sequence[str]) -> dict[str, list[str]]:
@@ -90,14 +89,10 @@ def check_measures(
     return [(measure, model) for measure in asked for model in (trained if measure in SCORES else [""])]
 
 
-class Yardstick:
+class Evaluator:
     """The real rows that runs are measured against; what every run needs of them is worked out once.
 
-    Parameters
-    ----------
-    data : Dataset
-    label : Label, optional
-        What a linear SVM is to tell.
+    `label` is what a linear SVM is to tell.
     """
 
     def __init__(self, data: Dataset, label: Label | None = None) -> None:
@@ -137,10 +132,9 @@ class Yardstick:
         that is a tree of counts answers by it, any other by the shares of its rows.
         """
         codes = self.data.schema.encode(synthetic)
-        models = [model for metric, model in asked if metric in SCORES]
-        learned = self._learned(codes, models)
+        learned = self._learned(codes, list(dict.fromkeys(model for metric, model in asked if metric in SCORES)))
         return [
-            learned[metric][model]
+            float(learned[SCORES[metric]][model])
             if metric in SCORES
             else self._distance(metric, codes)
             if metric in AVDS
@@ -150,24 +144,23 @@ class Yardstick:
             for metric, model in asked
         ]
 
-    def _learned(self, codes: Codes, models: Iterable[str]) -> dict[str, dict[str, float]]:
-        """By metric and model, how well is told what was learned from some rows."""
-        wanted, schema = list(dict.fromkeys(models)), self.data.schema
-        if not wanted:
-            return {}
-        target = schema.target or ""
-        scores = tstr_codes(self.train, self.test, codes, schema, target, models=wanted, include_real=False)
-        return {name: dict(zip(scores["model"], scores[field], strict=True)) for name, field in SCORES.items()}
+    def _learned(self, codes: Codes, models: Sequence[str]) -> pd.DataFrame:
+        """How well is told what each model learned from some rows."""
+        schema = self.data.schema
+        if not models:
+            return pd.DataFrame()
+        tables = self.train, self.test, codes
+        return tstr(*tables, schema, schema.target or "", models=models, include_real=False).set_index("model")
 
     def _distance(self, metric: str, codes: Codes) -> float:
         degree, on = AVDS[metric]
         counts = self._counts if on == "columns" else None
         options: dict[str, Any] = {"on": on, "max_subsets": MOST_SUBSETS, "counts": counts}
-        return float(marginal_avd_codes(self.train, codes, self.data.schema, degree, **options)["avd"].mean())
+        return float(marginal_avd(self.train, codes, self.data.schema, degree, **options)["avd"].mean())
 
     def _range_error(self, fitted: Synthesizer | None, codes: Codes) -> float:
         queries, truth = self._queries
-        if hasattr(fitted, "tree_") and fitted is not None:
+        if fitted is not None and hasattr(fitted, "tree_"):
             answers = range_answers(fitted, queries, self.data.schema) / len(self.train)
         else:
             answers = exact_answers(codes, self.data.schema, queries) / len(codes)
@@ -185,7 +178,7 @@ class Yardstick:
         if metric in AVDS:
             degree, on = AVDS[metric]
             asked: dict[str, Any] = {"on": on, "max_subsets": MOST_SUBSETS, "repeats": draws, "seed": seed}
-            return float(noise_floor(self.data.train, self.data.schema, degree, **asked)["avd"].mean())
+            return float(noise_floor(self.train, self.data.schema, degree, **asked)["avd"].mean())
         rng, n = np.random.default_rng(seed), len(self.train)
         found = [self._range_error(None, self.train[rng.integers(n, size=n)]) for _ in range(draws)]
         return float(np.mean(found))
@@ -224,6 +217,6 @@ def references(
                 learner = str(model)
                 about = (learner, REAL) if learner in MODELS else ("", learner)
                 rows.append((metric, *about, float(value)))
-    yardstick = Yardstick(data)
-    rows += [(name, "", FLOOR, yardstick.floor(name)) for name in measures if name in (*AVDS, RANGE_ERROR)]
+    evaluator = Evaluator(data)
+    rows += [(name, "", FLOOR, evaluator.floor(name)) for name in measures if name in (*AVDS, RANGE_ERROR)]
     return pd.DataFrame(rows, columns=["metric", "model", "reference", "value"])

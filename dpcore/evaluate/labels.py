@@ -1,7 +1,6 @@
 """A public yes-or-no label of rows, and how often a classifier errs that learned it from a release.
 
-The label is a rule on one column's cells, not on its codes, so its threshold need not be an edge of a bin. Everything
-here reads the real rows without noise and is therefore never private, whatever the release was.
+The label is a rule on one column's cells, not on its codes, so its threshold need not be an edge of a bin.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from dpcore.domain.cells import as_numbers, distinct
 from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.evaluate.learners import require_rows, tstr_codes
+from dpcore.evaluate.learners import require_rows, tstr
 from dpcore.text import canonical
 
 PROTOCOLS = ("tstr", "paper")
@@ -143,7 +142,7 @@ def misclassification(
         order = np.random.default_rng([seed, repeat]).permutation(len(released))
         asked = real if protocol == "tstr" else released[order[:aside]]
         known = released[order[aside:]]
-        found = tstr_codes(real, asked, known, labeled, label.column, models=[model], include_real=False, seed=seed)
+        found = tstr(real, asked, known, labeled, label.column, models=[model], include_real=False, seed=seed)
         share = float(asked[:, schema.index(label.column)].mean())
         error, note = 1 - found["accuracy"].item(), found["note"].item()
         rows.append((protocol, model, repeat, error, min(share, 1 - share), note))

@@ -1,13 +1,13 @@
 """Train on synthetic, test on real: how well a release serves to learn a classifier.
 
-Everything here reads the real rows without noise and is therefore never private, whatever the release was.
 The classifiers work on codes, so numbers are known to them by their public bins: one-hot for the linear models,
 categories for the Bayes net. All shapes come from the schema, so tables that lack a value agree with those that do not.
 """
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.svm import LinearSVC
 
-from dpcore.arguments import Progress, require_frame
+from dpcore.arguments import Progress, no_progress, require_frame
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
@@ -34,33 +34,36 @@ LINEAR: dict[str, Callable[[int], Any]] = {
 }
 BAYES_NET = "Bayes net"
 MODELS = (*LINEAR, BAYES_NET)
+MAJORITY = "majority class"
+Table = pd.DataFrame | Codes
+"""Rows of a schema, or their codes, for callers who encode once."""
 
 
 def tstr(
-    train: pd.DataFrame,
-    test: pd.DataFrame,
-    synthetic: pd.DataFrame,
+    train: Table,
+    test: Table,
+    synthetic: Table,
     schema: Schema,
     target: str,
     *,
     models: Sequence[str] = MODELS,
     include_real: bool = True,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Train on synthetic, test on real: accuracy of classifiers that saw only the release. Not private.
 
     Parameters
     ----------
-    train, test, synthetic : DataFrame
-        Tables that fit the schema: real rows, other real rows, and the release.
+    train, test, synthetic : DataFrame, or codes of one
+        Real rows, other real rows, and the release.
     target : str
         The class column; all other columns of the schema are used to predict it.
     models : sequence of str
         Some of `MODELS`.
     include_real : bool
         Whether to add the rows of `real_ceiling`. It depends on no release, so callers may compute it once.
-    progress : callable, optional
+    progress : callable
         Called with a fraction and a text before each model; raising inside it cancels.
     seed : int
         scikit-learn's `random_state`; today's models draw nothing, so it does not change the result.
@@ -78,36 +81,20 @@ def tstr(
     ParameterError, SchemaError
         If a model or the target is not known.
     """
-    codes = schema.encode(train), schema.encode(test), schema.encode(synthetic)
-    return tstr_codes(*codes, schema, target, models=models, include_real=include_real, progress=progress, seed=seed)
-
-
-def tstr_codes(
-    train_codes: Codes,
-    test_codes: Codes,
-    synthetic_codes: Codes,
-    schema: Schema,
-    target: str,
-    *,
-    models: Sequence[str] = MODELS,
-    include_real: bool = True,
-    progress: Progress | None = None,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """`tstr` of encoded tables, for sweeps that encode the real rows once."""
-    tables = {"released": synthetic_codes} | ({"real": train_codes} if include_real else {})
-    require_rows(train_codes, test_codes)
-    return _scores(tables, test_codes, schema, target, models, progress, seed)
+    real, asked, released = (encoded(table, schema) for table in (train, test, synthetic))
+    require_rows(real, asked)
+    tables = {"released": released} | ({"real": real} if include_real else {})
+    return _scores(tables, asked, schema, target, models, progress, seed)
 
 
 def real_ceiling(
-    train: pd.DataFrame,
-    test: pd.DataFrame,
+    train: Table,
+    test: Table,
     schema: Schema,
     target: str,
     *,
     models: Sequence[str] = MODELS,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
     seed: int = 0,
 ) -> pd.DataFrame:
     """The references of `tstr`: the same models trained on the real rows, and their majority class. Not private.
@@ -115,9 +102,9 @@ def real_ceiling(
     A function of its arguments alone, so callers may cache it. The frame is that of `tstr`; its last row is the model
     "majority class", which predicts the most frequent class of `train` (the first in the schema if tied).
     """
-    codes = schema.encode(train), schema.encode(test)
-    require_rows(*codes)
-    return _scores({"real": codes[0]}, codes[1], schema, target, models, progress, seed)
+    real, asked = encoded(train, schema), encoded(test, schema)
+    require_rows(real, asked)
+    return _scores({"real": real}, asked, schema, target, models, progress, seed)
 
 
 def _scores(
@@ -126,7 +113,7 @@ def _scores(
     schema: Schema,
     target: str,
     models: Sequence[str],
-    progress: Progress | None,
+    progress: Progress,
     seed: int,
 ) -> pd.DataFrame:
     """The frame of `tstr` for models trained on each of `tables`, with the majority class of the one called "real"."""
@@ -138,19 +125,41 @@ def _scores(
     runs = [(model, source) for source in tables for model in models]
     rows: list[tuple[str, str, float, float, str]] = []
     for done, (model, source) in enumerate(runs):
-        if progress:
-            progress(done / len(runs), f"{model}, trained on {source} rows")
+        progress(done / len(runs), f"{model}, trained on {source} rows")
         try:
             predicted, note = fit_predict(model, tables[source], test, schema.sizes, position, seed=seed)
-            rows.append((model, source, *_accuracies(truth, predicted, classes), note))
+            found = Judged.of(truth, predicted, classes)
+            rows.append((model, source, found.accuracy, found.balanced_accuracy, note))
         except ValueError as error:  # what our own checks and scikit-learn raise for rows that cannot be learned from
             rows.append((model, source, np.nan, np.nan, f"Not fitted: {error}"))
     if "real" in tables:
-        majority = np.bincount(tables["real"][:, position], minlength=classes).argmax()
-        rows.append(("majority class", "real", *_accuracies(truth, np.full_like(truth, majority), classes), ""))
-    if progress:
-        progress(1.0, "done")
+        found = Judged.of(truth, np.full(len(truth), most_frequent(tables["real"][:, position])), classes)
+        rows.append((MAJORITY, "real", found.accuracy, found.balanced_accuracy, ""))
+    progress(1.0, "done")
     return pd.DataFrame(rows, columns=["model", "trained_on", "accuracy", "balanced_accuracy", "note"])
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """How good some predictions are; rows of the confusion matrix are true classes, columns predicted ones."""
+
+    accuracy: float
+    balanced_accuracy: float  # the mean recall of the classes that occur
+    confusion: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, truth: NDArray[Any], predicted: NDArray[Any], classes: int) -> Self:
+        """Of codes below `classes`, one per row, of which there are some."""
+        cells = truth.astype(np.intp) * classes + predicted
+        confusion = np.bincount(cells, minlength=classes**2).reshape(classes, classes)
+        rows, hits = confusion.sum(axis=1), confusion.diagonal()
+        recall = hits[rows > 0] / rows[rows > 0]
+        return cls(float(hits.sum() / len(truth)), float(recall.mean()), confusion)
+
+
+def most_frequent(classes: NDArray[Any]) -> int:
+    """The most frequent code, the first of several."""
+    return int(np.bincount(classes).argmax())
 
 
 def one_hot(codes: Codes, sizes: Sequence[int]) -> csr_matrix:
@@ -172,13 +181,6 @@ def bayes_net(codes: Codes, labels: Codes, sizes: Sequence[int], classes: int) -
     (count + α) / (N + αK). That is `CategoricalNB(alpha=.5)` for the conditionals. scikit-learn does not smooth the
     class prior; it is passed in. Classes without rows count too, as they do in Weka, whose header declares them.
     (Weka would first cut numbers into bins that it fits to the classes; here they come in their public bins.)
-
-    Parameters
-    ----------
-    codes : array of shape (n, d)
-        Attributes; code j is below `sizes[j]`.
-    labels : array of shape (n,)
-        Class codes below `classes`.
     """
     alpha = 0.5
     counts = np.bincount(labels, minlength=classes)
@@ -190,23 +192,9 @@ def bayes_net(codes: Codes, labels: Codes, sizes: Sequence[int], classes: int) -
 def fit_predict(
     model: str, train: Codes, test: Codes, sizes: Sequence[int], target: int, *, seed: int = 0
 ) -> tuple[NDArray[Any], str]:
-    """Predicted class codes of the test rows, shape (m,), and a remark (empty if there is nothing to remark).
+    """Predicted class codes of the test rows, whose own are not looked at, and a remark ("" if there is none).
 
-    Parameters
-    ----------
-    model : str
-        One of `MODELS`.
-    train, test : arrays of shape (n, d) and (m, d)
-        Codes; the test rows' classes are not looked at.
-    sizes : sequence of int
-        Number of codes per column.
-    target : int
-        Position of the class.
-
-    Raises
-    ------
-    DataError
-        If there are no rows or no columns to learn from.
+    DataError if there are no rows or no columns to learn from.
     """
     attributes = [j for j in range(len(sizes)) if j != target]
     labels = train[:, target]
@@ -229,15 +217,19 @@ def fit_predict(
     return estimator.predict(one_hot(asked, widths)), remark
 
 
-def _accuracies(truth: NDArray[Any], predicted: NDArray[Any], classes: int) -> tuple[float, float]:
-    """Accuracy, and balanced accuracy: the mean recall of the classes that occur in `truth` (never empty)."""
-    right = truth == predicted
-    rows = np.bincount(truth, minlength=classes)
-    hits = np.bincount(truth[right], minlength=classes)
-    return float(right.mean()), float((hits[rows > 0] / rows[rows > 0]).mean())
+def encoded(table: Table, schema: Schema) -> Codes:
+    """A table's codes, or the table if it is some; DataError if it does not fit the schema."""
+    if (
+        isinstance(table, np.ndarray)
+        and table.dtype.kind == "u"
+        and table.shape[1:] == (len(schema),)
+        and (table < schema.sizes).all()
+    ):
+        return table
+    return schema.encode(cast(pd.DataFrame, table))
 
 
-def require_rows(*tables: Codes | pd.DataFrame) -> None:
+def require_rows(*tables: Table) -> None:
     """Raise DataError if a table is none, or empty: its shares are not defined."""
     for table in tables:
         if not isinstance(table, np.ndarray):

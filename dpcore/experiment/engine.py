@@ -29,7 +29,7 @@ from dpcore.accounting.tally import EPSILONS
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError, ParameterError
-from dpcore.evaluate.evaluator import MEASURES, Method, Pair, Yardstick, check_measures
+from dpcore.evaluate.evaluator import MEASURES, Evaluator, Method, Pair, check_measures
 from dpcore.evaluate.labels import Label
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment.config import Config, Place, digest, parameters_of
@@ -121,7 +121,7 @@ def stream(
     runs = plan(methods, epsilons, repeats)
     config = Config(methods, epsilons, repeats, measures, models, label, rows, skip)
     asked = asked_of(config, data)
-    yardstick = Yardstick(data, label)
+    evaluator = Evaluator(data, label)
     for table in (data.train, data.test):
         data.schema.encode(table)  # what does not fit is said here, once
     kept = None if store is None else Store(store, config, data)
@@ -137,7 +137,7 @@ def stream(
         for place, run in enumerate(runs)
         if place not in earlier
     ]
-    with closing(results(jobs, yardstick, n_jobs)) as found:
+    with closing(results(jobs, evaluator, n_jobs)) as found:
         for place, frame in found:
             if kept is not None:
                 kept.add(keys[place], frame)
@@ -254,10 +254,10 @@ Job = tuple[int, Run, Sequence[Pair], int | None, NewLedger | None]
 
 _hired = 0  # by all sweeps of this process
 _hiring = threading.Lock()
-_known: list[Yardstick] = []  # of a worker: what its sweep measures runs against, with what was worked out for it
+_known: list[Evaluator] = []  # of a worker: what its sweep measures runs against, with what was worked out for it
 
 
-def results(jobs: Sequence[Job], yardstick: Yardstick, n_jobs: int) -> Generator[tuple[int, pd.DataFrame]]:
+def results(jobs: Sequence[Job], evaluator: Evaluator, n_jobs: int) -> Generator[tuple[int, pd.DataFrame]]:
     """What `one_run` gives for each job, as they finish. Closing it kills its workers, and nobody else's.
 
     With one job at a time it is done here. joblib's own workers are shared by all threads of a process: who stops
@@ -265,11 +265,11 @@ def results(jobs: Sequence[Job], yardstick: Yardstick, n_jobs: int) -> Generator
     """
     wanted = min(joblib.effective_n_jobs(n_jobs), len(jobs))
     if wanted <= 1:
-        yield from (one_run(yardstick, *job) for job in jobs)
+        yield from (one_run(evaluator, *job) for job in jobs)
         return
     with hired(wanted) as count:
         workers = loky.ProcessPoolExecutor(count, initializer=end_with_parent, env=THREADS)
-        waiting = (workers.submit(work, yardstick, *job) for job in jobs)
+        waiting = (workers.submit(work, evaluator, *job) for job in jobs)
         try:
             under_way = set(islice(waiting, 2 * count))  # all, and loky forgets some when it is told to kill
             while under_way:
@@ -294,8 +294,8 @@ def hired(wanted: int) -> Iterator[int]:
             _hired -= count
 
 
-def work(sent: Yardstick, *job: Any) -> tuple[int, pd.DataFrame]:
-    """One job in a worker, with the yardstick that was sent with its first."""
+def work(sent: Evaluator, *job: Any) -> tuple[int, pd.DataFrame]:
+    """One job in a worker, with the evaluator that was sent with its first."""
     if not _known:
         _known.append(sent)
     return one_run(_known[0], *job)
@@ -323,7 +323,7 @@ def end_with_parent() -> None:
 
 
 def one_run(
-    yardstick: Yardstick,
+    evaluator: Evaluator,
     place: int,
     run: Run,
     asked: Sequence[Pair],
@@ -331,7 +331,7 @@ def one_run(
     new_ledger: NewLedger | None,
 ) -> tuple[int, pd.DataFrame]:
     """Fit, sample and measure once; the run's place in the plan and its rows of the sweep's frame."""
-    data = yardstick.data
+    data = evaluator.data
     start = time.perf_counter()
     pairs = pd.DataFrame(asked, columns=["metric", "model"])
     try:
@@ -347,7 +347,7 @@ def one_run(
         "error": "",
     }
     if isinstance(fitted, PrivateClassifier):
-        values = yardstick.of_classifier(fitted, asked)
+        values = evaluator.of_classifier(fitted, asked)
     else:
-        values = yardstick.of_rows(fitted, synthetic, asked)
+        values = evaluator.of_rows(fitted, synthetic, asked)
     return place, pairs.assign(value=values, **run.shared, **known)

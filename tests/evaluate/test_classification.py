@@ -65,7 +65,7 @@ def test_scores_are_those_of_the_classifier(data):
 
 
 def test_references(data, plain):
-    frame = classification.references(data, target="ill", n_trees=5, max_depth=3, plain=plain)
+    frame = classification.references(data, target="ill", n_trees=5, max_depth=3, plain=plain.probability)
     assert frame["model"].tolist() == [
         classification.MAJORITY,
         classification.PLAIN,

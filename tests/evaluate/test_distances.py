@@ -87,7 +87,7 @@ def test_joint_tables_too_large_to_hold_are_compared():
     codes = rng.integers(0, 900, size=(50, 8)).astype(np.uint16)
     other = codes.copy()
     other[:10, 7] = (other[:10, 7] + 1) % 900
-    assert evaluate.marginal_avd_codes(codes, other, schema, 8)["avd"].item() == 0.2
+    assert evaluate.marginal_avd(codes, other, schema, 8)["avd"].item() == 0.2
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 40))
@@ -96,13 +96,13 @@ def test_avd_is_a_bounded_symmetric_distance_blind_to_row_order(seed, n, m):
     schema = schema_of(2, 3, 2)
     real, synthetic = random_codes(rng, schema, n), random_codes(rng, schema, m)
     for degree in (1, 2, 3):
-        avd = evaluate.marginal_avd_codes(real, synthetic, schema, degree)["avd"]
+        avd = evaluate.marginal_avd(real, synthetic, schema, degree)["avd"]
         assert avd.between(0, 1).all()
-        shuffled = evaluate.marginal_avd_codes(rng.permutation(real), rng.permutation(synthetic), schema, degree)
+        shuffled = evaluate.marginal_avd(rng.permutation(real), rng.permutation(synthetic), schema, degree)
         assert avd.tolist() == shuffled["avd"].tolist()
-        assert avd.tolist() == evaluate.marginal_avd_codes(synthetic, real, schema, degree)["avd"].tolist()
+        assert avd.tolist() == evaluate.marginal_avd(synthetic, real, schema, degree)["avd"].tolist()
         tripled = np.tile(real, (3, 1))  # equal shares, other counts
-        assert (evaluate.marginal_avd_codes(real, tripled, schema, degree)["avd"] == 0).all()
+        assert (evaluate.marginal_avd(real, tripled, schema, degree)["avd"] == 0).all()
 
 
 def test_disjoint_tables_are_at_distance_one():
@@ -126,7 +126,7 @@ def test_hostile_names_numbers_and_missing_cells():
     assert frames[0].isna().any().any()
     result = evaluate.marginal_avd(*frames, schema, 2)
     assert result["attributes"].tolist() == list(combinations(HOSTILE, 2))
-    assert result["avd"].tolist() == evaluate.marginal_avd_codes(real, synthetic, schema)["avd"].tolist()
+    assert result["avd"].tolist() == evaluate.marginal_avd(real, synthetic, schema)["avd"].tolist()
     shares = evaluate.marginals(*frames, schema, HOSTILE[0])
     assert shares["value"].tolist() == ["v0", "v1", "(missing)"]
     assert shares["real"].iloc[-1] == frames[0][HOSTILE[0]].isna().mean()
@@ -139,7 +139,7 @@ def test_a_sample_of_subsets_is_seeded_distinct_and_in_order():
     codes = random_codes(np.random.default_rng(0), schema, 20)
 
     def sample(count, seed=0):
-        return evaluate.marginal_avd_codes(codes, codes, schema, 4, max_subsets=count, seed=seed)["attributes"].tolist()
+        return evaluate.marginal_avd(codes, codes, schema, 4, max_subsets=count, seed=seed)["attributes"].tolist()
 
     everything = list(combinations(schema.names, 4))
     assert sample(None) == sample(126) == sample(10**9) == everything
@@ -205,7 +205,7 @@ def test_avd_on_bits_equals_brute_force(degree, most_cells, monkeypatch):
     schema = schema_of(2, 5, 3, 9)
     binary = Binarization(schema)
     codes = [random_codes(rng, schema, n) for n in (90, 40)]
-    result = evaluate.marginal_avd_codes(*codes, schema, degree, on="bits")
+    result = evaluate.marginal_avd(*codes, schema, degree, on="bits")
     assert result["attributes"].tolist() == list(combinations(binary.schema.names, degree))
     real, synthetic = (pd.DataFrame(binary.encode(table), columns=binary.schema.names) for table in codes)
     for attributes, avd in result.itertuples(index=False):
@@ -216,13 +216,13 @@ def test_the_noise_floor_on_bits_has_the_same_subsets():
     schema = schema_of(5, 9)
     codes = random_codes(np.random.default_rng(0), schema, 200)
     options = {"on": "bits", "max_subsets": 6, "seed": 3}
-    compared = evaluate.marginal_avd_codes(codes, codes, schema, 3, **options)
+    compared = evaluate.marginal_avd(codes, codes, schema, 3, **options)
     floor = evaluate.noise_floor(frame_of(schema, codes), schema, 3, **options)
     assert floor["attributes"].tolist() == compared["attributes"].tolist()
     assert len(floor) == 6
     assert (floor["avd"] > 0).all()
     with pytest.raises(ParameterError, match="'on'"):
-        evaluate.marginal_avd_codes(codes, codes, schema, on="rows")
+        evaluate.marginal_avd(codes, codes, schema, on="rows")
 
 
 # ---- noise floor
@@ -249,7 +249,7 @@ def test_noise_floor_is_seeded_falls_with_rows_and_matches_the_sampled_subsets()
     assert (
         evaluate.noise_floor(real, schema, seed=7)["avd"] != evaluate.noise_floor(real, schema, seed=8)["avd"]
     ).any()
-    compared = evaluate.marginal_avd_codes(codes, codes, schema, 2, max_subsets=4, seed=7)
+    compared = evaluate.marginal_avd(codes, codes, schema, 2, max_subsets=4, seed=7)
     assert first["attributes"].tolist() == compared["attributes"].tolist()
     with pytest.raises(ParameterError):
         evaluate.noise_floor(real, schema, rows=0)
@@ -376,7 +376,7 @@ def test_logistic_regression_agrees_with_a_fully_converged_fit():
     codes = random_codes(rng, schema, 3_000)
     codes[:, 3] = (codes[:, 0] + codes[:, 1] * rng.integers(0, 2, 3_000)) % 3
     train, test = codes[:2_000], codes[2_000:]
-    result = evaluate.tstr_codes(train, test, train, schema, "x3", models=["logistic regression"], include_real=False)
+    result = evaluate.tstr(train, test, train, schema, "x3", models=["logistic regression"], include_real=False)
     exact = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(one_hot(train[:, :3], [5, 6, 7]), train[:, 3])
     predicted = exact.predict(one_hot(test[:, :3], [5, 6, 7]))
     assert result["accuracy"].item() == pytest.approx((predicted == test[:, 3]).mean(), abs=0.002)
@@ -432,10 +432,10 @@ def test_classes_that_only_one_side_knows():
     codes = random_codes(rng, schema, 90)
     released = codes[codes[:, 1] < 2]
     test = codes[codes[:, 1] > 0]
-    result = evaluate.tstr_codes(codes, test, released, schema, "x1")
+    result = evaluate.tstr(codes, test, released, schema, "x1")
     assert result["accuracy"].between(0, 1).all()
     # a model that always says class 3 has recall 1 on one of the three classes in the test rows
-    only = evaluate.tstr_codes(codes[codes[:, 1] == 3], test, released, schema, "x1").iloc[-1]
+    only = evaluate.tstr(codes[codes[:, 1] == 3], test, released, schema, "x1").iloc[-1]
     assert only["balanced_accuracy"] == pytest.approx(1 / 3)
 
 

@@ -10,7 +10,8 @@ from dpcore.errors import DataError, DPCoreError
 from dpcore.evaluate import disclosure
 from dpcore.methods import METHODS
 
-NO_TABLES = (np.zeros((4, 5)), [[1, 2]], None, {"ill": ["yes"]}, "age,ill", pd.Series([1, 2]), 3)
+NO_CODES = np.full((4, 5), 200, np.uint8)  # beyond the columns' sizes
+NO_TABLES = (np.zeros((4, 5)), NO_CODES, [[1, 2]], None, {"ill": ["yes"]}, "age,ill", pd.Series([1, 2]), 3)
 
 
 def calls(frame, schema):

@@ -9,8 +9,9 @@ from dpcore.datasets import Dataset, split
 from dpcore.domain.range_query import random_queries
 from dpcore.errors import ParameterError
 from dpcore.evaluate import evaluator
-from dpcore.evaluate.evaluator import FLOOR, MAJORITY, MEASURES, RANGE_ERROR, REAL, Yardstick, check_measures, left_out
+from dpcore.evaluate.evaluator import FLOOR, MEASURES, RANGE_ERROR, REAL, Evaluator, check_measures, left_out
 from dpcore.evaluate.labels import Label
+from dpcore.evaluate.learners import MAJORITY
 from dpcore.methods import PPNB, DiffPRFs, NaiveBayesSynthesizer, TaxonomyRelease
 
 ROWS = NaiveBayesSynthesizer(x_source="model", random_state=2)
@@ -30,7 +31,7 @@ def fitted(data):
 
 @pytest.mark.parametrize(("degree", "on"), [(1, "columns"), (2, "columns"), (3, "columns"), (2, "bits"), (3, "bits")])
 def test_distances_are_those_of_direct_calls_first_and_later(data, fitted, degree, on):
-    yardstick, released = Yardstick(data), fitted.sample()
+    yardstick, released = Evaluator(data), fitted.sample()
     direct = evaluate.marginal_avd(data.train, released, data.schema, degree, on=on, max_subsets=1_000)["avd"].mean()
     metric = f"{degree}-way AVD" + (" on bits" if on == "bits" else "")
     for _ in range(2):  # the second time, the real rows' counts are remembered
@@ -43,7 +44,7 @@ def test_range_errors_are_shares_of_the_rows_whatever_their_number(data, fitted)
     assert {len(query.codes) for query in queries} == {1, 2, 3}
     answers = evaluate.range_answers(released, queries, data.schema, rows=len(data.train))
     direct = evaluate.range_queries(data.train, {"it": answers}, data.schema, queries)["absolute"].mean()
-    yardstick = Yardstick(data)
+    yardstick = Evaluator(data)
     for rows in (released, pd.concat([released] * 3, ignore_index=True)):
         (found,) = yardstick.of_rows(fitted, rows, [(RANGE_ERROR, "")])
         assert found == pytest.approx(direct / len(data.train), rel=1e-12)
@@ -55,12 +56,12 @@ def test_a_tree_of_counts_answers_ranges_itself(data):
     queries = random_queries(data.schema, **evaluator.QUERIES)
     answers = evaluate.range_answers(tree, queries, data.schema)
     direct = evaluate.range_queries(data.train, {"it": answers}, data.schema, queries)["absolute"].mean()
-    (found,) = Yardstick(data).of_rows(tree, tree.sample(), [(RANGE_ERROR, "")])
+    (found,) = Evaluator(data).of_rows(tree, tree.sample(), [(RANGE_ERROR, "")])
     assert found == pytest.approx(direct / len(data.train), rel=1e-12)
 
 
 def test_both_accuracies_of_rows_and_of_a_classifier(data, fitted):
-    released, yardstick = fitted.sample(), Yardstick(data)
+    released, yardstick = fitted.sample(), Evaluator(data)
     asked = check_measures(["balanced accuracy", "accuracy"], data, ["Bayes net", "linear SVM"], None, ROWS)
     direct = evaluate.tstr(data.train, data.test, released, data.schema, "ill", include_real=False).set_index("model")
     fields = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}

@@ -89,13 +89,13 @@ def test_errors_by_hand_and_the_two_protocols():
 
 def test_the_protocols_learn_from_the_same_parts_and_repeats_differ(monkeypatch):
     parts = []
-    measured = learners.tstr_codes
+    measured = learners.tstr
 
     def spy(train, test, synthetic, *args, **more):
         parts.append((synthetic, test))
         return measured(train, test, synthetic, *args, **more)
 
-    monkeypatch.setattr("dpcore.evaluate.labels.tstr_codes", spy)
+    monkeypatch.setattr("dpcore.evaluate.labels.tstr", spy)
     rng = np.random.default_rng(0)
     synthetic = rows_of(rng.integers(0, 100, 40), rng.choice(["a", "b"], 40))
     first, again, printed, other = (

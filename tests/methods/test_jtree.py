@@ -12,7 +12,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.evaluate.distances import marginal_avd_codes
+from dpcore.evaluate.distances import marginal_avd
 from dpcore.mechanisms.scores.dependence import MutualInformation
 from dpcore.methods.networks.jtree import (
     COUNT_SHARE,
@@ -50,7 +50,7 @@ def undirected(edges):
 def avd(method, dataset, degree):
     codes = dataset.schema.encode(dataset.train)
     made = method._sample(None, np.random.default_rng(0))
-    return marginal_avd_codes(codes, made, dataset.schema, degree)["avd"].mean()
+    return marginal_avd(codes, made, dataset.schema, degree)["avd"].mean()
 
 
 def test_amplification_by_hand():

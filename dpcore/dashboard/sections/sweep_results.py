@@ -16,7 +16,8 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.sections.sweep import LOCAL, total
 from dpcore.dashboard.sections.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
-from dpcore.evaluate.evaluator import FLOOR, MAJORITY, RANGE_ERROR, REAL
+from dpcore.evaluate.evaluator import FLOOR, RANGE_ERROR, REAL
+from dpcore.evaluate.learners import MAJORITY
 from dpcore.export.spreadsheet import spreadsheet_csv
 from dpcore.text import number
 

@@ -16,7 +16,7 @@ from dpcore.dashboard.session import AnyShown, ShownModel, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs import redraw
 from dpcore.datasets import Dataset
-from dpcore.evaluate import classification
+from dpcore.evaluate import classification, learners
 from dpcore.export.models import ModelRelease
 from dpcore.methods import METHODS, PlainNaiveBayes
 from dpcore.methods.base import PrivateClassifier
@@ -69,7 +69,7 @@ def accuracy(page: str, shown: ShownModel) -> None:
     )
     panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
     if costs is not None:
-        majority = float(scores.loc[scores["model"] == classification.MAJORITY, "accuracy"].iloc[0])
+        majority = float(scores.loc[scores["model"] == learners.MAJORITY, "accuracy"].iloc[0])
         panels.chart(charts.mark_real(charts.costs(costs, majority=majority)), data=costs)
         st.caption(
             "From the release to the same trees with exact counts of all rows: what the noise in the leaves cost, and, "

@@ -11,7 +11,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import panels
 from dpcore.dashboard.tabs.paper_figures import MODES, Figure, lacks_accuracy, swept
 from dpcore.datasets import Dataset
-from dpcore.evaluate import classification
+from dpcore.evaluate import classification, learners
 from dpcore.methods import DiffPRF, DiffPRFs, PlainForest
 from dpcore.methods.base import PrivateEstimator
 
@@ -63,9 +63,7 @@ def references(data: Dataset) -> dict[str, dict[str, float]]:
     """The measures of the majority class and of a forest of 25 trees, 5 deep, without privacy."""
     target = data.schema.target or ""
     plain = PlainForest(n_trees=TREES, max_depth=DEPTH).fit(data.train, schema=data.schema)
-    found = classification.references(data, target=target, plain=plain.forest_, n_trees=1, max_depth=1).set_index(
-        "model"
-    )
+    found = classification.references(data, target=target, plain=plain.predict_proba, n_trees=0).set_index("model")
     columns = dict(zip(MEASURES, ("accuracy", "balanced_accuracy"), strict=True))
     return {
         label: {measure: float(found[column].loc[model]) for measure, column in columns.items()}
@@ -73,7 +71,7 @@ def references(data: Dataset) -> dict[str, dict[str, float]]:
     }
 
 
-LINES = {"majority class": classification.MAJORITY, "no privacy, depth 5": classification.PLAIN}
+LINES = {"majority class": learners.MAJORITY, "no privacy, depth 5": classification.PLAIN}
 
 
 def draw(frame: pd.DataFrame) -> None:

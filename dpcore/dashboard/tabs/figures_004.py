@@ -15,7 +15,7 @@ from dpcore.dashboard.responses import NOISES
 from dpcore.dashboard.tabs.paper_figures import MODES, Figure, lacks_accuracy, ledger_of
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
-from dpcore.evaluate import classification
+from dpcore.evaluate import classification, learners
 from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.mechanisms.randomizers import RRPH, Warner
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
@@ -25,7 +25,7 @@ SETS = ("bank cards", "bank cards, dependent", "adult")
 GRID = (0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.49, 0.51, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
 RECORD = (0.5, 1.0, 2.0, 4.0, 8.0)
 MEASURES = ("accuracy", "balanced accuracy")
-LINES = {"plain naive Bayes": classification.PLAIN, "majority class": classification.MAJORITY}
+LINES = {"plain naive Bayes": classification.PLAIN, "majority class": learners.MAJORITY}
 WIDE = 350  # pixels; two panels with their axes fill a laptop's page
 Runs = Sequence[tuple[str, str, float, float, PrivateClassifier]]  # series, mode, x, epsilon of one answer, method
 

@@ -99,14 +99,12 @@ def of_rows(release: Release, data: Dataset) -> Callable[[pd.DataFrame], dict[st
     def measure(synthetic: pd.DataFrame) -> dict[str, float]:
         codes = schema.encode(synthetic)
         found = {
-            f"{degree}-way distance": float(evaluate.marginal_avd_codes(train, codes, schema, degree)["avd"].mean())
+            f"{degree}-way distance": float(evaluate.marginal_avd(train, codes, schema, degree)["avd"].mean())
             for degree in (1, 2)
             if degree <= len(schema)
         }
         if target is not None and len(test):
-            scores = evaluate.tstr_codes(
-                train, test, codes, schema, target, models=evaluate.MODELS[:1], include_real=False
-            )
+            scores = evaluate.tstr(train, test, codes, schema, target, models=evaluate.MODELS[:1], include_real=False)
             found["accuracy of logistic regression"] = float(scores["accuracy"].iloc[0])
         return found
 
