@@ -32,8 +32,8 @@ from dpcore.methods.groups.dtdiff import DTDiff as DTDiff
 from dpcore.methods.groups.taxonomy_release import TaxonomyRelease as TaxonomyRelease
 from dpcore.methods.local.dtcrd import DTCRD as DTCRD
 from dpcore.methods.local.dtpd import DTPD as DTPD
-from dpcore.methods.local.plain_bayes import PlainNaiveBayes as PlainNaiveBayes
 from dpcore.methods.local.ppnb import PPNB as PPNB
+from dpcore.methods.local.ppnb import PlainNaiveBayes as PlainNaiveBayes
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer as NaiveBayesSynthesizer
 from dpcore.methods.networks.hmprivbayes import HMPrivBayes as HMPrivBayes
 from dpcore.methods.networks.independent_margins import IndependentMargins as IndependentMargins

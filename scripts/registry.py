@@ -2,7 +2,6 @@
 
 import sys
 from inspect import getdoc
-from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,9 +81,12 @@ def handbook() -> str:
     parts = [HANDBOOK, *parameters(PrivateEstimator.parameters())]
     for page, title in FAMILIES.items():
         parts += [f"## {title}", ""]
-        names = [name for name in dp.METHODS if dp.METHODS[name].page == page]
-        for module, together in groupby(names, lambda name: dp.METHODS[name].__module__):
-            parts += chapter(module, list(together))
+        modules: dict[str, list[str]] = {}
+        for name in dp.METHODS:
+            if dp.METHODS[name].page == page:
+                modules.setdefault(dp.METHODS[name].__module__, []).append(name)
+        for module, names in modules.items():
+            parts += chapter(module, names)
     return "\n".join(parts)
 
 

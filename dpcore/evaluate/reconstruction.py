@@ -11,7 +11,8 @@ from scipy.special import ndtr
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import CategoryChannel, KeepOrDraw
-from dpcore.methods.local.estimated import Booleans, cells_of
+from dpcore.methods.local.dtcrd import cells_of
+from dpcore.methods.local.dtpd import Booleans
 from dpcore.postprocess.deconvolution import Cells, Distribution, reconstruct
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Reports

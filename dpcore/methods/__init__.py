@@ -37,7 +37,7 @@ METHODS: Registry[type[PrivateEstimator]] = Registry(
         "PPNB": "methods.local.ppnb:PPNB",
         "DTPD": "methods.local.dtpd:DTPD",
         "DTCRD": "methods.local.dtcrd:DTCRD",
-        "Plain naive Bayes": "methods.local.plain_bayes:PlainNaiveBayes",
+        "Plain naive Bayes": "methods.local.ppnb:PlainNaiveBayes",
     }
 )
 

@@ -9,7 +9,8 @@ import pytest
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.methods import DTCRD
-from dpcore.methods.local.estimated import Reconstruction, gini
+from dpcore.methods.local.dtcrd import Reconstruction
+from dpcore.methods.local.estimated_nodes import Stops, gini
 from dpcore.postprocess.deconvolution import assigned, width
 
 SCHEMA = Schema(
@@ -138,7 +139,7 @@ def test_a_number_that_divided_a_node_keeps_its_intervals_below():
                 anew.append((position in node.ranges, same))
 
     known.place_anew = watched
-    known.tree(method._stops, lambda *_: None)
+    known.tree(Stops(method.max_depth, method.min_support), lambda *_: None)
     assert (False, False) in anew
     level_one = anew[: 2 * len(known.positions)]
     assert {same for cut, same in level_one if cut} == {True}

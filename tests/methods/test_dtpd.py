@@ -12,7 +12,8 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import Warner
 from dpcore.methods import DTPD
-from dpcore.methods.local.estimated import Booleans, Conjunctions, entropy
+from dpcore.methods.local.dtpd import Booleans, Conjunctions
+from dpcore.methods.local.estimated_nodes import entropy
 
 BITS = np.array(list(product((0, 1), repeat=4)))
 CONJUNCTIONS = [

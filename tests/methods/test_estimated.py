@@ -15,7 +15,9 @@ from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import halves
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH, TRR
-from dpcore.methods.local.estimated import Division, Reconstruction, Stops, entropy, gini, grow
+from dpcore.methods import DTPD
+from dpcore.methods.local.dtcrd import Reconstruction
+from dpcore.methods.local.estimated_nodes import Division, Stops, entropy, gini, grow
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Reports
@@ -146,7 +148,7 @@ def test_stops():
 )
 def test_stops_that_stop_nothing_are_refused(bad):
     with pytest.raises(ParameterError):
-        Stops(*bad)
+        DTPD(**dict(zip(("max_depth", "min_support", "min_entropy"), bad, strict=False))).check(SCHEMA)
 
 
 def test_numbers_are_cut_on_the_public_grid():

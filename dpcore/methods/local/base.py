@@ -1,26 +1,25 @@
 """What the classifiers share that learn from randomized answers."""
 
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from math import inf
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Progress, no_progress
 from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NoNoise, noise_kind
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.parameters import CORRECTED, Control, learned, text
-from dpcore.postprocess.reports import Reports
+from dpcore.postprocess.reports import Family, Questionnaire, Reports
 
 Floats = NDArray[np.float64]
 MOST_ALPHA = 1e6
 WIDEST = 1e100  # numbers are squared
-DEPTH = "The most divisions from the root to a leaf."
-SUPPORT = "Nodes with a smaller share of all people are leaves."
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 ABOUT = (
     "About you: what you answered, all your answers together. Worst case over all observers, the collector among "
@@ -31,6 +30,7 @@ HIDDEN = "Hides what you answer, not whether you take part."
 LOTS = {"auto": "The operating system, exact noise (for publication)", "laplace": "NumPy (teaching)"}
 P0 = (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
 NO_EPSILON = "The paper knows no epsilon: it was written before that was a habit."
+CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
 
 
 class LocalClassifier(PrivateClassifier):
@@ -42,6 +42,8 @@ class LocalClassifier(PrivateClassifier):
         What the collector has; all else is made of it.
     """
 
+    paper = "004"
+    page = "responses"
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
     seen = "your reports"
     controls: ClassVar[tuple[Control, ...]] = (
@@ -57,20 +59,13 @@ class LocalClassifier(PrivateClassifier):
     )
     reports_: Reports = learned()
 
-    def fit(
-        self,
-        frame: pd.DataFrame,
-        y: Any = None,
-        *,
-        schema: Schema,
-        ledger: Ledger | None = None,
-        progress: Progress = no_progress,
-    ) -> Self:
-        """Let everybody report, and learn from the reports; as for `PrivateClassifier.fit`."""
-        super().fit(frame, y, schema=schema, ledger=ledger, progress=progress)
-        if hasattr(self, "reports_"):
-            self.noise_label_ = self._noise_of(self.reports_)
-        return self
+    def _collect(self, table: PrivateTable, questions: Questionnaire, reasons: Mapping[Family, str]) -> None:
+        """Let everybody report. What a paper prints claims no epsilon, for these reasons."""
+        paper = self.mode == "paper"
+        self.reports_ = table.randomize(
+            questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {}
+        )
+        self.noise_label_ = self._noise_of(self.reports_)
 
     def _noise_of(self, reports: Reports) -> str:
         """Which noise is in the reports, and whose lots people toss, in words."""

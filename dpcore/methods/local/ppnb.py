@@ -1,4 +1,4 @@
-r"""PPNB: naive Bayes from randomized answers (paper 004), and PPNB-LDP, which randomizes all of them.
+r"""PPNB: naive Bayes from randomized answers (paper 004); PPNB-LDP, which randomizes all of them; plain naive Bayes.
 
 Idea      Nobody holds the true rows. Each person randomizes their own answers by public rules and hands in the reports.
           Whoever collects them corrects frequencies and moments for the rules, and has a naive Bayes classifier.
@@ -22,6 +22,10 @@ Steps, corrected (mode="corrected", "PPNB-LDP"): epsilon is what all reports of 
      Unbiased counts are negative at times; they are projected, clipped, or replaced by the most likely ones. What
      noise alone would do as well is shrunk away (`shrinkage.shrunk`, by the public variance).         post-processing
 
+Steps, plain naive Bayes: what PPNB is measured against. It has no privacy, and none is claimed
+  1  Everybody reports everything as it is: p0 = 1, and numbers are not transformed.                       unprotected
+  2  Steps 4 and 5 as printed; with alpha=1 the tables are those of scikit-learn's CategoricalNB.      post-processing
+
 Privacy   Local: the bound holds for what leaves each person's hands, whoever collects it.
   Public    the schema, its bounds and bins; the rules; who takes part.
   1, 2      A report's epsilon is the largest log ratio of two values' probabilities for it (`randomizers`).
@@ -44,14 +48,17 @@ Reference  Zhang and Tang, Privacy preserving naive Bayes classification, Chines
 from math import inf
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpcore.accounting.relation import Epsilon, exact, shares_of
 from dpcore.arguments import Progress, is_number
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.noise import generator
+from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
-from dpcore.methods.local.base import MOST_ALPHA, NO_EPSILON, P0, LocalClassifier
+from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier
 from dpcore.methods.local.bayes_from_reports import FINISHES, answerable, bayes_of, coarser
 from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import CORRECTED, PAPER, Control, choice, flag, learned, number, text, whole
@@ -60,11 +67,12 @@ from dpcore.postprocess.reports import Family, Questionnaire
 from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging
 from dpcore.text import number as rounded_up
 
-CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
+Floats = NDArray[np.float64]
 TRANSFORMED = (
     "The ratio of the densities of a x + b at two x grows without bound in the tails, and the two sets are finite: a "
     "single report can rule a value out."
 )
+TRUTH = "This is the reference without privacy: everybody hands in the truth."
 SET = "Paper mode: the normal distribution that the 1,000 numbers of the set {} are drawn from."
 NUMBERS = {"bins": "As one of the schema's bins", "moments": "As a number, with Laplace noise"}
 PROTOCOLS = {
@@ -111,7 +119,6 @@ class PPNB(LocalClassifier):
     good_for = "learning where nobody is trusted"
     provable_printed = "none claimed, none"
     provable = "epsilon, local"
-    page = "responses"
     offers = (
         Offer(label="PPNB-LDP: naive Bayes from randomized answers"),
         Offer(
@@ -129,7 +136,6 @@ class PPNB(LocalClassifier):
         {"asked": 2, "protocol": "OUE", "reconstruction": "project"},
         {"pairs": False, "asked": None, "alpha": 0.5},
     )
-    paper = "004"
     controls = (
         Control(
             "p0",
@@ -242,7 +248,7 @@ class PPNB(LocalClassifier):
         return self.mode == "paper"
 
     def _check(self, schema: Schema) -> None:
-        self._target(schema, self.target)
+        super()._check(schema)
         if self._paired and self.numbers == "moments":
             raise ParameterError("With 'pairs', numbers are reported as bins.", "Use numbers='bins'.")
         for name in ("factors", "offsets"):
@@ -263,12 +269,12 @@ class PPNB(LocalClassifier):
             clear: dict[Family, str] = {(target,): CLEAR}
             clear |= {(name,): TRANSFORMED for name in names if schema[name].numeric}
             questions = answerable(self._printed(schema, target), self.reconstruction)
-            self.reports_ = table.randomize(questions, claimed_epsilon=inf, reasons=clear)
+            self._collect(table, questions, clear)
         else:
             rules = self._rules(table, target, names)
             coarse = coarser(table, rules) if rules else table
             questions = self._questions(coarse.schema, target, names)
-            self.reports_ = coarse.randomize(answerable(questions, self.reconstruction))
+            self._collect(coarse, answerable(questions, self.reconstruction), {})
         progress(0.5, "reconstructing")
         reconstruction = self.reconstruction or ("clip" if self._paper else "shrink")
         self.bayes_ = bayes_of(
@@ -343,3 +349,50 @@ class PPNB(LocalClassifier):
     def _channel(self, size: int, epsilon: Epsilon) -> Any:
         kinds: dict[str, Any] = {"ERRPH": ERRPH, "OUE": OUE, "OLH": OLH, "best": best_channel}
         return kinds[self.protocol](size, epsilon=epsilon)
+
+
+class PlainNaiveBayes(LocalClassifier):
+    """The reference without privacy; `epsilon` has no effect.
+
+    Attributes
+    ----------
+    bayes_ : Bayes
+    """
+
+    title = "Plain naive Bayes"
+    good_for = "the reference with true answers"
+    provable_printed = "none"
+    offers = (
+        Offer(
+            label="Plain naive Bayes",
+            mode="paper",
+            remark="Everybody tells the truth. For comparison on this screen only.",
+        ),
+    )
+    modes = ("paper",)
+    mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
+    numbers: str = choice(
+        default="moments", options=("moments", "bins"), about="Normal distributions, or the schema's bins."
+    )
+    alpha: float = number(
+        default=1.0, most=MOST_ALPHA, open=")", about="Records added to every cell of a table by class."
+    )
+    artifacts, predictor = ("bayes",), "bayes"
+    bayes_: Bayes = learned()
+
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        progress(0.0, "counting")
+        schema, target = table.schema, self._target(table.schema, self.target)
+        channels: dict[Family, Channel] = {}
+        for column in schema:
+            number = self.numbers == "moments" and column.numeric
+            truth = TRR(factors=np.ones(1), offsets=np.zeros(1)) if number else ERRPH(column.size, p0=1.0)
+            channels[(column.name,)] = truth
+        reasons = dict.fromkeys(channels, TRUTH)
+        reports = table.randomize(Questionnaire(channels), claimed_epsilon=inf, reasons=reasons)  # not kept
+        columns = {name: (name,) for name in schema.names if name != target}
+        self.bayes_ = bayes_of(
+            reports, schema, target, columns, reconstruction="clip", alpha=self.alpha, as_printed=False
+        )
+        self.noise_label_ = NoNoise.label.capitalize()
+        progress(1.0, "Done")

@@ -1,0 +1,168 @@
+"""Trees from estimated tables of classes, for methods that never see a true count; they end as a `Forest`.
+
+Estimates are unbiased and agree with nothing: shares can be negative, and those of two children need not add up to
+their parent's. What a leaf votes is its own estimate, moved to 0 or more. What is shown of people is scaled so that
+children sum to their parents; so a tree has no more nodes of some support than there is room for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.domain.schema import Schema
+from dpcore.domain.splits import attributes_of
+from dpcore.mechanisms.scores.base import xlog2
+from dpcore.postprocess.forest import Forest
+
+Floats = NDArray[np.float64]
+Ranges = Mapping[int, tuple[float, float]]
+LEAST = 1e-9  # bits; below it there is but one class
+MOST_DEPTH, LEAST_SUPPORT = 20, 0.001
+DEPTH = "The most divisions from the root to a leaf."
+SUPPORT = "Nodes with a smaller share of all people are leaves."
+
+
+@dataclass(eq=False)
+class Node:
+    """A node that grows, as in a `Forest`.
+
+    `classes` are estimated numbers of people, 0 or more, and `votes` the classes' shares. `held` is what the method
+    knows of the node; `ranges` what is left of the columns, by position, if it is not all.
+    """
+
+    classes: Floats
+    votes: Floats
+    held: Any
+    level: int = 0
+    parent: int = -1
+    ranges: Ranges = field(default_factory=dict)
+    column: int = -1
+    cut: float = np.nan
+    low: float = np.nan
+    first: int = 0
+    fanout: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """How a node is divided: by the column at a position, at a cut (NaN if the column falls into groups).
+
+    `classes` are estimated numbers of people, shape (children, classes); `held` is what the method knows of each child.
+    """
+
+    column: int
+    cut: float
+    classes: Floats
+    held: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Stops:
+    """When a node is a leaf: at a depth, below a share of all people, or below an entropy of the classes, in bits."""
+
+    max_depth: int
+    min_support: float
+    min_entropy: float = 0.0
+
+    def leave_open(self, node: Node, total: float) -> bool:
+        """Whether a node may be divided."""
+        people = float(node.classes.sum())
+        supported = people > 0 and people >= self.min_support * total
+        mixed = float(entropy(node.votes)) >= max(self.min_entropy, LEAST)
+        return node.level < self.max_depth and supported and mixed
+
+
+def grow(
+    schema: Schema,
+    target: str,
+    classes: Floats,
+    held: Any,
+    divide: Callable[[Sequence[Node]], Sequence[Division | None]],
+    stops: Stops,
+    *,
+    cuts: str,
+    children: str,
+) -> Forest:
+    """One tree, level by level; what inner nodes show are the sums of their leaves.
+
+    `classes` and `held` are the root's; `divide` gives the divisions of some nodes of one level, None for leaves;
+    `cuts` and `children` are as for `attributes_of`.
+    """
+    attributes = attributes_of(schema, target, cuts=cuts, children=children)
+    people = np.maximum(classes, 0.0)
+    total = float(people.sum())
+    nodes = [Node(people, shares(people, np.full(len(people), 1 / len(people))), held)]
+    places = [place for place, node in enumerate(nodes) if stops.leave_open(node, total)]
+    while places:
+        start, above = len(nodes), [nodes[place] for place in places]
+        for place, node, division in zip(places, above, divide(above), strict=True):
+            if division is None:
+                continue
+            attribute = attributes[division.column]
+            low, high = node.ranges.get(division.column, attribute.start())
+            node.column, node.cut, node.low = division.column, division.cut, low
+            node.first, node.fanout, node.held = len(nodes), len(division.held), None
+            estimates = settled(division.classes, float(node.classes.sum()))
+            ranges = np.full((3, node.fanout), [[low], [high], [division.cut]])
+            ends = attribute.ranges(ranges[0], ranges[1], ranges[2], np.arange(node.fanout))
+            for side, known in enumerate(division.held):
+                left = {**node.ranges, division.column: (float(ends[0][side]), float(ends[1][side]))}
+                votes = shares(division.classes[side], node.votes)
+                nodes.append(Node(estimates[side], votes, known, node.level + 1, place, left))
+        places = [start + i for i, node in enumerate(nodes[start:]) if stops.leave_open(node, total)]
+    for node in reversed(nodes):
+        if node.fanout:
+            node.classes = np.sum([child.classes for child in nodes[node.first : node.first + node.fanout]], axis=0)
+    found: dict[str, Any] = {
+        name: np.array([getattr(node, name) for node in nodes], dtype=kind)
+        for kind, names in ((np.intp, ("level", "parent", "column", "first", "fanout")), (float, ("cut", "low")))
+        for name in names
+    }
+    shown, unknown = np.stack([node.classes for node in nodes]), np.full(len(nodes), np.nan)
+    return Forest(
+        schema=schema,
+        target=target,
+        cuts=cuts,
+        children=children,
+        vote="probability",
+        tree=np.zeros(len(nodes), dtype=np.intp),
+        noisy=unknown,
+        counts=shown.sum(axis=1),
+        classes=shown,
+        probabilities=np.stack([node.votes for node in nodes]),
+        spent=unknown.copy(),
+        **found,
+    )
+
+
+def shares(classes: Floats, otherwise: Floats) -> Floats:
+    """Estimates moved to 0 or more, as shares; `otherwise` if nothing is left."""
+    clipped = np.maximum(classes, 0.0)
+    total = float(clipped.sum())
+    return clipped / total if total > 0 else otherwise
+
+
+def settled(classes: Floats, total: float) -> Floats:
+    """Estimates of children, shape (children, classes), moved to 0 or more and scaled to their parent's total."""
+    clipped = np.maximum(classes, 0.0)
+    found = float(clipped.sum())
+    return np.asarray(clipped * (total / found) if found > 0 else np.full(classes.shape, total / classes.size))
+
+
+def entropy(classes: Floats) -> Floats:
+    """In bits, of distributions over the last axis; rows of zeros have none."""
+    classes = np.asarray(classes, dtype=float)
+    total = classes.sum(axis=-1, keepdims=True)
+    parts = np.divide(classes, total, out=np.zeros_like(classes), where=total > 0)
+    return np.asarray(-xlog2(parts).sum(axis=-1), dtype=float)
+
+
+def gini(classes: Floats) -> Floats:
+    """1 less the sum of squared shares over the last axis; rows of zeros have 0."""
+    classes = np.asarray(classes, dtype=float)
+    total = classes.sum(axis=-1)
+    squares = (classes**2).sum(axis=-1)
+    return np.asarray(1 - np.divide(squares, total**2, out=np.ones_like(total), where=total > 0), dtype=float)
