@@ -19,19 +19,11 @@ Family = Sequence[str]
 
 
 class PrivateRows:
-    """Encoded private rows.
+    """Private rows, encoded by `Schema.encode` (shape (n, d)), and the ledger where every question is charged.
 
-    Parameters
-    ----------
-    codes : array of shape (n, d)
-        Encoded rows (`Schema.encode`).
-    ledger : Ledger
-        Where every question is charged.
-    unprotected_allowed : bool
-        Whether `unprotected` may be called (paper mode).
-    numbers : mapping of int to float array of shape (n,), optional
-        What a method needs of numbers besides their bins, by the column's position, NaN if missing: the grid's places
-        for trees that cut them (`splits`), or values to be randomized.
+    `unprotected` may be called if it is allowed (paper mode). Numbers, of shape (n,) and NaN if missing, are what a
+    method needs of columns besides their bins, by position: the grid's places for trees that cut them (`splits`), or
+    values to be randomized.
     """
 
     def __init__(

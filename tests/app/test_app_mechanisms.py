@@ -6,7 +6,7 @@ import pytest
 from driving import books, charts, elements, mendable, metrics, press, run, said, started, widget
 from streamlit.testing.v1 import AppTest
 
-from dpcore import teaching
+from dpcore.teaching import composition, counts
 from dpcore.text import number
 
 PAGE = "mechanisms"
@@ -140,7 +140,7 @@ def test_the_guarantee_is_named_with_the_noise() -> None:
     assert "never pure epsilon" in said(at)
     assert "Guarantee of one answer: (2, 0.01)" in said(at)
     assert "It leaves the band" in drawing(at, "How much")[0]["description"]
-    assert dict(metrics(at))["Standard deviation"] == f"{teaching.gaussian_sigma(2.0, 0.01):.3g}"
+    assert dict(metrics(at))["Standard deviation"] == f"{counts.gaussian_sigma(2.0, 0.01):.3g}"
 
 
 def test_only_the_button_draws_other_lots() -> None:
@@ -245,7 +245,7 @@ def test_what_many_answers_cost_and_give() -> None:
     assert shown["… if epsilon is shared"] == "12.6"
     assert shown["… of one answer"] == "2.83"
     change(at, asking__k=100, asking__epsilon=0.1)
-    assert f"({number(teaching.loss_epsilon(0.1, 100, 1e-6))}, 1e-06)" in said(at)
+    assert f"({number(composition.loss_epsilon(0.1, 100, 1e-6))}, 1e-06)" in said(at)
     change(at, asking__k=1)
     shown = dict(metrics(at))
     assert shown["Error of the average"] == shown["… if epsilon is shared"] == shown["… of one answer"] == "14.1"
@@ -285,7 +285,7 @@ def test_holes_are_computed() -> None:
     at = at_tab("Floating point")
     shown = dict(metrics(at))
     assert shown["Telltale answers, 10 bits"] == "100.0%"
-    assert shown["… 53 bits (usual)"] == f"{teaching.telltale_share(10, 1.0):.2%}"
+    assert shown["… 53 bits (usual)"] == f"{composition.telltale_share(10, 1.0):.2%}"
     assert "; 0 of them are possible in both" in drawing(at, "Textbook noise")[0]["description"]
     assert "20 possible answers as ticks in two rows; 20 of them" in drawing(at, "Whole-number")[0]["description"]
     change(at, floats__count=10_000, floats__bits=16)

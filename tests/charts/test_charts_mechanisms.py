@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore import charts, teaching
+from dpcore import charts
 from dpcore.charts.base import REAL_DATA
 from dpcore.charts.colors import CLAIMED, FADED, INK, REAL, RELEASED
+from dpcore.teaching import choices, composition, counts
 
 HOSTILE = ["a.b[0]:Q", "<img src=x>", 'it\'s "quoted" \\ \n', "{{y}}"]
 FIELDS = {
@@ -21,20 +22,20 @@ FIELDS = {
 
 
 def at_noise(name="Laplace", epsilon=1.0, delta=0.05):
-    return teaching.worlds(teaching.make_count_noise(name, epsilon, delta), 100, 101)
+    return counts.worlds(counts.make_count_noise(name, epsilon, delta), 100, 101)
 
 
 def drawn():
-    return teaching.draws(teaching.Laplace(1.0), 100, 1)
+    return counts.draws(counts.Laplace(1.0), 100, 1)
 
 
 def voted(epsilon=0.1):
-    return teaching.election((30, 25, 8, 2), epsilon, "comes", 0)
+    return choices.election((30, 25, 8, 2), epsilon, "comes", 0)
 
 
 def believed():
     prior = np.linspace(0, 1, 11)
-    ends = {"low": teaching.posterior(prior, -1.0), "high": teaching.posterior(prior, 1.0)}
+    ends = {"low": choices.posterior(prior, -1.0), "high": choices.posterior(prior, 1.0)}
     return pd.DataFrame({"prior": prior, **ends})
 
 
@@ -44,7 +45,7 @@ def table(yours=(False, True, False)):
 
 
 def numbers():
-    return teaching.possible_answers(10, 1.0, 8, 10.4, 10.6)
+    return composition.possible_answers(10, 1.0, 8, 10.4, 10.6)
 
 
 def shares():
@@ -67,15 +68,15 @@ BUILDERS = {
     "choice_ratios": (voted, lambda frame: charts.choice_ratios(frame, epsilon=0.1)),
     "belief": (believed, lambda frame: charts.belief(frame, prior=0.2)),
     "running_average": (
-        lambda: teaching.repeated_answers(100, 1.0, 9, 0),
+        lambda: composition.repeated_answers(100, 1.0, 9, 0),
         lambda frame: charts.running_average(frame, truth=100),
     ),
     "average_errors": (
-        lambda: teaching.average_deviations(1.0, 9),
+        lambda: composition.average_deviations(1.0, 9),
         lambda frame: charts.average_errors(frame, at=4),
     ),
     "loss_sums": (
-        lambda: teaching.losses(0.5, 6),
+        lambda: composition.losses(0.5, 6),
         lambda frame: charts.loss_sums(frame, worst=3.0, likely=2.9, label="epsilon 2.9 with delta 1e-6"),
     ),
     "split_table": (table, lambda frame: charts.split_table(frame, title="Groups of people")),
@@ -256,7 +257,7 @@ def test_a_belief_is_marked_where_it_is():
 
 
 def test_the_sum_of_epsilons_is_at_the_right_end():
-    chart = charts.loss_sums(teaching.losses(0.5, 6), worst=3.0, likely=2.9, label="epsilon 2.9 with delta 1e-6")
+    chart = charts.loss_sums(composition.losses(0.5, 6), worst=3.0, likely=2.9, label="epsilon 2.9 with delta 1e-6")
     bars, rules = rows_of(chart, "probability"), rows_of(chart, "at")
     assert rules["at"].tolist() == [3.0, 2.9]
     assert bars["loss"].max() == pytest.approx(3.0)
@@ -267,7 +268,7 @@ def test_the_sum_of_epsilons_is_at_the_right_end():
 
 
 def test_three_ways_to_ask_are_told_apart_without_color():
-    spec = spec_of(charts.average_errors(teaching.average_deviations(1.0, 9), at=4))
+    spec = spec_of(charts.average_errors(composition.average_deviations(1.0, 9), at=4))
     (dashes,) = [node["scale"]["range"] for path, node in walk(spec) if path[-2:] == ("encoding", "strokeDash")]
     assert len({tuple(dash) for dash in dashes}) == 3
 

@@ -10,39 +10,43 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dpcore import teaching
 from dpcore.accounting.relation import Relation
 from dpcore.errors import ParameterError
-from dpcore.teaching import (
-    Gaussian,
-    Geometric,
-    Laplace,
-    average_deviations,
+from dpcore.teaching.choices import (
     choice_loss,
     choice_probabilities,
-    draws,
     election,
-    gaussian_delta,
-    gaussian_sigma,
-    loss_epsilon,
-    losses,
-    make_count_noise,
-    possible_answers,
     posterior,
-    repeated_answers,
     response_loss,
     response_matrix,
+    votes_from,
+)
+from dpcore.teaching.composition import (
+    average_deviations,
+    loss_epsilon,
+    losses,
+    possible_answers,
+    repeated_answers,
     split_columns_epsilon,
     split_people_epsilon,
     telltale_share,
     textbook_laplace,
-    votes_from,
+)
+from dpcore.teaching.counts import (
+    MECHANISMS,
+    Gaussian,
+    Geometric,
+    Laplace,
+    draws,
+    gaussian_delta,
+    gaussian_sigma,
+    make_count_noise,
     worlds,
 )
 
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
 VOTES = (30, 25, 8, 2)
-NOISES = [make_count_noise(name, e, 0.01) for name in teaching.MECHANISMS for e in EPSILONS]
+NOISES = [make_count_noise(name, e, 0.01) for name in MECHANISMS for e in EPSILONS]
 every_noise = pytest.mark.parametrize("noise", NOISES, ids=lambda noise: f"{noise.name} {noise.epsilon}")
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts, teaching
+from dpcore import charts
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls, panels
 from dpcore.dashboard.sections.mechanisms import assumed, epsilon_slider, look, redrawn
+from dpcore.teaching import composition as teaching
 from dpcore.text import number
 
 TRUTH, MOST_ANSWERS, SMALL_DELTA = 100, 100, 1e-6

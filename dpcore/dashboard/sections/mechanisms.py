@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts, teaching
+from dpcore import charts
 from dpcore.dashboard import controls, panels, shell
 from dpcore.mechanisms.randomizers import ERRPH
-from dpcore.teaching import CountNoise, Voter
+from dpcore.teaching import choices, counts
 
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 DELTAS = (0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -24,7 +24,7 @@ NAMES = {
     "Geometric": "Geometric: whole numbers",
     "Gaussian": "Gaussian: the bell curve",
 }
-VOTERS: dict[Voter, str] = {"comes": "One voter more comes", "changes": "One voter changes their mind"}
+VOTERS: dict[choices.Voter, str] = {"comes": "One voter more comes", "changes": "One voter changes their mind"}
 ELECTION, SURE = "30, 25, 8, 2", 0.9999
 ONE_COUNT = "one count, which you change by 1 (add or remove one person), and numbers without rounding"
 
@@ -64,9 +64,9 @@ def redrawn(key: str, label: str) -> int:
 
 
 @cache
-def noise_of(name: str, epsilon: float, delta: float) -> CountNoise:
+def noise_of(name: str, epsilon: float, delta: float) -> counts.CountNoise:
     """A mechanism; the Gaussian one takes a search for its standard deviation."""
-    return teaching.make_count_noise(name, epsilon, delta)
+    return counts.make_count_noise(name, epsilon, delta)
 
 
 @st.fragment
@@ -77,7 +77,7 @@ def noise(page: str) -> None:
     with left:
         name = st.radio(
             "Mechanism",
-            teaching.MECHANISMS,
+            counts.MECHANISMS,
             format_func=NAMES.__getitem__,
             key=f"{key}.mechanism",
             persist_state="session",
@@ -101,10 +101,10 @@ def noise(page: str) -> None:
         seed = redrawn(key, f"Draw {DRAWN} others")
         st.metric("Standard deviation", f"{mechanism.deviation:.3g}", border=True)
         st.metric("95 % are within ±", f"{mechanism.within():.3g}", border=True)
-    found = teaching.worlds(mechanism, int(count))
+    found = counts.worlds(mechanism, int(count))
     room = 0.6 if mechanism.whole else 0.0
     low, high = float(found["answer"].min()) - room, float(found["answer"].max()) + room
-    drawn = teaching.draws(mechanism, int(count), seed, DRAWN)
+    drawn = counts.draws(mechanism, int(count), seed, DRAWN)
     with right:
         guarantee = told(mechanism)
         panels.chart(charts.two_worlds(found, whole=mechanism.whole))
@@ -118,7 +118,7 @@ def noise(page: str) -> None:
         panels.table_behind(found.assign(ratio=np.exp(found["log_ratio"])), "The numbers behind these charts")
 
 
-def told(mechanism: CountNoise) -> str:
+def told(mechanism: counts.CountNoise) -> str:
     """Say what to see of a mechanism; its guarantee."""
     epsilon, factor = mechanism.epsilon, math.exp(mechanism.epsilon)
     if mechanism.name == "Gaussian":
@@ -156,7 +156,7 @@ def choosing(page: str) -> None:
             "And then", list(VOTERS), format_func=VOTERS.__getitem__, key=f"{key}.voter", persist_state="session"
         )
     with right, shell.mendable():
-        votes = teaching.votes_from(text or "")
+        votes = choices.votes_from(text or "")
         names = [chr(ord("A") + place) for place in range(len(votes))]
         with left:
             label = "… for" if voter == "comes" else "… and is now for"
@@ -164,9 +164,9 @@ def choosing(page: str) -> None:
         result(votes, epsilon, voter, names.index(chosen or "A"))
 
 
-def result(votes: tuple[int, ...], epsilon: float, voter: Voter, chosen: int) -> None:
+def result(votes: tuple[int, ...], epsilon: float, voter: choices.Voter, chosen: int) -> None:
     """Probabilities, and what one voter changes."""
-    found = teaching.election(votes, epsilon, voter, chosen)
+    found = choices.election(votes, epsilon, voter, chosen)
     first = found.iloc[int(found["votes"].argmax())]
     chance = f"{first['probability']:.4g}" if first["probability"] < SURE else f"over {SURE}"
     look(
@@ -180,7 +180,7 @@ def result(votes: tuple[int, ...], epsilon: float, voter: Voter, chosen: int) ->
         panels.chart(charts.election(found))
     panels.chart(charts.choice_ratios(found, epsilon=epsilon))
     st.caption("Bars and numbers: before. Hollow diamonds: after one voter.")
-    worst = teaching.choice_loss(votes, epsilon, voter)
+    worst = choices.choice_loss(votes, epsilon, voter)
     if voter == "comes":
         half = f"Whoever the voter is for, no ratio exceeds e^{worst:.3g}: one more vote moves one score, and only up, "
         half += f"so that even e^(epsilon/2) = {math.exp(epsilon / 2):.4g} is never exceeded."
@@ -214,9 +214,9 @@ def response(page: str) -> None:
         size = int(st.slider("Values to choose from (k)", 2, 10, 4, key=f"{key}.k", persist_state="session"))
         epsilon = epsilon_slider(key, "epsilon of one report")
         channel = ERRPH(size, epsilon=epsilon)
-        matrix = teaching.response_matrix(size, epsilon)
+        matrix = choices.response_matrix(size, epsilon)
         st.metric("A report is the truth", f"{100 * float(channel.matrix[0, 0]):.1f} %", border=True)
-        st.metric("Largest ratio in a column", f"e^{teaching.response_loss(matrix):.3g}", border=True)
+        st.metric("Largest ratio in a column", f"e^{choices.response_loss(matrix):.3g}", border=True)
         if st.button("Play the coin game", icon=":material/casino:", key=f"{key}.game", width="stretch"):
             shell.open_page("responses")
     with right:
@@ -260,7 +260,7 @@ def beliefs(page: str) -> None:
             persist_state="session",
         )  # fmt: skip
         prior = percent / 100
-        low, high = (float(teaching.posterior(prior, sign * epsilon)) for sign in (-1, 1))
+        low, high = (float(choices.posterior(prior, sign * epsilon)) for sign in (-1, 1))
         st.markdown(
             f"Odds before: **{prior / (1 - prior):.3g}** to 1. An answer multiplies them by {math.exp(-epsilon):.3g} "
             f"at least and {math.exp(epsilon):.3g} at most. So afterwards: from **{100 * low:.3g} %** to "
@@ -276,7 +276,7 @@ def beliefs(page: str) -> None:
             icons = charts.odds_icons(chance, title=f"{name} {100 * chance:.3g} %")
             place.vega_lite_chart(charts.specification(icons), width="content", key=f"{key}.icons.{name}")
         grid = np.linspace(0, 1, 101)
-        ends = {"low": teaching.posterior(grid, -epsilon), "high": teaching.posterior(grid, epsilon)}
+        ends = {"low": choices.posterior(grid, -epsilon), "high": choices.posterior(grid, epsilon)}
         found = pd.DataFrame({"prior": grid, **ends})
         panels.chart(charts.belief(found, prior=prior))
         panels.table_behind(found, "The numbers behind this chart")

@@ -49,10 +49,7 @@ NOISES: tuple[NoiseKind, ...] = ("auto", "opendp", "geometric", "laplace")
 def noise_kind(noise: str, random_state: int | None) -> str:
     """The source that a `noise` parameter means: "auto" is exact noise, or NumPy's where a seed is given.
 
-    Raises
-    ------
-    ParameterError
-        If the name is not one of `NOISES`, or a seed is given to the source that cannot take one.
+    ParameterError if the name is not one of `NOISES`, or a seed is given to the source that cannot take one.
     """
     if noise not in NOISES:
         raise ParameterError("The 'noise' parameter is not known.", f"Choose one of {', '.join(NOISES)}.")

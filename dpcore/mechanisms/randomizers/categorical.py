@@ -54,10 +54,6 @@ class ERRPH(KeepOrDraw):
         p_1 to p_k, which sum to 1 - p0; equal if nobody says.
     epsilon : float or Fraction, optional
         Instead of `p0` and `others`: k-ary randomized response, with equal p_j and that local epsilon.
-
-    Attributes
-    ----------
-    p0 : float
     """
 
     mechanism = "randomized response"
@@ -107,13 +103,7 @@ class ERRPH(KeepOrDraw):
 
 
 class RRPH(ERRPH):
-    """ERRPH for two values.
-
-    Parameters
-    ----------
-    p0 : float, optional
-    epsilon : float or Fraction, optional
-    """
+    """ERRPH for two values."""
 
     def __init__(self, *, p0: float | None = None, epsilon: Epsilon | None = None) -> None:
         super().__init__(2, p0=p0, epsilon=epsilon)
@@ -128,10 +118,6 @@ class Warner(KeepOrDraw):
         At 1/2, reports tell nothing.
     epsilon : float or Fraction, optional
         Instead of `p`, which is then 1/2 or more.
-
-    Attributes
-    ----------
-    p : float
     """
 
     size = 2

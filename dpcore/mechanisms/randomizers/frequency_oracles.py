@@ -17,13 +17,7 @@ MOST_PLACES = 1024
 
 
 class OUE(CategoryChannel):
-    """One bit per value (optimized unary encoding, Wang, Blocki, Li and Jha 2017).
-
-    Parameters
-    ----------
-    size : int
-    epsilon : float or Fraction
-    """
+    """One bit for each of `size` values (optimized unary encoding, Wang, Blocki, Li and Jha 2017)."""
 
     mechanism = "unary encoding"
 
@@ -64,15 +58,10 @@ class OUE(CategoryChannel):
 
 
 class OLH(CategoryChannel):
-    """A hash of the value, reported by ERRPH (optimized local hashing, Wang, Blocki, Li and Jha 2017).
+    """A hash of one of `size` values, reported by ERRPH (optimized local hashing, Wang, Blocki, Li and Jha 2017).
 
     The hash is ((a v + b) mod (2^31 - 1)) mod g with a and b of one's own, which are part of the report: two values
     collide with probability 1/g, up to g / 2^31.
-
-    Parameters
-    ----------
-    size : int
-    epsilon : float or Fraction
     """
 
     mechanism = "local hashing"

@@ -112,15 +112,8 @@ class TRR(Channel):
 class Noised(TRR):
     """x, moved into public bounds, with uniform or normal noise (Agrawal and Srikant 2000). No finite epsilon.
 
-    Two x next to the bounds have other largest reports (uniform), or densities whose ratio has no bound (normal).
-
-    Parameters
-    ----------
-    kind : {"uniform", "normal"}
-    scale : float
-        Half the width of the uniform noise, or the standard deviation of the normal one.
-    lower, upper : float
-        Public bounds.
+    Two x next to the bounds have other largest reports (uniform), or densities whose ratio has no bound (normal). The
+    scale is half the width of the uniform noise, or the standard deviation of the normal one.
     """
 
     def __init__(self, kind: str, scale: float, *, lower: float, upper: float) -> None:

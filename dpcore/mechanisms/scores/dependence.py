@@ -217,14 +217,7 @@ class DistanceFromMargins(Score):
     replace.
     (Against exact margins, which move with M, the same distance has up to four times that sensitivity: see `R`.)
 
-    Parameters
-    ----------
-    margins : mapping from column name to array of shape (values, classes)
-        Noisy, non-negative.
-    totals : array of shape (classes,)
-        Their common sums, positive.
-    penalty : float
-        Per cell, in counts.
+    Margins are non-negative and of shape (values, classes), by column; the positive totals are their common sums.
     """
 
     margins: Mapping[str, Floats]

@@ -25,14 +25,7 @@ class ClassLogScore(Score):
     smaller. Hence |change| <= (n_attributes + 1) ln((1+s)/s) for one candidate, and selection with exponent q costs
     that once. Replace is one removal and one addition: twice that loss.
 
-    Parameters
-    ----------
-    target : str
-    features : tuple of str
-    queries : array of shape (m, n_features)
-        Public rows x, as codes.
-    smoothing : float
-        The s above (Laplace: 1), positive.
+    Queries are the public rows x, as codes of shape (m, n_features); the smoothing is s, and positive (Laplace: 1).
     """
 
     target: str

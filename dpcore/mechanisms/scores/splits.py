@@ -56,8 +56,7 @@ class Max(SplitScore):
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
         """See `TableScore.of_many`."""
-        sums: Floats = tables.max(axis=1).sum(axis=0).astype(float)
-        return sums
+        return np.asarray(tables.max(axis=1).sum(axis=0), dtype=float)
 
     def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
         """See the class; whole numbers are exact."""
@@ -79,8 +78,7 @@ class Gini(SplitScore):
         """See `TableScore.of_many`."""
         totals = tables.sum(axis=1)
         squares = (tables.astype(float) ** 2).sum(axis=1)
-        found: Floats = (squares / np.maximum(totals, 1)).sum(axis=0) - totals.sum(axis=0)
-        return found
+        return np.asarray((squares / np.maximum(totals, 1)).sum(axis=0) - totals.sum(axis=0))
 
     def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
         """See the class.
@@ -102,8 +100,7 @@ class ConditionalEntropy(SplitScore):
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
         """See `TableScore.of_many`."""
-        found: Floats = xlog2(tables).sum(axis=(0, 1)) - xlog2(tables.sum(axis=1)).sum(axis=0)
-        return found
+        return np.asarray(xlog2(tables).sum(axis=(0, 1)) - xlog2(tables.sum(axis=1)).sum(axis=0))
 
     def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
         """See the class, and `information_rounding`; it is count-scaled under either relation."""
@@ -131,17 +128,7 @@ class InfoGain(SplitScore):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnCandidates(Score):
-    """A score that names its candidates, and rates each by a score of groups x classes.
-
-    Parameters
-    ----------
-    target : str
-        The class column.
-    classes : int
-        Its number of codes.
-    rated_by : SplitScore
-        One whose sensitivity does not rest on the number of rows.
-    """
+    """A score that names its candidates, and rates each by a score of groups x classes (codes of the target)."""
 
     target: str
     classes: int
@@ -165,10 +152,8 @@ class OwnCandidates(Score):
 class Specialization(OwnCandidates):
     """Values that may be divided next.
 
-    Parameters
-    ----------
-    divisions : sequence of (column name, int array of shape (size,))
-        Per candidate and code of its column: the finer value's number, or -1 if the code is not of this value.
+    A division names the candidate's column, and for each of its codes the finer value's number, or -1 if the code is
+    not of this value.
     """
 
     divisions: Sequence[tuple[str, NDArray[np.integer[Any]]]]
@@ -181,26 +166,16 @@ class Specialization(OwnCandidates):
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """See `Score.values`."""
         tables = count([(column, self.target) for column, _ in self.divisions])
-        scores = [
-            self.rated_by.of(grouped(table, groups), relation)
-            for table, (_, groups) in zip(tables, self.divisions, strict=True)
-        ]
-        return np.array(scores)
+        divided = zip(tables, self.divisions, strict=True)
+        return np.array([self.rated_by.of(grouped(table, groups), relation) for table, (_, groups) in divided])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class IntervalSplit(OwnCandidates):
-    """Places at which an interval of a column's codes may be cut in two.
+    """Places at which an interval of a column's codes, from `low` to `high - 1`, may be cut in two.
 
-    Parameters
-    ----------
-    column : str
-    low, high : int
-        The interval holds the codes from `low` to `high - 1`.
-    places : sequence of int
-        Candidates: codes below go left. By default all from `low + 1` to `high - 1`, whatever the data.
-    worthless_below : int
-        Places up to this one score 0 whatever is there (a fault of published code; nobody else needs it).
+    Codes below a place go left. By default all from `low + 1` to `high - 1` are candidates, whatever the data. Places
+    up to `worthless_below` score 0 whatever is there (a fault of published code; nobody else needs it).
     """
 
     column: str
@@ -223,22 +198,17 @@ class IntervalSplit(OwnCandidates):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class JointSpecialization(OwnCandidates):
+class JointSpecialization(Specialization):
     """Values that may be divided next, and all places where intervals of codes may be cut, in one choice.
 
     A value weighs 1, and so does an interval, whose places share it evenly: an interval of many bins is no more
     probable for having many places. Per candidate, what one person moves is what `Specialization` and `IntervalSplit`
     say, and weights are public, so that sensitivity and loss are theirs.
 
-    Parameters
-    ----------
-    divisions : sequence of (column name, int array of shape (size,))
-        As for `Specialization`; the first candidates.
-    intervals : sequence of (column name, low, high)
-        Of two codes or more, from `low` to `high - 1`. Then follow their places, from `low + 1` to `high - 1`.
+    The divisions are the first candidates; then follow the places of intervals (column name, low, high) of two codes or
+    more.
     """
 
-    divisions: Sequence[tuple[str, NDArray[np.integer[Any]]]]
     intervals: Sequence[tuple[str, int, int]]
 
     @property
@@ -255,10 +225,12 @@ class JointSpecialization(OwnCandidates):
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """See `Score.values`."""
+        parts = [super().values(count, candidates, relation)] if self.divisions else []
         how: dict[str, Any] = {"target": self.target, "classes": self.classes, "rated_by": self.rated_by}
-        parts: list[OwnCandidates] = [Specialization(**how, divisions=self.divisions)] if self.divisions else []
-        parts += [IntervalSplit(**how, column=name, low=low, high=high) for name, low, high in self.intervals]
-        return np.concatenate([part.values(count, candidates, relation) for part in parts])
+        for name, low, high in self.intervals:
+            interval = IntervalSplit(**how, column=name, low=low, high=high)
+            parts.append(interval.values(count, candidates, relation))
+        return np.concatenate(parts)
 
 
 def grouped(table: Counts, groups: NDArray[np.integer[Any]]) -> Counts:
