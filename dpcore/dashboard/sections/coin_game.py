@@ -14,6 +14,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import panels
+from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.mechanisms.randomizers import RRPH, KeepOrDraw, Warner
 
 QUESTION = "Have you ever cheated in an exam?"
@@ -113,24 +114,10 @@ def game(page: str) -> None:
 def rule_picker(key: str) -> Rule:
     """Which words, and how often the truth; the words change nothing of what a report is worth."""
     left, right = st.columns(2, gap="large")
-    name = left.radio(
-        "How it is told",
-        list(RULES),
-        format_func=RULES.__getitem__,
-        key=f"{key}.rule",
-        persist_state="session",
-    )
-    p0 = right.slider(
-        "Share of answers that count (p0)",
-        0,
-        100,
-        50,
-        5,
-        format="%d %%",
-        key=f"{key}.p0",
-        persist_state="session",
-        help="The rest is as good as a fair coin. With Warner's words the truth is told with p = (1 + p0) / 2.",
-    )
+    name = choice(left.radio, "How it is told", f"{key}.rule", RULES)
+    label = "Share of answers that count (p0)"
+    note = "The rest is as good as a fair coin. With Warner's words the truth is told with p = (1 + p0) / 2."
+    p0 = lasting(right.slider, label, f"{key}.p0", 0, 100, 50, 5, format="%d %%", help=note)
     rule = Rule(name, p0 / 100)
     st.info(rule.words, icon=":material/casino:")
     st.caption(
@@ -152,13 +139,8 @@ def toss(rule: Rule, truth: int, rng: np.random.Generator) -> Answer:
 def one(key: str, rule: Rule) -> None:
     """The visitor's own answer."""
     left, right = st.columns([2, 1], gap="large", vertical_alignment="bottom")
-    truth = left.radio(
-        f"**{QUESTION}** Your true answer, or one that you make up:",
-        ANSWERS,
-        horizontal=True,
-        key=f"{key}.truth",
-        persist_state="session",
-    )
+    label = f"**{QUESTION}** Your true answer, or one that you make up:"
+    truth = lasting(left.radio, label, f"{key}.truth", ANSWERS, horizontal=True)
     if right.button("Toss", type="primary", icon=":material/casino:", key=f"{key}.toss", width="stretch"):
         st.session_state[f"{key}.answer"] = toss(rule, ANSWERS.index(truth), np.random.default_rng())
     answer: Answer | None = st.session_state.get(f"{key}.answer")
@@ -167,12 +149,12 @@ def one(key: str, rule: Rule) -> None:
         return
     if answer.rule != rule:
         st.caption("The rule was changed since. Press Toss to use it.")
-    told(answer)
+    told(answer.rule, answer)
 
 
-def told(answer: Answer) -> None:
+def told(rule: Rule, answer: Answer) -> None:
     """What happened, what others see of it, and what they can tell from that."""
-    rule, said = answer.rule, ANSWERS[answer.said]
+    said = ANSWERS[answer.said]
     other = "say the opposite" if rule.name == "Warner" else f"toss again: it says {said}"
     decided = "tell the truth" if answer.honest else other
     private, public = st.columns(2, gap="medium")
@@ -182,11 +164,9 @@ def told(answer: Answer) -> None:
     with public.container(border=True, height="stretch"):
         st.markdown(":material/visibility: **What the collector gets**")
         st.markdown(f"### “{said}”")
-    cells = st.columns(3)
-    before, after = 0.5, rule.after(answer.said)
-    cells[0].metric("Sure of “yes” before", percent(before), border=True)
-    cells[1].metric("Sure of “yes” after", percent(after), border=True)
-    cells[2].metric("… if 10 % of all are “yes”", f"10 % → {percent(rule.after(answer.said, 0.1))}", border=True)
+    after, rare = rule.after(answer.said), f"10 % → {percent(rule.after(answer.said, 0.1))}"
+    before = {"Sure of “yes” before": percent(0.5), "Sure of “yes” after": percent(after)}
+    figures({**before, "… if 10 % of all are “yes”": rare})
     if rule.p0 == 0:
         why = "The report has nothing to do with the truth: it tells nothing about you, and nothing about anybody."
     elif rule.p0 == 1:
@@ -206,8 +186,7 @@ def ask(rule: Rule, share: float, people: int, rng: np.random.Generator) -> Crow
     truth = np.repeat([0, 1], [people - yes, yes]).astype(np.int8)
     said = rule.channel.report(truth, rng.random)
     cells = np.bincount(2 * said + truth, minlength=4)
-    rows = [(ANSWERS[place // 2], ANSWERS[place % 2], int(count)) for place, count in enumerate(cells)]
-    counts = pd.DataFrame(rows, columns=["said", "truth", "people"])
+    counts = pd.DataFrame({"said": np.repeat(ANSWERS, 2), "truth": np.tile(ANSWERS, 2), "people": cells})
     return Crowd(rule, yes / people, people, counts, estimate(rule, said, people))
 
 
@@ -226,12 +205,10 @@ def estimate(rule: Rule, said: np.ndarray, people: int) -> pd.DataFrame:
 def many(key: str, rule: Rule) -> None:
     """A crowd that the visitor makes up."""
     left, middle, right = st.columns([3, 3, 2], gap="large", vertical_alignment="bottom")
-    share = left.slider(
-        "Share whose true answer is yes", 0, 100, 30, 1, format="%d %%", key=f"{key}.share", persist_state="session"
-    )
-    people = middle.select_slider(
-        "People", PEOPLE, value=1_000, format_func="{:,}".format, key=f"{key}.people", persist_state="session"
-    )
+    label = "Share whose true answer is yes"
+    share = lasting(left.slider, label, f"{key}.share", 0, 100, 30, 1, format="%d %%")
+    how = {"value": 1_000, "format_func": "{:,}".format}
+    people = lasting(middle.select_slider, "People", f"{key}.people", PEOPLE, **how)
     wanted = (rule, share, people)
     if right.button("Ask them", type="primary", icon=":material/groups:", key=f"{key}.ask", width="stretch"):
         st.session_state[f"{key}.crowd"] = ask(rule, share / 100, people, np.random.default_rng())
@@ -246,8 +223,11 @@ def many(key: str, rule: Rule) -> None:
         )
     again, blind = f"Ask {CROWDS} other crowds like this", crowd.rule.p0 == 0
     if st.button(again, icon=":material/casino:", key=f"{key}.again", disabled=blind):
-        crowd = st.session_state[f"{key}.crowd"] = with_more(crowd)
-    result(crowd)
+        rng = np.random.default_rng()
+        more = [ask(crowd.rule, crowd.share, crowd.people, rng).estimates for _ in range(CROWDS)]
+        estimates = pd.concat([crowd.estimates.head(1), *more], ignore_index=True)
+        crowd = st.session_state[f"{key}.crowd"] = replace(crowd, estimates=estimates)
+    result(crowd.rule, crowd)
     if crowd.rule.p0:
         panels.chart(charts.coin_estimates(crowd.estimates, truth=crowd.share))
     revealed = st.toggle("Show what only this game can know: who told the truth", key=f"{key}.reveal")
@@ -256,27 +236,18 @@ def many(key: str, rule: Rule) -> None:
     panels.table_behind(numbers, "The numbers behind these charts, one row per crowd")
 
 
-def with_more(crowd: Crowd) -> Crowd:
-    """The same crowd, with so many others like it beside it."""
-    rng = np.random.default_rng()
-    more = [ask(crowd.rule, crowd.share, crowd.people, rng).estimates for _ in range(CROWDS)]
-    return replace(crowd, estimates=pd.concat([crowd.estimates.head(1), *more], ignore_index=True))
-
-
-def result(crowd: Crowd) -> None:
+def result(rule: Rule, crowd: Crowd) -> None:
     """What was said, what follows from it, and what is true."""
-    rule, first = crowd.rule, crowd.estimates.iloc[0]
-    said, share, half = (float(first[name]) for name in ("said", "estimate", "high"))
-    half -= share
-    tells = rule.p0 > 0
+    said, share, high = (float(crowd.estimates[name].iloc[0]) for name in ("said", "estimate", "high"))
+    clipped, half = percent(min(max(share, 0), 1), TENTHS), percent(high - share, TENTHS)
     look: Any = {"border": True, "height": "stretch"}
+    near: Any = {"delta": f"± {half} (95 %)", "delta_color": "off", "delta_arrow": "off"} if rule.p0 else {}
     cells = st.columns(4)
     cells[0].metric("Said yes", percent(said, TENTHS), **look)
-    near: Any = {"delta": f"± {percent(half, TENTHS)} (95 %)", "delta_color": "off", "delta_arrow": "off"}
-    cells[1].metric("Estimate", percent(share, TENTHS) if tells else "none", **look, **(near if tells else {}))
-    cells[2].metric("Clipped to 0 … 100 %", percent(min(max(share, 0), 1), TENTHS) if tells else "none", **look)
+    cells[1].metric("Estimate", percent(share, TENTHS) if rule.p0 else "none", **look, **near)
+    cells[2].metric("Clipped to 0 … 100 %", clipped if rule.p0 else "none", **look)
     cells[3].metric("Truth", percent(crowd.share), **look, help="Only this game knows it.")
-    if not tells:
+    if not rule.p0:
         st.warning("With p0 = 0 half of all say yes whatever is true: perfect privacy, and nothing to learn.")
         return
     by_lot = (1 - rule.p0) / 2

@@ -14,6 +14,7 @@ from dpcore import charts
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls, panels
 from dpcore.dashboard.sections.mechanisms import assumed, epsilon_slider, look, redrawn
+from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.teaching import composition as teaching
 from dpcore.text import number
 
@@ -31,17 +32,14 @@ def asking(page: str) -> None:
     key = f"{page}.asking"
     left, right = st.columns([2, 5], gap="large")
     with left:
-        answers = int(
-            st.slider("Answers to one question (k)", 1, MOST_ANSWERS, 20, key=f"{key}.k", persist_state="session")
-        )
+        answers = lasting(st.slider, "Answers to one question (k)", f"{key}.k", 1, MOST_ANSWERS, 20)
         epsilon = epsilon_slider(key, default=0.5)
         seed = redrawn(key, "Ask other lots")
         errors = teaching.average_deviations(epsilon, MOST_ANSWERS)
         here = errors[errors["answers"] == answers].iloc[0]
-        st.metric("Epsilon in all", number(answers * epsilon), border=True)
-        st.metric("Error of the average", f"{here['each']:.3g}", border=True)
-        st.metric("… if epsilon is shared", f"{here['shared']:.3g}", border=True)
-        st.metric("… of one answer", f"{here['once']:.3g}", border=True)
+        labels = {"Error of the average": "each", "… if epsilon is shared": "shared", "… of one answer": "once"}
+        told = {label: f"{here[name]:.3g}" for label, name in labels.items()}
+        figures({"Epsilon in all": number(answers * epsilon), **told}, beside=False)
     found = teaching.repeated_answers(TRUTH, epsilon, answers, seed)
     with right:
         look(
@@ -95,21 +93,13 @@ def groups(page: str) -> None:
     key = f"{page}.groups"
     left, right = st.columns([2, 5], gap="large")
     with left:
-        parts = int(st.slider("Parts", 2, len(COLUMNS), 4, key=f"{key}.parts", persist_state="session"))
+        parts = lasting(st.slider, "Parts", f"{key}.parts", 2, len(COLUMNS), 4)
         epsilon = epsilon_slider(key, "epsilon for the count of each part")
-        relation = Relation(
-            st.radio(
-                "Neighbors",
-                [Relation.ADD_REMOVE.value, Relation.REPLACE.value],
-                format_func=controls.RELATIONS.__getitem__,
-                key=f"{key}.relation",
-                persist_state="session",
-            )
-        )
+        relation = Relation(choice(st.radio, "Neighbors", f"{key}.relation", controls.RELATIONS))
         people = float(teaching.split_people_epsilon(epsilon, parts, relation))
         columns = float(teaching.split_columns_epsilon(epsilon, parts))
-        st.metric("People: epsilon in all", f"{people:.3g}", border=True)
-        st.metric("Columns: epsilon in all", f"{columns:.3g}", border=True)
+        told = {"People: epsilon in all": f"{people:.3g}", "Columns: epsilon in all": f"{columns:.3g}"}
+        figures(told, beside=False)
     tables = split_tables(parts, relation)
     with right:
         look(
@@ -162,17 +152,8 @@ def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
     }
 
 
-@lru_cache(64)
-def telltale(epsilon: float) -> pd.DataFrame:
-    """How many answers give their world away, by the true count; with the numbers that programs really use."""
-    shares = [teaching.telltale_share(count, epsilon) for count in COUNTS]
-    return pd.DataFrame({"count": [f"{count:,}" for count in COUNTS], "share": shares})
-
-
-@lru_cache(64)
-def few_bits(count: int, epsilon: float, bits: int) -> float:
-    """The same for uniform numbers of a few bits."""
-    return teaching.telltale_share(count, epsilon, bits=bits)
+# How many answers give their world away, by the true count; with numbers of a few bits, or those of programs.
+telltale_share = lru_cache(512)(teaching.telltale_share)
 
 
 @lru_cache(64)
@@ -189,27 +170,19 @@ def floats(page: str) -> None:
     key = f"{page}.floats"
     left, right = st.columns([2, 5], gap="large")
     with left:
-        count = st.select_slider(
-            "True count without you", COUNTS, value=10, key=f"{key}.count", persist_state="session"
-        )
+        count = lasting(st.select_slider, "True count without you", f"{key}.count", COUNTS, value=10)
         epsilon = epsilon_slider(key)
-        bits = int(
-            st.slider(
-                "Bits of the uniform number",
-                8,
-                16,
-                10,
-                key=f"{key}.bits",
-                persist_state="session",
-                help="Few, so that the holes can be seen. Programs use 53; the picture below has those.",
-            )
-        )
-        shares = telltale(epsilon)
-        full = float(shares["share"].iloc[COUNTS.index(count)])
-        st.metric(f"Telltale answers, {bits} bits", f"{few_bits(count, epsilon, bits):.1%}", border=True)
-        st.metric("… 53 bits (usual)", f"{full:.2%}" if full else "none seen", border=True)
-        st.metric("… whole numbers", "0 %", border=True)
-    found = zoomed(count, epsilon, bits)
+        note = "Few, so that the holes can be seen. Programs use 53; the picture below has those."
+        bits = lasting(st.slider, "Bits of the uniform number", f"{key}.bits", 8, 16, 10, help=note)
+        found = [telltale_share(value, epsilon) for value in COUNTS]
+        shares = pd.DataFrame({"count": [f"{value:,}" for value in COUNTS], "share": found})
+        full, few = found[COUNTS.index(count)], telltale_share(count, epsilon, bits=bits)
+        told = {
+            f"Telltale answers, {bits} bits": f"{few:.1%}",
+            "… 53 bits (usual)": f"{full:.2%}" if full else "none seen",
+        }
+        figures({**told, "… whole numbers": "0 %"}, beside=False)
+    answers = zoomed(count, epsilon, bits)
     whole = np.arange(count - 4, count + 6, dtype=float)
     both = pd.DataFrame({"world": np.repeat(["without", "with"], len(whole)), "answer": [*whole, *whole], "both": True})
     with right:
@@ -220,7 +193,7 @@ def floats(page: str) -> None:
             f"{'do' if full else 'does'} so."
         )
         title = f"Textbook noise, {bits} bits, zoomed in"
-        panels.chart(charts.possible_numbers(found, title=title))
+        panels.chart(charts.possible_numbers(answers, title=title))
         panels.chart(charts.possible_numbers(both, title="Whole-number noise: both worlds can give all"))
         panels.chart(charts.telltale(shares))
         st.markdown(
@@ -238,5 +211,5 @@ def floats(page: str) -> None:
             "bits in the zoomed picture; 20,000 answers of a fixed seed for each share (none: of these). "
             "Mironov (2012) found it."
         )
-        panels.table_behind(found, "The possible answers in the picture")
+        panels.table_behind(answers, "The possible answers in the picture")
         panels.table_behind(shares, "The shares by true count")

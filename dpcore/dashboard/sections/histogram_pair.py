@@ -15,17 +15,11 @@ TAIL = 0.002  # share of the runs in each of the outermost bars, at most, if num
 
 @dataclass(frozen=True, eq=False)
 class Piles:
-    """Bins with their counts.
+    """Bins with their counts, the edge at the event's threshold, and how many runs gave no number.
 
-    Attributes
-    ----------
-    frame : DataFrame
-        One row per bin: `left`, `right`, `first`, `second` (runs), and of the ratio second / first its `log_ratio` and
-        the ends `low` and `high` of a 95 % interval; infinite where a world has no run, missing where neither has one.
-    edge : float
-        Where bins are divided at the event's threshold.
-    lost : int
-        Runs that gave no number.
+    `frame` has one row per bin: `left`, `right`, `first`, `second` (runs), and of the ratio second / first its
+    `log_ratio` and the ends `low` and `high` of a 95 % interval; infinite where a world has no run, missing where
+    neither has one.
     """
 
     frame: pd.DataFrame

@@ -13,6 +13,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import controls, panels, shell
+from dpcore.dashboard.widgets import choice, figures, lasting, number_choice
 from dpcore.mechanisms.randomizers import ERRPH
 from dpcore.teaching import choices, counts
 
@@ -31,15 +32,8 @@ ONE_COUNT = "one count, which you change by 1 (add or remove one person), and nu
 
 def epsilon_slider(key: str, label: str = "epsilon", default: float = 1.0) -> float:
     """Epsilon on a logarithmic scale, small."""
-    found: float = st.select_slider(
-        label,
-        EPSILONS,
-        value=default,
-        format_func=lambda value: f"{value:g}",
-        key=f"{key}.epsilon",
-        persist_state="session",
-        help="Left: more private. Right: more accurate.",
-    )
+    note = "Left: more private. Right: more accurate."
+    found: float = number_choice(st.select_slider, label, f"{key}.epsilon", EPSILONS, value=default, help=note)
     return found
 
 
@@ -63,10 +57,7 @@ def redrawn(key: str, label: str) -> int:
     return seed
 
 
-@cache
-def noise_of(name: str, epsilon: float, delta: float) -> counts.CountNoise:
-    """A mechanism; the Gaussian one takes a search for its standard deviation."""
-    return counts.make_count_noise(name, epsilon, delta)
+noise_of = cache(counts.make_count_noise)  # the Gaussian one takes a search for its standard deviation
 
 
 @st.fragment
@@ -75,36 +66,20 @@ def noise(page: str) -> None:
     key = f"{page}.noise"
     left, right = st.columns([2, 5], gap="large")
     with left:
-        name = st.radio(
-            "Mechanism",
-            counts.MECHANISMS,
-            format_func=NAMES.__getitem__,
-            key=f"{key}.mechanism",
-            persist_state="session",
-        )
-        epsilon = epsilon_slider(key)
-        delta = 0.0
+        name = choice(st.radio, "Mechanism", f"{key}.mechanism", NAMES)
+        epsilon, delta = epsilon_slider(key), 0.0
         if name == "Gaussian":
-            delta = st.select_slider(
-                "delta",
-                DELTAS,
-                value=0.05,
-                format_func=lambda value: f"{value:g}",
-                key=f"{key}.delta",
-                persist_state="session",
-                help="Large enough to be seen here. In earnest it should be far below one in the number of people.",
-            )
-        count = st.number_input(
-            "True count without you", 0, 1_000_000, 100, key=f"{key}.count", persist_state="session"
-        )
+            note = "Large enough to be seen here. In earnest it should be far below one in the number of people."
+            delta = number_choice(st.select_slider, "delta", f"{key}.delta", DELTAS, value=0.05, help=note)
+        count = int(lasting(st.number_input, "True count without you", f"{key}.count", 0, 1_000_000, 100))
         mechanism = noise_of(name, epsilon, delta)
         seed = redrawn(key, f"Draw {DRAWN} others")
-        st.metric("Standard deviation", f"{mechanism.deviation:.3g}", border=True)
-        st.metric("95 % are within ±", f"{mechanism.within():.3g}", border=True)
-    found = counts.worlds(mechanism, int(count))
+        shown = {"Standard deviation": mechanism.deviation, "95 % are within ±": mechanism.within()}
+        figures({label: f"{value:.3g}" for label, value in shown.items()}, beside=False)
+    found = counts.worlds(mechanism, count)
     room = 0.6 if mechanism.whole else 0.0
     low, high = float(found["answer"].min()) - room, float(found["answer"].max()) + room
-    drawn = counts.draws(mechanism, int(count), seed, DRAWN)
+    drawn = counts.draws(mechanism, count, seed, DRAWN)
     with right:
         guarantee = told(mechanism)
         panels.chart(charts.two_worlds(found, whole=mechanism.whole))
@@ -143,24 +118,17 @@ def choosing(page: str) -> None:
     key = f"{page}.choosing"
     left, right = st.columns([2, 5], gap="large")
     with left:
-        text = st.text_input(
-            "Votes, with commas between them",
-            ELECTION,
-            key=f"{key}.votes",
-            persist_state="session",
-            max_chars=80,
-            help="The candidates are called A, B, C and so on. The example is that of paper 000.",
-        )
+        note = "The candidates are called A, B, C and so on. The example is that of paper 000."
+        label = "Votes, with commas between them"
+        text = lasting(st.text_input, label, f"{key}.votes", ELECTION, max_chars=80, help=note)
         epsilon = epsilon_slider(key, default=0.1)
-        voter = st.radio(
-            "And then", list(VOTERS), format_func=VOTERS.__getitem__, key=f"{key}.voter", persist_state="session"
-        )
+        voter = choice(st.radio, "And then", f"{key}.voter", VOTERS)
     with right, shell.mendable():
         votes = choices.votes_from(text or "")
         names = [chr(ord("A") + place) for place in range(len(votes))]
         with left:
             label = "… for" if voter == "comes" else "… and is now for"
-            chosen = st.selectbox(label, names, key=f"{key}.chosen:{len(votes)}", persist_state="session")
+            chosen = lasting(st.selectbox, label, f"{key}.chosen:{len(votes)}", names)
         result(votes, epsilon, voter, names.index(chosen or "A"))
 
 
@@ -211,12 +179,12 @@ def response(page: str) -> None:
     key = f"{page}.response"
     left, right = st.columns([2, 5], gap="large")
     with left:
-        size = int(st.slider("Values to choose from (k)", 2, 10, 4, key=f"{key}.k", persist_state="session"))
+        size = lasting(st.slider, "Values to choose from (k)", f"{key}.k", 2, 10, 4)
         epsilon = epsilon_slider(key, "epsilon of one report")
         channel = ERRPH(size, epsilon=epsilon)
         matrix = choices.response_matrix(size, epsilon)
-        st.metric("A report is the truth", f"{100 * float(channel.matrix[0, 0]):.1f} %", border=True)
-        st.metric("Largest ratio in a column", f"e^{choices.response_loss(matrix):.3g}", border=True)
+        truth, ratio = float(channel.matrix[0, 0]), f"e^{choices.response_loss(matrix):.3g}"
+        figures({"A report is the truth": f"{100 * truth:.1f} %", "Largest ratio in a column": ratio}, beside=False)
         if st.button("Play the coin game", icon=":material/casino:", key=f"{key}.game", width="stretch"):
             shell.open_page("responses")
     with right:
@@ -255,11 +223,8 @@ def beliefs(page: str) -> None:
     st.divider()
     left, right = st.columns([2, 5], gap="large")
     with left:
-        percent = st.slider(
-            "How sure is somebody about you before?", 1, 99, 20, format="%d %%", key=f"{key}.prior",
-            persist_state="session",
-        )  # fmt: skip
-        prior = percent / 100
+        label = "How sure is somebody about you before?"
+        prior = lasting(st.slider, label, f"{key}.prior", 1, 99, 20, format="%d %%") / 100
         low, high = (float(choices.posterior(prior, sign * epsilon)) for sign in (-1, 1))
         st.markdown(
             f"Odds before: **{prior / (1 - prior):.3g}** to 1. An answer multiplies them by {math.exp(-epsilon):.3g} "

@@ -6,6 +6,7 @@ so that whoever plays well is right in e^epsilon / (1 + e^epsilon) of all rounds
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from scipy.stats import binom
 from dpcore import charts
 from dpcore.dashboard import links, panels
 from dpcore.dashboard.sections.histogram_pair import interval
+from dpcore.dashboard.widgets import choice, number_choice
 from dpcore.datasets import Dataset
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0)
@@ -93,8 +95,7 @@ def deal(rules: Rules, rng: np.random.Generator) -> Round:
 
 def autoplay(rules: Rules, rounds: int, rng: np.random.Generator) -> int:
     """How many of so many rounds the best strategy guesses right."""
-    played = [deal(rules, rng) for _ in range(rounds)]
-    return sum(one.best == one.inside for one in played)
+    return sum(one.best == one.inside for one in (deal(rules, rng) for _ in range(rounds)))
 
 
 def best_share(rules: Rules) -> float:
@@ -154,45 +155,36 @@ def game(page: str, data: Dataset) -> None:
     )
     left, right = st.columns([3, 2], gap="large")
     with left, links.of(page, data, "game"):
-        epsilon = st.select_slider(
-            "Epsilon that is claimed", EPSILONS, value=1.0, format_func="{:g}".format, key=f"{page}.game.epsilon",
-            persist_state="session",
-        )  # fmt: skip
-        mode = st.radio(
-            "What is released", list(RELEASES), format_func=RELEASES.__getitem__, key=f"{page}.game.mode",
-            persist_state="session",
-        )  # fmt: skip
+        label = "Epsilon that is claimed"
+        epsilon = number_choice(st.select_slider, label, f"{page}.game.epsilon", EPSILONS, value=1.0)
+        mode = choice(st.radio, "What is released", f"{page}.game.mode", RELEASES)
     rules = Rules(epsilon, mode)
     with right:
         ill = ["yes", *PEOPLE.values()]
         people = pd.DataFrame({"person": ["X", *PEOPLE], "ill": ill, "in the table": ["?", *["yes"] * len(PEOPLE)]})
         st.dataframe(people, hide_index=True, height="content")
         st.caption(f"{COUNT} ill people without X, {COUNT + 1} with X. Everybody knows this table but for the coin.")
+    playing = state()
     with left:  # beside the table, so that the number, the guess and the result are on one screen
-        play(page, rules)
-    playing = state().round
-    shown = playing.rules if playing else rules
-    at = float(playing.number) if playing else None
+        play(page, rules, playing)
+    shown, at = (playing.round.rules, float(playing.round.number)) if playing.round else (rules, None)
     panels.chart(charts.round_worlds(chances(shown), at=at, number=shown.number))
     st.divider()
     scores(page, rules)
 
 
-def play(page: str, rules: Rules) -> None:
+def play(page: str, rules: Rules, playing: Game) -> None:
     """The round on the table, but for its picture."""
-    playing = state()
-    first, second, third = st.columns(3, gap="small")
     opened = playing.round is not None and playing.guess is None
-    first.button(
-        "Next round" if playing.round else "Start a round",
-        key=f"{page}.game.deal", type="secondary" if opened else "primary", on_click=begin, args=(rules,),
-        icon=":material/casino:", width="stretch",
-    )  # fmt: skip
-    for place, name, inside in ((second, "X is in", True), (third, "X is out", False)):
-        place.button(
-            name, key=f"{page}.game.{'in' if inside else 'out'}", type="primary" if opened else "secondary",
-            disabled=not opened, on_click=vote, args=(inside,), width="stretch",
-        )  # fmt: skip
+    title, rest, voting = "Next round" if playing.round else "Start a round", "primary", "secondary"
+    if opened:
+        rest, voting = voting, rest
+    look: Any = {"type": rest, "icon": ":material/casino:", "width": "stretch"}
+    first, second, third = st.columns(3, gap="small")
+    first.button(title, key=f"{page}.game.deal", on_click=begin, args=(rules,), **look)
+    look = {"type": voting, "disabled": not opened, "on_click": vote, "width": "stretch"}
+    second.button("X is in", key=f"{page}.game.in", args=(True,), **look)
+    third.button("X is out", key=f"{page}.game.out", args=(False,), **look)
     if playing.round is not None:
         result(playing.round, playing.guess)
         if playing.round.rules != rules:
@@ -210,12 +202,12 @@ def result(one: Round, guess: bool | None) -> None:
             st.markdown(f"{one.number} of {ASKED} answers are above {COUNT}.")
         if guess is None:
             st.markdown("### In or out?")
-        else:
-            right = guess == one.inside
-            icon = ":green[:material/check_circle: Right]" if right else ":red[:material/cancel: Wrong]"
-            st.markdown(f"## {icon}: X is {'in' if one.inside else 'out'}")
-            if guess != one.best:
-                st.caption(f"The other guess would have been the likelier one: {'in' if one.best else 'out'}.")
+            return
+        right = guess == one.inside
+        icon = ":green[:material/check_circle: Right]" if right else ":red[:material/cancel: Wrong]"
+        st.markdown(f"## {icon}: X is {'in' if one.inside else 'out'}")
+        if guess != one.best:
+            st.caption(f"The other guess would have been the likelier one: {'in' if one.best else 'out'}.")
 
 
 def scores(page: str, rules: Rules) -> None:
@@ -232,10 +224,8 @@ def scores(page: str, rules: Rules) -> None:
             f"the best strategy is right in **{100 * best:.1f} %**."
         )
     left, right = st.columns(2, gap="medium")
-    left.button(
-        f"Let the best strategy play {AUTO} rounds", key=f"{page}.game.auto", on_click=let_play, args=(rules,),
-        icon=":material/smart_toy:", width="stretch",
-    )  # fmt: skip
+    look: Any = {"on_click": let_play, "args": (rules,), "icon": ":material/smart_toy:", "width": "stretch"}
+    left.button(f"Let the best strategy play {AUTO} rounds", key=f"{page}.game.auto", **look)
     right.button("Forget all scores", key=f"{page}.game.reset", on_click=reset, width="stretch")
     found = score_frame(state())
     if len(found):

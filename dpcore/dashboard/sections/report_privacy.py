@@ -11,6 +11,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.charts.responses import CORRECTED, PRINTED
 from dpcore.dashboard import panels
+from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Warner
 from dpcore.teaching import report_privacy
 from dpcore.teaching.report_privacy import percent
@@ -45,19 +46,10 @@ def measures(page: str) -> None:
 def pickers(key: str) -> tuple[int, float]:
     """How many values, and how often the truth."""
     left, right = st.columns(2, gap="large")
-    size = left.slider("Values to choose from (k)", 2, 10, 2, key=f"{key}.k", persist_state="session")
-    p0 = right.slider(
-        "p0, in percent",
-        0,
-        100,
-        50,
-        5,
-        format="%d %%",
-        key=f"{key}.p0",
-        persist_state="session",
-        help="How often people are told to say the truth; otherwise a fair lot among all values answers for them.",
-    )
-    return int(size), p0 / 100
+    size = lasting(left.slider, "Values to choose from (k)", f"{key}.k", 2, 10, 2)
+    note = "How often people are told to say the truth; otherwise a fair lot among all values answers for them."
+    p0 = lasting(right.slider, "p0, in percent", f"{key}.p0", 0, 100, 50, 5, format="%d %%", help=note)
+    return size, p0 / 100
 
 
 @st.fragment
@@ -73,22 +65,15 @@ def categories(page: str) -> None:
     size, p0 = pickers(key)
     channel = ERRPH(size, p0=p0)
     rows = report_privacy.measures(channel).set_index("measure")["value"]
-    cells = st.columns(4)
+    columns = st.columns(4)
     help_ = "The paper: the probability that the original is “reconstructed or predicted”."
-    cells[0].metric("Breach (the paper’s)", percent(rows["Breach"]), border=True, help=help_)
-    cells[1].metric("A report is the truth", percent(rows["report is the truth"]), border=True)
-    cells[2].metric("Guessing without it", percent(rows["best guess, without it"]), border=True)
-    cells[3].metric("Epsilon", number(rows["epsilon"]), border=True)
+    columns[0].metric("Breach (the paper’s)", percent(rows["Breach"]), border=True, help=help_)
+    columns[1].metric("A report is the truth", percent(rows["report is the truth"]), border=True)
+    columns[2].metric("Guessing without it", percent(rows["best guess, without it"]), border=True)
+    columns[3].metric("Epsilon", number(rows["epsilon"]), border=True)
     st.markdown(same_channel(size, p0))
-    against = st.segmented_control(
-        "Draw against",
-        list(AGAINST),
-        format_func=AGAINST.__getitem__,
-        default="setting",
-        required=True,
-        key=f"{key}.against",
-        persist_state="session",
-    )
+    how = {"default": "setting", "required": True}
+    against = choice(st.segmented_control, "Draw against", f"{key}.against", AGAINST, **how)
     at = p0 if against == "setting" else float(channel.epsilon)
     line = "Dashed upright line: your setting." if isfinite(at) else "Your setting has no finite epsilon, and no line."
     st.markdown(f"**Against {AGAINST[against]}:** {TOLD[against]} {line}")
@@ -99,7 +84,9 @@ def categories(page: str) -> None:
             panels.chart(charts.descriptions(part, against=against, at=at, crossing=meet))
     st.table(table_of(channel))
     with st.expander("The channel: what becomes of an answer"):
-        panels.chart(charts.channel_matrix(cells_of(channel)))
+        names = [f"value {place + 1}" for place in range(size)]
+        cells = [(a, b, channel.matrix[j, i]) for i, a in enumerate(names) for j, b in enumerate(names)]
+        panels.chart(charts.channel_matrix(pd.DataFrame(cells, columns=["truth", "reported", "probability"])))
 
 
 def same_channel(size: int, p0: float) -> str:
@@ -136,13 +123,6 @@ def table_of(channel: ERRPH) -> pd.DataFrame:
 def curves(size: int) -> pd.DataFrame:
     """The curves of every measure; nothing but arithmetic."""
     return report_privacy.descriptions(np.linspace(0, 1, 61).tolist(), size=size)
-
-
-def cells_of(channel: ERRPH) -> pd.DataFrame:
-    """The channel's matrix, tidy."""
-    names = [f"value {place + 1}" for place in range(channel.size)]
-    rows = [(a, b, channel.matrix[j, i]) for i, a in enumerate(names) for j, b in enumerate(names)]
-    return pd.DataFrame(rows, columns=["truth", "reported", "probability"])
 
 
 @st.fragment
@@ -189,20 +169,12 @@ def numbers(page: str) -> None:
         "still holds 95 % of them after a report, and takes the width that it has **before** any report."
     )
     left, right = st.columns(2, gap="large")
-    sets = left.selectbox("As printed", list(SETS), key=f"{key}.sets", persist_state="session")
-    epsilon = right.select_slider(
-        f"Corrected: Laplace noise, bounds {BOUNDS[0]:g} to {BOUNDS[1]:g}, epsilon",
-        EPSILONS,
-        value=1.0,
-        key=f"{key}.epsilon",
-        persist_state="session",
-    )
-    printed, corrected = widths(sets, epsilon)
-    cells = st.columns(3)
-    cells[0].metric("Width, as claimed", f"{printed['value'][0]:.2f}", border=True)
-    cells[1].metric("Width left, as printed", f"{printed['value'][1]:.2f}", border=True)
-    cells[2].metric("Width left, corrected", f"{corrected['value'][1]:.2f}", border=True)
-    frame = ratios(sets, epsilon)
+    sets = lasting(left.selectbox, "As printed", f"{key}.sets", list(SETS))
+    label = f"Corrected: Laplace noise, bounds {BOUNDS[0]:g} to {BOUNDS[1]:g}, epsilon"
+    epsilon = lasting(right.select_slider, label, f"{key}.epsilon", EPSILONS, value=1.0)
+    (printed, corrected), frame = noise_kinds(sets, epsilon)
+    before, first, second = (f"{width:.2f}" for width in (*printed["value"][:2], corrected["value"][1]))
+    figures({"Width, as claimed": before, "Width left, as printed": first, "Width left, corrected": second})
     panels.chart(charts.tails(frame, bound=epsilon))
     five = frame[(frame["series"] == PRINTED) & (frame["beyond"] == 5)].iloc[0]
     st.markdown(
@@ -218,23 +190,11 @@ def numbers(page: str) -> None:
     panels.table_behind(both, "All measures")
 
 
-def channels(sets: str, epsilon: float) -> tuple[TRR, TRR]:
-    """Both kinds of noise."""
-    return report_privacy.linear(*SETS[sets]), TRR(lower=BOUNDS[0], upper=BOUNDS[1], epsilon=epsilon)
-
-
 @cache
-def widths(sets: str, epsilon: float) -> list[pd.DataFrame]:
-    """The measures of both; nothing but arithmetic."""
-    return [report_privacy.width_measures(channel, MEAN, VARIANCE) for channel in channels(sets, epsilon)]
-
-
-@cache
-def ratios(sets: str, epsilon: float) -> pd.DataFrame:
-    """The tails of both, of the numbers at the two bounds."""
-    beyond = np.arange(0, 21).tolist()
-    names = (PRINTED, CORRECTED)
-    pairs = zip(names, channels(sets, epsilon), strict=True)
-    return pd.concat(
-        [report_privacy.tail_ratios(c, *BOUNDS, beyond).assign(series=name) for name, c in pairs], ignore_index=True
-    )
+def noise_kinds(sets: str, epsilon: float) -> tuple[list[pd.DataFrame], pd.DataFrame]:
+    """The measures of both kinds of noise, and the tails of the numbers at the two bounds; nothing but arithmetic."""
+    printed, corrected = report_privacy.linear(*SETS[sets]), TRR(lower=BOUNDS[0], upper=BOUNDS[1], epsilon=epsilon)
+    channels, beyond = {PRINTED: printed, CORRECTED: corrected}, np.arange(0, 21).tolist()
+    tails = [report_privacy.tail_ratios(c, *BOUNDS, beyond).assign(series=name) for name, c in channels.items()]
+    widths = [report_privacy.width_measures(channel, MEAN, VARIANCE) for channel in channels.values()]
+    return widths, pd.concat(tails, ignore_index=True)

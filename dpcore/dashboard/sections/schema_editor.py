@@ -48,13 +48,8 @@ def schema_of(table: pd.DataFrame, base: Schema, *, target: str | None, source: 
             continue
         name = str(row["name"])
         known = base[name] if name in base.names else None
-        fields: dict[str, Any] = {
-            "name": name,
-            "kind": row["kind"],
-            "missing": bool(row["missing"]),
-            "outside": row["outside"],
-            "description": known.description if known else "",
-        }
+        fields: dict[str, Any] = {"name": name, "kind": row["kind"], "missing": bool(row["missing"])}
+        fields |= {"outside": row["outside"], "description": known.description if known else ""}
         if row["kind"] in ("integer", "continuous"):
             fields |= {"lower": number(row["lower"]), "upper": number(row["upper"]), "bins": bins_of(name, row["bins"])}
         else:
@@ -107,34 +102,21 @@ def bins_of(name: str, text: object) -> int | tuple[float, ...]:
 def editor(base: pd.DataFrame, key: str) -> pd.DataFrame:
     """The editable table."""
     config = st.column_config
-    table = st.data_editor(
-        base,
-        key=key,
-        hide_index=True,
-        disabled=["name"],
-        placeholder="",
-        column_config={
-            "use": config.SelectboxColumn("Role", options=[USED, IGNORED], required=True, width="small"),
-            "name": config.TextColumn("Column", pinned=True),
-            "kind": config.SelectboxColumn(
-                "Type",
-                options=list(KINDS),
-                required=True,
-                help="Categories (ordered or not), whole numbers, or numbers.",
-            ),
-            "lower": config.NumberColumn("Lowest", help="The lowest value that could occur, from public knowledge."),
-            "upper": config.NumberColumn("Highest", help="The highest value that could occur."),
-            "bins": config.TextColumn("Bins", help="How many, or the cut points: 16, or 1, 5000, 10000."),
-            "categories": config.ListColumn("Categories", help="Every value that could occur.", width="large"),
-            "missing": config.CheckboxColumn("Missing", help="Whether empty cells are allowed; they become a value."),
-            "outside": config.SelectboxColumn(
-                "Outside",
-                options=["refuse", "clip"],
-                required=True,
-                help="What happens to values outside: an error, or the nearest bound (for categories: missing).",
-            ),
-        },
-    )
+    outside = "What happens to values outside: an error, or the nearest bound (for categories: missing)."
+    columns = {
+        "use": config.SelectboxColumn("Role", options=[USED, IGNORED], required=True, width="small"),
+        "name": config.TextColumn("Column", pinned=True),
+        "kind": config.SelectboxColumn(
+            "Type", options=list(KINDS), required=True, help="Categories (ordered or not), whole numbers, or numbers."
+        ),
+        "lower": config.NumberColumn("Lowest", help="The lowest value that could occur, from public knowledge."),
+        "upper": config.NumberColumn("Highest", help="The highest value that could occur."),
+        "bins": config.TextColumn("Bins", help="How many, or the cut points: 16, or 1, 5000, 10000."),
+        "categories": config.ListColumn("Categories", help="Every value that could occur.", width="large"),
+        "missing": config.CheckboxColumn("Missing", help="Whether empty cells are allowed; they become a value."),
+        "outside": config.SelectboxColumn("Outside", options=["refuse", "clip"], required=True, help=outside),
+    }
+    table = st.data_editor(base, key=key, hide_index=True, disabled=["name"], placeholder="", column_config=columns)
     st.caption(
         "A double click, or Enter, shows all of a cell's categories, and lets you change them. "
         "To the right: missing cells, and values outside."

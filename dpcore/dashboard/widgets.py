@@ -1,0 +1,29 @@
+"""Controls that say the same when somebody comes back to their page, and figures in frames."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+
+def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, **look: Any) -> Any:
+    """A control of Streamlit's whose value lasts as long as the session."""
+    return draw(label, *bounds, key=key, persist_state="session", **look)
+
+
+def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **look: Any) -> Any:
+    """The same for options that are told in words."""
+    return lasting(draw, label, key, list(names), *at, format_func=names.__getitem__, **look)
+
+
+def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, **look: Any) -> Any:
+    """The same for numbers, told as short as they are."""
+    return lasting(draw, label, key, options, format_func="{:g}".format, **look)
+
+
+def figures(shown: Mapping[str, str], *, beside: bool = True, **look: Any) -> None:
+    """Figures by their labels, beside each other or in a column."""
+    for cell, (label, value) in zip(
+        st.columns(len(shown)) if beside else [st] * len(shown), shown.items(), strict=True
+    ):
+        cell.metric(label, value, border=True, **look)
