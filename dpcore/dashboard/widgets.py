@@ -1,6 +1,6 @@
 """Controls that say the same when somebody comes back to their page, and figures in frames."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
