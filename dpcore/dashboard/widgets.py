@@ -23,7 +23,6 @@ def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, 
 
 def figures(shown: Mapping[str, str], *, beside: bool = True, **look: Any) -> None:
     """Figures by their labels, beside each other or in a column."""
-    for cell, (label, value) in zip(
-        st.columns(len(shown)) if beside else [st] * len(shown), shown.items(), strict=True
-    ):
+    cells: Sequence[Any] = st.columns(len(shown)) if beside else [st] * len(shown)
+    for cell, (label, value) in zip(cells, shown.items(), strict=True):
         cell.metric(label, value, border=True, **look)
