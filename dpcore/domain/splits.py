@@ -41,8 +41,8 @@ class Attribute(ABC):
         return np.where(high - low >= 2, 2, 0)
 
     @abstractmethod
-    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
-        """The child of each record, shape (n,), given the cut and the range of its node."""
+    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
+        """The child of each record, shape (n,), by its code or tick, given the cut and the range of its node."""
 
     def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
         """The range of some children, given those of their parents."""
@@ -78,9 +78,9 @@ class Groups(Attribute):
         fans: Ints = self.fans[low.astype(np.intp)]
         return fans
 
-    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
+    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
-        side: Ints = self.child_of[low.astype(np.intp), codes]
+        side: Ints = self.child_of[low.astype(np.intp), values]
         return side
 
     def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
@@ -99,10 +99,9 @@ class OneValue(Attribute):
         """See `Attribute.start`."""
         return 0.0, float(self.column.size)
 
-    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
+    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
-        other: NDArray[np.bool_] = codes != cuts
-        return other.astype(np.intp)
+        return np.asarray(values != cuts, dtype=np.intp)
 
     def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
         """See `Attribute.ranges`."""
@@ -120,9 +119,9 @@ class CodeCut(Attribute):
         """See `Attribute.start`."""
         return 0.0, float(self.column.size - self.column.missing)
 
-    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
+    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
-        return (codes >= cuts).astype(np.intp)
+        return (values >= cuts).astype(np.intp)
 
     def text(self, low: float, cut: float, child: int) -> str:
         """See `Attribute.text`."""
@@ -168,11 +167,9 @@ class NumberCut(Attribute):
             found[self._whole(high) <= first] = 0
         return found
 
-    def side(self, codes: NDArray[Any], ticks: Floats | None, cuts: Floats, low: Floats) -> Ints:
+    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
         """See `Attribute.side`."""
-        assert ticks is not None
-        left: NDArray[np.bool_] = ticks <= cuts  # not so for NaN
-        return (~left).astype(np.intp)
+        return (~(values <= cuts)).astype(np.intp)  # NaN goes right
 
     def text(self, low: float, cut: float, child: int) -> str:
         """See `Attribute.text`."""

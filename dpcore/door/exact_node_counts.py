@@ -134,9 +134,8 @@ class NodeRows:
 
     def _side(self, position: int, at: Ints, cut: Floats, low: Floats) -> Ints:
         """Into which child a column sends some places."""
-        row, ticks = self.row[at], self.records.ticks.get(position)
-        of_row = None if ticks is None else ticks[row]
-        return self.records.attributes[position].side(self.records.codes[row, position], of_row, cut, low)
+        values = self.records.ticks.get(position, self.records.codes[:, position])
+        return self.records.attributes[position].side(values[self.row[at]], cut, low)
 
     def _groups(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[Cuts]:
         tables = self.tables(position, nodes)

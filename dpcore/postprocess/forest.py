@@ -114,30 +114,27 @@ class Forest:
         DataError
             If a column is lacking or a cell does not fit its declaration. The class is not needed.
         """
-        positions = sorted(set(self.column[~self.leaf].tolist()))
-        attributes = self.attributes
-        names = [name for name in self.schema.names if name != self.target]
-        public = self.schema.select(names) if names else None
         roots = np.flatnonzero(self.level == 0)
         at = np.repeat(roots[None, :], len(frame), axis=0)
-        if public is None:
+        names = [name for name in self.schema.names if name != self.target]
+        if not names:
             return at
-        codes = public.encode(frame)
-        place = {self.schema.index(name): j for j, name in enumerate(names)}
-        ticks = ticks_of(self.schema, frame, {position: attributes[position] for position in positions})
+        codes = self.schema.select(names).encode(frame)
+        places = {p: names.index(self.schema.names[p]) for p in np.unique(self.column[~self.leaf]).tolist()}
+        every = self.attributes
+        attributes = {position: every[position] for position in places}
+        ticks = ticks_of(self.schema, frame, attributes)
+        values = {position: ticks.get(position, codes[:, place]) for position, place in places.items()}
         flat_at = at.ravel()
         row = np.repeat(np.arange(len(frame), dtype=np.intp), len(roots))
         moving = np.arange(len(flat_at))
         for _ in range(int(self.level.max(initial=0))):
             moving = moving[self.column[flat_at[moving]] >= 0]
             asked = self.column[flat_at[moving]]
-            for position in positions:
+            for position, attribute in attributes.items():
                 here = moving[asked == position]
                 node, who = flat_at[here], row[here]
-                known = ticks.get(position)
-                side = attributes[position].side(
-                    codes[who, place[position]], None if known is None else known[who], self.cut[node], self.low[node]
-                )
+                side = attribute.side(values[position][who], self.cut[node], self.low[node])
                 flat_at[here] = self.first[node] + side
         return flat_at.reshape(at.shape)
 

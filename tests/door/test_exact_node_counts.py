@@ -415,13 +415,13 @@ def test_numbers_go_left_up_to_the_number_of_the_cut(name, by_length):
     ticks = cut.ticks(values)
     cuts = np.concatenate([rng.integers(-1, GRID, 50), rng.choice(ticks, 50), rng.choice(ticks, 50) - 1])
     for at in np.clip(cuts, -1, GRID - 1).tolist():
-        side = cut.side(np.zeros(len(values), np.uint8), ticks, np.full(len(values), at), np.full(len(values), START))
+        side = cut.side(ticks, np.full(len(values), at), np.full(len(values), START))
         np.testing.assert_array_equal(side, np.where(ticks <= at, 0, 1))
         assert (np.diff(side) >= 0).all()
         low, high = cut.ranges(np.full(2, START), np.full(2, END), np.full(2, at), np.array([0, 1]))
         assert (low.tolist(), high.tolist()) == ([START, at], [at, END])
         assert ((ticks > low[side]) & (ticks <= high[side])).all()
-    none = cut.side(np.zeros(1, np.uint8), np.full(1, np.nan), np.full(1, END - 1), np.full(1, START))
+    none = cut.side(np.full(1, np.nan), np.full(1, END - 1), np.full(1, START))
     assert none.tolist() == [1]
 
 
@@ -441,7 +441,7 @@ def test_whole_cuts_say_which_whole_numbers_they_part(name, by_length):
     values = np.arange(column.lower, column.upper + 1)
     ticks = cut.ticks(values)
     for at in cuts_of(ticks, rng).tolist():
-        left = cut.side(np.zeros(len(values), np.uint8), ticks, np.full(len(values), at), np.zeros(len(values))) == 0
+        left = cut.side(ticks, np.full(len(values), at), np.zeros(len(values))) == 0
         texts = [cut.text(START, at, child) for child in (0, 1)]
         said = float(texts[0].removeprefix("≤ ").replace(",", ""))
         assert texts[1] == texts[0].replace("≤", ">")

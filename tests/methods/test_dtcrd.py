@@ -182,7 +182,7 @@ def test_missing_numbers_are_the_middle_and_go_right():
     forest = method.forest_
     place = int(np.flatnonzero(forest.column == 2)[0])
     assert np.isfinite(method.predict_proba(frame.head(100))).all()
-    side = forest.attributes[2].side(np.zeros(1), np.array([np.nan]), forest.cut[[place]], forest.low[[place]])
+    side = forest.attributes[2].side(np.array([np.nan]), forest.cut[[place]], forest.low[[place]])
     assert side.tolist() == [1]
 
 

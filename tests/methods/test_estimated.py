@@ -72,7 +72,7 @@ def test_halves(column, expected):
     attribute = Groups(column, halves(column))
     assert attribute.fanout(*map(np.array, zip(attribute.start(), strict=True)))[0] == len(expected)
     if expected:
-        sides = attribute.side(np.arange(column.size), None, np.zeros(column.size), np.zeros(column.size))
+        sides = attribute.side(np.arange(column.size), np.zeros(column.size), np.zeros(column.size))
         assert [tuple(np.flatnonzero(sides == i)) for i in (0, 1)] == list(expected.values())
         below, _ = attribute.ranges(np.zeros(2), np.zeros(2), np.full(2, np.nan), np.arange(2))
         assert attribute.fanout(below, below).tolist() == [0, 0]  # once

@@ -70,7 +70,7 @@ class TreeClassifier(PrivateClassifier):
         if claimed:
             roots.leave_unasked("levels that no tree reached", claimed, bound)
         how = {"cuts": self._cuts, "children": self._children, "vote": self.get_params().get("vote", "majority")}
-        self.forest_ = self._finished(forest_of(levels, schema, target, **how, consistent=self._consistent))
+        self.forest_ = forest_of(levels, schema, target, **how, consistent=self._consistent)
         progress(1.0, "Done")
 
     @abstractmethod
@@ -80,10 +80,6 @@ class TreeClassifier(PrivateClassifier):
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
         """How many trees there are, and which rows each of them sees, as for `PrivateTable.trees`."""
         return {"trees": 1, "resample": "full"}
-
-    def _finished(self, forest: Forest) -> Forest:
-        """The forest after what a method does to it at last."""
-        return forest
 
     @property
     def _price(self) -> float:
@@ -103,7 +99,8 @@ class TreeClassifier(PrivateClassifier):
 
     @property
     def _consistent(self) -> bool:
-        return self.mode == "corrected"
+        """Whether all counts of a tree are made to agree."""
+        return self.mode == "corrected" and bool(self.get_params().get("consistency", True))
 
     def _equal_plan(self, budget: Epsilon, chooser: Chooser, depth: int, **how: Any) -> Plan:
         """What most sources print: the same for all levels.
@@ -142,13 +139,7 @@ class TreeClassifier(PrivateClassifier):
 
 
 class ForestClassifier(TreeClassifier):
-    """A forest that cuts numbers.
-
-    Attributes
-    ----------
-    n_trees_, max_depth_ : int
-        What was grown.
-    """
+    """A forest that cuts numbers; `n_trees_` and `max_depth_` are what was grown."""
 
     n_trees: int | None = whole(default=None, most=MOST_TREES, optional=True, about=f"How many trees. {SIZES}")
     max_depth: int | None = whole(default=None, most=MOST_DEPTH, optional=True, about=f"{DEPTH} {SIZES}")

@@ -30,12 +30,13 @@ Reference  Friedman and Schuster, Data mining with differential privacy, KDD 201
 """
 
 from dpcore.accounting.relation import Epsilon, exact
+from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, flag, whole
 from dpcore.methods.trees.base import CRITERIA, CRITERION, CUTS, DEPTH, MOST_DEPTH, RIGHT, WHERE, TreeClassifier
 from dpcore.methods.trees.plan import FEWEST, Budget, Exponential, Plan
-from dpcore.postprocess.forest import Forest, pruned
+from dpcore.postprocess.forest import pruned
 
 
 class DiffPC45(TreeClassifier):
@@ -67,5 +68,7 @@ class DiffPC45(TreeClassifier):
             fewest=0.0 if paper else FEWEST,
         )
 
-    def _finished(self, forest: Forest) -> Forest:
-        return pruned(forest) if self.prune else forest
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        super()._fit(table, progress)
+        if self.prune:
+            self.forest_ = pruned(self.forest_)

@@ -116,10 +116,6 @@ class DiffPRFs(ForestClassifier):
     def _children(self) -> str:
         return "values" if self._paper else self.children
 
-    @property
-    def _consistent(self) -> bool:
-        return self.consistency and not self._paper
-
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
         if self._paper and self.criterion not in (None, *CRITERIA):

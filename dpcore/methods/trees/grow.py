@@ -210,7 +210,6 @@ def agreed(levels: Sequence[Grown]) -> tuple[Floats, Floats]:
             np.concatenate([np.full(len(nodes), below.noisy_variance if below else 0.0), np.full(len(cells), spread)])
         )
         parents.append(np.concatenate([below.parent, owners]) if below else owners)
-    parents = parents[: len(levels)]
     fitted = CountTree(parents, roots=len(levels[0].tree)).fit(measured, variances)
     found = []
     for counts in (fitted.counts, fitted.non_negative()):

@@ -32,7 +32,6 @@ from dpcore.methods.trees.base import (
     RESAMPLING,
     ForestClassifier,
 )
-from dpcore.postprocess.forest import Forest
 
 REASON = "This is the reference without privacy."
 
@@ -73,7 +72,5 @@ class PlainForest(ForestClassifier):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         super()._fit(table.without_noise(REASON, claimed_epsilon=inf, lots=True), progress)
+        self.forest_ = replace(self.forest_, spent=np.full(len(self.forest_.spent), np.nan))
         self.noise_label_ = NoNoise.label.capitalize()
-
-    def _finished(self, forest: Forest) -> Forest:
-        return replace(forest, spent=np.full(len(forest.spent), np.nan))
