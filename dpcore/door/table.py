@@ -118,12 +118,7 @@ class PrivateTable(PrivateRows):
         return self._door.answer("choose", [entry], draw)
 
     def noisy_scores(
-        self,
-        score: Score,
-        candidates: Sequence[Family],
-        *,
-        epsilon: Epsilon,
-        **claimed: Unpack[Claimed],
+        self, score: Score, candidates: Sequence[Family], *, epsilon: Epsilon, **claimed: Unpack[Claimed]
     ) -> Floats:
         """Scores of all candidates with Laplace noise, shape (len(candidates),); `epsilon` is for all together."""
         if not candidates:

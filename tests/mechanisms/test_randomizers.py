@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, Noised, Warner, best_channel, frequency_oracles
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, Noised, Warner, best_channel, categorical
 
 PI = np.array([0.4, 0.3, 0.2, 0.1])
 
@@ -277,7 +277,7 @@ def test_unary_bits_are_set_as_often_as_they_should():
 def test_unary_reports_in_pieces_are_the_same_reports(monkeypatch):
     channel, codes, lots = OUE(3, epsilon=1), np.arange(10) % 3, np.random.default_rng(0).random(30)
     at_once = channel.report(codes, in_turn(lots))
-    monkeypatch.setattr(frequency_oracles, "AT_ONCE", 12)
+    monkeypatch.setattr(categorical, "AT_ONCE", 12)
     np.testing.assert_array_equal(channel.report(codes, in_turn(lots[:12], lots[12:24], lots[24:])), at_once)
     group = np.array([0, 0, 1, 1, 1, 0, 2, 2, 0, 1])
     expected = [at_once[group == g].sum(axis=0) for g in range(4)]
@@ -298,7 +298,7 @@ def every_hash(channel, prime):
 def test_local_hashing_by_enumeration(k, epsilon, monkeypatch):
     """With the prime 61, all its hash functions; two values collide with probability 1/g, up to g/61."""
     prime = 61
-    monkeypatch.setattr(frequency_oracles, "PRIME", prime)
+    monkeypatch.setattr(categorical, "PRIME", prime)
     channel = OLH(k, epsilon=epsilon)
     assert channel.places == round(math.exp(epsilon)) + 1
     pairs, hashes = every_hash(channel, prime)
@@ -331,13 +331,13 @@ def test_local_hashing_with_its_own_prime_is_unbiased_and_has_its_variance():
 
 
 def test_local_hashing_reports_what_the_inner_channel_says(monkeypatch):
-    monkeypatch.setattr(frequency_oracles, "PRIME", 7)
+    monkeypatch.setattr(categorical, "PRIME", 7)
     channel = OLH(4, epsilon=math.log(2))  # 3 places, p0 = 1/4
     codes = np.array([3, 3], dtype=np.uint8)
     lots = in_turn(np.array([0.4, 0.4]), np.array([0.5, 0.5]), np.array([0.1, 0.99]))  # a = 3, b = 3
     assert channel.report(codes, lots).tolist() == [[3, 3, (3 * 3 + 3) % 7 % 3], [3, 3, 2]]
     assert channel.told(np.array([[3, 3, 2]]), list("abcd")) == ["3·v+3 → 2"]
-    assert OLH(4, epsilon=1e9).places == frequency_oracles.MOST_PLACES
+    assert OLH(4, epsilon=1e9).places == categorical.MOST_PLACES
 
 
 @given(st.integers(2, 300), st.floats(0.05, 6))

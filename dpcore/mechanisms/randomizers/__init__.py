@@ -22,8 +22,7 @@ numbers that are first moved into public bounds [L, U], epsilon is what it says.
 """
 
 from dpcore.mechanisms.randomizers.base import CategoryChannel, Channel, Lots
-from dpcore.mechanisms.randomizers.categorical import ERRPH, RRPH, KeepOrDraw, Warner
-from dpcore.mechanisms.randomizers.frequency_oracles import OLH, OUE, best_channel
+from dpcore.mechanisms.randomizers.categorical import ERRPH, OLH, OUE, RRPH, KeepOrDraw, Warner, best_channel
 from dpcore.mechanisms.randomizers.numeric import TRR, Noised
 
 __all__ = [

@@ -1,0 +1,324 @@
+r"""What one report gives away, in the measures that papers use. Public rules in, numbers out; no rows.
+
+Breach (paper 004, section 6.1): "the probability that the original is reconstructed or predicted",
+    P(true) P(identified | true) + P(false) P(identified | false) P(restored).
+ERRPH tells the truth with probability p_0, which is identified with probability p_0 / (p_0 + p_j) because p_j of the
+drawn reports say the same, and what was drawn restores nothing: p_0^2 / (p_0 + p_j); with equal p_j it is
+k p_0^2 / ((k - 1) p_0 + 1), and 2 p_0^2 / (1 + p_0) for two values. Warner's truth is identified with probability p,
+his lie with 1 - p, and a lie about two values restores the truth: p^2 + (1 - p)^2. The two cross at 1 / sqrt 2 where
+p_0 = p. Breach belongs to a rule's words and not to what the rule does: RRPH(1/2) and Warner(3/4) are one channel, and
+their Breaches are 1/3 and 5/8. Whoever takes a report for the truth is right with probability 3/4 in both.
+
+The best guess. With a prior pi, the guess that maximizes pi_i P(report | i) is right with probability
+sum over reports of max_i pi_i P(report | i); without a report it is max_i pi_i.
+    ERRPH, RRPH, Warner: the sum over k reports; with a flat prior and equal p_j it is p_0 + p_j.
+    OUE: P(bits | i) is the probability of bits that are all drawn with q, times 1/(2q) if bit i is set and
+        1/(2(1 - q)) if not. A set bit speaks for its value, so of the set bits that of the most probable value counts.
+        In falling order of pi, it is the r-th with probability (1 - q)^(r - 1) q, and competes with the most probable
+        value's own bit if that is not set; with (1 - q)^k no bit is set. The sum of k + 1 terms is exact.
+    OLH: given the hash, the sum over the g places of max_i pi_i P(place | hash of i), in mean over hashes. They are
+        drawn here: how a hash treats three values depends on the values.
+
+Epsilon bounds the odds of every pair of answers, for every prior: 50:50 becomes at most e^epsilon : 1.
+
+BreachWidth (paper 004, section 6.1): how wide an interval holds x with probability c, from the prior of x alone:
+2 Phi^-1((1 + c) / 2) sigma. That claims that y tells nothing. What is left after y is the posterior's, see
+`posterior_width`.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+from math import factorial, isinf, sqrt
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import expit
+from scipy.stats import laplace, norm
+
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, CategoryChannel, KeepOrDraw, Warner
+from dpcore.mechanisms.randomizers.base import Floats
+from dpcore.mechanisms.randomizers.categorical import PRIME
+
+HASHES, AT_ONCE = 20_000, 2_000
+MOST_REPORTS = 150  # beyond, factorials leave the range of floats
+ROUNDING = 1e-9
+REACH, X_CELLS, Y_CELLS = 8.0, 3_000, 500  # of a posterior: deviations of the prior, and the cells of its grid
+
+
+class Guess(NamedTuple):
+    """How often the best guess of a person's value is right, with the report and without it.
+
+    The error is half a 95 % interval of `right`; 0 where it is exact.
+    """
+
+    right: float
+    alone: float
+    error: float = 0.0
+
+
+def prior_shares(size: int, prior: ArrayLike | None) -> Floats:
+    """How many people have each value, checked; equal shares if nobody says."""
+    shares = np.full(size, 1 / size) if prior is None else np.array(prior, dtype=float)
+    if shares.shape != (size,) or shares.min() < 0 or abs(float(shares.sum()) - 1) > ROUNDING:
+        raise ParameterError("The prior's shares do not sum to 1, one per value.", "Mend them.")
+    return shares
+
+
+def sure(epsilon: float) -> float:
+    """How sure somebody who was 50:50 between two answers can become at most: e^epsilon / (1 + e^epsilon)."""
+    return float(expit(float(epsilon)))
+
+
+def percent(share: float, *, certain: bool = True) -> str:
+    """A share as text; what only rounding makes certain (`certain=False`: nothing is) is over 99.9 %."""
+    if 0.9995 <= share < 1 or (share == 1 and not certain):
+        return "over 99.9 %"
+    return f"{100 * share:.1f} %"
+
+
+def believed(epsilon: float, things: str) -> str:
+    """What a finite epsilon says of two answers or numbers."""
+    most = percent(sure(epsilon), certain=False)
+    may = "can be" if most.startswith("over") else "is at most"
+    return f"Whoever was 50:50 between two {things} {may} {most} sure after the report."
+
+
+def breach(channel: CategoryChannel) -> Floats:
+    """The paper's Breach of every value, shape (size,); it depends on how the channel is described."""
+    if isinstance(channel, Warner):
+        return np.full(2, channel.p**2 + (1 - channel.p) ** 2)
+    if not isinstance(channel, ERRPH):
+        raise ParameterError("Breach is defined for ERRPH, RRPH and Warner only.", "Use the best guess.")
+    said = channel.p0 + channel.base
+    return np.divide(channel.p0**2, said, out=np.zeros(channel.size), where=said > 0)
+
+
+def best_guess(channel: CategoryChannel, prior: ArrayLike | None = None) -> Guess:
+    """How often the best guess from a report is right, beside the best guess without any report.
+
+    The prior is how many people have each value, which the observer knows; equal shares if nobody says.
+    """
+    shares = prior_shares(channel.size, prior)
+    alone, falling, error = float(shares.max()), np.sort(shares)[::-1], 0.0
+    if isinstance(channel, KeepOrDraw):
+        right = float((channel.matrix * shares).max(axis=1).sum())
+    elif isinstance(channel, OUE):
+        q, unset = channel.q, falling[0] / (2 * (1 - channel.q))
+        first = (1 - q) ** np.arange(channel.size)  # times q, with which the weight 1/(2q) makes 1/2
+        right = float((first * np.maximum(falling / 2, q * unset)).sum() + (1 - q) ** channel.size * unset)
+    elif isinstance(channel, OLH):
+        found = _hashed(channel, shares)
+        right, error = float(found.mean()), 1.96 * float(found.std()) / sqrt(len(found))
+    else:
+        raise ParameterError("The best guess is not known for this randomizer.", "Use ERRPH, Warner, OUE or OLH.")
+    return Guess(min(max(right, alone), 1.0), alone, error)
+
+
+def _hashed(channel: OLH, prior: Floats) -> Floats:
+    """For so many hashes, drawn by a fixed seed, how often the best guess is right."""
+    rng, found = np.random.default_rng(0), []
+    hits, misses = channel.inner.gain + channel.inner.base[0], channel.inner.base[0]
+    falling = np.argsort(-prior)
+    for _ in range(HASHES // AT_ONCE):
+        none = np.zeros((AT_ONCE, channel.places))
+        a, b, _ = channel.report(np.zeros(AT_ONCE, dtype=np.int64), rng.random).T
+        for value in falling[::-1]:  # the most probable of a place comes last
+            none[np.arange(AT_ONCE), (a * value + b) % PRIME % channel.places] = prior[value]
+        found.append(np.maximum(none * hits, prior.max() * misses).sum(axis=1))
+    return np.concatenate(found)
+
+
+def averaging(channel: KeepOrDraw, reports: Sequence[int], prior: ArrayLike | None = None) -> pd.DataFrame:
+    r"""What many independent reports of one person give away.
+
+    The attack takes the most frequent of t reports for the truth, or one of the most frequent by lot; where lies are
+    more frequent than the truth (Warner's p below 1/2), the least frequent. With the truth i reported m times, it is
+    right with probability 1/(1 + s) if s other values tie and none is more frequent. As 1/(1 + s) is the integral of
+    u^s over [0, 1], and reports are multinomial, the probability is
+        sum_m t! (P_i^m / m!) int_0^1 [x^(t - m)] prod_{j != i} (sum_{n < m} (P_j x)^n / n! + u (P_j x)^m / m!) du,
+    whose integrand is a polynomial in u of degree k - 1, so that Gauss's quadrature is exact. Epsilon composes to
+    t epsilon. The remedy is to draw once, keep the report, and give the same one ever after (`kept`): then t reports
+    are one.
+    """
+    if not reports or min(reports) < 1 or max(reports) > MOST_REPORTS:
+        raise ParameterError(f"Numbers of reports are from 1 to {MOST_REPORTS}.", "Use fewer.")
+    matrix, shares = channel.matrix, prior_shares(channel.size, prior)
+    if channel.gain < 0:
+        matrix = matrix[::-1]
+    alike = len(np.unique(channel.base)) == 1  # then one true value stands for all
+    values = [0] if alike else [i for i in range(channel.size) if shares[i]]
+    rows: list[tuple[int, float, float, float]] = []
+    for many in [1, *reports]:
+        right = sum((1.0 if alike else float(shares[i])) * _most_frequent(matrix[:, i], i, many) for i in values)
+        rows.append((many, min(right, 1.0), rows[0][1] if rows else right, many * float(channel.epsilon)))
+    return pd.DataFrame(rows[1:], columns=["reports", "right", "kept", "epsilon"])
+
+
+def _most_frequent(chances: Floats, true: int, reports: int) -> float:
+    """The probability that the most frequent of so many reports, by lot among equals, is the true one."""
+    others = np.delete(chances, true)
+    factorials = np.array([float(factorial(n)) for n in range(reports + 1)])
+    terms = others[:, None] ** np.arange(reports + 1) / factorials
+    nodes, weights = np.polynomial.legendre.leggauss(len(chances) // 2 + 1)
+    total = 0.0
+    for m in range(reports + 1):
+        own = chances[true] ** m / factorials[m]
+        for u, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+            below = terms[:, : m + 1].copy()
+            below[:, m] *= u
+            product = reduce(lambda left, right: np.convolve(left, right)[: reports + 1], below, np.ones(1))
+            if reports - m < len(product):
+                total += weight * own * product[reports - m]
+    return float(total * factorials[reports])
+
+
+def measures(channel: CategoryChannel, prior: ArrayLike | None = None) -> pd.DataFrame:
+    """All measures of a channel for categories: what each says, and whether it is the same for every description."""
+    guess, rows = best_guess(channel, prior), []
+    if isinstance(channel, ERRPH | Warner):
+        printed = float(breach(channel).max())
+        text = f"The paper's figure, made of the rule's words: {percent(printed)}. No probability of a right guess."
+        rows.append(("Breach", printed, text, False))
+    shares = prior_shares(channel.size, prior)
+    if isinstance(channel, KeepOrDraw):
+        taken = float((shares * np.diag(channel.matrix)).sum())
+        rows.append(("report is the truth", taken, f"Of 100 reports, {100 * taken:.3g} say what is true.", True))
+    text = f"Who guesses well is right {percent(guess.right)} of the time."
+    rows.append(("best guess, with the report", guess.right, text, True))
+    text = f"Who sees no report, and knows how frequent each value is, is right {percent(guess.alone)} of the time."
+    rows.append(("best guess, without it", guess.alone, text, True))
+    epsilon = float(channel.epsilon)
+    text = "Some report rules an answer out: no protection that one could put a number on."
+    if not isinf(epsilon):
+        text = believed(epsilon, "answers")
+    rows.append(("epsilon", epsilon, text, True))
+    rows.append(("50:50 becomes at most", sure(epsilon), "The same for any two answers, whatever else is known.", True))
+    return pd.DataFrame(rows, columns=["measure", "value", "sentence", "of_channel"])
+
+
+def descriptions(settings: Sequence[float], *, size: int = 2, reports: int = 9) -> pd.DataFrame:
+    """Measures of RRPH and of Warner's rule at the same probabilities of [0, 1], and of ERRPH with more values.
+
+    Warner's starts at 1/2: below it is the same with yes and no exchanged.
+    """
+    rows = []
+    for setting in settings:
+        channels: dict[str, KeepOrDraw] = {"RRPH": ERRPH(2, p0=setting)}
+        if setting >= 0.5:
+            channels["Warner"] = Warner(p=setting)
+        if size > 2:
+            channels[f"ERRPH, {size} values"] = ERRPH(size, p0=setting)
+        for name, channel in channels.items():
+            values = {
+                "Breach": float(breach(channel).max()),
+                "Best guess is right": best_guess(channel).right,
+                f"Right after {reports} reports": float(averaging(channel, [reports])["right"].iloc[0]),
+            }
+            rows += [(name, setting, float(channel.epsilon), measure, value) for measure, value in values.items()]
+    found = pd.DataFrame(rows, columns=["series", "setting", "epsilon", "measure", "value"])
+    order = {"RRPH": 0, "Warner": 1}  # by name, although Warner's starts later
+    return found.sort_values("series", key=lambda names: names.map(order).fillna(2), kind="stable", ignore_index=True)
+
+
+# Numbers
+
+
+def linear(a: tuple[float, float], b: tuple[float, float]) -> TRR:
+    """TRR with sets of these means and variances; for measures, which take nothing else from the sets."""
+    factors, offsets = (mean + sqrt(variance) * np.array([-1.0, 1.0]) for mean, variance in (a, b))
+    return TRR(factors=factors, offsets=offsets)
+
+
+def breach_width(confidence: float, sigma: float) -> float:
+    """The paper's BreachWidth: 2 Phi^-1((1 + c) / 2) sigma, the prior's own width, whatever the reports say."""
+    return float(2 * norm.ppf((1 + confidence) / 2) * sigma)
+
+
+def posterior_width(channel: TRR, mean: float, variance: float, confidence: float = 0.95) -> float:
+    """How wide the places are, in mean, that hold x with a probability once y is known.
+
+    x is normal. Given y, its density is proportional to N(x; mean, variance) times that of y: with sets,
+    N(y; A x + B, S_A^2 x^2 + S_B^2), as if they were normal numbers with the sets' means and variances; with Laplace
+    noise, that of the noise around x moved into the bounds. The places are those of the highest density; they may be
+    two intervals, because a number times a has lost its sign where a has either. The mean is over y.
+
+    Numerically on a grid of 3,000 x by 500 y; good to about 1 % of the prior's standard deviation.
+    """
+    sigma = sqrt(variance)
+    x, cell = np.linspace(mean - REACH * sigma, mean + REACH * sigma, X_CELLS, retstep=True)
+    prior = norm.pdf(x, mean, sigma) * cell
+    y = np.unique(np.concatenate([_center(channel, x[:: X_CELLS // Y_CELLS]), _spread(channel, mean, sigma)]))
+    posterior = _density(channel, y[:, None], x) * prior
+    evidence = posterior.sum(axis=1)
+    seen = evidence > 0
+    posterior = -np.sort(-posterior[seen] / evidence[seen][:, None], axis=1)
+    held = np.cumsum(posterior, axis=1)
+    full = (held < confidence).argmin(axis=1)
+    rows = np.arange(len(full))
+    part = (confidence - held[rows, full] + posterior[rows, full]) / posterior[rows, full]
+    return float(np.average((full + part) * cell, weights=evidence[seen] * np.gradient(y)[seen]))
+
+
+def _center(channel: TRR, x: Floats) -> Floats:
+    a, _, b, _ = channel.moments
+    return np.asarray(a * np.clip(x, channel.lower, channel.upper) + b, dtype=float)
+
+
+def _spread(channel: TRR, mean: float, sigma: float) -> Floats:
+    """Places of y over all that a normal x makes likely."""
+    a, var_a, b, var_b = channel.moments
+    width = sqrt((var_a + a**2) * sigma**2 + var_a * mean**2 + var_b)
+    return np.asarray(a * mean + b + width * REACH * np.linspace(-1.5, 1.5, Y_CELLS), dtype=float)
+
+
+def _density(channel: TRR, y: Floats, x: Floats) -> Floats:
+    if channel.sets is None:
+        return np.asarray(laplace.pdf(y, _center(channel, x), channel.scale), dtype=float)
+    _, var_a, _, var_b = channel.moments
+    return np.asarray(norm.pdf(y, _center(channel, x), np.sqrt(var_a * x**2 + var_b)), dtype=float)
+
+
+def _laplace_beyond(place: Floats, scale: float) -> Floats:
+    """The logarithm of the probability that Laplace noise is above a place, however far."""
+    far, near = np.maximum(place, 0) / scale, np.minimum(place, 0) / scale
+    return np.asarray(np.where(place > 0, np.log(0.5) - far, np.log1p(-0.5 * np.exp(near))), dtype=float)
+
+
+def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -> pd.DataFrame:
+    """How much more often |y| is beyond some places with a true number of `other` than of `x`.
+
+    With sets (as if they were normal numbers) the standard deviation sqrt(S_A^2 x^2 + S_B^2) of y grows with |x|, so
+    that the ratio has no bound. With Laplace noise its logarithm stays below epsilon |other - x| / (upper - lower).
+    """
+    place, logs = np.asarray(beyond, dtype=float), []
+    for value in (x, other):
+        center = _center(channel, np.array([value]))
+        if channel.sets is None:
+            logs.append(np.logaddexp(*(_laplace_beyond(place - sign * center, channel.scale) for sign in (1, -1))))
+            continue
+        _, var_a, _, var_b = channel.moments
+        deviation = sqrt(var_a * value**2 + var_b)
+        logs.append(np.logaddexp(*(norm.logsf(place, sign * center, deviation) for sign in (1, -1))))
+    at_x, at_other = logs
+    found = {"beyond": place, "at_x": np.exp(at_x), "at_other": np.exp(at_other), "log_ratio": at_other - at_x}
+    return pd.DataFrame(found)
+
+
+def width_measures(channel: TRR, mean: float, variance: float, confidence: float = 0.95) -> pd.DataFrame:
+    """Measures of a channel for numbers, of which x is normal, and what each says."""
+    claimed, left = breach_width(confidence, sqrt(variance)), posterior_width(channel, mean, variance, confidence)
+    epsilon = float(channel.epsilon)
+    told = "Some reports are unboundedly more likely for one number than for another: no protection in figures."
+    if not isinf(epsilon):
+        told = believed(epsilon, "numbers")
+    whole = f"{100 * confidence:.0f} % of all numbers: the prior, as if nobody reported."
+    kept = f"{100 * confidence:.0f} % of what a number can still be: {100 * (1 - left / claimed):.0f} % narrower."
+    rows = [
+        ("BreachWidth, as claimed", claimed, whole),
+        ("width after the report", left, kept),
+        ("epsilon", epsilon, told),
+    ]
+    return pd.DataFrame(rows, columns=["measure", "value", "sentence"])
