@@ -4,68 +4,87 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dpcore import METHODS
-from dpcore.dashboard import controls, jobs, links, panels, responses, session, shell
+from dpcore.dashboard import links, panels, session, shell, workbench
 from dpcore.dashboard.sections import coin_game, report_privacy
+from dpcore.dashboard.session import ShownModel
 from dpcore.dashboard.tabs import classifier, figures_004, forest, paper_figures, predict, reports, take_home
+from dpcore.datasets import Dataset
+from dpcore.methods.base import PrivateEstimator
 
 PAGE = "responses"
 GAME, MEASURES, LEARN = "Play the coin game", "How private is one report?", "Learn from reports"
+LAYOUT = (("method", "target relation noise"), ("epsilon",), ("randomizer", "privacy"), ("questions", "answers"))
+NAMES = """
+- **PPNB** (the paper's method): naive Bayes from randomized answers. **PPNB-LDP**: the same with every answer
+  randomized, the class too. LDP is local differential privacy: the noise is added by each person.
+- **ERRPH** (the paper's rule): the truth with probability p0, otherwise any of the values, drawn. With two values it is
+  called **RRPH**. **Warner's rule**: the truth with probability p, otherwise the opposite.
+- **TRR** (the paper's rule for numbers): y = a x + b, with a and b drawn.
+- **OUE**: a yes or no for every value, each of them randomized. **OLH**: a short code of the value, randomized.
+- **DTPD** (Du and Zhan 2003): a decision tree from bits that are kept or turned round, all with probability theta.
+- **DTCRD** (Agrawal and Srikant 2000): a decision tree from numbers with noise, whose distributions are reconstructed.
+"""
 
-shell.frame(
+
+def tabs(shown: ShownModel, data: Dataset) -> dict[str, Callable[[], None]]:
+    """What is shown of a release."""
+    return {
+        "Price": lambda: panels.price(shown),
+        **({"Reports": lambda: reports.reports(PAGE, shown)} if shown.release.reports else {}),
+        "Accuracy": lambda: classifier.accuracy(PAGE, shown),
+        "Draw again": lambda: classifier.redraws(PAGE, shown),
+        **({"Tree": lambda: forest.tree(PAGE, shown)} if "forest" in shown.release.structure else {}),
+        "Predict": lambda: predict.predict(PAGE, shown),
+        "Take home": lambda: take_home.take_model_home(PAGE, shown, classifier.pictures),
+        "The paper's figures": lambda: figures(data),
+    }
+
+
+def figures(data: Dataset) -> None:
+    """The paper's figures."""
+    paper_figures.figures(PAGE, data, figures_004.FIGURES, repeats=5, sets=figures_004.SETS)
+
+
+def waiting(data: Dataset) -> None:
+    """What can be done without a release."""
+    both = {"The paper's figures": lambda: figures(data), "Predict": lambda: predict.predict(PAGE, None)}
+    panels.draw_open(PAGE, both)
+
+
+def next_run(method: PrivateEstimator) -> str:
+    """What the Run button would make."""
+    how = "as the papers print it" if method.mode == "paper" else f"corrected, epsilon {method.epsilon:g} per person"
+    once_more = "Everybody reports, and pays for it: the ledger counts every round."
+    return f"{method.title}, {how}. {once_more if len(method.modes) > 1 else 'Everybody tells the truth.'}"
+
+
+def explained() -> None:
+    """Who plays the people, and what names stand for."""
+    st.caption(
+        "This program plays all the people: it tosses their coins, and learns from their reports only. What is true it "
+        "keeps to compare with, on this screen."
+    )
+    with st.expander("What the names stand for"):
+        st.markdown(NAMES)
+
+
+bench = workbench.Workbench(
+    PAGE,
     "Randomized responses",
     "Here nobody holds the true rows: people add noise to their own answers, before anybody collects them.",
+    tabs,
+    layout=(*LAYOUT, workbench.NEXT),
+    gap="large",
+    printed="As the papers print it",
+    invitation="Press Run, and everybody reports. Every round is charged.",
+    waiting=waiting,
+    told=next_run,
+    explained=explained,
 )
+shell.frame(bench.title, bench.lead)
 data = session.dataset()
-
-
-@st.fragment
-def settings() -> None:
-    """All settings; moving one draws nothing and spends nothing."""
-    with links.of(PAGE, data), controls.drawer(PAGE, session.shown(PAGE)):
-        left, right = st.columns(2, gap="large")
-        with left:
-            chosen = controls.method_picker(PAGE, responses.PRINTED)
-        name = chosen.pop("method")
-        with right:
-            chosen["target"] = controls.target_picker(PAGE, data)
-            chosen["relation"] = controls.relation_picker(PAGE, "replace", responses.HIDDEN)
-            chosen |= controls.noise_picker(PAGE, "Lots and noise", responses.LOTS)
-        chosen |= responses.amount(PAGE, chosen["mode"], name)
-        chosen |= responses.options(PAGE, name, chosen, data.schema)
-        st.session_state[f"{PAGE}.chosen"] = (name, chosen)
-        responses.next_run(name, chosen)
-
-
-def learn() -> None:
-    """Settings, a run, and what it gave."""
-    settings()
-    controls.run_button(PAGE)
-    if jobs.requested(PAGE):
-        method, given = st.session_state[f"{PAGE}.chosen"]
-        jobs.learn(PAGE, method, METHODS[method](**given), data)
-    shown = session.shown(PAGE)
-    tabs: dict[str, Callable[[], None]] = {}
-    last = {} if shown else {"Predict": lambda: predict.predict(PAGE, None)}
-    if shown is None:
-        st.info("Press Run, and everybody reports. Every round is charged.", icon=":material/arrow_upward:")
-    else:
-        panels.headline(shown)
-        tabs = {
-            "Price": lambda: panels.price(shown),
-            **({"Reports": lambda: reports.reports(PAGE, shown)} if shown.release.reports else {}),
-            "Accuracy": lambda: classifier.accuracy(PAGE, shown),
-            "Draw again": lambda: classifier.redraws(PAGE, shown),
-            **({"Tree": lambda: forest.tree(PAGE, shown)} if "forest" in shown.release.structure else {}),
-            "Predict": lambda: predict.predict(PAGE, shown),
-            "Take home": lambda: take_home.take_model_home(PAGE, shown, classifier.pictures),
-        }
-    figures = lambda: paper_figures.figures(PAGE, data, figures_004.FIGURES, repeats=5, sets=figures_004.SETS)  # noqa: E731
-    panels.draw_open(PAGE, {**tabs, "The paper's figures": figures, **last})
-
-
 with links.of(PAGE, data, "what"):
     what = st.segmented_control(
         "What to do", [GAME, MEASURES, LEARN], default=GAME, required=True, key=f"{PAGE}.what", persist_state="session"
     )
-{GAME: lambda: coin_game.game(PAGE), MEASURES: lambda: report_privacy.measures(PAGE), LEARN: learn}[what]()
+{GAME: coin_game.game, MEASURES: report_privacy.measures, LEARN: lambda _: bench.bench(data)}[what](PAGE)

@@ -1,18 +1,20 @@
-"""Questions that every method's page asks: how much epsilon, which neighbors, which noise."""
+"""The controls of a method's page: which method, and one for every parameter that it declares to be asked for."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+import math
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import streamlit as st
 
 from dpcore import charts
-from dpcore.dashboard import jobs
+from dpcore.dashboard import jobs, links
 from dpcore.datasets import Dataset
-from dpcore.mechanisms.noise import TEACHING
 from dpcore.methods import METHODS
+from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.offers import Offer
+from dpcore.methods.parameters import Choice, Control, Flag
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 RELEASE = (
@@ -20,14 +22,10 @@ RELEASE = (
     "people; pure epsilon; for one release. Holds with a declared schema and without a seed; as printed, only where "
     "its proof holds."
 )
-RELATIONS = {
-    "add_remove": "Add or remove one row",
-    "replace": "Change one row's values",
-}
-NOISES = {
-    "auto": "Exact (for publication)",
-    "laplace": "NumPy, continuous (teaching)",
-    "geometric": "NumPy, whole numbers (teaching)",
+RELATIONS = {"add_remove": "Add or remove one row", "replace": "Change one row's values"}
+MEANT = {
+    "add_remove": "The number of rows stays private.",
+    "replace": "The number of rows is public; counts need twice the noise.",
 }
 
 
@@ -50,15 +48,6 @@ def odds_sentence(epsilon: float, seen: str = "the release") -> str:
 def icons(epsilon: float) -> Any:
     """The odds of one of `EPSILONS` as icons."""
     return charts.odds_icons(charts.odds(epsilon))
-
-
-def drawer(page: str, shown: object) -> AbstractContextManager[Any]:
-    """Where a page's settings are: open until the page shows something, and folded away by each new result.
-
-    A drawer that was opened by hand would stay open, but one with another key is another one. That key is not
-    the page's: it is no setting, and stands in no link or file.
-    """
-    return st.expander("Settings", expanded=shown is None, key=f"drawer.{page}.{id(shown)}")
 
 
 def epsilon_picker(
@@ -96,136 +85,138 @@ def offered(page: str, mode: str) -> dict[str, tuple[str, Offer]]:
     return {offer.label: (name, offer) for name, kind in kinds.items() for offer in kind.offers if offer.mode == mode}
 
 
-def method_picker(key: str, printed: str = "As the paper prints it") -> dict[str, Any]:
-    """The method's name, its mode and what the variant gives it, as constructor arguments."""
+def method_picker(page: str, printed: str) -> tuple[str, dict[str, Any]]:
+    """The method's name, and what its mode and variant give it."""
     modes = {"corrected": "Corrected: guarantee proved", "paper": printed}
-    mode = st.radio(
-        "Method",
-        list(modes),
-        format_func=modes.__getitem__,
-        key=f"{key}.mode",
-        persist_state="session",
-    )
-    variants = offered(key, mode)
-    variant = st.radio("Variant", list(variants), key=f"{key}.variant.{mode}", persist_state="session")
+    mode = st.radio("Method", list(modes), format_func=modes.__getitem__, key=f"{page}.mode", persist_state="session")
+    variants = offered(page, mode)
+    variant = st.radio("Variant", list(variants), key=f"{page}.variant.{mode}", persist_state="session")
     name, offer = variants[variant]
     if mode == "paper":
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         st.markdown((good if offer.holds else bad).format(offer.remark))
-    return {"method": name, "mode": mode, **offer.given}
+    if not METHODS[name].paper:
+        st.caption("This project's own method; no paper printed it.")
+    return name, {"mode": mode, **offer.given}
 
 
-def rows_picker(key: str, data: Dataset) -> int:
+def rows_picker(page: str, data: Dataset) -> int:
     """How many synthetic rows. The suggestion is public: the schema's bound, or a round number."""
-    suggestion = min(data.schema.max_rows or 10_000, 100_000)
-    return int(
-        st.number_input(
-            "Synthetic rows",
-            1,
-            1_000_000,
-            suggestion,
-            step=1_000,
-            key=f"{key}.rows:{data.token}",
-            persist_state="session",
-        )
-    )
+    usual, key = min(data.schema.max_rows or 10_000, 100_000), f"{page}.rows:{data.token}"
+    return int(st.number_input("Synthetic rows", 1, 1_000_000, usual, 1_000, key=key, persist_state="session"))
 
 
-def target_picker(key: str, data: Dataset, *, needed: bool = True) -> str | None:
-    """The class column: one with categories."""
-    names = [column.name for column in data.schema if not column.numeric]
-    if not names and needed:
-        st.warning("This method needs a column with categories as class. Declare one on the page Data & schema.")
-    if not names:
-        return None
-    index = names.index(data.schema.target) if data.schema.target in names else len(names) - 1
-    return st.selectbox("Class column", names, index=index, key=f"{key}.target:{data.token}", persist_state="session")
-
-
-def relation_picker(key: str, only: str | None = None, caption: str = "") -> str:
-    """Which tables count as neighbors; `only` if the method knows one relation, and what that means then."""
-    captions = {
-        "add_remove": "The number of rows stays private.",
-        "replace": "The number of rows is public; counts need twice the noise.",
-    }
-    offered = [only] if only else list(RELATIONS)
+def relation_picker(page: str, offered: Sequence[str] = tuple(RELATIONS), meant: str = "") -> str:
+    """Which tables count as neighbors, and what that means."""
+    place = "relation" if len(offered) > 1 else f"relation.{offered[0]}"
     return st.radio(
         "What is protected: one row",
         offered,
         format_func=RELATIONS.__getitem__,
-        key=f"{key}.relation.{only}" if only else f"{key}.relation",
+        key=f"{page}.{place}",
         persist_state="session",
-        captions=[caption or captions[name] for name in offered],
+        captions=[meant or MEANT[name] for name in offered],
     )
 
 
-def network_picker(
-    key: str,
-    name: str,
-    known: Mapping[str, Any],
-    chosen: Mapping[str, Any],
-    choices: Mapping[str, tuple[str, Mapping[str, str]]],
-) -> dict[str, Any]:
-    """What a network method lets one choose, as constructor arguments; `known` are its parameters and their defaults.
-
-    `choices` are a label and the options' names per parameter. As printed, only sizes and the
-    clustering's repair are left to choose.
-    """
-    found: dict[str, Any] = {}
-    for parameter, label, most in (("n_clusters", "Clusters", 10), ("max_parents", "Parents at most", 4)):
-        if parameter in known:
-            value = int(known[parameter])
-            found[parameter] = int(
-                st.number_input(label, 1, most, value, key=f"{key}.{parameter}", persist_state="session")
-            )
-    for parameter, (label, names) in choices.items():
-        if parameter not in known or (chosen["mode"] == "paper" and parameter != "affinity"):
-            continue
-        options = list(names) if chosen.get("variant") == "binary" else [value for value in names if value != "F"]
-        default = known[parameter] or ("F" if "F" in options else options[0])
-        found[parameter] = st.selectbox(
-            label,
-            options,
-            index=options.index(default),
-            format_func=names.__getitem__,
-            key=f"{key}.{parameter}.{name}.{chosen.get('variant')}",
-            persist_state="session",
-        )
-    if found.get("score") == "F" and found["max_parents"] > 3:
-        found["max_parents"] = 3
-        st.caption("F takes too long for more than 3 parents: 3 will be used.")
-    return found
+def target_picker(page: str, told: str, data: Dataset) -> str | None:
+    """The class column: one with categories. If there is none, what is `told` then."""
+    names = [column.name for column in data.schema if not column.numeric]
+    if not names:
+        if told:
+            st.warning(told)
+        return None
+    index = names.index(data.schema.target) if data.schema.target in names else len(names) - 1
+    return st.selectbox("Class column", names, index, key=f"{page}.target:{data.token}", persist_state="session")
 
 
-def next_run(parameters: Mapping[str, Any], rows: int, name: str = "", printed: str = "As the paper prints it") -> None:
-    """What the Run button would make."""
-    mode = printed[0].lower() + printed[1:] if parameters["mode"] == "paper" else "corrected"
-    relation = RELATIONS[parameters["relation"]].lower()
-    what = f"epsilon {parameters['epsilon']:g} ({relation}), {mode}, {rows:,} rows"
-    what = f"{name}, {what}" if name else what
-    st.caption(f"Next run: {what}. Every run is charged to the ledger.")
+def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
+    """Draw the control of a parameter, if it is asked for; the method, as it is chosen so far, gets what it gives."""
+    told = control.told(method, data.schema) if callable(control.told) else control.told
+    if not control.wanted(method):
+        if control.otherwise:
+            key, text = control.otherwise
+            st.selectbox(control.label, [text], disabled=True, key=f"{page}.{key}")
+        return {}
+    given: dict[str, Any]
+    match control.name:
+        case "epsilon":
+            usual = control.shown or method.parameters()["epsilon"].default
+            given = {"epsilon": epsilon_picker(page, usual, control.steps or EPSILONS, told or RELEASE, method.seen)}
+        case "relation":
+            allowed = method.relations_in(method.mode) if control.shown is None else (control.shown,)
+            given = {"relation": relation_picker(page, [name for name in RELATIONS if name in allowed], told)}
+        case "target":
+            given = {"target": target_picker(page, told, data)}
+        case _:
+            given = value_of(page, method, control, data)
+    for name, value in given.items():
+        setattr(method, name, value)
+    if given and callable(control.told) and (told := control.told(method, data.schema)):
+        (st.markdown if told.startswith(":red[") else st.caption)(told)
+    return given
+
+
+def value_of(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
+    """What somebody chooses for a parameter: its kind says by which widget."""
+    name, schema = control.name, data.schema
+    how: dict[str, Any] = {"help": control.help, "persist_state": "session"}
+    parameter = method.parameters()[name]
+    if control.toggle and method.mode == "corrected" and (parameter.default is None or not control.toggle[2]):
+        place, label, begins, about = control.toggle
+        key = f"{page}.{place}"
+        known = key in links.drawn()
+        if begins == (
+            st.session_state[key] if known else st.toggle(label, begins, key=key, help=about, persist_state="session")
+        ):
+            return {name: None} if begins else {}
+    usual = parameter.default
+    if usual is None:
+        usual = control.shown(method, schema) if callable(control.shown) else control.shown
+    columns = len(schema) - ((getattr(method, "target", None) or schema.target) is not None)
+    values = defaultdict(lambda: None, vars(method), title=method.title, usual=usual, columns=columns)
+    how["key"] = f"{page}.{(control.key or name).format_map(values)}"
+    if control.names:
+        names = control.names(method, schema) if callable(control.names) else control.names
+        options = [option for option in names if option != "" or parameter.default is None]
+        if isinstance(parameter, Choice):
+            options = [option for option in options if option in ("", *parameter.options)]
+        index = options.index(usual) if usual in options else 0
+        found: Any = st.selectbox(control.label, options, index, format_func=names.__getitem__, **how) or None
+        if control.gives:
+            return dict(control.gives[found])
+        return {name: weights(page, method) if found == "own" else found}
+    if control.steps:
+        return {name: st.select_slider(control.label, control.steps, usual, control.form.format, **how)}
+    if isinstance(parameter, Flag):
+        lacks = control.needs != "" and getattr(method, control.needs) is None
+        return {name: st.toggle(control.label, usual, disabled=lacks, **how) and not lacks}
+    draw: Any = st.slider if control.slider else st.number_input
+    low, high, *step = control.slider or control.within
+    return {name: draw(control.label, low, high, usual, *step, **how)}
+
+
+def weights(page: str, method: Any) -> tuple[float, ...]:
+    """Weights that somebody typed. What is wrong with them is said at once; there are none then, and no run."""
+    levels = 1 + method.iterations + method.with_class
+    text = st.text_input(
+        f"{levels} weights, from the root to the leaves",
+        value=", ".join(["1"] * levels),
+        key=f"{page}.own_shares.{levels}",
+        persist_state="session",
+        help="0: not measured. Coarse divisions come first, the class among them; a public root needs no share.",
+    )
+    try:
+        found = tuple(float(word) for word in str(text).replace(";", ",").split(",") if word.strip())
+    except ValueError:
+        found = ()
+    if len(found) == levels and all(weight >= 0 for weight in found) and found[-1] > 0 and sum(found) < math.inf:
+        return found
+    told = f"No such weights. Write {levels} numbers of 0 or more, separated by commas, the last one positive."
+    st.markdown(f":red[:material/error: {told}]")
+    return ()
 
 
 def run_button(key: str) -> None:
     """The button that makes a release; outside the settings' fragment, so that a press reruns the whole page."""
     jobs.button("Run", key, f"{key}.run", type="primary", icon=":material/play_arrow:", width="stretch")
-
-
-def noise_picker(key: str, label: str = "Noise", names: Mapping[str, str] = NOISES) -> dict[str, Any]:
-    """Source of noise and seed, as constructor arguments."""
-    noise = st.selectbox(label, list(names), format_func=names.__getitem__, key=f"{key}.noise", persist_state="session")
-    seed = st.number_input(
-        "Seed (empty: none)",
-        min_value=0,
-        max_value=2**31,
-        value=None,
-        step=1,
-        key=f"{key}.seed",
-        persist_state="session",
-        help="A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.",
-    )
-    if noise == "auto" and seed is not None:
-        st.caption("Exact noise takes no seed: NumPy's continuous noise will be used, for teaching.")
-    elif noise != "auto":
-        st.caption(TEACHING)
-    return {"noise": noise, "random_state": None if seed is None else int(seed)}

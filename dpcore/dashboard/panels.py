@@ -5,7 +5,7 @@ remembered with the release and carries the mark "uses real data".
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -28,20 +28,19 @@ NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 PAIRS_AT_MOST = 60  # columns; beyond it the pairs panel compares a sample of the pairs
 
 
-def tabs(page: str, shown: Shown, extra: dict[str, Callable[[], None]] | None = None) -> None:
+def tabs(page: str, shown: Shown, more: Mapping[str, Callable[[], None]]) -> dict[str, Callable[[], None]]:
     """All panels of a release of rows."""
-    panels: dict[str, Callable[[], None]] = {
+    return {
         "Price": lambda: price(shown),
         "Columns": lambda: columns(page, shown),
         "Pairs": lambda: pairs(page, shown),
         "Accuracy": lambda: accuracy(page, shown),
-        **(extra or {}),
+        **more,
         "Take home": lambda: take_home(page, shown, lambda: comparisons(shown)),
     }
-    draw_open(page, panels)
 
 
-def draw_open(page: str, panels: dict[str, Callable[[], None]]) -> None:
+def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
     """Panels as tabs, of which only the open one is computed."""
     for tab, draw in zip(st.tabs(list(panels), key=f"{page}.tab", on_change="rerun"), panels.values(), strict=True):
         if tab.open:

@@ -73,6 +73,10 @@ class Control:
         known = {name: wish if isinstance(wish, tuple) else (wish,) for name, wish in self.when.items()}
         return all(getattr(method, name) in values for name, values in known.items())
 
+    def seen(self, method: object) -> bool:
+        """Whether there is anything to be seen of it."""
+        return self.wanted(method) or self.otherwise is not None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter(ABC):

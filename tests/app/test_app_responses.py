@@ -35,16 +35,18 @@ from driving import (
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Schema, datasets
-from dpcore.dashboard import controls, responses
+from dpcore.dashboard import controls
 from dpcore.dashboard.tabs import figures_004, paper_figures
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
 from dpcore.export import models
+from dpcore.methods.local.base import HIDDEN, LocalClassifier
 
 OFFERED = {mode: controls.offered("responses", mode) for mode in ("corrected", "paper")}
 PPNB, DTPD, DTCRD = OFFERED["corrected"]
 VARIANTS = [(mode, label) for mode, offers in OFFERED.items() for label in offers]
 LEARN = "Learn from reports"
+USUAL = LocalClassifier.asks()["epsilon"].shown
 TABS = ["Price", "Reports", "Accuracy", "Draw again", "Predict", "Take home", "The paper's figures"]
 MARK = "do not publish"
 
@@ -102,9 +104,9 @@ def test_the_game_comes_first_and_says_what_is_different() -> None:
 
 def test_settings_draw_nothing_and_fit_the_mode() -> None:
     at = page()
-    assert asked(at)["epsilon"] == responses.USUAL
+    assert asked(at)["epsilon"] == USUAL
     assert asked(at)["relation"] == "replace"
-    assert responses.HIDDEN in str(widget(at, "responses.relation.replace").proto)
+    assert HIDDEN in str(widget(at, "responses.relation.replace").proto)
     change(at, pairs=False)
     assert {"numbers", "protocol", "merge", "asked"} <= set(asked(at))
     change(at, numbers="moments")
@@ -133,7 +135,7 @@ def test_every_method_and_mode_runs_on_the_sample(mode: str, variant: str) -> No
     ledger = release.ledger
     assert list(books(at)) == [(key_of(at), "replace")]
     if mode == "corrected":
-        assert ledger.epsilon_claimed == ledger.epsilon_bound == responses.USUAL
+        assert ledger.epsilon_claimed == ledger.epsilon_bound == USUAL
         assert not errors(at)
         assert [value for _, value in metrics(at)[:2]] == ["4", "4"]
     else:
@@ -243,7 +245,7 @@ def test_redraws_are_charged_to_those_who_report_again() -> None:
     at = tab(released(page()), "Draw again")
     press(at, "responses.redraws.go")
     (spent,) = books(at).values()
-    assert spent[2] == pytest.approx(21 * responses.USUAL)
+    assert spent[2] == pytest.approx(21 * USUAL)
     at = tab(released(choose(page(), "paper", "PPNB")), "Draw again")
     assert "no epsilon can be proved" in said(at)
 

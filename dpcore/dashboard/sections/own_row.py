@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from dpcore.accounting.relation import Relation
 from dpcore.audit import cases
 from dpcore.audit.cases import Case
 from dpcore.charts.base import REAL_DATA
@@ -27,14 +26,7 @@ from dpcore.text import number
 TRIALS = (20, 30, 50, 70, 100, 150, 200, 300, 500)
 CHANGES = {"add_remove": "Remove this person", "replace": "Give this person the values of another"}
 WAIT = 20.0  # seconds that nobody minds
-CELLS, USUAL = 200_000, 0.06  # a table of so many cells takes most methods so many seconds
-UNCLAIMED = ("PPNB", "DTPD", "DTCRD")  # as printed; their papers know no epsilon
-SLOW = {
-    **{("HMPrivBayes", mode): 0.55 for mode in ("paper", "corrected")},
-    **{("PrivSCBN", mode): 0.5 for mode in ("paper", "corrected")},
-    **{("DiffPRFs", "paper"): 1.1, ("DiffPRFs", "corrected"): 0.2, ("DiffP-C4.5", "paper"): 0.2},
-    **{("NoPrivacy", "paper"): 0.3, ("Plain forest", "paper"): 0.35, ("JTree", "corrected"): 0.17},
-}
+CELLS = 200_000  # of the table that takes a method its `seconds`
 
 
 @dataclass(frozen=True)
@@ -99,9 +91,7 @@ def settings(key: str, data: Dataset) -> Asked:
             "Mode", modes, modes.index(modes[-1]), format_func=twin_worlds.MODES.__getitem__,
             key=f"{key}.mode.{len(modes)}", horizontal=True, persist_state="session",
         )  # fmt: skip
-        options = [option for option in CHANGES if Relation.parse(option) in kind.relations]
-        if (name, mode) == ("JTree", "paper"):  # it takes the number of rows as known
-            options = ["replace"]
+        options = [option for option in CHANGES if option in kind.relations_in(mode)]
         relation = st.radio(
             "What happens to the person", options, format_func=CHANGES.__getitem__,
             key=f"{key}.relation.{'.'.join(options)}", persist_state="session",
@@ -112,7 +102,7 @@ def settings(key: str, data: Dataset) -> Asked:
         other = 1
         if relation == "replace":
             other = place("Row whose values are taken", f"{key}.other:{data.token}", min(2, rows), rows)
-        seconds = SLOW.get((name, mode), USUAL) * max(data.train.size / CELLS, 0.1)
+        seconds = kind.seconds[mode == "paper"] * max(data.train.size / CELLS, 0.1)
         usual = max((trials for trials in TRIALS if 2 * trials * seconds <= WAIT), default=TRIALS[0])
         usual = min(usual, 100)
         trials = st.select_slider(
@@ -159,7 +149,8 @@ def values(data: Dataset, asked: Asked) -> None:
 
 def price(asked: Asked) -> None:
     """Why nothing is charged, and what it would cost."""
-    if asked.mode == "paper" and (len(METHODS[asked.method].modes) == 1 or asked.method in UNCLAIMED):
+    kind = METHODS[asked.method]
+    if asked.mode == "paper" and (len(kind.modes) == 1 or kind.provable_printed.startswith("none claimed")):
         would = "no epsilon would be left: this method claims none**"
     else:
         times = runs_of(asked) * asked.trials

@@ -1,9 +1,7 @@
-"""What the page of taxonomy trees asks and shows of its own: settings, the tree of counts, range queries."""
+"""What the page of taxonomy trees shows of its own: the tree of counts, range queries."""
 
 import math
 import zlib
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,12 +21,6 @@ from dpcore.methods.base import Synthesizer
 from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
 
-SHARES = {
-    "leaves first": "Leaves first",
-    "equal": "Equal",
-    "geometric": "More for finer levels",
-    "own": "My own",
-}
 MOST_COLUMNS = 4
 MOST_NODES = 400
 WIDTH = 740  # pixels; the names of the levels stand beside
@@ -40,63 +32,6 @@ FLAT = (
 )
 WIDEST = 20  # times the others' intervals
 SMALL = 5_000  # leaves; below it, inner levels can lower the noise of large ranges by little
-
-
-def picker(key: str, name: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """What a generalizing method lets one choose, as constructor arguments."""
-    if name == "DiffGen":
-        rounds = st.slider("Specializations", 1, 20, 10, key=f"{key}.rounds", persist_state="session")
-        return {"rounds": int(rounds)}
-    found: dict[str, Any] = {}
-    found["iterations"] = int(
-        st.slider("Divisions (iterations)", 1, 20, 10, key=f"{key}.iterations", persist_state="session")
-    )
-    guided = st.toggle(
-        "The class guides the choice",
-        value=True,
-        disabled=chosen["target"] is None,
-        key=f"{key}.with_class",
-        persist_state="session",
-        help="Half of epsilon chooses columns that tell the classes apart. Off: the columns take turns, for free.",
-    )
-    found["with_class"] = guided and chosen["target"] is not None
-    if chosen.get("measure") != "leaves" and chosen["mode"] == "corrected":
-        rule = st.selectbox(
-            "Shares of the levels",
-            list(SHARES),
-            format_func=SHARES.__getitem__,
-            key=f"{key}.shares",
-            persist_state="session",
-            help="Leaves first: no consistent answer has more than 1.1 times the noise that it has from the leaves "
-            "alone, and large ranges have much less, if the number of rows is private (a public one helps the leaves "
-            "as much). Equal shares make small ranges several times noisier.",
-        )
-        levels = 1 + found["iterations"] + found["with_class"]
-        found["level_shares"] = rule if rule != "own" else own_shares(key, levels)
-    found["fanout"] = int(
-        st.number_input("Parts per interval of numbers", 2, 10, 2, key=f"{key}.fanout", persist_state="session")
-    )
-    return found
-
-
-def own_shares(key: str, levels: int) -> tuple[float, ...]:
-    """Weights that somebody typed. What is wrong with them is said at once; there are none then, and no run."""
-    text = st.text_input(
-        f"{levels} weights, from the root to the leaves",
-        value=", ".join(["1"] * levels),
-        key=f"{key}.own_shares.{levels}",
-        persist_state="session",
-        help="0: not measured. Coarse divisions come first, the class among them; a public root needs no share.",
-    )
-    try:
-        found = tuple(float(word) for word in str(text).replace(";", ",").split(",") if word.strip())
-    except ValueError:
-        found = ()
-    if len(found) == levels and all(weight >= 0 for weight in found) and found[-1] > 0 and sum(found) < math.inf:
-        return found
-    told = f"No such weights. Write {levels} numbers of 0 or more, separated by commas, the last one positive."
-    st.markdown(f":red[:material/error: {told}]")
-    return ()
 
 
 def tree_of(shown: Shown) -> ReleasedTree:

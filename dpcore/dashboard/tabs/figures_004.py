@@ -11,7 +11,6 @@ from dpcore import charts
 from dpcore.accounting.tally import EPSILONS
 from dpcore.arguments import Progress
 from dpcore.dashboard import panels
-from dpcore.dashboard.responses import NOISES
 from dpcore.dashboard.tabs.paper_figures import MODES, Figure, lacks_accuracy, ledger_of
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
@@ -20,6 +19,7 @@ from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.mechanisms.randomizers import RRPH, Warner
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
 from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.local.ppnb import TRANSFORMS
 
 SETS = ("bank cards", "bank cards, dependent", "adult")
 GRID = (0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.49, 0.51, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
@@ -34,7 +34,7 @@ def noises(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tupl
     """Figure 2: accuracy against p0, for two noises of numbers."""
     asked = [
         (f"PPNB, {told}", MODES["paper"], p, float(RRPH(p0=p).epsilon), PPNB(mode="paper", p0=p, **noise))
-        for told, noise in NOISES.items()
+        for told, noise in TRANSFORMS.items()
         for p in GRID
     ]
     yield from every(sets, asked, count, progress)

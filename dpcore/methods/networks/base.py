@@ -50,7 +50,7 @@ class NetworkSynthesizer(Synthesizer):
 
     paper = "001"
     relations = (Relation.REPLACE, Relation.ADD_REMOVE)
-    printed_relations = (Relation.REPLACE,)
+    printed_relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
     controls: ClassVar[tuple[Control, ...]] = (
         Control("n_clusters", "Clusters", within=(1, 10)),
         Control("max_parents", "Parents at most", within=(1, 4)),

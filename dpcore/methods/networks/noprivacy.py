@@ -30,7 +30,7 @@ from dpcore.methods.networks.base import (
     to_measure,
 )
 from dpcore.methods.offers import NO_NOISE, Offer
-from dpcore.methods.parameters import choice, number, text, whole
+from dpcore.methods.parameters import Control, choice, number, text, whole
 from dpcore.postprocess.clustering import related_columns, spectral_clusters
 
 REASON = "There is no noise at all: a reference for comparison, not to be published."
@@ -44,6 +44,8 @@ class NoPrivacy(FilteredSynthesizer):
     provable_printed = "none"
     page = "networks"
     seconds = (0.3, 0.3)
+    printed_relations = FilteredSynthesizer.relations
+    controls = (Control("relation", "What is protected: one row", shown="replace", place="relation"),)
     offers = (Offer(label="No privacy: the reference without noise", mode="paper", remark=NO_NOISE),)
     modes = ("paper",)
     epsilon: float = number(default=1.0, about="Not used.")

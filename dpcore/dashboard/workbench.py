@@ -1,0 +1,125 @@
+"""The page of a family of methods: settings, a run, and what it gave."""
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import streamlit as st
+
+from dpcore.dashboard import controls, jobs, links, panels, session, shell
+from dpcore.dashboard.session import AnyShown
+from dpcore.datasets import Dataset
+from dpcore.methods import METHODS
+from dpcore.methods.base import PrivateEstimator, Synthesizer
+
+NEXT = ("next",)
+LAYOUT = (("epsilon",), ("method", "rows target own", "relation noise"))
+CHARGED = "Every run is charged to the ledger."
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """A page of methods; `tabs` has what it shows of a release.
+
+    Attributes
+    ----------
+    layout : tuple of rows
+        A row is a tuple of columns, a column names the places of controls (`Control.place`). "method" chooses one,
+        "rows" says how many are made. What the next run is stands in the drawer if `NEXT` ends it, else below.
+    printed : str
+        What paper mode is called.
+    invitation : str
+        What is said while there is no release, and `waiting` draws more.
+    told : function of the method, optional
+        What the next run is; below that, `explained` draws more.
+    """
+
+    page: str
+    title: str
+    lead: str
+    tabs: Callable[[Any, Dataset], Mapping[str, Callable[[], None]]]
+    _: KW_ONLY
+    layout: tuple[tuple[str, ...], ...] = LAYOUT
+    gap: Literal["medium", "large"] = "medium"
+    printed: str = "As the paper prints it"
+    invitation: str = f"Press Run to make a copy. {CHARGED}"
+    remark: str = ""  # below what was released
+    waiting: Callable[[Dataset], None] = lambda _: None
+    told: Callable[[PrivateEstimator], str] | None = None
+    explained: Callable[[], None] = lambda: None
+
+    def draw(self, before: Callable[[Dataset], None] = lambda _: None) -> None:
+        """The page; `before` draws what comes before the settings."""
+        shell.frame(self.title, self.lead)
+        data = session.dataset()
+        before(data)
+        self.bench(data)
+
+    def bench(self, data: Dataset) -> None:
+        """Settings, a run, and what it gave."""
+        st.fragment(self.settings)(data)
+        controls.run_button(self.page)
+        if jobs.requested(self.page):
+            name, given, *rows = st.session_state[f"{self.page}.chosen"]
+            (jobs.synthesize if rows else jobs.learn)(self.page, name, METHODS[name](**given), data, *rows)
+        shown: AnyShown | None = session.shown(self.page)
+        if shown is None:
+            st.info(self.invitation, icon=":material/arrow_upward:")
+            self.waiting(data)
+            return
+        panels.headline(shown)
+        if self.remark:
+            st.caption(self.remark)
+        panels.draw_open(self.page, self.tabs(shown, data))
+
+    def settings(self, data: Dataset) -> None:
+        """All settings; moving one draws nothing and spends nothing."""
+        page, shown = self.page, session.shown(self.page)
+        with links.of(page, data):
+            # Open until there is a release, and folded away by each new one: under another key it is another drawer,
+            # and one that is not the page's, as it is no setting.
+            with st.expander("Settings", expanded=shown is None, key=f"drawer.{page}.{id(shown)}") as drawer:
+                method, given, rows = self.chosen(data)
+            made = (method.title, {**given, **method.implied(rows)})
+            st.session_state[f"{page}.chosen"] = (*made, rows) if isinstance(method, Synthesizer) else made
+            with drawer if NEXT in self.layout else nullcontext():
+                if told := method.foretold(len(data.train) if method.relation == "replace" else data.schema.max_rows):
+                    st.caption(told)
+                st.caption(f"Next run: {self.told(method) if self.told else self.next_run(method, rows)}")
+                self.explained()
+
+    def chosen(self, data: Dataset) -> tuple[PrivateEstimator, dict[str, Any], int]:
+        """The method as it was chosen, its parameters that were, and how many rows are wanted."""
+        method: Any = None
+        given: dict[str, Any] = {}
+        rows = 0
+        places = [(row, st.container()) for row in self.layout if row != NEXT]
+        for row, place in sorted(places, key=lambda at: "method" not in at[0]):  # all others hang on the method
+            parts = " ".join(row).split()
+            if method and not any(
+                control.place in parts and control.seen(method) for control in method.asks().values()
+            ):
+                continue
+            cells = place.columns(len(row), gap=self.gap) if len(row) > 1 else [place]
+            for column, cell in zip(row, cells, strict=True):
+                with cell:
+                    for part in column.split():
+                        if part == "method":
+                            name, given = controls.method_picker(self.page, self.printed)
+                            method = METHODS[name](**given)
+                        elif part == "rows":
+                            rows = controls.rows_picker(self.page, data)
+                        for control in method.asks().values():
+                            if control.place == part:
+                                given |= controls.ask(self.page, method, control, data)
+        return method, given, rows
+
+    def next_run(self, method: PrivateEstimator, rows: int) -> str:
+        """What the Run button would make."""
+        several = len({kind for kind in METHODS.values() if kind.page == self.page}) > 1
+        name = f"{method.title}, " if several else ""
+        relation = controls.RELATIONS[method.relation].lower()
+        mode = "corrected" if method.mode == "corrected" else f"{self.printed[0].lower()}{self.printed[1:]}"
+        size = f", {rows:,} rows" if rows else ""
+        return f"{name}epsilon {method.epsilon:g} ({relation}), {mode}{size}. {CHARGED}"
