@@ -55,7 +55,7 @@ from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
 from dpcore.methods.base import Synthesizer, most_rows
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Control, choice, number, text, whole
-from dpcore.postprocess.simplex import combine_row_sums, project_rows, spread_difference, systematic_sample
+from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
 
 VARIANTS = {"corrected": ("C1", "C2"), "paper": ("Alg2", "Alg1")}
 LOG_BASES = {"e": 1.0, "2": math.log(2), "10": math.log(10)}
@@ -167,7 +167,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         noisy = [t.reshape(len(t), -1) for t in table.counts(families, epsilon=self.epsilon)]
         totals = combine_row_sums(noisy)
         public_total = float(table.public_rows or 0) if table.relation is Relation.REPLACE else totals.sum()
-        totals = project_rows(totals[None, :], np.array([max(public_total, 0.0)]))[0]
+        totals = project(totals, public_total)
         self.class_totals_ = totals
         self.tables_ = [project_rows(spread_difference(t, totals), totals) for t in noisy] if self.features_ else []
 

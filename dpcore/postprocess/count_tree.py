@@ -21,7 +21,7 @@ from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.postprocess.least_squares import Consistent, CountTree
-from dpcore.postprocess.simplex import project_rows
+from dpcore.postprocess.simplex import project
 
 MOST = 2.0**53  # from here on a float does not hold every whole number
 
@@ -136,7 +136,7 @@ class ReleasedTree:
         """The generalized rows that a release publishes: a name per divided column, and how many rows, rounded."""
         if not leaf_counts.sum() < MOST:
             raise ParameterError("These counts are too large to round: they are mostly noise.", "Spend more epsilon.")
-        kept = project_rows(leaf_counts[None, :], np.array([max(leaf_counts.sum(), 0.0)]))[0]
+        kept = project(leaf_counts, leaf_counts.sum())
         counts = self.tree.whole_numbers(kept)[-1]
         cells = np.flatnonzero(counts)
         places = self.leaves.blocks(cells)

@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.postprocess.simplex import draw_given, project_rows, systematic_sample
+from dpcore.postprocess.simplex import draw_given, project, systematic_sample
 
 Floats = NDArray[np.float64]
 Edge = tuple[int, int]
@@ -176,8 +176,8 @@ def non_negative(tables: Sequence[Floats], scopes: Sequence[Scope], total: float
     moved = make_consistent(tables, scopes, total)
     known = max(float(moved[0].sum()) if total is None else total, 0.0)
     for _ in range(ROUNDS):
-        moved = make_consistent([_project(table, known) for table in moved], scopes, known)
-    return [_project(table, known) for table in moved]
+        moved = make_consistent([project(table, known) for table in moved], scopes, known)
+    return [project(table, known) for table in moved]
 
 
 def calibrate(
@@ -224,10 +224,6 @@ def _rest(scope: Scope, kept: Scope) -> Scope:
 
 def _margin(table: Floats, scope: Scope, kept: Scope) -> Floats:
     return np.asarray(table.sum(axis=_rest(scope, kept)))
-
-
-def _project(table: Floats, total: float) -> Floats:
-    return project_rows(table.reshape(1, -1), np.array([total])).reshape(table.shape)
 
 
 def _axes(clique: Scope, separator: Scope) -> list[int]:

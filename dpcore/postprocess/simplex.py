@@ -41,6 +41,11 @@ def project_rows(table: Floats, totals: Floats) -> Floats:
     return np.maximum(table - threshold, 0.0)
 
 
+def project(table: Floats, total: float) -> Floats:
+    """The nearest table of any shape that has no negative cells and that sum, or 0 where the sum is negative."""
+    return project_rows(table.reshape(1, -1), np.array([max(total, 0.0)])).reshape(table.shape)
+
+
 def systematic_sample(probabilities: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """`size` draws whose counts are the expected ones, rounded up or down, in random order.
 

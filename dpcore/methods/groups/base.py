@@ -22,7 +22,7 @@ from dpcore.methods.parameters import Control, choice, learned, whole
 from dpcore.methods.trees.controls import CONTROLS
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.group_tree import GroupTree, tree_of
-from dpcore.postprocess.simplex import project_rows, systematic_sample
+from dpcore.postprocess.simplex import project, systematic_sample
 
 Floats = NDArray[np.float64]
 MOST_LEAVES = 1_000_000
@@ -59,7 +59,7 @@ class GeneralizingSynthesizer(Synthesizer):
         else:
             leaves = tree.noisy[-1]
             total = float(tree.noisy[0][0]) if tree.measured[0] else total
-            self.leaf_counts_ = nearest(leaves, leaves.sum()) if non_negative else leaves
+            self.leaf_counts_ = project(leaves, leaves.sum()) if non_negative else leaves
         self.rows_ = max(total, 0.0)
 
     def generalized(self) -> pd.DataFrame:
@@ -70,7 +70,7 @@ class GeneralizingSynthesizer(Synthesizer):
         size = n or self._rows_of(self.rows_)
         weights = self.leaf_counts_
         if (weights < 0).any():
-            weights = nearest(weights, weights.sum())
+            weights = project(weights, weights.sum())
         if not weights.sum() > 0:
             weights = np.ones(len(weights))
         return self.tree_.leaves.draw(systematic_sample(weights, size, rng), rng)
@@ -124,12 +124,6 @@ class GroupClassifier(PrivateClassifier):
     @abstractmethod
     def _descend(self, way: Descent, progress: Progress) -> None:
         """Specialize values with at most half of epsilon."""
-
-
-def nearest(counts: Floats, total: float) -> Floats:
-    """The nearest counts of 0 or more with that sum."""
-    found: Floats = project_rows(counts[None, :], np.array([max(total, 0.0)]))[0]
-    return found
 
 
 def check_leaves(max_leaves: int, classes: int) -> None:

@@ -14,7 +14,7 @@ from dpcore.mechanisms.randomizers import TRR, KeepOrDraw
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import RECONSTRUCTIONS, Family, Questionnaire, Reports, most_likely, shares
 from dpcore.postprocess.shrinkage import Rule, floored, merged, shrunk, spread
-from dpcore.postprocess.simplex import project_rows
+from dpcore.postprocess.simplex import project
 
 Floats = NDArray[np.float64]
 FINISHES = ("shrink", *RECONSTRUCTIONS)
@@ -118,7 +118,7 @@ def class_shares(reports: Reports, target: str, families: Sequence[Family], reco
         weights.append(1 / float(channel.variance(np.full(channel.size, 1 / channel.size), people).sum()))
     if not np.sum(weights) > 0:
         return np.full(classes, 1 / classes)
-    nearest: Floats = floored(project_rows(np.average(estimates, axis=0, weights=weights)[None], np.ones(1)))[0]
+    nearest: Floats = floored(project(np.average(estimates, axis=0, weights=weights)[None], 1.0))[0]
     return nearest
 
 
@@ -135,7 +135,7 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
     if paired(family):
         people = len(reports.values[family])
         found = reports.counts(family).reshape(len(prior), -1) / max(people, 1)
-        nearest = nearest_shares(found)
+        nearest = project(found, 1.0)
         alone = np.outer(prior, nearest.sum(axis=0))  # what it would be if the column knew nothing of the class
         own = channel.variance(alone.ravel(), people).reshape(found.shape)
         if np.isinf(own).any():
@@ -143,7 +143,7 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
         return nearest, own * (1 / each**2 - 2 / each) + own.sum(axis=0)  # cells vary nearly on their own
     _, sizes = reports.support(family, by)
     total = max(float(sizes.sum()), 1.0)
-    nearest = nearest_shares(reports.counts(family, by) / total)
+    nearest = project(reports.counts(family, by) / total, 1.0)
     values, label = nearest.sum(axis=0), reports.grouping(by)
     if not channel.gain or not label.gain:
         return nearest, np.full(nearest.shape, np.inf)
@@ -152,11 +152,6 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
     within = np.stack([channel.variance(values, n) * (n / total) ** 2 if n else np.zeros_like(values) for n in sizes])
     inverse = (np.eye(label.size) - label.base[:, None]) / label.gain  # in closed form: never singular
     return nearest, np.asarray((inverse / each - 1) ** 2 @ within)
-
-
-def nearest_shares(joint: Floats) -> Floats:
-    """The nearest joint distribution."""
-    return project_rows(joint.reshape(1, -1), np.ones(1)).reshape(joint.shape)
 
 
 def joint_counts(reports: Reports, target: str, family: Family, reconstruction: str) -> Floats:

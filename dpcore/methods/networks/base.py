@@ -19,7 +19,7 @@ from dpcore.mechanisms.scores import Entropy, MutualInformation, R, TableScore
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import CORRECTED, Control, choice, learned, number, text, whole
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
-from dpcore.postprocess.simplex import project_rows
+from dpcore.postprocess.simplex import project
 from dpcore.text import finite_or_text
 
 SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
@@ -111,8 +111,7 @@ class NetworkSynthesizer(Synthesizer):
         set negative cells to 0, which adds mass.
         """
         if self.mode == "corrected":
-            total = np.array([self.rows_])
-            noisy = [project_rows(cells.reshape(1, -1), total).reshape(cells.shape) for cells in noisy]
+            noisy = [project(cells, self.rows_) for cells in noisy]
         found = dict(zip(measured, zip(noisy, prices, strict=True), strict=True))
         self.tables_, self.epsilons_ = [], []
         for family in self.families_:

@@ -48,7 +48,7 @@ from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.networks.base import Floats, NetworkSynthesizer
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import text
-from dpcore.postprocess.simplex import draw_given, fit_margins, merge_rare, project_rows
+from dpcore.postprocess.simplex import draw_given, fit_margins, merge_rare, project, project_rows
 
 ONE_WAYS, TREE, EDGES = Fraction(85, 100), Fraction(3, 100), Fraction(12, 100)
 ENOUGH = 10.0  # noise scales of an edge's table that a group of values must count
@@ -161,7 +161,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
             totals, flat = flat[0][:, 0], []
         public = table.public_rows if self.relation == Relation.REPLACE else None
         rows = max(totals.sum() if public is None else float(public), 1.0)
-        self.class_totals_ = np.maximum(project_rows(totals[None, :], np.array([rows]))[0], TRACE)
+        self.class_totals_ = np.maximum(project(totals, rows), TRACE)
         self.rows_ = float(self.class_totals_.sum())
         self.margins_ = [project_rows(cells.T, self.class_totals_).T + TRACE for cells in flat]
 
