@@ -36,9 +36,9 @@ from dpcore.methods.local.ppnb import PPNB as PPNB
 from dpcore.methods.local.ppnb import PlainNaiveBayes as PlainNaiveBayes
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer as NaiveBayesSynthesizer
 from dpcore.methods.networks.hmprivbayes import HMPrivBayes as HMPrivBayes
+from dpcore.methods.networks.hmprivbayes import NoPrivacy as NoPrivacy
 from dpcore.methods.networks.independent_margins import IndependentMargins as IndependentMargins
 from dpcore.methods.networks.jtree import JTree as JTree
-from dpcore.methods.networks.noprivacy import NoPrivacy as NoPrivacy
 from dpcore.methods.networks.privbayes import PrivBayes as PrivBayes
 from dpcore.methods.networks.privscbn import PrivSCBN as PrivSCBN
 from dpcore.methods.networks.refined import RefinedPrivBayes as RefinedPrivBayes

@@ -22,7 +22,7 @@ METHODS: Registry[type[PrivateEstimator]] = Registry(
         "PrivBayes": "methods.networks.privbayes:PrivBayes",
         "JTree": "methods.networks.jtree:JTree",
         "Independent margins": "methods.networks.independent_margins:IndependentMargins",
-        "NoPrivacy": "methods.networks.noprivacy:NoPrivacy",
+        "NoPrivacy": "methods.networks.hmprivbayes:NoPrivacy",
         "TaxonomyRelease": "methods.groups.taxonomy_release:TaxonomyRelease",
         "DiffGen": "methods.groups.diffgen:DiffGen",
         "DiffPRFs": "methods.trees.diffprfs:DiffPRFs",

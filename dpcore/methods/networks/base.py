@@ -1,6 +1,7 @@
 """What the methods of paper 001 share: bits, clusters of bits, a Bayesian network in each, noisy tables, rows."""
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import comb
 from typing import Any, ClassVar
@@ -8,16 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.accounting.relation import Epsilon, Relation
 from dpcore.arguments import Progress
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
+from dpcore.door.network_growth import Growth
+from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.scores import Entropy, MutualInformation, R, TableScore
+from dpcore.mechanisms.scores import MutualInformation, R, TableScore
 from dpcore.methods.base import Synthesizer
-from dpcore.methods.parameters import CORRECTED, Control, choice, learned, number, text, whole
+from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess.simplex import project
 from dpcore.text import finite_or_text
@@ -49,6 +52,7 @@ class NetworkSynthesizer(Synthesizer):
     """
 
     paper = "001"
+    page = "networks"
     relations = (Relation.REPLACE, Relation.ADD_REMOVE)
     printed_relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
     controls: ClassVar[tuple[Control, ...]] = (
@@ -177,6 +181,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     score: str = choice(
         default="R", options=SCORES, about="Corrected mode: what rates families; paper mode has mutual information, MI."
     )
+    overlap: ClassVar[str] = ""  # why clusters of columns do not hold different people, in paper mode
     similarity_: Floats = learned()
     clusters_: list[tuple[str, ...]] = learned()
 
@@ -184,47 +189,56 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         self._check_relation(schema, bounded=True)
         self._check_parents(schema, self.max_parents)
 
-    def _measure_networks(
-        self,
-        bits: PrivateTable,
-        networks: Sequence[Sequence[Family]],
-        epsilon: Epsilon,
-        *,
-        weight: Callable[[Family], float],
-        reason: str,
-    ) -> None:
-        """Ask for the tables of all networks in one sequential split, by weight, and keep them.
+    @property
+    def _rating(self) -> TableScore:
+        """What rates families."""
+        return SCORES["MI" if self.mode == "paper" else self.score]
 
-        As printed each network has the whole epsilon, which is claimed only once: `reason` says why that is wrong.
+    def _choices(self, size: int) -> int:
+        """How many questions `_network` asks in a cluster of so many bits."""
+        return size
+
+    @abstractmethod
+    def _network(
+        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
+    ) -> list[Family]:
+        """The families of a cluster, at `epsilon` for each choice; `grown` is told how many of its bits are placed."""
+
+    def _learn(
+        self, bits: PrivateTable, clusters: Sequence[Sequence[int]], epsilon: Epsilon, progress: Progress
+    ) -> list[list[Family]]:
+        """A network in each cluster: all choices in one sequential split of epsilon.
+
+        As printed each network has the whole epsilon, which is claimed only once: `overlap` says why that is wrong.
+        """
+        names, d, paper = bits.schema.names, len(bits.schema), self.mode == "paper"
+        self.clusters_ = [tuple(names[j] for j in cluster) for cluster in clusters]
+        choices = [self._choices(len(cluster)) for cluster in clusters]
+        networks: list[list[Family]] = []
+        for cluster, own in zip(clusters, choices, strict=True):
+            share = epsilon * Fraction(1, own if paper else sum(choices))
+            claim: Claimed = {"claimed_epsilon": share / len(clusters), "reason": self.overlap} if paper else {}
+            grown = placing(progress, sum(map(len, networks)), d)
+            networks.append(self._network(bits, cluster, share, claim, grown))
+        self.families_ = [family for network in networks for family in network]
+        return networks
+
+    def _measure_networks(
+        self, bits: PrivateTable, networks: Sequence[Sequence[Family]], epsilon: Epsilon, weights: Mapping[str, float]
+    ) -> None:
+        """Ask for the tables of all networks in one sequential split, by their children's weights, and keep them.
+
+        As printed each network has the whole epsilon here, too.
         """
         measured = [to_measure(network, self.max_parents) for network in networks]
         every = [family for families in measured for family in families]
         if self.mode == "corrected":
-            return self._measure(bits, every, epsilon, weights=[weight(family) for family in every])
+            return self._measure(bits, every, epsilon, weights=[weights[child] for child, *_ in every])
         before, noisy = len(bits.ledger.entries), []
         for families in measured:
-            noisy += bits.counts(
-                families,
-                epsilon=epsilon,
-                weights=[weight(family) for family in families],
-                claimed_epsilon=epsilon * Fraction(1, len(measured)),
-                reason=reason,
-            )
+            claim: Claimed = {"claimed_epsilon": epsilon * Fraction(1, len(measured)), "reason": self.overlap}
+            noisy += bits.counts(families, epsilon=epsilon, weights=[weights[child] for child, *_ in families], **claim)
         return self._keep(every, noisy, [float(entry.epsilon_of_noise) for entry in bits.ledger.entries[before:]])
-
-
-class FilteredSynthesizer(ClusteredSynthesizer):
-    """Clusters by noisy scores of pairs, which also leave parents out: what `NoPrivacy` shares with HMPrivBayes."""
-
-    affinity: str = choice(
-        default="fixed",
-        options=("fixed", "paper"),
-        about="How clusters read the scores: as similarities, or as the paper's distances, which tears apart what goes "
-        "together.",
-    )
-    eta: float = number(
-        default=0.1, most=1, open=")", about="Below which share of the best score a parent is left out."
-    )
 
 
 def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:
@@ -239,33 +253,11 @@ def pair_matrix(values: Floats, d: int) -> Floats:
     return matrix + matrix.T
 
 
-def grow_network(
-    bits: PrivateTable,
-    cluster: Sequence[str],
-    score: TableScore,
-    *,
-    max_parents: int,
-    epsilon: Epsilon,
-    related: NDArray[np.bool_] | None = None,
-    claimed: Epsilon | None = None,
-    reason: str = "",
-    grown: Callable[[int], None],
+def grow_from(
+    first: str, growth: Growth, epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
 ) -> list[Family]:
-    """Families of a cluster: the first bit by entropy, then one exponential mechanism per family, at `epsilon` each.
-
-    Parameters
-    ----------
-    related : bool array, optional
-        As for `PrivateTable.growth`.
-    claimed : optional
-        What the source says that each choice costs.
-    grown : callable
-        Told the number of bits that are placed.
-    """
-    claim: dict[str, Any] = {"claimed_epsilon": exact(epsilon) if claimed is None else claimed, "reason": reason}
-    first = cluster[int(bits.choose(Entropy(), [(name,) for name in cluster], epsilon=epsilon, **claim))]
+    """The families of a network from its first bit on: one exponential mechanism each, at `epsilon`."""
     families: list[Family] = [(first,)]
-    growth = bits.growth(score, cluster, max_parents=max_parents, related=related)
     growth.place(first)
     while growth.open:
         grown(len(families))

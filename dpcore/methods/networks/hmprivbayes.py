@@ -1,4 +1,4 @@
-r"""HMPrivBayes: Bayesian networks over clusters of bits, with noise weighed by entropy (paper 001).
+r"""HMPrivBayes: Bayesian networks over clusters of bits, with noise weighed by entropy (paper 001), and NoPrivacy.
 
 Idea      Turn every column into bits. Group bits that go together, learn a small Bayesian network inside each group,
           and sample rows from it. Groups keep the networks small, hence fast.
@@ -25,6 +25,11 @@ Steps, corrected (mode="corrected")
      An early family that is no margin of family l + 1 (because of the filter) is measured as well. Tables move to the
      nearest ones without negative cells.                                                            post-processing
 
+Steps, NoPrivacy: the same on exact answers, all scores, the best candidate at every choice, all tables.   without_noise
+     The best clusters and families, the exact tables: what a release loses beside it, it loses to privacy; what it
+     loses itself, it loses to bits, clusters and few parents. Epsilon is infinite, nobody claims otherwise, and it must
+     not be published. Its `epsilon` and `relation` let it stand beside other methods; they change nothing.
+
 Privacy
   Public    the schema, hence the bits; k, l, eta; the shares (d-1) : 2d/k : 2d/k of the three steps; n under replace.
             Under add_remove n is estimated from the one-way tables, and `max_rows` bounds it for entropies.
@@ -47,8 +52,10 @@ What the paper claims, and where it is wrong
 Reference  "基于属性分割的差分隐私异构多属性数据发布" (HMPrivBayes), Computer Systems & Applications 31(10), 2022.
 """
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations
+from math import inf
 
 import numpy as np
 
@@ -57,19 +64,14 @@ from dpcore.arguments import Progress
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
+from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.noise import generator
+from dpcore.mechanisms.noise import NoNoise, generator
+from dpcore.mechanisms.scores import Entropy, TableScore
 from dpcore.mechanisms.scores.base import xlog2
-from dpcore.methods.networks.base import (
-    SCORES,
-    FilteredSynthesizer,
-    Floats,
-    grow_network,
-    pair_matrix,
-    placing,
-)
-from dpcore.methods.offers import Offer
-from dpcore.methods.parameters import choice
+from dpcore.methods.networks.base import SCORES, ClusteredSynthesizer, Floats, grow_from, pair_matrix, to_measure
+from dpcore.methods.offers import NO_NOISE, Offer
+from dpcore.methods.parameters import Control, choice, number, text, whole
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import contiguous_clusters, related_columns, spectral_clusters
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
@@ -77,7 +79,32 @@ from dpcore.postprocess.simplex import combine_row_sums, project_rows
 ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
 PAIRS = "The paper pays for comparing columns as if different pairs held different people. Everybody is in every pair."
 CLUSTERS = "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
+NOISELESS = "There is no noise at all: a reference for comparison, not to be published."
 WEIGHED = "The paper scales its noise by exact entropies of the data. The scale betrays them; no epsilon bounds that."
+
+
+class FilteredSynthesizer(ClusteredSynthesizer):
+    """Clusters by noisy scores of pairs, which also leave parents out: with noise or without."""
+
+    affinity: str = choice(
+        default="fixed",
+        options=("fixed", "paper"),
+        about="How clusters read the scores: as similarities, or as the paper's distances, which tears apart what goes "
+        "together.",
+    )
+    eta: float = number(
+        default=0.1, most=1, open=")", about="Below which share of the best score a parent is left out."
+    )
+
+    def _network(
+        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
+    ) -> list[Family]:
+        """The first bit by entropy, then child and parents at once, of those that the scores do not leave out."""
+        names, similar = [bits.schema.names[j] for j in cluster], self.similarity_
+        related = related_columns(similar[np.ix_(cluster, cluster)], self.eta) if len(similar) else None
+        first = names[int(bits.choose(Entropy(), [(name,) for name in names], epsilon=epsilon, **claim))]
+        growth = bits.growth(self._rating, names, max_parents=self.max_parents, related=related)
+        return grow_from(first, growth, epsilon, claim, grown)
 
 
 class HMPrivBayes(FilteredSynthesizer):
@@ -86,12 +113,12 @@ class HMPrivBayes(FilteredSynthesizer):
     title = "HMPrivBayes"
     good_for = "seeing what clustering costs and saves"
     provable_printed = "none"
-    page = "networks"
     seconds = (0.55, 0.55)
     offers = (
         Offer(label="HMPrivBayes: small networks over clusters of bits"),
         Offer(label="HMPrivBayes", mode="paper"),
     )
+    overlap = CLUSTERS
     variants = ({}, {"score": "MI", "affinity": "paper"}, {"partition": "public", "n_clusters": 2})
     score: str = choice(
         default="R",
@@ -112,7 +139,7 @@ class HMPrivBayes(FilteredSynthesizer):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         bits, paper = self._bits(table), self.mode == "paper"
-        names, d = bits.schema.names, len(bits.schema)
+        d = len(bits.schema)
         k = min(self.n_clusters, d)
         for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
         self.rows_ = float(table.public_rows or 0)
@@ -128,34 +155,12 @@ class HMPrivBayes(FilteredSynthesizer):
             self.similarity_ = self._similarity(bits, for_pairs)
             rng = generator(self.random_state, 1)
             clusters = spectral_clusters(self.similarity_, k, rng, affinity=self.affinity)
-        self.clusters_ = [tuple(names[j] for j in cluster) for cluster in clusters]
-
-        networks: list[list[Family]] = []
-        for cluster, members in zip(clusters, self.clusters_, strict=True):
-            related = None
-            if len(self.similarity_):
-                related = related_columns(self.similarity_[np.ix_(cluster, cluster)], self.eta)
-            share = for_networks * Fraction(1, len(cluster) if paper else d)
-            networks.append(
-                grow_network(
-                    bits,
-                    members,
-                    SCORES["MI" if paper else self.score],
-                    max_parents=self.max_parents,
-                    epsilon=share,
-                    related=related,
-                    claimed=share * Fraction(1, len(clusters)) if paper else None,
-                    reason=CLUSTERS if paper else "",
-                    grown=placing(progress, sum(map(len, networks)), d),
-                )
-            )
-        self.families_ = [family for network in networks for family in network]
-
-        progress(0.9, "Measuring tables")
+        networks = self._learn(bits, clusters, for_networks, progress)
         if paper:
             entropies = self._exact_entropies(bits)
-        weight = {name: float(np.exp(-entropy)) for name, entropy in zip(names, entropies, strict=True)}
-        self._measure_networks(bits, networks, for_tables, weight=lambda family: weight[family[0]], reason=CLUSTERS)
+        weights = dict(zip(bits.schema.names, np.exp(-entropies).tolist(), strict=True))
+        progress(0.9, "Measuring tables")
+        self._measure_networks(bits, networks, for_tables, weights)
         progress(1.0, "Done")
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
@@ -184,3 +189,44 @@ class HMPrivBayes(FilteredSynthesizer):
             scores = bits.noisy_scores(SCORES[self.score], pairs, epsilon=epsilon)
         per_record = self.rows_ if self.relation == Relation.ADD_REMOVE else 1.0
         return pair_matrix(scores / per_record, d)
+
+
+class NoPrivacy(FilteredSynthesizer):
+    """The network of HMPrivBayes without noise: the reference that shows what noise costs. See the module."""
+
+    title = "NoPrivacy"
+    good_for = "the reference without noise"
+    provable_printed = "none"
+    seconds = (0.3, 0.3)
+    printed_relations = FilteredSynthesizer.relations
+    controls = (Control("relation", "What is protected: one row", shown="replace", place="relation"),)
+    offers = (Offer(label="No privacy: the reference without noise", mode="paper", remark=NO_NOISE),)
+    modes = ("paper",)
+    epsilon: float = number(default=1.0, about="Not used.")
+    mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
+    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about="Not used, but booked.")
+    noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}", about="Not used.")
+    random_state: int | None = whole(default=None, least=0, optional=True, about="Of the clustering and the sampling.")
+    score: str = choice(default="MI", options=SCORES, about="What rates pairs and families; MI is the paper's.")
+
+    @property
+    def _rating(self) -> TableScore:
+        return SCORES[self.score]
+
+    def _check(self, schema: Schema) -> None:
+        self._check_parents(schema, self.max_parents)
+
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        progress(0.0, "Scoring pairs of bits")
+        self.noise_label_ = NoNoise.label.capitalize()
+        bits = self._bits(table.without_noise(NOISELESS, claimed_epsilon=inf))
+        d = len(bits.schema)
+        self.rows_ = float(bits.counts([()], epsilon=1)[0])
+        pairs = list(combinations(bits.schema.names, 2))
+        self.similarity_ = pair_matrix(bits.noisy_scores(self._rating, pairs, epsilon=1) if pairs else np.zeros(0), d)
+        rng = generator(self.random_state, 1)
+        clusters = spectral_clusters(self.similarity_, self.n_clusters, rng, affinity=self.affinity)
+        networks = self._learn(bits, clusters, 1, progress)
+        measured = [family for network in networks for family in to_measure(network, self.max_parents)]
+        self._keep(measured, bits.counts(measured, epsilon=1), [inf] * len(measured))
+        progress(1.0, "Done")

@@ -31,7 +31,6 @@ class IndependentMargins(NetworkSynthesizer):
     paper = ""
     modes = ("corrected",)
     good_for = "what every other table has to beat"
-    page = "networks"
     offers = (Offer(label="Independent margins: every column by itself"),)
 
     @property

@@ -41,7 +41,7 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
-from dpcore.methods.networks.base import MOST_PARENTS, NAMES, SCORE, SCORES, NetworkSynthesizer, to_measure
+from dpcore.methods.networks.base import MOST_PARENTS, NAMES, SCORE, SCORES, NetworkSynthesizer, grow_from, to_measure
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, whole
 
@@ -58,7 +58,6 @@ class PrivBayes(NetworkSynthesizer):
     title = "PrivBayes"
     good_for = "synthetic rows of few columns"
     provable_printed = "epsilon"
-    page = "networks"
     offers = tuple(
         Offer(label=f"PrivBayes on {on}", mode=mode, given={"variant": variant}, remark=RIGHT, holds=True)
         for mode in ("corrected", "paper")
@@ -146,12 +145,12 @@ class PrivBayes(NetworkSynthesizer):
         else:
             first = left[int(generator(self.random_state, 1).integers(len(left)))]
             growth = bits.growth(ALL_SCORES[self._score], left, max_parents=k)
-            growth.place(first)
-            self.families_ = [(first,)]
-            while growth.open:
-                done = len(self.families_)
+            share = for_network * Fraction(1, len(left) - 1)
+
+            def placed(done: int) -> None:
                 progress(0.9 * (done / len(left)) ** (k + 1), f"{done} of {len(left)} bits placed")
-                self.families_.append(growth.choose(epsilon=for_network * Fraction(1, len(left) - 1)))
+
+            self.families_ = grow_from(first, growth, share, {}, placed)
         progress(0.9, "Measuring tables")
         self._measure(bits, to_measure(self.families_, k), for_tables)
 

@@ -32,8 +32,7 @@ What the source claims, and where it is wrong
 Reference  Hong et al. 2022 (PrivSCBN), by its abstract and the remarks of paper 001.
 """
 
-from collections.abc import Callable
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -41,9 +40,10 @@ import numpy as np
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
+from dpcore.door.prices import Claimed
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, Jaccard
-from dpcore.methods.networks.base import SCORES, ClusteredSynthesizer, Floats, pair_matrix, placing
+from dpcore.methods.networks.base import ClusteredSynthesizer, Floats, pair_matrix
 from dpcore.methods.offers import Offer
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import spectral_clusters
@@ -60,7 +60,6 @@ class PrivSCBN(ClusteredSynthesizer):
     title = "PrivSCBN"
     good_for = "comparison"
     provable_printed = "thousands of times epsilon"
-    page = "networks"
     seconds = (0.5, 0.5)
     offers = (
         Offer(label="PrivSCBN (reconstructed): clusters by Jaccard's index"),
@@ -71,27 +70,19 @@ class PrivSCBN(ClusteredSynthesizer):
         "The source was not to be had: what is claimed here is our reading of its abstract and of paper 001."
     )
     exhaustive = False
+    overlap = CLUSTERS
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        bits, paper = self._bits(table), self.mode == "paper"
-        names, d = bits.schema.names, len(bits.schema)
+        bits = self._bits(table)
+        d = len(bits.schema)
         for_pairs, for_networks, for_tables = shares_of(self.epsilon, 3)
         self.rows_ = float(table.public_rows or 0)
         progress(0.0, f"Comparing {d * (d - 1) // 2:,} pairs of bits")
         self.similarity_ = self._similarity(bits, for_pairs)
         clusters = spectral_clusters(self.similarity_, self.n_clusters, generator(self.random_state, 1))
-        self.clusters_ = [tuple(names[j] for j in cluster) for cluster in clusters]
-
-        choices = [1 + sum(min(self.max_parents, t) for t in range(1, len(cluster))) for cluster in clusters]
-        networks: list[list[Family]] = []
-        for members, own_choices in zip(self.clusters_, choices, strict=True):
-            share = for_networks * Fraction(1, own_choices if paper else sum(choices))
-            claimed = share * Fraction(1, len(clusters)) if paper else share
-            networks.append(self._grow(bits, members, share, claimed, placing(progress, sum(map(len, networks)), d)))
-        self.families_ = [family for network in networks for family in network]
-
+        networks = self._learn(bits, clusters, for_networks, progress)
         progress(0.9, "Measuring tables")
-        self._measure_networks(bits, networks, for_tables, weight=lambda _: 1.0, reason=CLUSTERS)
+        self._measure_networks(bits, networks, for_tables, dict.fromkeys(bits.schema.names, 1.0))
         progress(1.0, "Done")
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
@@ -117,27 +108,24 @@ class PrivSCBN(ClusteredSynthesizer):
             return np.zeros((1, 1))
         return pair_matrix(tables[:, 3] / np.maximum(tables[:, 1:].sum(axis=1), 1.0), d)
 
-    def _grow(
-        self,
-        bits: PrivateTable,
-        cluster: tuple[str, ...],
-        epsilon: Epsilon,
-        claimed: Epsilon,
-        grown: Callable[[int], None],
+    def _choices(self, size: int) -> int:
+        return 1 + sum(min(self.max_parents, t) for t in range(1, size))
+
+    def _network(
+        self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
     ) -> list[Family]:
-        """The families of one cluster: a child with its first parent, then more parents for it, one at a time."""
-        score, reason = SCORES["MI" if self.mode == "paper" else self.score], CLUSTERS if self.mode == "paper" else ""
+        """A child with its first parent, then more parents for it, one at a time."""
+        names = [bits.schema.names[j] for j in cluster]
 
         def chosen(candidates: list[Family]) -> Family:
-            rated = score if len(candidates[0]) > 1 else Entropy()
-            place = bits.choose(rated, candidates, epsilon=epsilon, claimed_epsilon=claimed, reason=reason)
-            return candidates[int(place)]
+            score = self._rating if len(candidates[0]) > 1 else Entropy()
+            return candidates[int(bits.choose(score, candidates, epsilon=epsilon, **claim))]
 
-        families = [chosen([(name,) for name in cluster])]
-        while len(families) < len(cluster):
+        families = [chosen([(name,) for name in names])]
+        while len(families) < len(names):
             grown(len(families))
             placed = [family[0] for family in families]
-            left = [name for name in cluster if name not in placed]
+            left = [name for name in names if name not in placed]
             family = chosen([(child, parent) for child in left for parent in placed])
             while len(family) <= min(self.max_parents, len(placed)):
                 family = chosen([(*family, parent) for parent in placed if parent not in family])

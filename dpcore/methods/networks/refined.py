@@ -75,7 +75,6 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
     title = "PrivBayes refined"
     good_for = "the closest synthetic table here"
-    page = "networks"
     offers = (Offer(label="PrivBayes refined: a tree, with the class in every table"),)
     variants = ({}, {"target": "grade"})
     paper = ""
