@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from dpcore import experiment
 from dpcore.dashboard import controls, housekeeping, jobs, session, shell
 from dpcore.dashboard.sections import sweep, sweep_results, sweep_runs
 from dpcore.errors import ParameterError
@@ -43,7 +44,8 @@ def settings() -> None:
         st.info(missing)
     else:
         with shell.mendable():
-            sweep.said(plan, sweep_runs.finished(plan.config, data), sweep_runs.pace(plan.config, data))
+            finished = experiment.finished(plan.config, data, sweep_runs.place())
+            sweep.said(plan, finished, sweep_runs.paces().get(sweep_runs.speed_key(plan.config, data)))
 
 
 def offer(label: str) -> None:

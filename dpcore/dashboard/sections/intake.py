@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore import datasets
 from dpcore.dashboard import housekeeping
 from dpcore.dashboard.shell import mendable
+from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.formats import FORMATS
 from dpcore.datasets.reading import MAX_BYTES, read_frame
@@ -89,24 +90,17 @@ def known(name: str, *, download: bool) -> Intake:
 
 def choose() -> None:
     """The question where the rows come from. A failure says what to do and leaves the earlier rows in place."""
-    source = st.segmented_control(
-        "Where do the rows come from?",
-        list(SOURCES),
-        default="sample",
-        required=True,
-        format_func=SOURCES.__getitem__,
-        key="data.source",
-        persist_state="session",
-    )
+    how = {"default": "sample", "required": True}
+    source: str = choice(st.segmented_control, "Where do the rows come from?", "data.source", SOURCES, **how)
     if source == "upload":
         upload()
         return
     if current().fixed is None or current().name != source:
         with mendable():
             try:
-                st.session_state["dpcore.intake"] = known(str(source), download=False)
+                st.session_state["dpcore.intake"] = known(source, download=False)
             except DataError:
-                offer_download(str(source))
+                offer_download(source)
 
 
 def offer_download(name: str) -> None:
@@ -137,42 +131,26 @@ def upload() -> None:
         raw = file.getvalue()
         frame = read_frame(raw, file.name, **options)
         found = frame.attrs.get("read_as", {})
-        read_as = ", ".join(f"{key} {value!r}" for key, value in found.items() if value and key != "doubts")
-        st.session_state["dpcore.intake"] = Intake(
-            file.name,
-            frame,
-            Schema.infer(frame),
-            None,
-            f"Read with {read_as}.",
-            options,
-            tuple(found.get("doubts", "").splitlines()),
-            Content(raw),
-        )
+        doubts = tuple(found.get("doubts", "").splitlines())
+        told = ", ".join(f"{key} {value!r}" for key, value in found.items() if value and key != "doubts")
+        read = (file.name, frame, Schema.infer(frame), None, f"Read with {told}.", options, doubts, Content(raw))
+        st.session_state["dpcore.intake"] = Intake(*read)
         st.session_state["dpcore.asked"] = asked
 
 
 def how_to_read(page: str) -> dict[str, Any]:
     """The questions how a text file is to be read; what was declared, as arguments of `read_frame`."""
     with st.expander("How to read it: encoding, delimiter, decimals"):
-        columns = st.columns(3)
-        declared = {
-            "delimiter": DELIMITERS[
-                columns[0].selectbox("Columns are separated by", DELIMITERS, key=f"{page}.delimiter")
-            ],
-            "encoding": ENCODINGS[columns[1].selectbox("Encoding", ENCODINGS, key=f"{page}.encoding")],
-            "decimal": DECIMALS[columns[2].selectbox("Decimal mark", DECIMALS, key=f"{page}.decimal")],
-        }
+        left, middle, right = st.columns(3)
+        delimiter = DELIMITERS[left.selectbox("Columns are separated by", DELIMITERS, key=f"{page}.delimiter")]
+        encoding = ENCODINGS[middle.selectbox("Encoding", ENCODINGS, key=f"{page}.encoding")]
+        decimal = DECIMALS[right.selectbox("Decimal mark", DECIMALS, key=f"{page}.decimal")]
+    declared = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     return {name: value for name, value in declared.items() if value is not None}
 
 
 def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
-    """The data set to work with: the schema must fit every row, and the split is made before any fit.
-
-    Raises
-    ------
-    DataError
-        If rows do not fit the schema.
-    """
+    """The data set to work with: the schema must fit every row, and the split is made before any fit."""
     if intake.fixed is not None:
         schema.encode(intake.fixed.train)
         schema.encode(intake.fixed.test)

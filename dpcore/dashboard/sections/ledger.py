@@ -1,14 +1,16 @@
 """The ledger on the screen: what all sessions together spent on which data, caps, and where the file is."""
 
 import math
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Account, IncompleteError, Run, usual_path
+from dpcore.accounting.store import Account, IncompleteError, usual_path
 from dpcore.dashboard import controls, panels, session
 from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.widgets import figures
 from dpcore.errors import BookError
 from dpcore.text import number
 
@@ -18,7 +20,7 @@ def read_accounts() -> list[Account] | None:
     try:
         found, used = session.books().accounts(), session.books().key(session.dataset())
     except BookError as error:
-        st.error(f"{escaped(error.cause)}", icon=":material/error:")
+        st.error(escaped(error.cause), icon=":material/error:")
         st.markdown(
             "Until this is mended nothing is drawn, because nothing could be written down. **Two ways on:** set the "
             "file aside (it is renamed, not deleted; what it holds is no longer added up), or keep a ledger for this "
@@ -42,11 +44,10 @@ def account_panel(account: Account) -> None:
     """One data set under one relation: totals, cap, runs, and this session's questions."""
     key = f"{account.key}.{account.relation}"
     st.subheader(f"{escaped(account.name)} · {controls.RELATIONS[account.relation].lower()}", anchor=False)
-    cells = st.columns(4)
-    cells[0].metric("Releases looked at", f"{account.looks:,}", border=True)
-    cells[1].metric("Epsilon claimed, in all", panels.told(account.epsilon_claimed), border=True)
-    cells[2].metric("Epsilon proved, in all", panels.proved(account), border=True)
-    cells[3].metric("Cap", "not set" if account.cap is None else number(float(account.cap)), border=True)
+    epsilons = {"claimed": panels.told(account.epsilon_claimed), "proved": panels.proved(account)}
+    told = {f"Epsilon {kind}, in all": epsilon for kind, epsilon in epsilons.items()}
+    cap = None if account.cap is None else float(account.cap)
+    figures({"Releases looked at": f"{account.looks:,}", **told, "Cap": "not set" if cap is None else number(cap)})
     times = "once" if account.looks == 1 else f"{account.looks:,} times"
     total = f"total epsilon {panels.proved(account)}"
     if math.isinf(account.epsilon_bound) and not account.void:
@@ -54,21 +55,23 @@ def account_panel(account: Account) -> None:
     st.markdown(f"**You have looked {times}: {total}.** {meaning(account)}")
     st.caption(f"{account.relation.sentence}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        cap = st.number_input(
-            "Refuse what would take the proved total above",
-            0.0,
-            1e6,
-            None if account.cap is None else float(account.cap),
-            step=0.5,
-            placeholder="no cap",
-            key=f"ledger.cap.{key}",
-            width=320,
-        )
-        st.button("Set the cap", key=f"ledger.set.{key}", on_click=set_cap, args=(account, cap), disabled=cap is None)
+        label = "Refuse what would take the proved total above"
+        look: Any = {"placeholder": "no cap", "width": 320}
+        wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, key=f"ledger.cap.{key}", **look)
+        st.button("Set the cap", key=f"ledger.set.{key}", on_click=set_cap, args=(account, wish), disabled=wish is None)
         if account.cap is not None:
             st.button("Remove the cap", key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
-    runs = session.books().runs(account.key, account.relation)
-    st.dataframe(runs_frame(runs), hide_index=True, key=f"ledger.{key}")
+    runs = [
+        {
+            "when": f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}",
+            "run": run.name,
+            "releases": run.looks,
+            "epsilon claimed": panels.told(run.epsilon_claimed),
+            "epsilon proved": panels.proved(run),
+        }
+        for run in reversed(session.books().runs(account.key, account.relation))
+    ]
+    st.dataframe(pd.DataFrame(runs), hide_index=True, key=f"ledger.{key}")
     asked = session.accounts().get((account.key, str(account.relation)))
     if asked is not None and asked.entries:
         panels.table_behind(asked.to_frame(), "Every question of this session")
@@ -79,22 +82,6 @@ def meaning(account: Account) -> str:
     if not account.looks:
         return "Nothing was spent yet."
     return escaped(account.void) if account.void else controls.odds_sentence(account.epsilon_bound, "all of them")
-
-
-def runs_frame(runs: list[Run]) -> pd.DataFrame:
-    """One row per run, the latest first."""
-    return pd.DataFrame(
-        [
-            {
-                "when": f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}",
-                "run": run.name,
-                "releases": run.looks,
-                "epsilon claimed": panels.told(run.epsilon_claimed),
-                "epsilon proved": panels.proved(run),
-            }
-            for run in reversed(runs)
-        ]
-    )
 
 
 def both_relations(accounts: list[Account]) -> None:
@@ -126,17 +113,12 @@ def keeping() -> None:
                 "dpcore.secret beside it: keep that to yourself, because with both, somebody who knows all rows but "
                 "one could test guesses."
             )
-            st.download_button(
-                "Save a copy",
-                books.copy,
-                "ledger-copy.zip",
-                "application/zip",
-                key="ledger.copy",
-                on_click="ignore",
-                icon=":material/download:",
-                help="The ledger as it is now, with its key. Unpack it into an empty folder, and name the ledger in it "
-                "with DPCORE_LEDGER. What is charged later is not in it: put it back only if the ledger is lost.",
+            note = (
+                "The ledger as it is now, with its key. Unpack it into an empty folder, and name the ledger in it "
+                "with DPCORE_LEDGER. What is charged later is not in it: put it back only if the ledger is lost."
             )
+            look: Any = {"key": "ledger.copy", "on_click": "ignore", "icon": ":material/download:", "help": note}
+            st.download_button("Save a copy", books.copy, "ledger-copy.zip", "application/zip", **look)
             sure = st.checkbox(
                 "I want another ledger: totals begin at 0 there, though what was spent stays spent", key="ledger.sure"
             )
@@ -154,12 +136,9 @@ def keeping() -> None:
                 st.button("Keep it in a file", on_click=session.keep_books, args=(path,), key="ledger.keep")
                 st.caption(f"The file is {path}. What this session spent until then is not in it.")
         aggregates = "aggregates that were measured on real rows without noise, which are not private."
-        st.caption(
-            f"Finished runs of comparisons are kept in the folder {books.path.parent / 'sweeps'}: {aggregates} Only "
-            "your user can read them. Delete the folder to forget them."
-            if books.kept
-            else f"Finished runs of comparisons are kept in memory, and go with the session: {aggregates}"
-        )
+        where = f"in the folder {books.path.parent / 'sweeps'}" if books.kept else "in memory, and go with the session"
+        alone = " Only your user can read them. Delete the folder to forget them." if books.kept else ""
+        st.caption(f"Finished runs of comparisons are kept {where}: {aggregates}{alone}")
         if moved := st.session_state.get("dpcore.books.aside"):
             st.caption(f"The earlier ledger is in {moved}.")
 

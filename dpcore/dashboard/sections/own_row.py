@@ -15,8 +15,8 @@ from dpcore.audit import cases
 from dpcore.audit.cases import Case
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, links
-from dpcore.dashboard.sections import twin_worlds, verdicts
-from dpcore.dashboard.sections.verdicts import Done
+from dpcore.dashboard.sections import twin_worlds
+from dpcore.dashboard.sections.twin_worlds import Done
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
@@ -71,9 +71,9 @@ def own(page: str, data: Dataset) -> None:
     if (before, token) != (asked, data.token):
         st.info("The settings or the data were changed since. Below: the last run.", icon=":material/update:")
     told(before, case, done)
-    verdicts.headline(case, done)
-    verdicts.pictures(page, case, done, real=True)
-    verdicts.explained()
+    twin_worlds.headline(case, done)
+    twin_worlds.pictures(page, case, done, real=True)
+    twin_worlds.explained()
 
 
 def settings(key: str, data: Dataset) -> Asked:

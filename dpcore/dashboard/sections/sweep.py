@@ -11,6 +11,7 @@ from dpcore import experiment
 from dpcore.accounting.relation import Relation, exact
 from dpcore.dashboard import controls
 from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import RANGE_ERROR
@@ -63,66 +64,33 @@ class Plan:
 def ask(page: str, data: Dataset) -> Plan:
     """All settings; moving one draws nothing and spends nothing."""
     names: list[str] = []
-    for place, (title, offered, spot) in enumerate(
-        zip(GROUPS, GROUPS.values(), st.columns([4, 4, 3], gap="large"), strict=True)
+    for place, (spot, (title, offered)) in enumerate(
+        zip(st.columns([4, 4, 3], gap="large"), GROUPS.items(), strict=True)
     ):
-        chosen = spot.pills(
-            title,
-            list(offered),
-            default=[name for name in USUAL if name in offered],
-            selection_mode="multi",
-            wrap=True,
-            key=f"{page}.methods.{place}",
-            persist_state="session",
-        )
-        names += chosen
+        with spot:
+            usual = [name for name in USUAL if name in offered]
+            names += pills(f"{page}.methods.{place}", title, list(offered), usual)
     left, middle, right = st.columns([4, 4, 3], gap="large")
     with left:
-        epsilons = pills(page, "epsilons", "Epsilons", controls.EPSILONS, USUAL_EPSILONS)
-        modes = pills(page, "modes", "Methods run", list(MODES), ["corrected"], MODES.__getitem__)
+        epsilons = pills(f"{page}.epsilons", "Epsilons", controls.EPSILONS, USUAL_EPSILONS, "{:g}".format)
+        modes = pills(f"{page}.modes", "Methods run", list(MODES), ["corrected"], MODES.__getitem__)
     with middle:
-        measures = pills(page, "measures", "Measured by", MEASURES, USUAL_MEASURES)
-        model = st.selectbox(
-            "Learner on synthetic rows",
-            MODELS,
-            key=f"{page}.model",
-            persist_state="session",
-            help="The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows.",
-        )
+        measures = pills(f"{page}.measures", "Measured by", MEASURES, USUAL_MEASURES)
+        note = "The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows."
+        model = lasting(st.selectbox, "Learner on synthetic rows", f"{page}.model", MODELS, help=note)
     with right:
         relation = controls.relation_picker(page)
-        repeats = st.number_input(
-            "Repeats", 1, MOST_REPEATS, USUAL_REPEATS, key=f"{page}.repeats", persist_state="session"
-        )
-        seed = st.number_input(
-            "Seed (empty: none)",
-            0,
-            2**31,
-            None,
-            step=1,
-            key=f"{page}.seed",
-            persist_state="session",
-            help="For teaching: the same numbers again. Whoever knows the seed can subtract the noise: no guarantee.",
-        )
-    how = {"epsilons": sorted(epsilons), "repeats": int(repeats), "measures": measures, "models": [str(model)]}
-    return plan_of(names, modes, relation, None if seed is None else int(seed), data, **how)
+        repeats = lasting(st.number_input, "Repeats", f"{page}.repeats", 1, MOST_REPEATS, USUAL_REPEATS)
+        note = "For teaching: the same numbers again. Whoever knows the seed can subtract the noise: no guarantee."
+        seed = lasting(st.number_input, "Seed (empty: none)", f"{page}.seed", 0, 2**31, None, step=1, help=note)
+    how = {"epsilons": epsilons, "repeats": repeats, "measures": measures, "models": [model]}
+    return plan_of(names, modes, relation, seed, data, **how)
 
 
-def pills(
-    page: str, key: str, label: str, options: Sequence[Any], default: Sequence[Any], names: Any = str
-) -> list[Any]:
+def pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], told: Any = str) -> list[Any]:
     """Some of some options, in their order."""
-    shown = (lambda value: f"{value:g}") if isinstance(options[0], float) else names
-    chosen = st.pills(
-        label,
-        options,
-        default=list(default),
-        selection_mode="multi",
-        format_func=shown,
-        wrap=True,
-        key=f"{page}.{key}",
-        persist_state="session",
-    )
+    how: Any = {"default": list(usual), "selection_mode": "multi", "format_func": told, "wrap": True}
+    chosen = lasting(st.pills, label, key, options, **how)
     return [option for option in options if option in chosen]
 
 
@@ -137,8 +105,8 @@ def plan_of(
         for mode in modes:
             label = f"{name} | {MODES[mode]}"
             if mode not in variants:
-                reason = "no paper printed it." if mode == "paper" else "it is a reference without privacy."
-                left_out[label] = reason
+                printed = mode == "paper"
+                left_out[label] = "no paper printed it." if printed else "it is a reference without privacy."
                 continue
             method: Any = METHODS[kind](mode=mode, relation=relation, random_state=seed, **variants[mode])
             try:
@@ -167,13 +135,11 @@ def said(plan: Plan, finished: Collection[int], pace: float | None) -> None:
     for label, reason in plan.left_out.items():
         st.caption(f":material/block: **{escaped(label)}** is left out: {escaped(reason)}")
     lacking: dict[str, list[str]] = {}
-    for label, metrics in experiment.left_out(config.methods, config.measures).items():
-        lacking.setdefault(", ".join(metrics), []).append(label.partition(" | ")[0])
-    for metrics_told, labels in lacking.items():
+    for label, without in experiment.left_out(config.methods, config.measures).items():
+        lacking.setdefault(", ".join(without), []).append(label.partition(" | ")[0])
+    for metrics, labels in lacking.items():
         names = ", ".join(dict.fromkeys(labels))
-        st.caption(
-            f"Releases a classifier and no rows, so there is no {escaped(metrics_told)} of it: {escaped(names)}."
-        )
+        st.caption(f"Releases a classifier and no rows, so there is no {escaped(metrics)} of it: {escaped(names)}.")
     whole = experiment.plan(config.methods, config.epsilons, config.repeats)
     rest = [run.method for place, run in enumerate(whole) if place not in finished]
     proved = [method.epsilon for method in rest if method.mode == "corrected"]
@@ -230,14 +196,8 @@ def restore(page: str, config: Config) -> None:
         )
     for place, group in enumerate(GROUPS.values()):
         st.session_state[f"{page}.methods.{place}"] = [name for name in group if name in names]
-    values = {
-        "epsilons": list(config.epsilons),
-        "modes": [mode for mode, name in MODES.items() if name in modes],
-        "measures": list(config.measures),
-        "model": config.models[0],
-        "relation": str(first.relation),
-        "repeats": config.repeats,
-        "seed": first.random_state,
-    }
+    values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures)}
+    values |= {"modes": [mode for mode, name in MODES.items() if name in modes], "model": config.models[0]}
+    values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
     for key, value in values.items():
         st.session_state[f"{page}.{key}"] = value

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.sections.sweep import LOCAL, total
 from dpcore.dashboard.sections.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import lasting
 from dpcore.evaluate.evaluator import FLOOR, RANGE_ERROR, REAL
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.export.spreadsheet import spreadsheet_csv
@@ -105,10 +106,8 @@ def references(made: Comparison, metric: str) -> pd.DataFrame:
     if found is None:
         return pd.DataFrame({"label": [], "value": []})
     found = found[found["metric"] == metric]
-    labels = [
-        f"{model}, {SHORT.get(reference, reference)}" if model else SHORT.get(reference, reference)
-        for model, reference in zip(found["model"], found["reference"], strict=True)
-    ]
+    shown = found["reference"].map(lambda reference: SHORT.get(reference, reference))
+    labels = [f"{model}, {name}" if model else name for model, name in zip(found["model"], shown, strict=True)]
     return pd.DataFrame({"label": labels, "value": found["value"].to_numpy()})
 
 
@@ -131,35 +130,22 @@ def draw(
 ) -> None:
     """One chart, against the epsilon that somebody chose to see."""
     axes: list[Axis] = ["claimed", NOISE if made.void else "proved"]
-    axis = st.segmented_control(
-        "Epsilon on the axis",
-        axes,
-        default="claimed",
-        required=True,
-        key=f"{page}.axis{'.void' if made.void else ''}",
-        persist_state="session",
-    )
+    key, how = f"{page}.axis{'.void' if made.void else ''}", {"default": "claimed", "required": True}
+    axis: Axis = lasting(st.segmented_control, "Epsilon on the axis", key, axes, **how)
     if axis == NOISE:
         st.caption("What the noise alone would give. It is no guarantee, and none is proved: see above.")
     column = {"proved": "epsilon_bound", NOISE: "epsilon_of_noise"}.get(axis, "epsilon_claimed")
     without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
     if len(without):
-        names = ", ".join(dict.fromkeys(without["method"].map(escaped)))
+        missing = ", ".join(dict.fromkeys(without["method"].map(escaped)))
         what = "is claimed" if axis == "claimed" else "can be proved"
-        st.info(f"Not drawn, because no epsilon {what} of them: {names}.", icon=":material/info:")
+        st.info(f"Not drawn, because no epsilon {what} of them: {missing}.", icon=":material/info:")
     if len(without) == len(frame):
         return
-    picture = charts.compared(
-        frame.assign(relation=[Relation(name).short for name in frame["relation"]]),
-        title=title,
-        y_title=y_title,
-        data=made.data.name,
-        x=axis,
-        local=LOCAL,
-        references=lines,
-        log_y=log_y,
-        names=list(dict.fromkeys(label.partition(" | ")[0] for label in made.config.methods)),
-    )
+    names = list(dict.fromkeys(label.partition(" | ")[0] for label in made.config.methods))
+    look: Any = {"title": title, "y_title": y_title, "x": axis, "log_y": log_y, "names": names}
+    frame = frame.assign(relation=[Relation(name).short for name in frame["relation"]])
+    picture = charts.compared(frame, data=made.data.name, local=LOCAL, references=lines, **look)
     columns = ["method", "epsilon", "repeat", "value", *EPSILONS, "void", "relation", "seconds"]
     panels.chart(charts.mark_real(picture), data=frame[columns].replace(np.inf, np.nan))
 
@@ -214,25 +200,14 @@ def failures(lost: pd.DataFrame) -> None:
 def take_away(page: str, made: Comparison) -> None:
     """The numbers of all runs, and what would run them again."""
     st.markdown(f"All runs as a table. **{REAL_DATA}**: they were measured on real rows, without noise.")
-    table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"]))
-    config = made.config.to_json(made.data)
+    table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"])).encode()
+    config = made.config.to_json(made.data).encode()
+    icon = ":material/download:"
     with st.container(horizontal=True):
-        st.download_button(
-            "Runs (CSV)",
-            table.encode(),
-            "comparison-do-not-publish.csv",
-            "text/csv",
-            key=f"{page}.csv",
-            icon=":material/download:",
-        )
-        st.download_button(
-            "Exactly what ran (JSON)",
-            config.encode(),
-            "comparison-config.json",
-            "application/json",
-            key=f"{page}.json",
-            icon=":material/download:",
-        )
+        name = "comparison-do-not-publish.csv"
+        st.download_button("Runs (CSV)", table, name, "text/csv", key=f"{page}.csv", icon=icon)
+        name, kind = "comparison-config.json", "application/json"
+        st.download_button("Exactly what ran (JSON)", config, name, kind, key=f"{page}.json", icon=icon)
     with st.expander("Show the code"):
         st.code(
             "from pathlib import Path\n\nimport dpcore as dp\n\n"

@@ -67,11 +67,6 @@ def note_of(data: Dataset, kept: experiment.Place) -> str:
     return f"last-{experiment.rows_key(data, kept)[:32]}.json"
 
 
-def finished(config: Config, data: Dataset) -> dict[int, pd.DataFrame]:
-    """The runs of a comparison that are there already, by their places in its plan."""
-    return experiment.finished(config, data, place())
-
-
 def earlier(data: Dataset) -> tuple[Config, int] | None:
     """The last comparison of these data of any session, and how many runs of it are finished."""
     kept = place()
@@ -79,20 +74,19 @@ def earlier(data: Dataset) -> tuple[Config, int] | None:
         name = note_of(data, kept)
         found = kept.get(name, b"") if isinstance(kept, dict) else (kept / name).read_bytes()
         config = Config.from_json(found.decode())
-        return config, len(finished(config, data))
+        return config, len(experiment.finished(config, data, kept))
     except (OSError, UnicodeDecodeError, DPCoreError):  # a file like any other: what it says is not needed
         return None
 
 
 def run(page: str, config: Config, data: Dataset) -> None:
     """Run what is not finished yet; what is finished is kept if somebody cancels."""
-    made, count = Comparison(config, data), 0
-    kept = place()
+    made, count, kept = Comparison(config, data), 0, place()
     with mendable(), jobs.cancellable("Comparing", page) as progress:
         progress(0.0, "measuring the real rows")
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
         made.references = evaluator.references(data, config.measures, config.models, forest=trees)
-        written = len(finished(config, data))
+        written = len(experiment.finished(config, data, kept))
         remember(config, data, kept)
         st.session_state[KEY] = made
         notes: dict[str, Ledger] = {}
@@ -103,7 +97,7 @@ def run(page: str, config: Config, data: Dataset) -> None:
             count += 1
             if count > written:
                 note(notes, made, frame)
-                keep_pace(config, data, (time.perf_counter() - start) / (count - written))
+                paces()[speed_key(config, data)] = (time.perf_counter() - start) / (count - written)
             made.frames.append(frame)
             progress(part, f"{count:,} of {made.planned:,} runs")
     st.rerun()
@@ -134,15 +128,10 @@ def note(notes: dict[str, Ledger], made: Comparison, frame: pd.DataFrame) -> Non
     notes[label].charge(experiment.entry_of(frame))
 
 
-def pace(config: Config, data: Dataset) -> float | None:
-    """Seconds per run, if as many methods were compared on these data in this session."""
-    known: dict[Any, float] = st.session_state.get("dpcore.comparison pace", {})
-    return known.get(speed_key(config, data))
-
-
-def keep_pace(config: Config, data: Dataset, seconds: float) -> None:
-    """Remember how long a run took."""
-    st.session_state.setdefault("dpcore.comparison pace", {})[speed_key(config, data)] = seconds
+def paces() -> dict[Any, float]:
+    """Seconds per run of this session's comparisons, by what they depend on most."""
+    found: dict[Any, float] = st.session_state.setdefault("dpcore.comparison pace", {})
+    return found
 
 
 def speed_key(config: Config, data: Dataset) -> Any:

@@ -6,7 +6,6 @@ forgets its state when another column or page comes up.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from dpcore import charts
 from dpcore.dashboard import housekeeping, panels, session
 from dpcore.dashboard.sections import intake
 from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Column
 from dpcore.domain.taxonomy import MAX_LEVELS, MAX_TEXT, Taxonomy
@@ -43,14 +43,8 @@ def editor(page: str, data: Dataset) -> None:
     names = list(data.schema.names)
     carrying = [i for i, column in enumerate(data.schema) if column.taxonomy is not None]
     left, right = st.columns([2, 3], vertical_alignment="bottom", gap="large")
-    name = left.selectbox(
-        "Column",
-        names,
-        index=carrying[0] if carrying else 0,
-        key=f"{page}.column:{data.token}",
-        persist_state="session",
-    )
-    column = data.schema[str(name)]
+    index = carrying[0] if carrying else 0
+    column = data.schema[lasting(left.selectbox, "Column", f"{page}.column:{data.token}", names, index=index)]
     if len(values_of(column)) == 1:
         st.info("This column has one value: there is nothing to group.", icon=":material/info:")
         return
@@ -65,12 +59,13 @@ def editor(page: str, data: Dataset) -> None:
     tree, problem = attempt(column, table, root)
     with picture:
         draw(column, tree, problem, applied=st.session_state.get(f"{page}.done") == owner)
-    buttons(page, data, column, owner, Draft(table, root, draft.version))
+    draft = replace(draft, table=table, root=root)
+    buttons(page, data, column, owner, draft)
     if column.numeric:
         with right, mendable():
-            make_intervals(page, column, owner, draft.version)
+            make_intervals(page, column, owner, draft)
     with st.expander("From a file, or to one", icon=":material/upload_file:"):
-        files(page, column, owner, draft.version, tree or tree_in_use(column))
+        files(page, column, owner, draft, tree or tree_in_use(column))
 
 
 def owner_of(data: Dataset, column: Column) -> str:
@@ -96,6 +91,11 @@ def start_over(page: str, owner: str, draft: Draft) -> None:
     st.rerun()
 
 
+def draw_anew(page: str, owner: str, draft: Draft, tree: Taxonomy) -> None:
+    """Edit the paths of this tree from now on."""
+    start_over(page, owner, replace(draft_of(tree), version=draft.version))
+
+
 def table_key(page: str, owner: str, draft: Draft) -> str:
     """The editor's table; another version is another widget."""
     return f"{page}.table:{owner}:{draft.version}"
@@ -103,23 +103,15 @@ def table_key(page: str, owner: str, draft: Draft) -> str:
 
 def paths(page: str, owner: str, draft: Draft) -> tuple[pd.DataFrame, str]:
     """The table of paths, and the name of the root, as they are edited."""
-    config: dict[str, Any] = {
-        VALUE: st.column_config.TextColumn("value", pinned=True, width="medium", help="Fixed by the schema.")
-    }
+    text = st.column_config.TextColumn
+    config: dict[str, Any] = {VALUE: text("value", pinned=True, width="medium", help="Fixed by the schema.")}
+    note = "The smallest group that holds the value; empty if it stands right under the root."
     for level, name in enumerate(draft.table.columns[1:], start=1):
-        help_text = "The smallest group that holds the value; empty if it stands right under the root."
-        config[name] = st.column_config.TextColumn(
-            HEADINGS.get(level, f"level {level}"), help=help_text if level == 1 else "The group around that one."
-        )
-    table = st.data_editor(
-        draft.table,
-        key=table_key(page, owner, draft),
-        hide_index=True,
-        num_rows="fixed",
-        disabled=[VALUE],
-        column_config=config,
-        alt="One row per value of the column, with the groups that hold it.",
-    )
+        config[name] = text(HEADINGS.get(level, f"level {level}"), help=note)
+        note = "The group around that one."
+    look: Any = {"hide_index": True, "num_rows": "fixed", "disabled": [VALUE], "column_config": config}
+    look["alt"] = "One row per value of the column, with the groups that hold it."
+    table = st.data_editor(draft.table, key=table_key(page, owner, draft), **look)
     root = st.text_input("Name of the root, above everything", draft.root, key=f"{page}.root:{owner}:{draft.version}")
     st.session_state[f"{page}.edited"][owner] = Draft(table, str(root or ""))
     return table, str(root or "")
@@ -127,62 +119,45 @@ def paths(page: str, owner: str, draft: Draft) -> tuple[pd.DataFrame, str]:
 
 def buttons(page: str, data: Dataset, column: Column, owner: str, draft: Draft) -> None:
     """Put the tree to use, or change the table's shape. A refused tree leaves everything as it was typed."""
-    last = draft.table.columns[-1]
     levels = len(draft.table.columns) - 1
     cells = st.columns([2, 2, 2, 3])
-    if cells[0].button("Apply", type="primary", icon=":material/check:", key=f"{page}.apply", width="stretch"):
+
+    def pressed(place: int, label: str, key: str, **look: Any) -> bool:
+        return bool(cells[place].button(label, key=f"{page}.{key}", width="stretch", **look))
+
+    if pressed(0, "Apply", "apply", type="primary", icon=":material/check:"):
         with mendable():
             apply(page, data, column, owner, taxonomy_of(draft.table, draft.root))
-    if cells[1].button(
-        "Add a level", icon=":material/add:", key=f"{page}.add", width="stretch", disabled=levels >= MAX_LEVELS - 2
-    ):
+    if pressed(1, "Add a level", "add", icon=":material/add:", disabled=levels >= MAX_LEVELS - 2):
         start_over(page, owner, replace(draft, table=draft.table.assign(**{f"level {levels + 1}": ""})))
-    if cells[2].button(
-        "Remove a level",
-        icon=":material/remove:",
-        key=f"{page}.remove",
-        width="stretch",
-        disabled=levels < 1,
-        help="Removes the last column of the table.",
-    ):
-        start_over(page, owner, replace(draft, table=draft.table.drop(columns=last)))
+    note = "Removes the last column of the table."
+    if pressed(2, "Remove a level", "remove", icon=":material/remove:", disabled=levels < 1, help=note):
+        start_over(page, owner, replace(draft, table=draft.table.iloc[:, :-1]))
     back = "Back to halves" if column.numeric else "Back to one level"
-    if cells[3].button(
-        back, icon=":material/undo:", key=f"{page}.back", width="stretch", help="As without a taxonomy."
-    ):
-        start_over(page, owner, replace(draft_of(default(column)), version=draft.version))
+    if pressed(3, back, "back", icon=":material/undo:", help="As without a taxonomy."):
+        draw_anew(page, owner, draft, default(column))
 
 
-def make_intervals(page: str, column: Column, owner: str, version: int) -> None:
+def make_intervals(page: str, column: Column, owner: str, draft: Draft) -> None:
     """A numeric column's bins in equal parts."""
     left, right = st.columns([3, 2], vertical_alignment="bottom")
-    fanout = left.slider(
-        "Parts per step",
-        2,
-        10,
-        2,
-        key=f"{page}.fanout",
-        persist_state="session",
-        help="How many parts a node splits into.",
-    )
+    note = "How many parts a node splits into."
+    fanout = lasting(left.slider, "Parts per step", f"{page}.fanout", 2, 10, 2, help=note)
     if right.button("Make intervals", icon=":material/straighten:", key=f"{page}.intervals", width="stretch"):
-        start_over(page, owner, replace(draft_of(intervals(column, fanout)), version=version))
+        draw_anew(page, owner, draft, intervals(column, fanout))
 
 
-def files(page: str, column: Column, owner: str, version: int, tree: Taxonomy) -> None:
+def files(page: str, column: Column, owner: str, draft: Draft, tree: Taxonomy) -> None:
     """The tree as a CSV table, and from one."""
     st.markdown("One row per value: the value first, then its groups, the root last. No header row.")
     with mendable():
-        file = housekeeping.uploader(
-            f"Load a table of paths (CSV, at most {MAX_TEXT // 1_000_000} MB)",
-            type=["csv", "tsv", "txt"],
-            key=f"{page}.file:{owner}",
-        )
+        label, kinds = f"Load a table of paths (CSV, at most {MAX_TEXT // 1_000_000} MB)", ["csv", "tsv", "txt"]
+        file = housekeeping.uploader(label, type=kinds, key=f"{page}.file:{owner}")
         if file is not None and st.session_state.get(f"{page}.file_id") != file.file_id:
             loaded = spelled(Taxonomy.from_csv(file.getvalue()), column)
             replace(column, taxonomy=loaded)  # says what does not fit
             st.session_state[f"{page}.file_id"] = file.file_id
-            start_over(page, owner, replace(draft_of(loaded), version=version))
+            draw_anew(page, owner, draft, loaded)
     name = re.sub(r"[^\w-]+", "_", column.name).strip("_") or "column"
     st.download_button(
         "Save the drawn tree", tree.to_csv(), f"{name}.taxonomy.csv", "text/csv", key=f"{page}.save", on_click="ignore"
@@ -199,9 +174,8 @@ def draw(column: Column, tree: Taxonomy | None, problem: str, *, applied: bool) 
     elif not same(column, tree):
         told = ":blue[:material/edit: This tree is not in use yet: press Apply.]"
     elif applied:
-        told = (
-            ":green[:material/check_circle: This tree is in use now. A release that is already shown stays as it was.]"
-        )
+        told = "This tree is in use now. A release that is already shown stays as it was."
+        told = f":green[:material/check_circle: {told}]"
     else:
         told = ":material/check_circle: This is the tree in use."
     st.markdown(told)  # always one line: what is below must not jump while somebody edits it
@@ -284,5 +258,5 @@ def spelled(tree: Taxonomy, column: Column) -> Taxonomy:
 
 def tree_frame(tree: Hierarchy) -> pd.DataFrame:
     """What `charts.taxonomy` draws."""
-    rows: Sequence[Any] = [(node.name, node.parent, len(node.codes)) for node in tree.nodes]
+    rows = [(node.name, node.parent, len(node.codes)) for node in tree.nodes]
     return pd.DataFrame(rows, columns=["node", "parent", "leaves"])

@@ -4,21 +4,25 @@ What was found stays in the session, by case. It is drawn when the button is pre
 runs in another way.
 """
 
+import math
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from dpcore import charts
 from dpcore.audit import cases as attacks
-from dpcore.audit.cases import Case
-from dpcore.dashboard import controls, jobs, links
-from dpcore.dashboard.sections import verdicts
-from dpcore.dashboard.sections.verdicts import Done
+from dpcore.audit.cases import Case, Twins
+from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import controls, jobs, links, panels
+from dpcore.dashboard.sections.histogram_pair import piled
 from dpcore.dashboard.shell import mendable
+from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateClassifier, PrivateEstimator
+from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.base import LocalClassifier
 
 MODES = {"paper": "As printed", "corrected": "Corrected"}
@@ -27,12 +31,19 @@ USUAL = 0.007  # seconds of a run, where none was measured yet
 MOST_KEPT, MOST_SHOWN = 30, 14
 
 
+@dataclass(frozen=True, eq=False)
+class Done:
+    """What was found, and how many seconds it took."""
+
+    twins: Twins
+    seconds: float
+
+
 def grouped(name: str) -> str:
     """A method's name with what it is for."""
-    kind: type[PrivateEstimator] = METHODS[name]
-    if issubclass(kind, LocalClassifier):
+    if issubclass(METHODS[name], LocalClassifier):
         return f"Collect: {name}"
-    return f"{'Classify' if issubclass(kind, PrivateClassifier) else 'Synthesize'}: {name}"
+    return f"{'Classify' if issubclass(METHODS[name], PrivateClassifier) else 'Synthesize'}: {name}"
 
 
 def kept() -> dict[str, Done]:
@@ -60,13 +71,13 @@ def attack(page: str, data: Dataset) -> None:
                 kept().pop(next(iter(kept())))
     done = kept().get(case.key)
     if done is not None:
-        verdicts.headline(case, done)
+        headline(case, done)
     else:
         st.info("Press Run to attack. Nothing is drawn before.", icon=":material/arrow_upward:")
     told(case)
     if done is not None:
-        verdicts.pictures(page, case, done)
-    verdicts.explained()
+        pictures(page, case, done)
+    explained()
 
 
 def settings(page: str) -> tuple[Case, int]:
@@ -74,29 +85,19 @@ def settings(page: str) -> tuple[Case, int]:
     names = [name for name in METHODS if any(case.method == name for case in attacks.CASES)]
     case = chosen(page, names)
     left, middle, right = st.columns([4, 4, 5], gap="medium")
-    moved: Any = {"persist_state": "session", "on_change": usual_trials, "args": (page, names)}
-    name = left.selectbox("Method", names, names.index(case.method), format_func=grouped, key=f"{page}.method", **moved)
-    modes = modes_of(name)
-    mode = middle.radio(
-        "Mode", modes, modes.index(case.mode), format_func=MODES.__getitem__, key=f"{page}.mode", horizontal=True,
-        **moved,
-    )  # fmt: skip
+    moved: Any = {"on_change": usual_trials, "args": (page, names)}
+    methods, at = {name: grouped(name) for name in names}, names.index(case.method)
+    name = choice(left.selectbox, "Method", f"{page}.method", methods, at, **moved)
+    modes = {mode: MODES[mode] for mode in modes_of(name)}
+    at = list(modes).index(case.mode)
+    mode = choice(middle.radio, "Mode", f"{page}.mode", modes, at, horizontal=True, **moved)
     cases = {found.key: found for found in attacks.cases_of(name, mode)}
-    key = right.selectbox(
-        "What is attacked", list(cases), list(cases).index(case.key), format_func=lambda key: cases[key].title,
-        key=f"{page}.case", **moved,
-    )  # fmt: skip
-    case = cases[key]
+    titles, at = {key: found.title for key, found in cases.items()}, list(cases).index(case.key)
+    case = cases[choice(right.selectbox, "What is attacked", f"{page}.case", titles, at, **moved)]
     left, right = st.columns([5, 2], gap="large", vertical_alignment="bottom")
-    trials = left.select_slider(
-        "Runs in each world",
-        TRIALS,
-        value=case.trials,
-        format_func="{:,}".format,
-        key=f"{page}.trials",
-        persist_state="session",
-        help="More runs find smaller leaks. The suggestion is what this attack needs.",
-    )
+    look: Any = {"value": case.trials, "format_func": "{:,}".format}
+    look["help"] = "More runs find smaller leaks. The suggestion is what this attack needs."
+    trials = lasting(left.select_slider, "Runs in each world", f"{page}.trials", TRIALS, **look)
     done = kept().get(case.key)
     seconds = 2 * trials * (done.seconds / 2 / done.twins.result.trials if done else USUAL)
     right.caption(f"About {seconds:.0f} s on a usual computer. Noise is fresh: no seed.")
@@ -159,3 +160,94 @@ def tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> list[pd.DataFrame]:
             rows[name] = [f"{value:g}" for value in rows[name]]
     mark = ["◀ differs" if different else "" for different in differs]
     return [rows.assign(rows=both[world].to_numpy(), **{"": mark}) for world in "AB"]
+
+
+def at_least(epsilon: float) -> str:
+    """A lower bound for people: never rounded up."""
+    return f"{math.floor(1000 * epsilon) / 1000:g}"
+
+
+def headline(case: Case, done: Done) -> None:
+    """The verdict, and the epsilons that it compares."""
+    result = done.twins.result
+    verdict(case, done.twins)
+    epsilons = {"Epsilon claimed": panels.told(result.claimed), "Epsilon proved": panels.told(result.bound)}
+    epsilons["At least, by this attack"] = at_least(result.lower_bound)
+    figures({**epsilons, "Runs in each world": f"{result.trials:,}"})
+    st.caption(f"Took {done.seconds:.1f} seconds. Another {result.trials:,} runs would give other numbers, a little.")
+
+
+def pictures(page: str, case: Case, done: Done, *, real: bool = False) -> None:
+    """What is behind a verdict; `real` if it was made from a person's own rows."""
+    twins, result = done.twins, done.twins.result
+    mark = charts.mark_real if real else (lambda chart: chart)
+    event = twins.event
+    panels.chart(mark(charts.known_epsilon(lower=result.lower_bound, claimed=result.claimed, proved=result.bound)))
+    piles = piled(twins.first, twins.second, event.threshold, above=event.above)
+    logarithmic = lasting(st.toggle, "Logarithmic heights, to see rare answers", f"{page}.log")
+    found: Any = {"hits": event.hits, "counted": event.counted, "threshold": event.threshold, "above": event.above}
+    look: Any = {"number": case.looks_at, "edge": piles.edge, "logarithmic": logarithmic}
+    picture = charts.world_piles(piles.frame, runs=result.trials, **found, **look)
+    panels.chart(mark(picture))
+    ratios = charts.world_ratios(piles.frame, number=case.looks_at, claimed=result.claimed, proved=result.bound)
+    panels.chart(mark(ratios))
+    st.caption(
+        "All runs are drawn; the outermost bars also hold what lies beyond. Every bar has its own 95 % interval, so "
+        "that of many bars some leave a band by luck: the verdict rests on the one event, which was chosen on other "
+        "runs than those that count." + (f" {piles.lost:,} runs gave no number and are left out." if piles.lost else "")
+    )
+    panels.table_behind(piles.frame, "The numbers behind these charts" + (f". {REAL_DATA}" if real else ""))
+
+
+def verdict(case: Case, twins: Twins) -> None:
+    """The verdict, to be read from the last row."""
+    result = twins.result
+    least, claimed = at_least(result.lower_bound), panels.told(result.claimed)
+    what = "what is attacked costs" if case.step else "this run costs"
+    sure = f"with {100 * result.confidence:.0f} % confidence"
+    with st.container(border=True):
+        if twins.verdict == "caught":
+            st.markdown("# :red[:material/gavel: Caught]")
+            st.markdown(f"### With {sure[5:]}, {what} at least epsilon {least}, and {claimed} is claimed.")
+            if result.lower_bound > result.bound:
+                st.markdown(
+                    f"It is even more than what is proved, {panels.told(result.bound)}. Either this is one of the 5 in "
+                    "100 false alarms (run it again), or the proof or the program is wrong."
+                )
+        elif twins.verdict == "not caught":
+            st.markdown("# :blue[:material/help: Not caught, which proves nothing]")
+            found = f"{sure.capitalize()} at least epsilon {least}, by this attack"
+            found = found if result.lower_bound else "This attack shows nothing"
+            st.markdown(f"### {found}; {claimed} is claimed. Another attack might show more.")
+            if result.bound > result.claimed:
+                st.markdown(
+                    "All the same, the claim has no proof for these neighbors: what can be proved is "
+                    + (f"epsilon {panels.told(result.bound)}." if math.isfinite(result.bound) else "no epsilon at all.")
+                )
+            else:
+                st.markdown(
+                    "What protects people is the proof: every question that is asked of the rows is paid for, "
+                    f"together {panels.told(result.bound)}."
+                )
+        else:
+            st.markdown("# :orange[:material/info: No claim to refute]")
+            st.markdown(f"### The source claims no epsilon; {sure}, at least {least} is leaked.")
+
+
+def explained() -> None:
+    """How to read the page, a sentence each."""
+    with st.expander("How to read this"):
+        st.markdown(
+            "- **Two worlds:** two tables that differ in one person’s row; whoever cannot tell which of them was used "
+            "learns nothing that hangs on that person’s row.\n"
+            "- **The event:** the attacker says “world B” (or A) whenever a run’s number is beyond a threshold. Half "
+            "of the runs choose the threshold that promises most; only the other half counts, so that the choice is "
+            "free.\n"
+            "- **The lower bound:** counts are luck, so Clopper and Pearson’s bounds take the smaller frequency as "
+            "high and the larger one as low as the counts allow with 95 % confidence; the logarithm of their ratio is "
+            "an epsilon that the run really costs, or more.\n"
+            "- **False alarms:** of 100 audits of methods that keep their claim, up to 5 say “caught” by mistake. Who "
+            "audits until one says so has proved nothing.\n"
+            "- **Not caught proves nothing:** other tables, another number, or more runs might show more. Only a proof "
+            "holds for all of them."
+        )
