@@ -40,6 +40,11 @@ def present(chart: Any, title: str, *, seen: str, key: str = "", offset: int = 1
     return presented
 
 
+def near(chart: Any, title: str, **told: Any) -> Chart:
+    """As `present`, the title nearer to the chart."""
+    return present(chart, title, offset=4, **told)
+
+
 def mark_real(chart: Chart) -> Chart:
     """The same chart with the mark "uses real data: do not publish" as the last line of its title, once."""
     title: Any = getattr(chart, "title")  # noqa: B009 - Altair does not type it

@@ -8,8 +8,8 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, panels, present
 from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES, SHAPES
-from dpcore.charts.frames import distinct, in_order, largest, short, tidy
-from dpcore.charts.marks import LETTER, NO_TIP, color_and_shape, ink_on, means, scaled, single, span, tooltips, words
+from dpcore.charts.frames import LETTER, distinct, in_order, largest, short, tidy
+from dpcore.charts.marks import NO_TIP, color_and_shape, ink_on, looks, means, scaled, single, span, tooltips, words
 
 NUMBER = ",.10~g"
 LOOKS = {"noisy": (SERIES[0], "circle"), "consistent": (RELEASED, "diamond")}
@@ -22,9 +22,8 @@ def error_by_range(
 ) -> Chart:
     """Mean errors of range queries against the size of the range, both on log scales: a line per release.
 
-    `frame`: of `evaluate.by_size`: `release` (up to 10), `bin`, `size` (share of the domain), `queries`, the columns of
-    `error` and its interval (`absolute`, `absolute_low`, `absolute_high`), and maybe `baseline` (bool): dashed lines.
-    Errors of 0 are left out, as a log scale cannot show them.
+    `frame`: of `evaluate.by_size`, of up to 10 releases, and maybe `baseline` (bool): dashed lines. Errors of 0 are
+    left out, as a log scale cannot show them.
     """
     names = {error: "value", f"{error}_low": "low", f"{error}_high": "high"}
     data = tidy(frame.rename(columns=names), ["release", "bin"], ["size", "queries", *names.values()])
@@ -117,10 +116,9 @@ def range_answers(frame: pd.DataFrame, *, title: str = "") -> Chart:
 def count_tree(frame: pd.DataFrame, *, title: str = "", width: int = 820) -> Chart:
     """A tree's nodes as rectangles, a row per level, twice: noisy counts, and consistent ones, on one color scale.
 
-    `frame`: of `count_tree_frames`, maybe `with_truth`: `level`, `divides`, `left`, `right`, `label`, `name`, `noisy`,
-    `noisy_margin`, `consistent`, `consistent_margin`, and maybe `true` and `noise`. Colors are absolute errors if the
-    true counts are there; without them half the widths of 95 % intervals, and the chart shows nothing private.
-    Levels that were not measured say so among the noisy ones. `width`: the pixels of both pictures.
+    `frame`: of `count_tree_frames.nodes`, maybe `with_truth`. Colors are absolute errors if the true counts are there;
+    without them half the widths of 95 % intervals, and the chart shows nothing private. Levels that were not measured
+    say so among the noisy ones. `width`: the pixels of both pictures.
     """
     private = "true" in frame
     rows = frame if private else frame.assign(true=np.nan, noise=np.nan)
@@ -187,17 +185,13 @@ def _fitted(label: str, most: float) -> str:
 def level_errors(frame: pd.DataFrame, *, title: str = "") -> Chart:
     """How far noisy and consistent counts are from the true ones: a dot per run in a row per level.
 
-    `frame`: one row per run, level and kind: `level`, `divides`, `which` ("noisy" or "consistent") and `error` (mean
-    absolute error of the level's nodes), as `tree_errors.level_errors` has them. Errors of 0 are left out: the axis is
-    a log scale.
+    `frame`: of `tree_errors.level_errors`, for one run or several. Errors of 0 are left out: the axis is a log scale.
     """
     data = tidy(frame, ["which", "divides"], ["level", "error"]).dropna().sort_values("level", kind="stable")
     data["row"] = _rows(data)
     order = in_order(data["row"])
     data = data[(data["error"] > 0) & data["which"].isin(WHICH)].drop(columns=["divides", "level"])
     across = scaled("mean absolute error of the level's counts, rows (log scale)", _logarithmic(16))
-    names = [name for name in WHICH if name in set(data["which"])]
-    colors, shapes = ([LOOKS[name][look] for name in names] for look in (0, 1))
     base = alt.Chart(data.reset_index(drop=True)).encode(
         alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
         alt.YOffset("which:N", scale=alt.Scale(domain=WHICH)),
@@ -205,7 +199,7 @@ def level_errors(frame: pd.DataFrame, *, title: str = "") -> Chart:
     axis = alt.Axis(format=NUMBER, values=_decades(data["error"]))
     dots = base.mark_point(filled=True, size=60, opacity=0.65).encode(
         alt.X("error:Q", axis=axis, **across),
-        *color_and_shape("which", names, colors, shapes),
+        *color_and_shape("which", *looks(LOOKS, data["which"])),
         tooltip=tooltips("row|level", "which|counts", "error|mean error|,.4~g"),
     )
     repeated = bool(data.duplicated(["row", "which"]).any())

@@ -77,7 +77,7 @@ def curves(
         up = scaled(axis_title, alt.Scale(type="log", nice=False, padding=10), format="~g", tickCount=5)
     base = alt.Chart(data).encode(alt.Y("value:Q", **up))
     own, run_data = base.transform_filter("datum.rule < 1"), data[data["rule"] < 1]
-    runs = _curves(own, run_data, x_title, axis_title, log_x, center, claimed_first, among)
+    runs = _curves(own, run_data, x_title, axis_title, log_x, center, 0 if claimed_first else 1, among)
     lines, names = _levels(base)
     layers = alt.layer(lines, *runs, names) if data["rule"].any() else alt.layer(*runs)
 
@@ -118,7 +118,7 @@ def sweep_variance(frame: pd.DataFrame, *, y: str = "value", width: int = 270) -
     data["at"] = [f"epsilon {number(place)}" for place in data["x"]]
     title = "variance across runs"
     base = alt.Chart(data).encode(alt.Y("value:Q", title=title, axis=alt.Axis(format="~g")))
-    layers = alt.layer(*_curves(base, data, "epsilon", title, _positive(frame), "mean", claimed_first=True))
+    layers = alt.layer(*_curves(base, data, "epsilon", title, _positive(frame), "mean", 0, None))
     return present(
         panels(layers, "panel", in_order(data["panel"]), columns=2, width=width, height=240),
         "How much repeated runs differ",
@@ -168,16 +168,9 @@ def _banded(data: pd.DataFrame) -> bool:
 
 
 def _curves(
-    base: alt.Chart,
-    data: pd.DataFrame,
-    x_title: str,
-    y_title: str,
-    log_x: bool,
-    center: str,
-    claimed_first: bool,
-    among: list[str] | None = None,
+    base: alt.Chart, data: pd.DataFrame, x_title: str, y_title: str, log_x: bool, center: str, first: int, among: Any
 ) -> list[Any]:
-    """Lines through the centers, intervals, and a mark per row."""
+    """Lines through the centers, intervals, and a mark per row; the `first` color and shape is the claim's, or not."""
     here, modes, places = in_order(data["series"]), in_order(data["mode"]), sorted(data["x"].unique())
     names = among or here
     scale = alt.Scale(type="log" if log_x else "linear", padding=18, nice=False, zero=alt.Undefined if log_x else False)
@@ -186,7 +179,6 @@ def _curves(
     title = f"{x_title} (log scale)" if log_x else x_title
     across = scaled(title, scale, format=digits, labelOverlap="greedy", values=ticks)
     base = base.encode(alt.X("x:Q", **across))
-    first = 0 if claimed_first else 1  # the first color and shape are the claim's
     legend = alt.Legend(symbolOpacity=1, columns=5 if len(names) > 5 else alt.Undefined, values=here)
     color, shape = color_and_shape("series", names, SERIES[first:], SHAPES[first:], legend=legend)
     value, low = alt.Y(f"{center}(value):Q", title=y_title), alt.Y("min(low):Q", title=y_title)

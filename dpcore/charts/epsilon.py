@@ -7,10 +7,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, panels, present
+from dpcore.charts.base import Chart, near, panels, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import MOST_ENTRIES, as_listed, fold, in_order, largest, texts, tidy
-from dpcore.charts.marks import NO_TIP, color_and_shape, diamonds, scaled, single, span, tooltips, words
+from dpcore.charts.marks import NO_TIP, captions, color_and_shape, diamonds, scaled, single, span, tooltips, words
 from dpcore.text import number
 
 PURPOSES = {"counts of records": SERIES[5], "choices": SERIES[6], "classes in leaves": SERIES[3], "other": REAL}
@@ -41,9 +41,9 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     )
     bound = base.mark_bar(color=RELEASED, height={"band": 0.6})
     claimed = diamonds(base.transform_filter("datum.claims"), CLAIMED).encode(x="epsilon_claimed:Q")
-    amount = base.mark_text(align="left", dx=12, fontSize=14, color=NEUTRAL)
+    amount = captions(base, "epsilon_of_noise_text", align="left", dx=12, fontSize=14, color=NEUTRAL)
     return present(
-        bound + claimed + amount.encode(text=alt.Text("epsilon_of_noise_text:N")),
+        bound + claimed + amount,
         "Where did epsilon go?",
         key=f"Bar and number: {paid}." + (" Diamond: claimed." if data["claims"].any() else " None is claimed."),
         seen=f"Epsilon per step of the method, largest first: {paid}, and what the paper claims.",
@@ -76,9 +76,8 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     )
     color = alt.Color("who:N", scale=alt.Scale(domain=who, range=[CLAIMED, RELEASED]), legend=None)
     bars = base.mark_bar(height={"band": 0.6}).encode(color, x2=alt.X2("low"))
-    amount = base.mark_text(align="left", dx=8, fontSize=16, fontWeight="bold", color=NEUTRAL)
     return present(
-        bars + amount.encode(text=alt.Text("epsilon_text:N")),
+        bars + captions(base, "epsilon_text", align="left", dx=8, fontSize=16, fontWeight="bold", color=NEUTRAL),
         "Epsilon: claimed and proved",
         seen=f"Claimed is epsilon {data['epsilon_text'][0]}; the provable bound is {data['epsilon_text'][1]}.",
         height=alt.Step(52),
@@ -128,12 +127,12 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     end = min(max(proved, lower), edge) if bounded else edge
     least = f"at least {math.floor(1000 * lower) / 1000:g}" if lower else "at least 0: the attack found nothing"
     most = f"proved: at most {number(proved)}" if math.isfinite(proved) else "no epsilon is proved"
-    told = number(claimed) if finite else "no epsilon"
+    claim_text = number(claimed) if finite else "no epsilon"
     across = scaled("epsilon", span(0, edge), tickCount=6, grid=False)
     rows = ["is claimed", "really costs"]
     axis = alt.Axis(minExtent=74, labelFontSize=16, ticks=False)
     down = alt.Y("row:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=axis)
-    claim = single(row=rows[0], at=claimed if finite else edge, text=told)
+    claim = single(row=rows[0], at=claimed if finite else edge, text=claim_text)
     claim = claim.encode(alt.X("at:Q", **across), tooltip=tooltips("text|claimed"))
     cost = single(**{"row": rows[1], "from": lower, "to": end, "least": least, "most": most}).encode(down)
     start, stop = cost.encode(alt.X("from:Q", **across)), cost.encode(alt.X("to:Q", **across))
@@ -150,22 +149,20 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     left = finite and claimed < 0.6 * edge
     layers += [diamonds(claim, CLAIMED)] if finite else []
     layers.append(words(claim, "text", align="left" if left else "right", dx=14 if left else -14, **look))
-    return present(
+    return near(
         alt.layer(*layers),
         "What is claimed, and what is known",
         key="Blue: where the real epsilon lies. Left end: the attack, 95 % sure. Right end: the proof.",
-        seen=f"Claimed: {told}. The real cost: {least}; {most}.",
+        seen=f"Claimed: {claim_text}. The real cost: {least}; {most}.",
         height=alt.Step(84),
-        offset=4,
     )
 
 
 def forest_budget(frame: pd.DataFrame, *, title: str = "", width: int = 620) -> Chart:
     """Where epsilon goes on the way down a tree: a bar per level, a color per purpose.
 
-    `frame`: of `forest_frames.budget`: `level`, `purpose`, `epsilon_claimed`, `epsilon_of_noise`, `account`, `void`. If
-    claim and noise differ there is a picture for each; what is infinite is drawn to the edge and named. `width`: a
-    picture's.
+    `frame`: of `forest_frames.budget`. If claim and noise differ there is a picture for each, of that `width`; what is
+    infinite is drawn to the edge and named.
     """
     same = bool((frame["epsilon_claimed"] == frame["epsilon_of_noise"]).all())
     called = WHICH | ({"epsilon_of_noise": VOID} if frame["void"].any() else {})

@@ -1,6 +1,6 @@
 """What charts are put together from: scales, axes, keys, tooltips, and the marks that several of them draw."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -8,7 +8,6 @@ import pandas as pd
 
 from dpcore.charts.colors import NEUTRAL
 
-LETTER = 0.58  # its width, as a share of its height
 NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is slow to find one for a text or a dict
 
 
@@ -46,6 +45,12 @@ def keyed(channel: Any, field: str, names: Iterable[str], looks: Iterable[Any], 
     return channel(f"{field}:N", scale=alt.Scale(domain=list(names), range=list(looks)), **{"title": None} | options)
 
 
+def looks(of: Mapping[str, tuple[str, str]], data: Iterable[str]) -> list[list[str]]:
+    """The names that occur, and their colors and shapes."""
+    names = [name for name in of if name in set(data)]
+    return [names, *([of[name][k] for name in names] for k in (0, 1))]
+
+
 def color_and_shape(
     field: str, names: list[str], colors: Sequence[str], shapes: Sequence[str], **options: Any
 ) -> list[Any]:
@@ -60,9 +65,20 @@ def single(**values: Any) -> alt.Chart:
     return alt.Chart(pd.DataFrame([values]))
 
 
-def words(base: Any, field: str, **look: Any) -> Any:
-    """A field's texts, which have no tooltip."""
-    return base.mark_text(**look).encode(text=alt.Text(f"{field}:N"), tooltip=NO_TIP)
+def words(base: Any, field: str, number: str = "", **look: Any) -> Any:
+    """A field's texts, or its numbers in this format; they have no tooltip."""
+    return captions(base, field, number, **look).encode(tooltip=NO_TIP)
+
+
+def captions(base: Any, field: str, number: str = "", **look: Any) -> Any:
+    """A field's texts, or its numbers in this format, with the tooltip of what they stand on."""
+    text = alt.Text(f"{field}:Q", format=number) if number else alt.Text(f"{field}:N")
+    return base.mark_text(**look).encode(text=text)
+
+
+def boxes(base: Any, left: alt.X, right: str, top: alt.Y, *, floor: float = 0, **look: Any) -> Any:
+    """Bars from one place to another, and from the floor to a number."""
+    return base.mark_rect(**look).encode(left, top, x2=right, y2=alt.datum(floor))
 
 
 def ink_on(shade: str, least: float) -> Any:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, present
 from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, in_order, largest, short, texts, tidy
-from dpcore.charts.marks import ink_on, tooltips
+from dpcore.charts.marks import captions, ink_on, tooltips
 
 MOST_WRITTEN = 12
 
@@ -96,8 +96,7 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str, width: int = 240) -> Cha
 def confusion(frame: pd.DataFrame, *, title: str = "") -> Chart:
     """Which classes are taken for which: a cell per true and predicted class.
 
-    `frame`: of `classification.confusion_frame`: `truth`, `predicted`, `count`, `share` (of the true class's rows,
-    0..1). Up to 12 classes have their numbers written.
+    `frame`: of `classification.confusion_frame`. Up to 12 classes have their numbers written.
     """
     data = tidy(frame, ["truth", "predicted"], ["count", "share"])
     names = in_order([*data["truth"], *data["predicted"]])
@@ -107,13 +106,14 @@ def confusion(frame: pd.DataFrame, *, title: str = "") -> Chart:
     down = alt.Y("truth:N", title="true class", scale=alt.Scale(domain=names))
     tips = tooltips("truth|true class", "predicted|predicted as", "count|rows|,", "share|share of its class|.1%")
     base = alt.Chart(data, height=alt.Step(64 if few else 40 if written else 17)).encode(across, down, tooltip=tips)
-    known, ink = base.transform_filter("datum.share !== null"), ink_on("share", 0.45)
-    shares = known.mark_text(fontSize=16, fontWeight="bold", dy=-9 if few else 0)
-    counts = known.mark_text(fontSize=13, dy=11).encode(text=alt.Text("count:Q", format=","), color=ink)
+    known = base.transform_filter("datum.share !== null").encode(color=ink_on("share", 0.45))
     layers = [_colored(base, "share", "share of the true class", 1)]
-    layers += [shares.encode(text=alt.Text("share:Q", format=".0%"), color=ink)] if written else []
+    if written:
+        layers.append(captions(known, "share", ".0%", fontSize=16, fontWeight="bold", dy=-9 if few else 0))
+    if few:
+        layers.append(captions(known, "count", ",", fontSize=13, dy=11))
     return present(
-        alt.layer(*layers, *([counts] if few else [])),
+        alt.layer(*layers),
         title or "What is taken for what",
         key="Each row of cells: where the rows of one true class go. Right answers are on the diagonal.",
         seen=f"Confusion matrix of {len(names)} classes: the share of each true class that is predicted as each class.",
@@ -133,10 +133,9 @@ def channel_matrix(frame: pd.DataFrame, *, title: str = "") -> Chart:
         alt.Y("truth:N", title="what is true", scale=alt.Scale(domain=names)),
         tooltip=tooltips("truth|true value", "reported|reported", "probability|probability|.2%"),
     )
-    shown = base.mark_text(fontSize=15, fontWeight="bold")
-    shown = shown.encode(text=alt.Text("probability:Q", format=".1%"), color=ink_on("probability", 0.45))
+    numbers = captions(base, "probability", ".1%", fontSize=15, fontWeight="bold")
     return present(
-        _colored(base, "probability", "probability", 1) + shown,
+        _colored(base, "probability", "probability", 1) + numbers.encode(color=ink_on("probability", 0.45)),
         title or "What becomes of an answer",
         key="Each row of cells sums to 100 %. The more alike the rows, the less a report tells.",
         seen=f"Matrix of the probabilities with which {len(names)} true values are reported as each value.",
@@ -188,5 +187,4 @@ def _heat(
     heat = _colored(base, "shade", title, highest, "~%" if "%" in number else "~g")
     if len(across) - gaps > room:
         return alt.layer(heat)
-    numbers = base.mark_text(fontSize=13).encode(text=alt.Text("shade:Q", format=number))
-    return heat + numbers.encode(color=ink_on("shade", 0.6 * highest))
+    return heat + captions(base, "shade", number, fontSize=13).encode(color=ink_on("shade", 0.6 * highest))

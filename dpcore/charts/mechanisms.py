@@ -7,10 +7,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, present
+from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import in_order, largest, tidy
-from dpcore.charts.marks import NO_TIP, diamonds, keyed, scaled, single, span, tooltips, words
+from dpcore.charts.marks import NO_TIP, boxes, captions, diamonds, keyed, scaled, single, span, tooltips, words
 from dpcore.charts.worlds import TIMES, YOU
 from dpcore.text import number
 
@@ -44,12 +44,11 @@ def _pairs(data: pd.DataFrame, first: str, color: str, most: float, heading: str
     bars = base.mark_bar(color=color, height={"band": 0.6}).encode(alt.X(f"{first}:Q", **across))
     moved = base.mark_point(shape="diamond", filled=False, size=150, strokeWidth=2.5, color=INK, opacity=1)
     data["edge"] = data[[first, second]].max(axis=1) if len(data) else []
-    amounts = base.mark_text(align="left", dx=12, fontSize=15, color=INK)
-    amounts = amounts.encode(alt.X("edge:Q", **across), alt.Text(f"{first}:Q", format=tip), tooltip=NO_TIP)
+    amounts = words(base.encode(alt.X("edge:Q", **across)), first, tip, align="left", dx=12, fontSize=15, color=INK)
     said = ", ".join(f"{name} {value:.4g}" for name, value in zip(data["candidate"], data[first], strict=True))
     layers = alt.layer(bars, moved.encode(alt.X(f"{second}:Q", **across)), amounts)
     key = "Bars and numbers: before. Hollow diamonds: after one voter."
-    return present(layers, heading, seen=f"{heading}: {said}. {key}", height=alt.Step(40), offset=4)
+    return near(layers, heading, seen=f"{heading}: {said}. {key}", height=alt.Step(40))
 
 
 def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
@@ -67,14 +66,13 @@ def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
     band = alt.Chart(bands).mark_rect(color=NEUTRAL, opacity=0.2).encode(across, alt.X2("high:Q"), tooltip=NO_TIP)
     tips = tooltips("candidate|candidate", "ratio|times as likely|.4~g")
     base = alt.Chart(data).encode(across, alt.Y("candidate:N", title=None), tooltip=tips)
-    return present(
+    return near(
         band + diamonds(base, RELEASED),
         "What one voter changes",
         key="Light band: what epsilon allows. Dark band: half of epsilon.",
         seen=f"Each candidate's ratio of probabilities, inside the band from {math.exp(-epsilon):.3g} to "
         f"{math.exp(epsilon):.3g}.",
         height=alt.Step(34),
-        offset=4,
     )
 
 
@@ -98,13 +96,12 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
     mark = alt.Chart(ends).encode(across, alt.Y("sure:Q", scale=scale), tooltip=tooltips("text|sure after"))
     rule = alt.Chart(here).mark_rule(color=RELEASED, strokeWidth=4).encode(across, up, alt.Y2("high:Q"), tooltip=NO_TIP)
     told = " to ".join(ends["text"])
-    return present(
+    return near(
         alt.layer(area, same, rule, diamonds(mark, RELEASED)),
         "Sure before, sure after",
         key=f"Blue: where somebody’s belief may move. Dashed: it stays. Here: {told}.",
         seen=f"A band around the diagonal: from {100 * prior:.3g} % before to {told} after.",
         height=400,
-        offset=4,
     )
 
 
@@ -125,13 +122,12 @@ def running_average(frame: pd.DataFrame, *, truth: float) -> Chart:
     rule = single(truth=truth).mark_rule(color=REAL, strokeWidth=2, strokeDash=[5, 4])
     rule = rule.encode(alt.Y("truth:Q"), tooltip=tooltips("truth|truth|,.0f"))
     last = "".join(f"{value:.1f}" for value in data["average"].tail(1))
-    return present(
+    return near(
         alt.layer(ribbon, rule, dots, line),
         "The average closes in on the truth",
         key="Dots: noisy answers. Line: their average so far. Grey: two standard deviations around the truth.",
         seen=f"{len(data)} noisy answers and their average, which ends at {last}; the truth is {truth:g}.",
         height=380,
-        offset=4,
     )
 
 
@@ -152,25 +148,20 @@ def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
     long = long.melt(["answers"], labels, var_name="way", value_name="error")
     legend = alt.Legend(symbolType="stroke", symbolSize=1000, columns=1, labelFontSize=15, labelLimit=300)
     across = _answers("answers", data)
-    lines = (
-        alt.Chart(long)
-        .mark_line(strokeWidth=4)
-        .encode(
-            across,
-            alt.Y("error:Q", **scaled("standard deviation", alt.Scale(type="log"), format="~g", tickCount=4)),
-            keyed(alt.Color, "way", labels, colors, legend=legend),
-            keyed(alt.StrokeDash, "way", labels, dashes, legend=legend),
-            tooltip=tooltips("way|how", "answers|answers|,.0f", "error|standard deviation|.3~g"),
-        )
+    lines = alt.Chart(long).encode(
+        across,
+        alt.Y("error:Q", **scaled("standard deviation", alt.Scale(type="log"), format="~g", tickCount=4)),
+        keyed(alt.Color, "way", labels, colors, legend=legend),
+        keyed(alt.StrokeDash, "way", labels, dashes, legend=legend),
+        tooltip=tooltips("way|how", "answers|answers|,.0f", "error|standard deviation|.3~g"),
     )
     rule = single(answers=at).mark_rule(color=NEUTRAL, strokeWidth=2, strokeDash=[4, 3])
-    return present(
-        alt.layer(rule.encode(across, tooltip=tooltips("answers|your setting|,.0f")), lines),
+    return near(
+        alt.layer(rule.encode(across, tooltip=tooltips("answers|your setting|,.0f")), lines.mark_line(strokeWidth=4)),
         "How far off an average is",
         seen="Typical errors against the number of answers: falling with epsilon for each, rising with epsilon "
         "shared, level for one answer.",
         height=440,
-        offset=4,
     )
 
 
@@ -185,28 +176,19 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
     data = data.assign(left=data["loss"] - 0.4 * step, right=data["loss"] + 0.4 * step)
     edge = 1.12 * max(worst + 0.4 * step, likely)
     across = scaled("sum of log ratios", span(-edge, edge), grid=False)
-    bars = (
-        alt.Chart(data)
-        .mark_rect(color=RELEASED)
-        .encode(
-            alt.X("left:Q", **across),
-            alt.Y("probability:Q", axis=alt.Axis(tickCount=4)),
-            x2="right",
-            y2=alt.datum(0),
-            tooltip=tooltips("loss|sum|.3~g", "probability|probability|.3~g"),
-        )
-    )
+    base = alt.Chart(data).encode(tooltip=tooltips("loss|sum|.3~g", "probability|probability|.3~g"))
+    up = alt.Y("probability:Q", axis=alt.Axis(tickCount=4))
+    bars = boxes(base, alt.X("left:Q", **across), "right", up, color=RELEASED)
     told = f"epsilon {number(worst)}, the sum"
     marks = pd.DataFrame({"at": [worst, likely], "text": [told, label]})
     rules = alt.Chart(marks).encode(alt.X("at:Q", **across), tooltip=tooltips("text|bound"))
     dash = alt.StrokeDash("text:N", scale=alt.Scale(domain=[told, label], range=[[1, 0], [5, 4]]), legend=None)
-    return present(
+    return near(
         alt.layer(bars, rules.mark_rule(color=CLAIMED, strokeWidth=3).encode(dash)),
         "How the losses of all answers add up",
         key=f"Orange line: {told}. Dashed: {label}.",
         seen=f"A distribution of sums of log ratios, which never exceed {worst:.3g}; {label}.",
         height=330,
-        offset=4,
     )
 
 
@@ -229,14 +211,13 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     shown = alt.Opacity("yours:N", sort=None, scale=alt.Scale(domain=[True, False], range=[0.75, 0.15]), legend=None)
     colors = alt.Scale(domain=parts, range=[SERIES[(2 * place + 1) % len(SERIES)] for place in range(len(parts))])
     cells = base.mark_rect(strokeWidth=1).encode(alt.Color("part:N", scale=colors, legend=None), shown)
-    return present(
-        alt.layer(cells, base.mark_text(fontSize=14, color=INK).encode(text=alt.Text("part:N"))),
+    return near(
+        alt.layer(cells, captions(base, "part", fontSize=14, color=INK)),
         title,
         key=f"Bright: {len(touched)} of {len(parts)} may change.",
         seen=f"A table of {len(people)} rows and {len(columns)} columns in {len(parts)} parts; "
         f"{len(touched)} of them may change with your row.",
         height=alt.Step(34),
-        offset=4,
     )
 
 
@@ -246,19 +227,15 @@ def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
     data["world"], data["which"] = data["world"].map(YOU), data["both"].map(BOTH)
     legend = alt.Legend(symbolType="square", symbolSize=250, labelFontSize=15, labelLimit=300)
     scale = alt.Scale(zero=False, nice=False, padding=8)
-    chart = (
-        alt.Chart(data)
-        .mark_tick(thickness=3, bandSize=46, opacity=1)
-        .encode(
-            alt.X("answer:Q", **scaled("answer", scale, grid=False, format=".6~g", tickCount=6)),
-            alt.Y("world:N", sort=[*YOU.values()], title=None),
-            keyed(alt.Color, "which", BOTH.values(), [RELEASED, CLAIMED], legend=legend),
-            tooltip=tooltips("world|world", "answer|answer|.17g", "which|this answer is"),
-        )
+    base = alt.Chart(data).encode(
+        alt.X("answer:Q", **scaled("answer", scale, grid=False, format=".6~g", tickCount=6)),
+        alt.Y("world:N", sort=[*YOU.values()], title=None),
+        keyed(alt.Color, "which", BOTH.values(), [RELEASED, CLAIMED], legend=legend),
+        tooltip=tooltips("world|world", "answer|answer|.17g", "which|this answer is"),
     )
     shared = int(data["both"].sum())
     seen = f"{len(data)} possible answers as ticks in two rows; {shared} of them are possible in both worlds."
-    return present(chart, title, seen=seen, height=alt.Step(60), offset=4)
+    return near(base.mark_tick(thickness=3, bandSize=46, opacity=1), title, seen=seen, height=alt.Step(60))
 
 
 def telltale(frame: pd.DataFrame) -> Chart:
@@ -273,10 +250,9 @@ def telltale(frame: pd.DataFrame) -> Chart:
     )
     bars = base.mark_bar(color=CLAIMED, width={"band": 0.6})
     said = ", ".join(f"{count}: {share:.2%}" for count, share in zip(data["count"], data["share"], strict=True))
-    return present(
+    return near(
         alt.layer(bars, words(base, "text", dy=-10, fontSize=15, fontWeight="bold", color=INK)),
         "Answers that give their world away, with full numbers",
         seen=f"Share of answers that are impossible in the other world, by true count: {said}.",
         height=320,
-        offset=4,
     )

@@ -15,8 +15,8 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import NEUTRAL, RELEASED
-from dpcore.charts.frames import MOST_NAMED, in_order, largest, short, texts, tidy
-from dpcore.charts.marks import LETTER, canvas, tooltips, words
+from dpcore.charts.frames import LETTER, MOST_NAMED, in_order, largest, short, texts, tidy
+from dpcore.charts.marks import canvas, tooltips, words
 from dpcore.text import number
 
 Links = list[tuple[int, int]]
@@ -30,19 +30,17 @@ def network(families: pd.DataFrame, *, title: str = "", width: int = 960) -> Cha
 
     `families`: one row per family, in order of selection: `child` (text); `parents` (a list or tuple of such texts,
     maybe empty); `cluster` (text or int); `cells` (of the family's table, >= 1); `epsilon` (spent on the table, >= 0; 0
-    if it was derived from another one); maybe `score`. Up to 60 nodes are named. `width`: the pixels that the names
-    should fit in; the chart is as wide as its container.
+    if it was derived from another one); maybe `score`. Up to 60 nodes are named. `width`: the pixels for all names.
     """
     parents = [list(texts(value)) if isinstance(value, list | tuple) else [] for value in families["parents"]]
     data = _nodes(families, "child", parents)
     row = {name: place for place, name in reversed(list(enumerate(data["name"])))}
     links = [(row[name], child) for child, own in enumerate(parents) for name in own if name in row]
-    tips = tooltips("name|child", "near|parents", *_tips(data))
     most = max(map(len, parents), default=0)
     return _drawn(
         data,
         list(dict.fromkeys(link for link in links if link[0] != link[1])),
-        tips,
+        ("child", "parents"),
         title=title or f"The network: {len(data):,} families of up to {most} parents",
         key="Arrows: from parent to child. Point at a node to light up its family.",
         seen=f"Graph of {len(data):,} nodes, arrows from parents to children, sized by epsilon, colored by table size.",
@@ -59,16 +57,14 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame, *, title: str = "", width: i
     """
     names = list(texts(nodes["node"]))
     row = {name: place for place, name in reversed(list(enumerate(names)))}
-    ends = [(row[a], row[b]) for a, b in zip(texts(edges["a"]), texts(edges["b"]), strict=True) if {a, b} <= row.keys()]
     near: list[dict[int, None]] = [{} for _ in names]
-    for a, b in ends:
-        if a != b:
-            near[a][b] = near[b][a] = None
+    for a, b in zip(texts(edges["a"]), texts(edges["b"]), strict=True):
+        if a != b and {a, b} <= row.keys():
+            near[row[a]][row[b]] = near[row[b]][row[a]] = None
     found: dict[int, int] = {}  # node -> when, breadth first
     for start in sorted(range(len(names)), key=lambda node: -len(near[node])):
-        queue = [] if start in found else [start]
-        while queue:
-            node = queue.pop(0)
+        queue = [start]
+        for node in queue:  # which grows
             if node not in found:
                 found[node] = len(found)
                 queue += near[node]
@@ -77,7 +73,7 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame, *, title: str = "", width: i
     return _drawn(
         data,
         links,
-        tooltips("name|node", "near|neighbors", *_tips(data)),
+        ("node", "neighbors"),
         title=title or f"The graph: {len(data):,} nodes and {len(links):,} edges",
         key="Point at a node to see its neighbors.",
         seen=f"Graph of {len(data):,} nodes and {len(links):,} edges, sized by epsilon, colored by table size.",
@@ -103,12 +99,10 @@ def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]]) -> pd.
     )
 
 
-def _tips(data: pd.DataFrame) -> list[str]:
-    lines = ["cluster|cluster", "cells|cells of its table|,", "paid|epsilon", "share|share of epsilon|.1%"]
-    return [*lines, "kind|table", *(["score|noisy score|.4~g"] if "score" in data else [])]
-
-
-def _drawn(data: pd.DataFrame, links: Links, tips: Any, *, arrows: bool, width: int, **told: Any) -> Chart:
+def _drawn(
+    data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows: bool, width: int, **told: Any
+) -> Chart:
+    """Nodes and links; a node and those near it are `called` so in tooltips."""
     named, clusters = len(data) <= MOST_NAMED, in_order(data["cluster"])
     headings = [short(name) for name in clusters]
     if all(name.isdecimal() for name in clusters):
@@ -137,15 +131,17 @@ def _drawn(data: pd.DataFrame, links: Links, tips: Any, *, arrows: bool, width: 
     layers: list[Any] = [lines.encode(**look, strokeWidth=thickness, detail=alt.Detail("edge:N"), order="rank:Q")]
     if len(clusters) > 1:
         areas = pd.DataFrame(boxes, columns=["x", "y", "x2", "y2"]).assign(label=headings)
-        frames = marks(areas).mark_rect(color=NEUTRAL, opacity=0.1, cornerRadius=8)
-        frames = frames.encode(alt.X2("x2:Q"), alt.Y2("y2:Q"))
+        frames = marks(areas).encode(alt.X2("x2:Q"), alt.Y2("y2:Q"))
+        frames = frames.mark_rect(color=NEUTRAL, opacity=0.1, cornerRadius=8)
         bold: Any = {"fontSize": 13, "fontWeight": "bold", "color": NEUTRAL}
         layers = [frames, *layers, words(marks(areas), "label", align="left", dx=8, dy=15, **bold)]
     if arrows:
         layers.append(_heads(marks, paths, radius, (width, height), 70 if named else 40).encode(**look))
 
+    tips = [f"name|{called[0]}", f"near|{called[1]}", "cluster|cluster", "cells|cells of its table|,", "paid|epsilon"]
+    tips += ["share|share of epsilon|.1%", "kind|table", *(["score|noisy score|.4~g"] if "score" in data else [])]
     dots = marks(data).mark_point(filled=True, opacity=1, stroke=NEUTRAL, strokeWidth=1)
-    layers.append(dots.encode(*_looks(data, low, high), tooltip=tips).add_params(pointed))
+    layers.append(dots.encode(*_looks(data, low, high), tooltip=tooltips(*tips)).add_params(pointed))
     if named:
         aside: Any = {"align": "left", "dx": alt.ExprRef("datum.radius + 4"), "fontWeight": 600, "color": NEUTRAL}
         layers.append(words(marks(data[["x", "y", "label", "radius"]]), "label", **aside, fontSize=letters))

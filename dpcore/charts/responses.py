@@ -8,10 +8,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, present
+from dpcore.charts.base import Chart, near, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import in_order, tidy
-from dpcore.charts.marks import NO_TIP, diamonds, keyed, scaled, single, span, tooltips, words
+from dpcore.charts.marks import NO_TIP, captions, diamonds, keyed, scaled, single, span, tooltips, words
 from dpcore.text import number
 
 MARKS, TALL = 200, 5
@@ -67,13 +67,12 @@ def trust() -> Chart:
     tips = walk.mark_point(shape="triangle-right", filled=True, size=170, opacity=1)
     tips = tips.encode(color, alt.X("right:Q", **across))
     said = words(walk.encode(middle), "text", fontSize=14, fontWeight="bold", dy=-14, color=INK)
-    return present(
+    return near(
         alt.layer(frames, heads, feet, lines, tips, said),
         "Who sees the truth?",
         seen="On other pages people give true answers to a trusted curator, who adds noise once. On this page "
         "everybody adds noise to their own answer, and the collector holds noisy reports only.",
         height=alt.Step(59),
-        offset=4,
     )
 
 
@@ -103,24 +102,20 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
     hollow = revealed & (first["said"] != first["truth"])
     fills = ["transparent" if open_ else color for open_, color in zip(hollow, colors, strict=True)]
     legend = alt.Legend(symbolOpacity=1, columns=2, labelFontSize=15, labelLimit=400)
-    icons = (
-        alt.Chart(drawn)
-        .mark_point(strokeWidth=2, opacity=1, size=150)
-        .encode(
-            alt.X("x:O", axis=None),
-            alt.Y("y:O", axis=None),
-            keyed(alt.Color, "kind", kinds, colors, legend=legend),
-            keyed(alt.Shape, "kind", kinds, shapes, legend=legend),
-            keyed(alt.Fill, "kind", kinds, fills, legend=legend),
-            tooltip=tooltips("kind|people who"),
-        )
+    icons = alt.Chart(drawn).encode(
+        alt.X("x:O", axis=None),
+        alt.Y("y:O", axis=None),
+        keyed(alt.Color, "kind", kinds, colors, legend=legend),
+        keyed(alt.Shape, "kind", kinds, shapes, legend=legend),
+        keyed(alt.Fill, "kind", kinds, fills, legend=legend),
+        tooltip=tooltips("kind|people who"),
     )
     each = f"Each mark: {people / marks:,.3g} people. " if marks and people > marks else "Each mark: one person. "
     known = "This is all that the collector sees: no report says whether it is true."
     if revealed:
         known = "Only this game knows what is true, because it made these people up: no collector has this view."
     return present(
-        icons,
+        icons.mark_point(strokeWidth=2, opacity=1, size=150),
         "What they said, and what is true" if revealed else "What they said",
         key=each + known,
         seen=f"{people:,.0f} people as marks. {'; '.join(kinds)}. {known}",
@@ -159,7 +154,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     rule = single(truth=truth, text=f"truth {100 * truth:.3g} %").encode(
         alt.X("truth:Q", **across), tooltip=tooltips("text|only the game knows")
     )
-    name = rule.mark_text(fontSize=15, baseline="bottom", **bold).encode(y=alt.value(-4), text=alt.Text("text:N"))
+    name = captions(rule.encode(y=alt.value(-4)), "text", fontSize=15, baseline="bottom", **bold)
     layers = [shade, edges, words(label, "text", fontSize=14, baseline="top", **bold)]
     layers += [rule.mark_rule(color=REAL, strokeWidth=4), name]
 

@@ -10,7 +10,7 @@ import pandas as pd
 from dpcore.charts.base import Chart, panels, present
 from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import as_listed, distinct, in_order, largest, short, t_quantile, tidy
-from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, means, scaled, single, span, tooltips, words
+from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, looks, means, scaled, single, span, tooltips, words
 
 TRAINED_ON = {
     "released": (RELEASED, "diamond"),
@@ -38,9 +38,7 @@ def accuracy(frame: pd.DataFrame, *, majority: float) -> Chart:
         alt.YOffset("trained_on:N", sort=list(TRAINED_ON)),
         tooltip=tooltips("model|model", "trained_on|trained on", "accuracy|accuracy|.1%"),
     )
-    names = [name for name in TRAINED_ON if name in set(data["trained_on"])]
-    colors, shapes = ([TRAINED_ON[name][look] for name in names] for look in (0, 1))
-    kinds = color_and_shape("trained_on", names, colors, shapes, title="trained on")
+    kinds = color_and_shape("trained_on", *looks(TRAINED_ON, data["trained_on"]), title="trained on")
     runs = base.mark_point(filled=True, size=120, opacity=0.85).encode(*kinds)
     repeated = bool(data.duplicated(["model", "trained_on"]).any())
     mean = [means(base, alt.X("mean(accuracy):Q", title="accuracy"))] if repeated else []
@@ -60,9 +58,9 @@ def _upright(text: str, value: float | None, align: Any) -> list[Any]:
     base = single(accuracy=value, label=f"{text} {value:.1%}").encode(
         alt.X("accuracy:Q", title="accuracy"), tooltip=tooltips("label|reference")
     )
-    label = base.mark_text(color=NEUTRAL, align=align, dx=-4 if align == "right" else 4, fontSize=13, baseline="bottom")
+    look: Any = {"align": align, "dx": -4 if align == "right" else 4, "fontSize": 13, "baseline": "bottom"}
     rule = base.mark_rule(color=NEUTRAL, strokeDash=[6, 4], strokeWidth=2)
-    return [rule, label.encode(y=alt.value(-4), text="label:N")]
+    return [rule, base.mark_text(color=NEUTRAL, **look).encode(y=alt.value(-4), text="label:N")]
 
 
 def redraws(frame: pd.DataFrame, *, width: int = 560) -> Chart:
@@ -188,9 +186,8 @@ def importance(frame: pd.DataFrame, *, top: int = MOST_BARS, title: str = "") ->
         tooltip=tooltips("column|column", "share|share|.1%"),
     )
     bars = base.mark_bar(color=RELEASED, height={"band": 0.65})
-    amounts = base.mark_text(align="left", dx=6, fontSize=14, color=NEUTRAL)
     return present(
-        bars + amounts.encode(text=alt.Text("share:Q", format=".1%"), tooltip=NO_TIP),
+        bars + words(base, "share", ".1%", align="left", dx=6, fontSize=14, color=NEUTRAL),
         title or f"What the trees ask about{capped}",
         key="How much each column’s divisions lower the impurity of classes, by noisy counts: from the release alone.",
         seen=f"The {len(data)} columns that matter most to the released trees, by their share of the gain.",

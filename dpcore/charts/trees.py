@@ -13,8 +13,8 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import NEUTRAL, SERIES
-from dpcore.charts.frames import cut, in_order, largest, texts, tidy
-from dpcore.charts.marks import LETTER, canvas, keyed, tooltips, words
+from dpcore.charts.frames import LETTER, cut, in_order, largest, texts, tidy
+from dpcore.charts.marks import canvas, keyed, tooltips, words
 from dpcore.text import number
 
 CLASSES = [SERIES[i] for i in (1, 6, 4, 2, 3, 5, 9, 7, 10, 8)]  # neighbors differ in blue and yellow
@@ -30,9 +30,8 @@ GAP = 18
 def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
     """One tree: the root at the left, leaves at the right, every branch's condition on its line.
 
-    `frame`: of `forest_frames.nodes`: `place`, `parent`, `level`, `x`, `text`, `side`, `edge`, `noisy`, `counts`,
-    `class`, `share`, `spent`, `folded`. A box has the color of its most probable class, the paler the less sure it is.
-    `width`: the pixels that the texts should fit in; the chart is as wide as its container.
+    `frame`: of `forest_frames.nodes`. A box has the color of its most probable class, the paler the less sure it is.
+    `width`: the pixels for all texts.
     """
     data = _boxes(frame)
     data = data.join(_columns(data, width), on="level")
@@ -49,16 +48,9 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Ch
     fields = ["left", "right", "top", "bottom", "fill", "label", "path", "asks", "noisy", "counts", "share", "spent"]
     tips = ["path|branch", "asks|divided by", "noisy|noisy number of records|,.1f", "counts|consistent number|,.1f"]
     tips += ["label|most probable class", "share|its probability|.1%", "spent|epsilon so far"]
-    boxes = (
-        marks(data[[*fields, "folded"]], "left", "top")
-        .mark_rect(cornerRadius=7)
-        .encode(
-            x2=alt.X2("right"),
-            y2=alt.Y2("bottom"),
-            fill=alt.Fill("fill:N", scale=None),
-            tooltip=tooltips(*tips, "folded|nodes below, not drawn|,"),
-        )
-    )
+    boxes = marks(data[[*fields, "folded"]], "left", "top").mark_rect(cornerRadius=7)
+    fill, tips = alt.Fill("fill:N", scale=None), [*tips, "folded|nodes below, not drawn|,"]
+    boxes = boxes.encode(x2=alt.X2("right"), y2=alt.Y2("bottom"), fill=fill, tooltip=tooltips(*tips))
     codes = dict(data.sort_values("code")[["label", "code"]].to_numpy())
     colors = [CLASSES[code % len(CLASSES)] for code in codes.values()]
     legend = alt.Legend(symbolOpacity=1, symbolSize=160)
@@ -164,8 +156,7 @@ def taxonomy(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart
 
     `frame`: one row per node, level by level from the root, children in the order of their parents: `node` (text),
     `parent` (the parent's row number from 0; -1 for the root), `leaves` (values below it or, for a value, 1). Up to 150
-    leaves are drawn; of a larger tree as many levels from the root as that allows. `width`: the pixels that the names
-    should fit in; the chart is as wide as its container.
+    leaves are drawn; of a larger tree as many levels from the root as that allows. `width`: the pixels for all names.
     """
     data = _nodes(frame)
     total, deepest = int(data["leaves"].iloc[0]), int(data["depth"].max())

@@ -8,10 +8,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, present
+from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, RELEASED, SERIES
 from dpcore.charts.frames import largest, tidy
-from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, scaled, single, span, tooltips, words
+from dpcore.charts.marks import NO_TIP, boxes, color_and_shape, keyed, scaled, single, span, tooltips, words
 from dpcore.text import number as epsilon_text
 
 PAIR = [SERIES[3], SERIES[2]]  # the colors of two worlds
@@ -42,8 +42,7 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
     beyond = bool((long["height"] > long["limit"] * (1 + 1e-9)).any())
     layers: list[Any] = []
     if whole:
-        bars = base.mark_rect(opacity=0.9, **CLIP)
-        layers.append(bars.encode(alt.X("left:Q", **across), up, color, x2="right", y2=alt.datum(0)))
+        layers.append(boxes(base.encode(color), alt.X("left:Q", **across), "right", up, opacity=0.9, **CLIP))
     else:
         lines = base.encode(alt.X("answer:Q", **across), up)
         for label in YOU.values() if beyond else ():
@@ -52,14 +51,13 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
         dash = keyed(alt.StrokeDash, "world", YOU.values(), [[7, 4], [1, 0]])
         layers.append(lines.mark_line(strokeWidth=3.5, **CLIP).encode(color, dash))
     key = "Orange: where one world is above e^epsilon times the other. Each orange area is delta." if beyond else ""
-    return present(
+    return near(
         alt.layer(*layers),
         "Two worlds, one person apart",
         key=key,
         seen=f"Probabilities of answers without you and with you, which are nearly on top of each other if epsilon is "
         f"small. {key}",
         height=360 if key else 330,
-        offset=4,
     )
 
 
@@ -86,14 +84,13 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
             far = base.transform_filter(f"datum.where == 'outside the band' && {side}")
             marks.append(far.mark_line(strokeWidth=5, color=CLAIMED, **CLIP))
     told = "It leaves the band in the tails." if outside.any() else "It never leaves the band."
-    return present(
+    return near(
         alt.layer(*marks),
         "How much an answer tells about you",
         key=f"Answer’s probability with you, divided by that without you. Grey: what epsilon allows. {told}",
         seen=f"The ratio of the two probabilities at every answer, beside the band from {math.exp(-epsilon):.3g} to "
         f"{math.exp(epsilon):.3g}. {told}",
         height=270,
-        offset=4,
     )
 
 
@@ -116,12 +113,11 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
         keyed(alt.Shape, "world", YOU.values(), ["diamond", "circle"], **options),
         tooltip=tooltips("world|world", "answer|answer|.4~g"),
     )
-    return present(
+    return near(
         base.mark_point(filled=True, size=110, opacity=0.8, **CLIP),
         "Answers that were drawn",
         seen=f"{len(data)} answers as dots, in two rows: without you and with you.",
         height=190,
-        offset=4,
     )
 
 
@@ -189,31 +185,22 @@ def world_piles(
     most, least = largest(long["share"], 1e-3), 0.5 / max(runs, 1)
     scale = span(least, most * (most / least) ** 0.3, type="log") if logarithmic else span(0, 1.3 * most)
     across = _numbers(data, number)
-    layers: list[Any] = [
-        alt.Chart(long)
-        .mark_rect(opacity=0.8, **CLIP)
-        .encode(
-            alt.X("from:Q", **across),
-            alt.Y("share:Q", **scaled("share of runs", scale, **STACKED, format="~%", tickCount=4)),
-            _colors(RUNS),
-            x2="to",
-            y2=alt.datum(least if logarithmic else 0),
-            tooltip=tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p"),
-        )
-    ]
+    up = alt.Y("share:Q", **scaled("share of runs", scale, **STACKED, format="~%", tickCount=4))
+    tips = tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p")
+    base, floor = alt.Chart(long).encode(_colors(RUNS), tooltip=tips), least if logarithmic else 0
+    layers = [boxes(base, alt.X("from:Q", **across), "to", up, floor=floor, opacity=0.8, **CLIP)]
     told = "No event was found that tells the worlds apart."
     if math.isfinite(threshold) and len(data):
         side = "above" if above else "below"
         happened = " and ".join(f"{world} {hit:,}" for world, hit in zip(RUNS.values(), hits, strict=True))
         told = f"Grey: the event “{threshold:.4g} or {side}”. Of {counted:,} counted runs it happened in {happened}."
         layers = [*_event(data, across, edge, hits, above=above), *layers]
-    return present(
+    return near(
         alt.layer(*layers),
         "What the attacker saw, run by run",
         key=f"Broad: world A. Narrow: world B. {told}",
         seen=f"Two distributions of {runs:,} runs each, on top of each other. {told}",
         height=470,
-        offset=4,
     )
 
 
@@ -230,14 +217,11 @@ def _event(data: pd.DataFrame, across: Any, edge: float, hits: tuple[int, int], 
     text = "\n".join(f"{world}: {hit:,}" for world, hit in zip(RUNS.values(), hits, strict=True))
     base = single(**{"from": edge, "to": high if above else low, "text": text}).encode(alt.X("from:Q", **across))
     shade = base.mark_rect(color=NEUTRAL, opacity=0.22, **CLIP)
-    rule = base.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=2)
+    shade = shade.encode(x2="to", tooltip=tooltips("text|runs with the event"))
+    rule = base.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=2).encode(tooltip=NO_TIP)
     look: Any = {"align": "left" if left else "right", "dx": 8 if left else -8, "baseline": "top"}
     look |= {"fontSize": 16, "fontWeight": "bold", "color": INK, "lineBreak": "\n"}
-    return [
-        shade.encode(x2="to", tooltip=tooltips("text|runs with the event")),
-        rule.encode(tooltip=NO_TIP),
-        words(base.encode(y=alt.value(6)), "text", **look),
-    ]
+    return [shade, rule, words(base.encode(y=alt.value(6)), "text", **look)]
 
 
 def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: float) -> Chart:
@@ -248,9 +232,9 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     """
     bins = tidy(frame, [], ["left", "right"]).dropna()
     data = frame[["left", "right", "log_ratio", "low", "high"]].reset_index(drop=True).astype(float).dropna()
-    near = np.maximum(np.maximum(data["low"], -data["high"]), 0)  # how far a ratio is from one, at least
+    least = np.maximum(np.maximum(data["low"], -data["high"]), 0)  # how far a ratio is from one, at least
     bands = [epsilon for epsilon in (claimed, proved) if math.isfinite(epsilon)]
-    reach = largest([*near, *bands[:1]], 1.0)
+    reach = largest([*least, *bands[:1]], 1.0)
     most = 1.5 * max(reach, *(band for band in bands if band < 2 * reach), 1.0)
     data[["log_ratio", "low", "high"]] = data[["log_ratio", "low", "high"]].clip(-most, most)
     data = data.assign(middle=(data["left"] + data["right"]) / 2, ratio=np.exp(data["log_ratio"]))
@@ -264,26 +248,23 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
         if math.isfinite(epsilon)
     ]
     tips = tooltips("left|from|.4~g", "right|to|.4~g", "ratio|B / A|.3~g", "where|this is")
-    look = alt.condition(
-        "datum.where == 'outside of what is claimed'", alt.value(CLAIMED), alt.value({"expr": INK.expr})
-    )
+    outside = "datum.where == 'outside of what is claimed'"
+    look = alt.condition(outside, alt.value(CLAIMED), alt.value({"expr": INK.expr}))
     base = alt.Chart(data).encode(alt.X("middle:Q", **_numbers(bins, number)), color=look, tooltip=tips)
     whiskers = base.mark_rule(strokeWidth=3, **CLIP).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
     dots = base.mark_point(filled=True, size=80, opacity=1, **CLIP).encode(alt.Y("log_ratio:Q", **up))
     count = int(beyond.sum())
-    lie = "bars lie" if count > 1 else "bar lies"
     told, key = "", "Nothing is claimed."
     if math.isfinite(claimed):
-        told = f"{count or 'No'} {lie} wholly outside."
+        told = f"{count or 'No'} {'bars lie' if count > 1 else 'bar lies'} wholly outside."
         key = f"Orange band: claimed, e^±{epsilon_text(claimed)}. {told}"
     known = f"Blue band: proved, e^±{epsilon_text(proved)}." if math.isfinite(proved) else "Nothing is proved."
-    return present(
+    return near(
         alt.layer(*layers, whiskers, dots),
         "How many times as frequent in world B as in world A",
         key=f"{key} {known}",
         seen=f"For every bin of the distributions, the ratio of its two frequencies with a 95 % interval. {told}",
         height=380,
-        offset=4,
     )
 
 
@@ -295,18 +276,10 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
     data = tidy(frame, [], ["number", "without", "with"]).dropna()
     low, high = (float(data["number"].min()), float(data["number"].max())) if len(data) else (0.0, 1.0)
     across = scaled(number, span(low - 0.6, high + 0.6), grid=False, tickMinStep=1, format="d")
-    layers: list[Any] = [
-        alt.Chart(_beside(data, "number", TABLE, chance="{}"))
-        .mark_rect(opacity=0.9, **CLIP)
-        .encode(
-            alt.X("left:Q", **across),
-            alt.Y("chance:Q", title="probability", axis=alt.Axis(format="~%", tickCount=4, grid=False)),
-            _colors(TABLE),
-            x2="right",
-            y2=alt.datum(0),
-            tooltip=tooltips("world|world", "number|number|,.0f", "chance|probability|.3~p"),
-        )
-    ]
+    up = alt.Y("chance:Q", title="probability", axis=alt.Axis(format="~%", tickCount=4, grid=False))
+    tips = tooltips("world|world", "number|number|,.0f", "chance|probability|.3~p")
+    base = alt.Chart(_beside(data, "number", TABLE, chance="{}")).encode(_colors(TABLE), tooltip=tips)
+    layers = [boxes(base, alt.X("left:Q", **across), "right", up, opacity=0.9, **CLIP)]
     told = "Nothing was shown yet."
     if at is not None:
         told = f"The arrow: this round’s number, {at:,.0f}."
@@ -314,13 +287,12 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
         mark = mark.encode(alt.X("left:Q", **across), tooltip=tooltips("text|this round"))
         arrow = mark.mark_point(shape="triangle-down", filled=True, size=450, color=INK, opacity=1)
         layers += [mark.mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4]), arrow.encode(y=alt.value(10))]
-    return present(
+    return near(
         alt.layer(*layers),
         "What can be released, in both worlds",
         key=told,
         seen=f"Probabilities of {number}, with the person in the table and out of it. {told}",
         height=330,
-        offset=4,
     )
 
 
@@ -336,36 +308,28 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     data["release"] = np.where(data["honest"], "corrected", "as printed")
     lane = 2 * (data["who"] == names[1]).astype(float) + (data["release"] == "as printed") - 1.5
     data["at"] = data["epsilon"] * 1.09**lane  # marks of one epsilon stand beside each other
-    logarithmic = alt.Scale(type="log", nice=False, padding=30)
-    ticks = {"values": line["epsilon"].to_list(), "format": "~g", "grid": False}
-    across = scaled("epsilon that is claimed", logarithmic, **ticks)
+    scale, ticks = alt.Scale(type="log", nice=False, padding=30), line["epsilon"].to_list()
+    across = scaled("epsilon that is claimed", scale, values=ticks, format="~g", grid=False)
     up = scaled("guessed right", span(0, 1.02), format="~%", values=[0, 0.25, 0.5, 0.75, 1])
-    allowed = (
-        alt.Chart(line)
-        .mark_line(color=CLAIMED, strokeWidth=3, interpolate="monotone")
-        .encode(
-            alt.X("epsilon:Q", **across),
-            alt.Y("share:Q", **up),
-            tooltip=tooltips("epsilon|epsilon|~g", "share|at most|.1%"),
-        )
-    )
-    half = single(share=0.5).mark_rule(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
-    half = half.encode(alt.Y("share:Q", **up), tooltip=NO_TIP)
-    tips = ["who|who", "release|release", "rounds|rounds|,.0f", "share|right|.1%", "low|from|.1%", "high|to|.1%"]
+    share, tips = alt.Y("share:Q", **up), tooltips("epsilon|epsilon|~g", "share|at most|.1%")
+    allowed = alt.Chart(line).mark_line(color=CLAIMED, strokeWidth=3, interpolate="monotone")
+    allowed = allowed.encode(alt.X("epsilon:Q", **across), share, tooltip=tips)
+    half = single(share=0.5).encode(share, tooltip=NO_TIP)
+    half = half.mark_rule(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
+    who = ["who|who", "release|release", "rounds|rounds|,.0f", "share|right|.1%", "low|from|.1%", "high|to|.1%"]
     legend = alt.Legend(symbolOpacity=1, symbolSize=200, labelFontSize=16)
     color, shape = color_and_shape("who", names, *zip(*WAYS.values(), strict=True), legend=legend)
-    base = alt.Chart(data).encode(alt.X("at:Q", **across), color, tooltip=tooltips(*tips))
+    base = alt.Chart(data).encode(alt.X("at:Q", **across), color, tooltip=tooltips(*who))
     whiskers = base.mark_rule(strokeWidth=3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
     dots = []
     for release in ("corrected", "as printed"):
-        mark = base.transform_filter(f"datum.release == '{release}'").encode(alt.Y("share:Q", **up), shape)
+        mark = base.transform_filter(f"datum.release == '{release}'").encode(share, shape)
         dots.append(mark.mark_point(filled=release == "corrected", size=220, strokeWidth=4, opacity=1))
     said = "; ".join(f"{who} {share:.0%}" for who, share in zip(data["who"], data["share"], strict=True))
-    return present(
+    return near(
         alt.layer(half, allowed, whiskers, *dots),
         "Scores, and the most that epsilon allows",
         key="Orange: e^epsilon / (1 + e^epsilon). Dashed: a fair coin. Hollow marks: as printed.",
         seen=f"Shares of rounds guessed right, with intervals, against epsilon: {said}.",
         height=400,
-        offset=4,
     )

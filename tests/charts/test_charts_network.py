@@ -13,8 +13,7 @@ from scipy.stats import t
 from dpcore import charts
 from dpcore.charts.colors import CLAIMED, SERIES, SHAPES
 from dpcore.charts.curves import _ticks
-from dpcore.charts.frames import t_quantile
-from dpcore.charts.marks import LETTER
+from dpcore.charts.frames import LETTER, t_quantile
 from dpcore.charts.network import _arrange, _arrival, apart
 
 BITS = [f"marital-status bit {bit}" for bit in range(52)]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dpcore import charts
-from dpcore.charts.marks import LETTER
+from dpcore.charts.frames import LETTER
 from dpcore.charts.trees import MOST_LEAVES
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.domain.column import Column
