@@ -5,14 +5,14 @@ from collections.abc import Callable
 import streamlit as st
 
 from dpcore.dashboard import panels, workbench
-from dpcore.dashboard.session import ShownModel
+from dpcore.dashboard.session import Shown
 from dpcore.dashboard.tabs import budgets, classifier, figures_003, forest, paper_figures, predict, take_home
 from dpcore.datasets import Dataset
 
 PAGE = "forests"
 
 
-def tabs(shown: ShownModel, data: Dataset) -> dict[str, Callable[[], None]]:
+def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
     """What is shown of a release."""
     return {
         "Price": lambda: panels.price(shown),
@@ -22,7 +22,7 @@ def tabs(shown: ShownModel, data: Dataset) -> dict[str, Callable[[], None]]:
         "Draw again": lambda: classifier.redraws(PAGE, shown),
         "Predict": lambda: predict.predict(PAGE, shown),
         "The paper's figures": lambda: paper_figures.figures(PAGE, data, figures_003.FIGURES, repeats=5),
-        "Take home": lambda: take_home.take_model_home(PAGE, shown, classifier.pictures),
+        "Take home": lambda: take_home.take_home(PAGE, shown, lambda: classifier.pictures(PAGE, shown)),
     }
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore.dashboard import links, panels, session, shell, workbench
 from dpcore.dashboard.sections import coin_game, report_privacy
-from dpcore.dashboard.session import ShownModel
+from dpcore.dashboard.session import Shown
 from dpcore.dashboard.tabs import classifier, figures_004, forest, paper_figures, predict, reports, take_home
 from dpcore.datasets import Dataset
 from dpcore.methods.base import PrivateEstimator
@@ -26,16 +26,16 @@ NAMES = """
 """
 
 
-def tabs(shown: ShownModel, data: Dataset) -> dict[str, Callable[[], None]]:
+def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
     """What is shown of a release."""
     return {
         "Price": lambda: panels.price(shown),
-        **({"Reports": lambda: reports.reports(PAGE, shown)} if shown.release.reports else {}),
+        **({"Reports": lambda: reports.reports(PAGE, shown)} if shown.release.artifact.reports else {}),
         "Accuracy": lambda: classifier.accuracy(PAGE, shown),
         "Draw again": lambda: classifier.redraws(PAGE, shown),
-        **({"Tree": lambda: forest.tree(PAGE, shown)} if "forest" in shown.release.structure else {}),
+        **({"Tree": lambda: forest.tree(PAGE, shown)} if "forest" in shown.release.artifact.released else {}),
         "Predict": lambda: predict.predict(PAGE, shown),
-        "Take home": lambda: take_home.take_model_home(PAGE, shown, classifier.pictures),
+        "Take home": lambda: take_home.take_home(PAGE, shown, lambda: classifier.pictures(PAGE, shown)),
         "The paper's figures": lambda: figures(data),
     }
 

@@ -18,7 +18,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException
 
 from dpcore.dashboard import links, session
-from dpcore.dashboard.session import Kept
+from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import mendable
 from dpcore.errors import DPCoreError
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # the first page does without what makes releases
     from dpcore.accounting.ledger import Ledger
     from dpcore.arguments import Progress
     from dpcore.datasets import Dataset
-    from dpcore.export.release import AnyRelease
+    from dpcore.export.release import Release
     from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
 
 
@@ -138,7 +138,7 @@ def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: i
     """Fit, sample, and show the release on its page; a mendable failure leaves the earlier release in place."""
     from dpcore import export
 
-    def finish(**known: Any) -> AnyRelease:
+    def finish(**known: Any) -> Release:
         return export.release_of(method, name, method.sample(rows), **known)
 
     release(page, name, method, data, "Making a copy", finish)
@@ -146,16 +146,16 @@ def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: i
 
 def learn(page: str, name: str, method: PrivateClassifier, data: Dataset) -> None:
     """Fit a classifier, and show it on its page; a mendable failure leaves the earlier one in place."""
-    from dpcore.export import models
+    from dpcore import export
 
-    def finish(**known: Any) -> AnyRelease:
-        return models.release_of(method, name, **known)
+    def finish(**known: Any) -> Release:
+        return export.release_of(method, name, **known)
 
     release(page, name, method, data, "Learning privately", finish)
 
 
 def release(
-    page: str, name: str, method: PrivateEstimator, data: Dataset, title: str, finish: Callable[..., AnyRelease]
+    page: str, name: str, method: PrivateEstimator, data: Dataset, title: str, finish: Callable[..., Release]
 ) -> None:
     """Fit, with the spending on the books, and show what `finish` makes of the fitted method.
 
@@ -168,5 +168,5 @@ def release(
         with unhurried(progress, ledger, page) as calm:
             method.fit(data.train, schema=data.schema, ledger=ledger, progress=calm)
             made = finish(data_name=data.name, reading=data.reading)
-            shelf[page] = Kept(replace(made, seconds=time.perf_counter() - start, page=known), data)
+            shelf[page] = Shown(replace(made, seconds=time.perf_counter() - start, page=known), data)
         st.rerun()  # the settings fold away, the release comes up

@@ -17,7 +17,7 @@ from dpcore.accounting.relation import Relation
 from dpcore.accounting.store import Line
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, session
-from dpcore.dashboard.session import AnyShown, Shown, remember
+from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.tabs.take_home import take_home
 from dpcore.methods import METHODS
@@ -48,13 +48,13 @@ def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
                 draw()
 
 
-def headline(shown: AnyShown) -> None:
+def headline(shown: Shown) -> None:
     """The release in one line: what it is, what it cost, and whether a guarantee holds."""
     release, ledger = shown.release, shown.release.ledger
     cells = st.columns(4)
     cells[0].metric("Epsilon claimed", told(ledger.epsilon_claimed), border=True)
     cells[1].metric("Epsilon proved", proved(ledger), border=True)
-    cells[2].metric(*release.size, border=True)
+    cells[2].metric(*release.artifact.size, border=True)
     cells[3].metric("Run time", f"{release.seconds:.2f} s", border=True)
     st.caption(
         f"{escaped(release.method)}, {release.parameters['mode']} mode, made from {escaped(release.data_name)}. "
@@ -70,7 +70,7 @@ def headline(shown: AnyShown) -> None:
         st.info(f"This was made from {made}. Press Run to use {now}, which was chosen since.", icon=":material/update:")
 
 
-def price(shown: AnyShown) -> None:
+def price(shown: Shown) -> None:
     """Claimed and proved epsilon, in odds, and where it went."""
     ledger = shown.release.ledger
     frame = ledger.to_frame()
@@ -103,9 +103,9 @@ def price(shown: AnyShown) -> None:
     table_behind(frame, "What each person reported" if reported(shown) else "Every question that was asked of the rows")
 
 
-def reported(shown: AnyShown) -> bool:
+def reported(shown: Shown) -> bool:
     """Whether people randomized their own answers."""
-    return getattr(shown.release, "reports", None) is not None
+    return shown.release.artifact.reports is not None
 
 
 def factor(entries: pd.DataFrame) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -22,34 +22,26 @@ from dpcore.accounting.store import Books, OpenRun, asked_path
 from dpcore.datasets import Dataset
 
 if TYPE_CHECKING:  # the first page does without what makes releases
-    from dpcore.export.archive import Release
-    from dpcore.export.models import ModelRelease
-    from dpcore.export.release import AnyRelease
+    from dpcore.export.release import Release
     from dpcore.methods.base import PrivateEstimator
 
 
 Value = TypeVar("Value")
-Kind = TypeVar("Kind", bound="AnyRelease")
 MOST_REMEMBERED = 60
 
 
 @dataclass(eq=False)
-class Kept(Generic[Kind]):
+class Shown:
     """A release with the data it was made from, what was computed for its panels, and redraws that were paid for.
 
     `redraws` holds what every method's redraws are measured by, `looks` what one method's page measures besides.
     """
 
-    release: Kind
+    release: Release
     data: Dataset
     memory: dict[str, Any] = field(default_factory=dict)
     redraws: pd.DataFrame | None = None
     looks: pd.DataFrame | None = None
-
-
-Shown: TypeAlias = Kept["Release"]
-ShownModel: TypeAlias = Kept["ModelRelease"]
-AnyShown: TypeAlias = Kept[Any]
 
 
 def dataset() -> Dataset:
@@ -65,21 +57,21 @@ def set_dataset(data: Dataset) -> None:
     st.session_state["dpcore.data"] = data
 
 
-def shown(page: str) -> AnyShown | None:
+def shown(page: str) -> Shown | None:
     """The release that a page shows, if any."""
     return shelf().get(page)
 
 
-def shelf() -> dict[str, AnyShown]:
+def shelf() -> dict[str, Shown]:
     """The releases that pages show.
 
     Whoever makes one takes the shelf before: Streamlit may stop a script whenever it touches the session's state.
     """
-    found: dict[str, AnyShown] = st.session_state.setdefault("dpcore.shown", {})
+    found: dict[str, Shown] = st.session_state.setdefault("dpcore.shown", {})
     return found
 
 
-def remember(release: AnyShown, key: str, compute: Callable[[], Value]) -> Value:
+def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
     """A value computed once per release; bounded, the oldest go first."""
     if key not in release.memory:
         value = compute()

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from dpcore.dashboard import controls, jobs, links, panels, session, shell
-from dpcore.dashboard.session import AnyShown
+from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator, Synthesizer
@@ -63,7 +63,7 @@ class Workbench:
         if jobs.requested(self.page):
             name, given, *rows = st.session_state[f"{self.page}.chosen"]
             (jobs.synthesize if rows else jobs.learn)(self.page, name, METHODS[name](**given), data, *rows)
-        shown: AnyShown | None = session.shown(self.page)
+        shown: Shown | None = session.shown(self.page)
         if shown is None:
             st.info(self.invitation, icon=":material/arrow_upward:")
             self.waiting(data)

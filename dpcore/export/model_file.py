@@ -1,13 +1,12 @@
-"""A released classifier as a JSON file: it predicts without the private rows, on another day and another computer.
+"""A released classifier: it predicts without the private rows, on another day and another computer.
 
-The file is checked when it is read: nothing in it is ever run.
+Its file is JSON, and checked when it is read: nothing in it is ever run.
 """
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +16,8 @@ from numpy.typing import NDArray
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
+from dpcore.export.artifacts import LEDGER, Artifact, Step, Table
+from dpcore.export.quoting import literal, plain
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.group_tree import GroupTree
 from dpcore.postprocess.naive_bayes import Bayes
@@ -25,40 +26,59 @@ from dpcore.text import finite_or_text
 FORMAT = "dpcore model 1"
 REMEDY = "Choose a model.json that this program exported."
 MEND = "Mend the file and hand it over again; the model knows no other columns and values than its schema's."
+PREDICTORS: dict[str, Any] = {"bayes": Bayes, "forest": Forest, "classifier": GroupTree}
+CHECK = (
+    "kept = Path('model.json').read_text(encoding='utf-8')\n"
+    "same = models.Model.from_json(again).structure == models.Model.from_json(kept).structure\n"
+    "print('the same model as model.json' if same else 'another model than model.json: other data, or versions?')\n"
+)
 ABOUT: dict[str, Any] = {
     **dict.fromkeys(("method", "mode", "relation", "noise", "guarantee_void"), str),
     **dict.fromkeys(("epsilon_claimed", "epsilon_bound"), int | float),
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
-    """What predicts, and what is said of it.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Model(Artifact):
+    """A classifier, and what is said of it.
 
     Attributes
     ----------
     schema : Schema
     target : str
-    structure : mapping
-        What the method released (`PrivateClassifier.structure`).
     about : mapping
         `method`, `mode`, `relation`, `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved)
         and `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
+    sizes : mapping
+        Parameters that were left to a rule, such as `n_trees`, and what it gave.
     """
+
+    title = "A classifier"
+    use = (
+        "## Predict",
+        "",
+        "    from pathlib import Path",
+        "    from dpcore.export import models",
+        "    from dpcore.datasets.reading import read_frame",
+        "",
+        "    model = models.Model.from_json(Path('model.json').read_text(encoding='utf-8'))",
+        "    model.predictions(read_frame('people.csv'))",
+        "",
+        "It needs no private row and spends nothing. Or load `model.json` on the dashboard, on the tab Predict of any",
+        "page that classifies.",
+        "",
+    )
 
     schema: Schema
     target: str
-    structure: Mapping[str, Any]
-    about: Mapping[str, Any]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def predictor(self) -> Forest | GroupTree | Bayes:
         """The trees, or the tables and normal distributions of naive Bayes."""
-        if "bayes" in self.structure:
-            return Bayes.from_dict(self.schema, self.structure["bayes"])
-        if "forest" in self.structure:
-            return Forest.from_dict(self.schema, self.structure["forest"])
-        return GroupTree.from_dict(self.schema, self.structure["classifier"])
+        found: Forest | GroupTree | Bayes = next(self.released[name] for name in PREDICTORS if name in self.released)
+        return found
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -67,12 +87,38 @@ class Model:
 
     @property
     def size(self) -> tuple[str, str]:
-        """What predicts, for a headline."""
-        if isinstance(self.predictor, Forest):
-            return "Trees", f"{self.predictor.trees:,}"
-        if isinstance(self.predictor, Bayes):
-            return "Columns that tell", f"{len(self.predictor.columns):,}"
-        return "Nodes of the tree", f"{len(self.predictor.nodes):,}"
+        """What predicts."""
+        found = self.predictor
+        if isinstance(found, Forest):
+            return "Trees", f"{found.trees:,}"
+        if isinstance(found, Bayes):
+            return "Columns that tell", f"{len(found.columns):,}"
+        return "Nodes of the tree", f"{len(found.nodes):,}"
+
+    def config(self) -> dict[str, Any]:
+        """What is predicted, and what rules gave."""
+        return {"target": self.target, "classes": self.classes_.tolist(), "sizes": dict(self.sizes)}
+
+    def files(self, table: Table) -> dict[str, str | bytes]:
+        """The model."""
+        return {"model.json": self.to_json()}
+
+    def lead(self, made_from: str, table: Table) -> str:
+        """What the model predicts."""
+        what, many = self.size
+        return f"`model.json` predicts {plain(self.target)!r}. {what}: {many}. Made from {made_from}."
+
+    def again(self, method: str, data_name: str, table: Table | None, *, seeded: bool) -> tuple[str, list[Step]]:
+        """The model again, and what it predicts."""
+        made = f"release_of(method, {literal(method)}, data_name={literal(data_name)}).model.to_json()"
+        model = Step(
+            "The model as a file, and what it predicts for rows that were set aside. Predicting costs nothing.",
+            f"again = models.{made}\n"
+            "Path('model-again.json').write_text(again, encoding='utf-8')\n"
+            "print(method.predict(private.test)[:10])\n",
+        )
+        check = [Step("Is this the model of the release?", CHECK)] if seeded else []
+        return "from dpcore.export import models\n", [LEDGER, model, *check]
 
     def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """The classes' probabilities, shape (n, classes).
@@ -138,9 +184,13 @@ class Model:
             if not isinstance(about, dict) or not isinstance(document["structure"], dict):
                 raise TypeError
             told = {key: math.inf if about[key] == "infinity" else about[key] for key in ABOUT}
-            found = cls(schema, str(document["target"]), document["structure"], told)
+            released = {
+                name: PREDICTORS[name].from_dict(schema, part) if name in PREDICTORS else part
+                for name, part in document["structure"].items()
+            }
+            found = cls(schema=schema, target=str(document["target"]), released=released, about=told)
             found._check()
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, StopIteration):
             raise SchemaError(f"{cause}.", REMEDY) from None
         return found
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from html import escape
 
 from dpcore.charts import odds
-from dpcore.export.release import AnyRelease, plain
+from dpcore.export.quoting import plain
+from dpcore.export.release import Release
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
-from dpcore.postprocess.reports import Reports
 from dpcore.text import number
 
 SCHEMA_SOURCES = {
@@ -57,11 +57,11 @@ class Card:
     open: tuple[str, ...]
 
 
-def card(release: AnyRelease) -> Card:
+def card(release: Release) -> Card:
     """The card of a release of rows or of a model."""
     ledger, local = release.ledger, is_local(release)
     as_read = f", as we read it ({release.reconstructed})" if release.reconstructed else ""
-    what, many = release.size
+    what, many = release.artifact.size
     proved = ledger.epsilon_bound
     who = SEES[local]
     facts = [
@@ -81,16 +81,16 @@ def card(release: AnyRelease) -> Card:
         ("Publication", publication(release)),
         ("Further releases", "every further release from the same rows adds to these epsilons."),
     ]
-    title = f"{'A classifier' if hasattr(release, 'model') else 'Synthetic data'} by {plain(release.method)}"
+    title = f"{release.artifact.title} by {plain(release.method)}"
     return Card(title, release.guarantee_void, tuple(facts), tuple(not_protected(release, local=local)))
 
 
-def is_local(release: AnyRelease) -> bool:
+def is_local(release: Release) -> bool:
     """Whether people randomize their own answers."""
     return issubclass(METHODS.get(release.method, object), LocalClassifier)
 
 
-def guarantee(release: AnyRelease, proved: float) -> str:
+def guarantee(release: Release, proved: float) -> str:
     """Which kind of privacy is promised, in a sentence."""
     if math.isinf(proved):
         return "none that can be proved."
@@ -98,7 +98,7 @@ def guarantee(release: AnyRelease, proved: float) -> str:
     return f"pure {kind} (no delta), at the epsilon that can be proved. {release.attackable}".strip()
 
 
-def bound(release: AnyRelease) -> str:
+def bound(release: Release) -> str:
     """The epsilon that can be proved; where there is none, also what the noise alone would give."""
     proved, of_noise = said(release.ledger.epsilon_bound), said(release.ledger.epsilon_of_noise)
     return proved if proved == of_noise else f"none (the noise alone would give {of_noise})"
@@ -116,14 +116,14 @@ def in_odds(proved: float, who: str) -> str:
     return f"somebody who was 50:50 unsure about a person and {who} could become {told}, in the worst case."
 
 
-def against(release: AnyRelease, who: str) -> str:
+def against(release: Release, who: str) -> str:
     """Whom a guarantee holds against."""
     if release.attackable:
         return f"in exact arithmetic, whoever {who.rstrip(',')}. {release.attackable}"
     return f"whoever {who.rstrip(',')}, whatever else they know, unless they predict this computer's random numbers."
 
 
-def publication(release: AnyRelease) -> str:
+def publication(release: Release) -> str:
     """Whether the release may leave the house, in a sentence."""
     if release.guarantee_void:
         return "do not publish."
@@ -132,13 +132,12 @@ def publication(release: AnyRelease) -> str:
     return "the noise is fit for publication; whether this epsilon is small enough is for you to decide."
 
 
-def not_protected(release: AnyRelease, *, local: bool) -> list[str]:
+def not_protected(release: Release, *, local: bool) -> list[str]:
     """What the guarantee leaves open, even where it holds."""
     found = []
     if release.guarantee_void:
         found.append("Anything, as far as can be proved: see above. What follows is open where a guarantee holds, too.")
-    reports = getattr(release, "reports", None)
-    if isinstance(reports, Reports) and reports.clear:
+    if (reports := release.artifact.reports) is not None and reports.clear:
         names = [plain(name) for family in reports.clear for name in family]
         found.append(f"True answers that people hand in as they are: {', '.join(names)}.")
     found += [
@@ -178,7 +177,7 @@ def contents(real: bool) -> list[str]:
     return [*lines, warning, ""] if real else lines
 
 
-def privacy(release: AnyRelease) -> list[str]:
+def privacy(release: Release) -> list[str]:
     """The lines about privacy of a zip's README."""
     made = card(release)
     return [

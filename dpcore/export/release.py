@@ -1,53 +1,40 @@
-"""What every release has in common, whether it holds rows or a model: settings, price, and what it says of both.
+"""A release: what one run gave, its settings and its price, and what it says of both.
 
 A release that may be published has no seed, so none is exported with it.
 Nor is a checksum of the private rows: whoever knows all rows but one could test every guess of that one against it.
 """
 
-import json
 import math
-import re
-import zipfile
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.datasets import DATASETS
 from dpcore.domain.schema import Schema
-from dpcore.export.spreadsheet import spreadsheet_csv
-from dpcore.mechanisms.noise import TEACHING
-from dpcore.methods.base import PrivateEstimator
+from dpcore.errors import ParameterError
+from dpcore.export.artifacts import Artifact, CountTree, Network, Rows
+from dpcore.export.model_file import Model
+from dpcore.mechanisms.noise import TEACHING, NoNoise
+from dpcore.methods.base import PrivateClassifier, PrivateEstimator
+from dpcore.postprocess.reports import Reports
 from dpcore.text import finite_or_text, number
 
-WEB = re.compile(r"www(?=\.)", re.IGNORECASE)
-TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
-IF_LACKING = "  # not found? README.md says how to run this"
-RUN = (
-    "Both need dpcore and the packages that it was installed with. Once, in dpcore's folder:",
-    "",
-    "    .venv/bin/python -m pip install --no-deps -e .",
-    "    .venv/bin/python -m pip install jupyterlab",
-    "",
-    "The first line makes dpcore known to that Python wherever it is started; the second is for the notebook only.",
-    "Then, in the folder of these files, with the path to dpcore's folder in place of `dpcore`:",
-    "",
-    "    dpcore/.venv/bin/python replay.py",
-    "    dpcore/.venv/bin/python -m jupyterlab replay.ipynb",
-    "",
-    "On Windows write `.venv\\Scripts\\python` for `.venv/bin/python`.",
-)
+Kind = TypeVar("Kind", bound=Artifact)
+SIZES = ("n_trees", "max_depth")
+EXACT = NoNoise.label.capitalize()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AnyRelease(ABC):
+class Release:
     """What one submitted run gave. Immutable; every panel and export draws from it.
 
     Attributes
     ----------
+    artifact : Artifact
+        What was released: `Rows` (also `Network` and `CountTree`) or a `Model`.
     method : str
         As in `METHODS`.
     class_name : str
@@ -62,14 +49,13 @@ class AnyRelease(ABC):
         The arguments of `datasets.read` that gave the rows, as a person declared them: what was found out from rows
         may not be handed on (`test_share` at least; 0 if all rows of the file were used). None if that is not known; of
         no use for the data sets of `datasets.load`.
-    structure : mapping
-        What was released besides rows, as JSON-ready values (`structure()` of the method).
     reconstructed : str
         In paper mode, why that is our reading of the method's source, in a sentence.
     page : mapping
         The dashboard's page that made it, and what its controls said: `name` and `settings`. Empty without a dashboard.
     """
 
+    artifact: Artifact
     method: str
     class_name: str
     parameters: dict[str, Any]
@@ -80,7 +66,6 @@ class AnyRelease(ABC):
     data_name: str
     seconds: float
     reading: Mapping[str, Any] | None = None
-    structure: Mapping[str, Any] = field(default_factory=dict)
     reconstructed: str = ""
     page: Mapping[str, Any] = field(default_factory=dict)
 
@@ -90,10 +75,39 @@ class AnyRelease(ABC):
         seed: int | None = self.parameters.get("random_state")
         return seed
 
+    def artifact_as(self, kind: type[Kind]) -> Kind:
+        """The artifact, if it is of that kind; AttributeError otherwise."""
+        if not isinstance(self.artifact, kind):
+            raise AttributeError(f"This release is no {kind.__name__}.")
+        return self.artifact
+
     @property
-    @abstractmethod
-    def size(self) -> tuple[str, str]:
-        """How much was released, for a headline: of what, and how many."""
+    def synthetic(self) -> pd.DataFrame:
+        """The rows of a release of rows."""
+        return self.artifact_as(Rows).synthetic
+
+    @property
+    def model(self) -> Model:
+        """What predicts, of a release of a classifier."""
+        return self.artifact_as(Model)
+
+    @property
+    def structure(self) -> Mapping[str, Any]:
+        """What was released besides rows, as JSON-ready values (`structure()` of the method)."""
+        return self.artifact.structure
+
+    @property
+    def table_of_reports(self) -> Reports | None:
+        """The reports that are handed on with a model.
+
+        Not without a finite epsilon, for some of them are true answers; nor with a known seed, which undoes them all.
+        """
+        return self.artifact.reports if math.isfinite(self.ledger.epsilon_of_noise) and self.seed is None else None
+
+    @property
+    def exact(self) -> bool:
+        """Whether there is no noise at all: for comparison on a screen, never to be handed on."""
+        return self.noise_label == EXACT
 
     @property
     def guarantee_void(self) -> str:
@@ -117,6 +131,19 @@ class AnyRelease(ABC):
         proved = math.isfinite(self.ledger.epsilon_bound) and not self.ledger.void
         return TEACHING if proved and not self.publishable else ""
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a file of a model says of how it was made."""
+        return {
+            "method": self.method,
+            "mode": self.parameters["mode"],
+            "relation": str(self.ledger.relation),
+            "noise": f"{self.noise_label}. {self.attackable}" if self.attackable else self.noise_label,
+            "guarantee_void": self.guarantee_void,
+            "epsilon_claimed": self.ledger.epsilon_claimed,
+            "epsilon_bound": self.ledger.epsilon_bound,
+        }
+
     def config(self) -> dict[str, Any]:
         """What ran, as JSON-ready values."""
         return {
@@ -128,128 +155,54 @@ class AnyRelease(ABC):
             "schema_source": self.schema.source,
             "noise": self.noise_label,
             **({"page": dict(self.page)} if self.page else {}),
+            **self.artifact.config(),
         }
 
 
-def shared(fitted: PrivateEstimator, structure: Mapping[str, Any]) -> dict[str, Any]:
-    """What a release takes over from a fitted method."""
+def release_of(
+    fitted: PrivateEstimator,
+    method: str,
+    synthetic: pd.DataFrame | None = None,
+    *,
+    data_name: str,
+    seconds: float = math.nan,
+    reading: Mapping[str, Any] | None = None,
+) -> Release:
+    """The release of a fitted method: of a classifier, or of the rows that were sampled from a synthesizer.
+
+    Raises
+    ------
+    ParameterError
+        If the rows are lacking.
+    """
     parameters = fitted.get_params(deep=False)
-    return {
-        "class_name": type(fitted).__name__,
-        "parameters": {key: v.item() if isinstance(v, np.generic) else v for key, v in parameters.items()},
-        "schema": fitted.schema_,
-        "ledger": fitted.ledger_,
-        "noise_label": fitted.noise_label_,
-        "publishable": fitted.publishable_,
-        "structure": structure,
-        "reconstructed": fitted.reconstructed if fitted.mode == "paper" else "",
-    }
-
-
-@dataclass(frozen=True)
-class Step:
-    """A part of a script: what it does, in a sentence of Markdown, and its code."""
-
-    told: str
-    code: str
-
-
-LEDGER = Step(
-    "Every question that was asked of the rows, and what all of them cost.",
-    "ledger = method.ledger_\nprint(ledger.to_frame())\n"
-    "print('claimed', ledger.epsilon_claimed, 'proved', ledger.epsilon_bound)\n",
-)
-
-
-def script(steps: Sequence[Step]) -> str:
-    """The steps as one program."""
-    return "\n".join(step.code for step in steps)
-
-
-def first_steps(release: AnyRelease, data: str, schema: str, imports: str = "") -> list[Step]:
-    """The rows are read, and the same method is fitted with the same parameters."""
-    given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
-    arguments = "".join(f"    {key}={value},\n" for key, value in given.items())
-    if release.data_name in DATASETS:
-        source = f"private = dp.datasets.load({literal(release.data_name)})\n"
-    else:
-        reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
-        known = "" if release.reading is not None else "  # as for the release; 0 if it was made from all rows"
-        if release.seed is None:  # new noise anyway; and the lots of the split stay secret
-            reading = {key: value for key, value in reading.items() if key != "split_seed"}
-        how = "".join(f", {key}={literal(value)}" for key, value in reading.items())
-        source = f"private = dp.datasets.read({literal(data)}, schema=schema{how}){known}\n"
-    return [
-        Step("`dpcore` runs the method.", f"from pathlib import Path\n\nimport dpcore as dp{IF_LACKING}\n{imports}"),
-        Step(
-            f"What is public about the rows, and the rows. {whence(release)}",
-            f"schema = dp.Schema.from_json(Path({literal(schema)}).read_text(encoding='utf-8'))\n{source}",
-        ),
-        Step(
-            f"The same method with the same parameters. {again(release)}",
-            f"method = dp.{release.class_name}(\n{arguments})\n"
-            f"ledger = dp.durable_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r})\n"
-            "method.fit(private.train, schema=schema, ledger=ledger)  # reads the rows, and books what it spends\n",
-        ),
-    ]
-
-
-def literal(value: Any) -> str:
-    """A plain value as Python source of ASCII characters on one line, which reads back as an equal value."""
-    if isinstance(value, np.generic):
-        return literal(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"float({str(value)!r})"
-    if isinstance(value, list | tuple):
-        parts = ", ".join(map(literal, value))
-        return f"[{parts}]" if isinstance(value, list) else f"({parts}{',' * (len(value) == 1)})"
-    return ascii(value)
-
-
-def write_shared(archive: zipfile.ZipFile, release: AnyRelease) -> None:
-    """The files that every zip has: schema, settings and ledger."""
-    archive.writestr("schema.json", release.schema.to_json())
-    archive.writestr("config.json", json.dumps(release.config(), indent=2, ensure_ascii=False, allow_nan=False))
-    archive.writestr("ledger.json", release.ledger.to_json())
-    archive.writestr("ledger.csv", spreadsheet_csv(release.ledger.to_frame()))
-
-
-def replay(release: AnyRelease) -> list[str]:
-    """The lines about the script and the notebook of a zip's README."""
-    return [
-        "## Replay",
-        "",
-        "`replay.py` and `replay.ipynb` run the same method with the same parameters through `dpcore`. "
-        + again(release),
-        "What that costs is written, before it is drawn, to the ledger that the dashboard shows too: to the file",
-        "that `DPCORE_LEDGER` names, or the usual one.",
-        "",
-        whence(release),
-        "",
-        *RUN,
-    ]
-
-
-def again(release: AnyRelease) -> str:
-    """What another run gives, in a sentence."""
-    if release.seed is None:
-        return "It draws new noise, gives another release, and spends the same epsilon again."
-    return (
-        f"With the seed {release.seed}, the same rows and the same versions of the libraries it gives the same "
-        "release, and says whether it did."
+    made = Release(
+        artifact=artifact_of(fitted, synthetic),
+        method=method,
+        class_name=type(fitted).__name__,
+        parameters={key: v.item() if isinstance(v, np.generic) else v for key, v in parameters.items()},
+        schema=fitted.schema_,
+        ledger=fitted.ledger_,
+        noise_label=fitted.noise_label_,
+        publishable=fitted.publishable_,
+        data_name=data_name,
+        seconds=seconds,
+        reading=reading,
+        reconstructed=fitted.reconstructed if fitted.mode == "paper" else "",
     )
+    if not isinstance(made.artifact, Model):
+        return made
+    return replace(made, artifact=replace(made.artifact, about=made.about))
 
 
-def whence(release: AnyRelease) -> str:
-    """Which rows a replay has to learn from, in a sentence or two."""
-    if release.data_name in DATASETS:
-        return f"It learns from the training rows of the data set {release.data_name!r}, which `dpcore` knows."
-    sentence = "Write your file's name into it. `test_share` is the share of rows that is set aside before the fit"
-    if release.reading is not None:
-        return f"{sentence}, as it was for this release."
-    return f"{sentence}: use the share that this release was made with, and 0 if it was made from all rows of the file."
-
-
-def plain(text: str) -> str:
-    """A user's text on one line without markup characters, for Markdown, which finds no address in it either."""
-    return WEB.sub("www ", "".join(c for c in text if c.isprintable() and c not in "<>`*_[]#|\\~$@:&"))[:80]
+def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Artifact:
+    """What a fitted method released."""
+    released = fitted.released()
+    if isinstance(fitted, PrivateClassifier):
+        sizes = {name: int(getattr(fitted, f"{name}_")) for name in SIZES if hasattr(fitted, f"{name}_")}
+        reports: Reports | None = getattr(fitted, "reports_", None)
+        return Model(released=released, reports=reports, schema=fitted.schema_, target=fitted.target_, sizes=sizes)
+    if synthetic is None:
+        raise ParameterError("A release of a synthesizer holds rows.", "Pass method.sample(n) after the name.")
+    kind = Network if "families" in released else CountTree if "tree" in released else Rows
+    return kind(released=released, synthetic=synthetic)

@@ -23,7 +23,10 @@ from numpy.typing import NDArray
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
 from dpcore.export import privacy_card
-from dpcore.export.release import AnyRelease, plain
+from dpcore.export.artifacts import Network, Picture, Rows
+from dpcore.export.model_file import Model
+from dpcore.export.quoting import plain
+from dpcore.export.release import Release
 from dpcore.postprocess import count_tree_frames, forest_frames
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.forest import Forest
@@ -31,8 +34,6 @@ from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import number
 
 Floats = NDArray[np.float64]
-Picture = tuple[Any, pd.DataFrame]
-"""A chart, and the numbers behind it."""
 
 WIDTH = 920  # pixels; what a page has room for, and A4 at nine tenths of it
 MOST_ENTRIES, MOST_ROWS, MOST_VALUES, MOST_COLUMNS, MOST_NODES = 60, 200, 40, 120, 400
@@ -62,17 +63,8 @@ class Report:
     real: bool
 
 
-def report(release: AnyRelease, *, rows: pd.DataFrame | None = None, pictures: Sequence[Picture] = ()) -> Report:
-    """The report of a release.
-
-    Parameters
-    ----------
-    release : AnyRelease
-    rows : DataFrame, optional
-        The synthetic rows, if the release has some.
-    pictures : sequence of (chart, DataFrame)
-        Charts that use real rows, with the numbers behind them.
-    """
+def report_of(release: Release, pictures: Sequence[Picture] = ()) -> Report:
+    """The report; `pictures` are comparisons with real rows, which are left out unless asked for."""
     made = privacy_card.card(release)
     real = [f"<p class='real'>{escape(REAL_DATA)}: the comparisons at the end of this report.</p>"] if pictures else []
     body = [
@@ -82,7 +74,7 @@ def report(release: AnyRelease, *, rows: pd.DataFrame | None = None, pictures: S
         *real,
         f"<section><h2>What is protected</h2>{privacy_card.html(made)}</section>",
         f"<section><h2>The price</h2>{price(release)}</section>",
-        f"<section><h2>What was released</h2>{released(release, rows)}</section>",
+        f"<section><h2>What was released</h2>{released(release)}</section>",
     ]
     if pictures:
         drawn = "".join(
@@ -102,7 +94,7 @@ def report(release: AnyRelease, *, rows: pd.DataFrame | None = None, pictures: S
     return Report(html, bool(pictures))
 
 
-def price(release: AnyRelease) -> str:
+def price(release: Release) -> str:
     """Claimed and proved epsilon, where it went, and the ledger."""
     ledger, frame = release.ledger, release.ledger.to_frame()
     told = f"{ledger.relation.short.capitalize()}: {ledger.relation.sentence}"
@@ -126,41 +118,38 @@ def price(release: AnyRelease) -> str:
     )
 
 
-def released(release: AnyRelease, rows: pd.DataFrame | None) -> str:
+def released(release: Release) -> str:
     """What was released, as charts and tables."""
-    found, structure = [], release.structure
+    found, artifact = [], release.artifact
     exact = math.isinf(release.ledger.epsilon_claimed)
     for place, (chart, frame) in enumerate(pictures_of(release), start=10):
         found.append(figure(charts.mark_real(chart) if exact else chart, frame, place))
-    if "bayes" in structure:
-        found.append(tables_of(Bayes.from_dict(release.schema, structure["bayes"])))
-    if rows is not None:
+    if isinstance(artifact, Model) and isinstance(artifact.predictor, Bayes):
+        found.append(tables_of(artifact.predictor))
+    if isinstance(artifact, Rows):
         found.append("<h3>The synthetic rows, column by column</h3>")
-        drawn = [shares(name, labels, {"share": part}) for name, labels, part in marginals(release, rows)]
-        found.append(f"<div class='columns'>{''.join(drawn[:MOST_COLUMNS])}</div>")
-        if len(drawn) > MOST_COLUMNS:
-            found.append(f"<p class='faded'>{len(drawn) - MOST_COLUMNS:,} more columns are not drawn.</p>")
+        columns, codes = release.schema.columns, release.schema.encode(artifact.synthetic)
+        drawn = []
+        for place, column in enumerate(columns[:MOST_COLUMNS]):
+            part = np.bincount(codes[:, place], minlength=column.size) / len(codes)
+            drawn.append(shares(column.name, column.labels, {"share": part}))
+        found.append(f"<div class='columns'>{''.join(drawn)}</div>")
+        if len(columns) > MOST_COLUMNS:
+            found.append(f"<p class='faded'>{len(columns) - MOST_COLUMNS:,} more columns are not drawn.</p>")
     return "".join(found)
 
 
-def pictures_of(release: AnyRelease) -> Iterable[Picture]:
-    """The charts of a release's structure."""
-    structure = release.structure
-    if "families" in structure:
-        families = pd.DataFrame(structure["families"])
-        prices = pd.to_numeric(families["epsilon"], errors="coerce")
-        families["epsilon"] = prices.where(np.isfinite(prices), 0.0)  # exact tables have no finite price
-        if "edges" in structure:
-            nodes = [", ".join([family["child"], *family["parents"]]) for family in structure["families"]]
-            edges = pd.DataFrame(structure["edges"], columns=["a", "b"])
-            yield charts.graph(edges, families.assign(node=nodes, cluster=1)), families
-        else:
-            yield charts.network(families), families
-    if "tree" in structure:
-        tree = count_tree_frames.nodes(ReleasedTree.from_dict(release.schema, structure["tree"]), most=MOST_NODES)
-        yield charts.count_tree(tree, width=WIDTH - 180), tree
-    if "forest" in structure:
-        forest = Forest.from_dict(release.schema, structure["forest"])
+def pictures_of(release: Release) -> Iterable[Picture]:
+    """The charts of what was released besides rows."""
+    artifact = release.artifact
+    if isinstance(artifact, Network):
+        yield artifact.picture
+    tree = artifact.released.get("tree")
+    if isinstance(tree, ReleasedTree):
+        nodes = count_tree_frames.nodes(tree, most=MOST_NODES)
+        yield charts.count_tree(nodes, width=WIDTH - 180), nodes
+    forest = artifact.released.get("forest")
+    if isinstance(forest, Forest):
         first = forest_frames.nodes(forest)
         yield charts.forest_tree(first, title=f"Tree 1 of {forest.trees:,}", width=WIDTH), first
         if not forest.leaf.all():
@@ -170,13 +159,6 @@ def pictures_of(release: AnyRelease) -> Iterable[Picture]:
             spent = forest_frames.budget(release.ledger)
             title = "One tree: where its epsilon went" if spent["per_tree"].any() else "From the root to a leaf"
             yield charts.forest_budget(spent, title=title), spent.drop(columns="per_tree")
-
-
-def marginals(release: AnyRelease, rows: pd.DataFrame) -> Iterable[tuple[str, Sequence[str], Floats]]:
-    """Each column's labels and their shares among the synthetic rows."""
-    codes = release.schema.encode(rows)
-    for place, column in enumerate(release.schema):
-        yield column.name, column.labels, np.bincount(codes[:, place], minlength=column.size) / len(codes)
 
 
 def tables_of(bayes: Bayes) -> str:

@@ -165,7 +165,7 @@ def on_a_page(books, monkeypatch):
     data = dataclasses.replace(datasets.load("sample"), name="people.csv", token=SHA)
     method = NaiveBayesSynthesizer(x_source="model").fit(data.train, schema=data.schema)
     release = export.release_of(method, "NB-Synth", method.sample(50), data_name=data.name)
-    return session.Kept(release, data)
+    return session.Shown(release, data)
 
 
 class StopError(Exception):

@@ -417,7 +417,7 @@ def test_data_without_a_class_with_categories() -> None:
 
 def test_data_without_a_target_use_what_is_chosen() -> None:
     at = released(change(page(data(target=None)), target="town"))
-    assert shown(at).release.target == "town"
+    assert shown(at).release.model.target == "town"
     for name in TABS[:4]:
         assert not mendable(tab(at, name)), name
 
@@ -465,7 +465,7 @@ def test_other_data_are_for_the_next_run() -> None:
         assert not mendable(tab(at, name)), name
     assert shown(at) is first
     released(at)
-    assert shown(at).release.target == "sick"
+    assert shown(at).release.model.target == "sick"
     assert len(books(at)) == 2
 
 

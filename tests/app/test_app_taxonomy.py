@@ -181,7 +181,7 @@ def test_every_variant_from_run_to_zip(mode: str, variant: str, downloads: list[
     assert tree == ReleasedTree.from_dict(release.schema, release.structure["tree"])
     groups = pd.read_csv(io.BytesIO(content["generalized.csv"]))
     assert list(groups) == [*tree.leaves.family, "(rows)"]
-    assert groups["(rows)"].tolist() == release.generalized["(rows)"].tolist()
+    assert groups["(rows)"].tolist() == release.artifact.generalized["(rows)"].tolist()
     assert (MARK in content["README.md"].decode()) == bool(release.guarantee_void)
     assert "generalized rows" in said(at)
     assert not any(name.encode() in raw for raw in content.values() for name in sums(at))
@@ -385,7 +385,7 @@ def test_a_level_that_is_too_wide_to_draw(monkeypatch: pytest.MonkeyPatch, varia
     assert ("choose a group further down" in said(at)) == (variant == ALL)
     if variant == DIFFGEN:
         largest = at.dataframe[-1].value
-        released_groups = shown(at).release.generalized
+        released_groups = shown(at).release.artifact.generalized
         assert list(largest) == [*released_groups.columns[-1:], *released_groups.columns[:-1]]
         assert largest.iloc[:, 0].tolist() == released_groups.iloc[:, -1].nlargest(20).tolist()
     tab(at, "Take home")

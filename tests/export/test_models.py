@@ -13,8 +13,8 @@ import pytest
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
+from dpcore.export import bundle, release_of, show_code
 from dpcore.export.model_file import Model
-from dpcore.export.models import bundle, release_of, show_code
 from dpcore.methods import METHODS
 
 FOR_READERS = ["replay.py", "replay.ipynb", "report.html", "card.md", "README.md"]
@@ -82,7 +82,7 @@ def test_a_model_from_a_file_predicts_as_the_method_does(name):
     assert list(again.classes_) == ["no", "=yes"]
     assert again.about == made.model.about
     assert Model.from_json(again.to_json()).structure == again.structure
-    assert again.size == made.size
+    assert again.size == made.artifact.size
     assert len(set(method.predict(rows))) == 2  # the test has something to tell apart
 
 
@@ -206,8 +206,8 @@ def test_the_zip_is_complete_and_says_the_same(name):
 
 def test_what_a_rule_found_is_told():
     made, method = release(n_trees=None, max_depth=None)
-    assert made.sizes == {"n_trees": method.n_trees_, "max_depth": method.max_depth_}
-    assert strict(members(made)["config.json"])["sizes"] == made.sizes
+    assert made.model.sizes == {"n_trees": method.n_trees_, "max_depth": method.max_depth_}
+    assert strict(members(made)["config.json"])["sizes"] == made.model.sizes
     assert made.parameters["n_trees"] is None
 
 

@@ -17,8 +17,7 @@ import pytest
 
 from dpcore import datasets, export
 from dpcore.accounting.store import Books
-from dpcore.export import archive, models
-from dpcore.export.release import script
+from dpcore.export import replay
 from dpcore.methods import METHODS
 
 ROOT = Path(__file__).parents[2]
@@ -45,11 +44,11 @@ def release(kind, where, seed=9):
         method.fit(data.train, schema=data.schema)
         return export.release_of(method, "NB-Synth", method.sample(150), **known)
     method = METHODS["DiffPRFs"](n_trees=2, max_depth=2, random_state=seed, target="income")
-    return models.release_of(method.fit(data.train, schema=data.schema), "DiffPRFs", **known)
+    return export.release_of(method.fit(data.train, schema=data.schema), "DiffPRFs", **known)
 
 
 def bundled(made):
-    return models.bundle(made) if isinstance(made, models.ModelRelease) else export.bundle(made)
+    return export.bundle(made)
 
 
 def unpacked(made, folder):
@@ -64,7 +63,7 @@ def cells(text, kind):
 
 
 def notebook(made):
-    return models.notebook_of(made) if isinstance(made, models.ModelRelease) else export.notebook_of(made)
+    return export.notebook_of(made)
 
 
 @pytest.mark.parametrize("seed", [9, None])
@@ -108,7 +107,7 @@ def test_nothing_is_imported_that_the_lock_file_has_not(kind):
     made = release(kind, "upload")
     code = "\n".join(cells(notebook(made), "code"))
     if kind == "rows":
-        code += "\n" + script(archive.steps(made, "a.csv", "schema.json", "parquet"))
+        code += "\n" + replay.show_code(made, data="a.csv", table="parquet")
     tree = ast.walk(ast.parse(code))
     names = [
         [a.name for a in n.names] if isinstance(n, ast.Import) else [n.module]

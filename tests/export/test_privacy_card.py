@@ -10,7 +10,7 @@ import pytest
 from dpcore import export
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.export import archive, models, privacy_card
+from dpcore.export import archive, privacy_card
 from dpcore.methods import METHODS
 from dpcore.text import number
 
@@ -39,7 +39,7 @@ def rows(schema=SCHEMA, name="people.csv", **given):
 
 def model(method, **given):
     fitted = METHODS[method](**{"epsilon": 1.0, **given}).fit(people(), schema=SCHEMA)
-    return models.release_of(fitted, method, data_name="people.csv")
+    return export.release_of(fitted, method, data_name="people.csv")
 
 
 def facts(release):
@@ -135,7 +135,7 @@ def test_every_method_names_its_source(method):
 @pytest.mark.parametrize("make", [rows, lambda: model("DiffPRFs", n_trees=2, max_depth=2)], ids=["rows", "model"])
 def test_readme_and_card_agree(make):
     made = make()
-    text = archive.readme(made, "csv") if isinstance(made, export.Release) else models.readme(made)
+    text = archive.readme(made)
     card = privacy_card.card(made)
     alone = privacy_card.markdown(card)
     for what, about in card.facts:

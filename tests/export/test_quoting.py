@@ -15,9 +15,8 @@ from dpcore import export
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
-from dpcore.export import models
 from dpcore.export.privacy_card import card, markdown
-from dpcore.export.release import literal, plain
+from dpcore.export.quoting import literal, plain
 from dpcore.export.spreadsheet import spreadsheet_csv
 from dpcore.methods import METHODS
 
@@ -83,7 +82,7 @@ def releases(name, other, data, category):
     rows = METHODS["NB-Synth"](target=name, random_state=1).fit(frame, schema=schema)
     yield export.release_of(rows, "NB-Synth", rows.sample(6), data_name=data, reading=reading), export.show_code
     model = METHODS["SuLQ-ID3"](target=name, random_state=1, max_depth=1).fit(frame, schema=schema)
-    yield models.release_of(model, "SuLQ-ID3", data_name=data, reading=reading), models.show_code
+    yield export.release_of(model, "SuLQ-ID3", data_name=data, reading=reading), export.show_code
 
 
 @given(name=names, other=names, data=texts, category=names)
@@ -99,7 +98,7 @@ def test_scripts_notebooks_and_cards_hold_any_names(name, other, data, category)
         assert keywords(source)["sheet"] == data
         (read,) = [call for call in called(source) if getattr(call.func, "attr", "") == "read"]
         assert ast.literal_eval(read.args[0]) == data
-        told = models.notebook_of(made) if hasattr(made, "model") else export.notebook_of(made)
+        told = export.notebook_of(made)
         cells = json.loads(told)["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
         assert [ast.dump(ast.parse(part)) for part in code]

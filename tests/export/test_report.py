@@ -16,7 +16,7 @@ import vl_convert
 from dpcore import charts, export
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.export import archive, models, report
+from dpcore.export import archive, report
 from dpcore.methods import METHODS
 
 HOSTILE = "<script>alert(1)</script>"
@@ -46,13 +46,12 @@ def release(name, **given):
     method = METHODS[name](**{"epsilon": 1.0, **given}).fit(people(), schema=SCHEMA)
     known = {"data_name": f"{HOSTILE}.csv"}
     if hasattr(method, "predict_proba"):
-        return models.release_of(method, name, **known)
+        return export.release_of(method, name, **known)
     return export.release_of(method, name, method.sample(300), **known)
 
 
 def report_of(made, pictures=()):
-    module = models if isinstance(made, models.ModelRelease) else export
-    return module.report_of(made, pictures)
+    return export.report_of(made, pictures)
 
 
 class Page(HTMLParser):
@@ -103,7 +102,7 @@ def test_all_charts_are_in_it_as_images(page):
     pictures = [attrs for tag, attrs in Page(html).tags if tag == "svg" and attrs.get("role") == "img"]
     assert len(pictures) >= len(charts_of)
     assert all(len(attrs["aria-label"]) > 20 for attrs in pictures)
-    assert ("column by column" in html) == isinstance(made, export.Release)
+    assert ("column by column" in html) == hasattr(made, "synthetic")
     assert ("The tables that predict" in html) == (made.method == "PPNB")
 
 
@@ -238,6 +237,6 @@ def test_a_class_may_have_the_name_of_an_epsilon(name, monkeypatch):
     schema = Schema(columns=(age, ill), target=name)
     method = METHODS["PPNB"](numbers="moments", random_state=1)
     frame = people()[["age", "ill"]].rename(columns={"ill": name})
-    made = models.release_of(method.fit(frame, schema=schema), "PPNB", data_name="p.csv")
+    made = export.release_of(method.fit(frame, schema=schema), "PPNB", data_name="p.csv")
     html = report_of(made).html
     assert f">{name}</th>" in html

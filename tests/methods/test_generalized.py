@@ -11,7 +11,7 @@ from dpcore.domain.range_query import RangeQuery, exact_answers
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
-from dpcore.export.archive import bundle, release_of
+from dpcore.export import bundle, release_of
 from dpcore.mechanisms.noise import make_noise
 from dpcore.methods import DiffGen, PrivSCBN, TaxonomyRelease
 from dpcore.methods.groups.base import leaf_share

@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.accounting.ledger import Ledger
 from dpcore.dashboard import panels
-from dpcore.dashboard.session import ShownModel, remember
+from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.tabs import forest
 from dpcore.postprocess import forest_frames
 from dpcore.text import number
@@ -25,7 +25,7 @@ COMPOSED = {
 }
 
 
-def budget(shown: ShownModel) -> None:
+def budget(shown: Shown) -> None:
     """Which levels and purposes epsilon went to, and how the trees' prices make the price of all."""
     ledger, found = shown.release.ledger, forest.forest_of(shown)
     if found is None:

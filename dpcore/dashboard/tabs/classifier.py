@@ -12,12 +12,12 @@ from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, panels
-from dpcore.dashboard.session import AnyShown, ShownModel, remember
+from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs import redraw
 from dpcore.datasets import Dataset
 from dpcore.evaluate import classification, learners
-from dpcore.export.models import ModelRelease
+from dpcore.export.release import Release
 from dpcore.methods import METHODS, PlainNaiveBayes
 from dpcore.methods.base import PrivateClassifier
 from dpcore.postprocess.forest import Forest
@@ -31,7 +31,7 @@ DEPTH = 5  # of scikit-learn's tree, if the method has none
 TREES, DEEP = 25, 20  # of scikit-learn's forest, at least; a shallow one would make the release look good
 
 
-def once(page: str, shown: AnyShown, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
+def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
     """A value that takes time, computed when its tab is first open; asked for again if that was stopped."""
     name, begun = f"{page}.{key}", f"{key}, begun"
     if key not in shown.memory and begun in shown.memory and not jobs.requested(name):
@@ -46,7 +46,7 @@ def once(page: str, shown: AnyShown, key: str, title: str, compute: Callable[[Pr
     return found
 
 
-def accuracy(page: str, shown: ShownModel) -> None:
+def accuracy(page: str, shown: Shown) -> None:
     """Accuracies beside references, which classes are taken for which, and what the noise took."""
     release, data = shown.release, shown.data
     if data.test.empty:
@@ -56,8 +56,8 @@ def accuracy(page: str, shown: ShownModel) -> None:
     if found is None:
         return
     st.markdown(
-        f"How well is **{escaped(release.target)}** predicted for {len(data.test):,} real rows that no method has "
-        f"seen? ({REAL_DATA}) Balanced accuracy is the mean share of each class that is found: a model that always "
+        f"How well is **{escaped(release.model.target)}** predicted for {len(data.test):,} real rows that no method "
+        f"has seen? ({REAL_DATA}) Balanced accuracy is the mean share of each class that is found: a model that always "
         "says the same scores no better than by chance."
     )
     scores, confusion, costs = found
@@ -65,7 +65,7 @@ def accuracy(page: str, shown: ShownModel) -> None:
     st.caption(
         "The same builder has the release's size and no noise. scikit-learn's tree is as deep as the release, or "
         f"{DEPTH} levels; its forest has {TREES} trees at least, up to {DEEP} levels deep."
-        + (" Naive Bayes learned from true answers." if release.reports is not None else "")
+        + (" Naive Bayes learned from true answers." if release.model.reports is not None else "")
     )
     panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
     if costs is not None:
@@ -81,12 +81,12 @@ def accuracy(page: str, shown: ShownModel) -> None:
         )
 
 
-def comparison(page: str, shown: ShownModel) -> Comparison | None:
+def comparison(page: str, shown: Shown) -> Comparison | None:
     """`compared`, once per release; None if that was stopped."""
     return once(page, shown, "compared", "Comparing", lambda progress: compared(shown.release, shown.data, progress))
 
 
-def pictures(page: str, shown: ShownModel) -> list[tuple[Any, pd.DataFrame]] | None:
+def pictures(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:
     """The charts of a model's accuracy, for a report that somebody wants them in; None if that was stopped."""
     if shown.data.test.empty:
         return []
@@ -102,7 +102,7 @@ def margin(share: float, rows: int) -> float:
     return 1.96 * math.sqrt(max(share * (1 - share), 1 / rows) / rows)
 
 
-def redraws(page: str, shown: ShownModel) -> None:
+def redraws(page: str, shown: Shown) -> None:
     """20 more runs of the same method, and between which accuracies most of them lie."""
     if shown.data.test.empty:
         st.info("Runs are compared by their accuracy, which needs rows kept aside to test on.")
@@ -122,9 +122,9 @@ def redraws(page: str, shown: ShownModel) -> None:
         )
 
 
-def majority(shown: ShownModel) -> tuple[float, float]:
+def majority(shown: Shown) -> tuple[float, float]:
     """The accuracies of always saying the training rows' most frequent class."""
-    column = shown.release.schema[shown.release.target]
+    column = shown.release.schema[shown.release.model.target]
     train, truth = (column.encode(rows[column.name]) for rows in (shown.data.train, shown.data.test))
     always = np.zeros((len(truth), column.size))
     always[:, np.bincount(train, minlength=column.size).argmax()] = 1
@@ -132,9 +132,9 @@ def majority(shown: ShownModel) -> tuple[float, float]:
     return found.accuracy, found.balanced_accuracy
 
 
-def compared(release: ModelRelease, data: Dataset, progress: Progress) -> Comparison:
+def compared(release: Release, data: Dataset, progress: Progress) -> Comparison:
     """Scores with references, the confusion matrix, and the costs of noise and structure (forests only)."""
-    model, schema, target = release.model, release.schema, release.target
+    model, schema, target = release.model, release.schema, release.model.target
     progress(0.0, "judging the release")
     truth = schema[target].encode(data.test[target])
     judged = classification.judged(model.predict_proba(data.test), truth, len(model.classes_))
@@ -143,13 +143,13 @@ def compared(release: ModelRelease, data: Dataset, progress: Progress) -> Compar
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.1, "the same method without noise")
         plain = without_noise(release).fit(data.train, schema=schema)
-        if isinstance(model.predictor, Forest) and release.reports is None:  # reports have noise in every value
+        if isinstance(model.predictor, Forest) and model.reports is None:  # reports have noise in every value
             costs = classification.noise_and_structure(model.predictor, vars(plain)["forest_"], data)
     progress(0.6, "learning from the real rows")
-    given = {**release.parameters, **release.sizes}
+    given = {**release.parameters, **model.sizes}
     beside = beside_real(data, target, given)
     rows = classification.scores({RELEASED: model.predict_proba}, data.test, schema, target).assign(private=True)
-    if release.reports is not None and not release.exact:
+    if model.reports is not None and not release.exact:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
         told = PlainNaiveBayes(numbers="moments" if normal else "bins", target=target).fit(data.train, schema=schema)
         truthful = classification.scores({TRUTHFUL: told.predict_proba}, data.test, schema, target).assign(
@@ -175,9 +175,9 @@ def beside_real(data: Dataset, target: str, given: Mapping[str, Any]) -> pd.Data
     return pd.concat([small[small["model"] != classification.FOREST], large[large["model"] == classification.FOREST]])
 
 
-def without_noise(release: ModelRelease) -> PrivateClassifier:
+def without_noise(release: Release) -> PrivateClassifier:
     """The same method, as large as it was, with an epsilon at which noise does not matter."""
-    given: dict[str, Any] = {**release.parameters, **release.sizes, "noise": "laplace"}
+    given: dict[str, Any] = {**release.parameters, **release.model.sizes, "noise": "laplace"}
     method = METHODS[release.method](**given).at_epsilon(NO_NOISE)
     assert isinstance(method, PrivateClassifier)
     return method

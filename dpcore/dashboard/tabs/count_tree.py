@@ -17,6 +17,7 @@ from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.evaluate import tree_errors
+from dpcore.export.artifacts import CountTree
 from dpcore.methods.base import Synthesizer
 from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
@@ -34,15 +35,15 @@ WIDEST = 20  # times the others' intervals
 SMALL = 5_000  # leaves; below it, inner levels can lower the noise of large ranges by little
 
 
-def tree_of(shown: Shown) -> ReleasedTree:
-    """The released tree; read from the release once."""
-    release = shown.release
-    return remember(shown, "tree", lambda: ReleasedTree.from_dict(release.schema, release.structure["tree"]))
+def released(shown: Shown) -> CountTree:
+    """The released tree, and its rows."""
+    return shown.release.artifact_as(CountTree)
 
 
 def tree(page: str, shown: Shown) -> None:
     """The tree of counts before and after consistency, from any node down."""
-    found, release = tree_of(shown), shown.release
+    counts, release = released(shown), shown.release
+    found = counts.tree
     levels, leaves = len(found.partitions), found.leaves.size
     measured = sum(found.measured)
     st.markdown(
@@ -76,8 +77,7 @@ def tree(page: str, shown: Shown) -> None:
     rest = levels - 1 - int(frame["level"].max())
     if rest and len(frame) == 1:
         st.caption(f"The next level has more than {MOST_NODES:,} groups here, too many to draw. The largest of all:")
-        groups = remember(shown, "groups", lambda: found.rows(np.array(release.structure["leaf_counts"], dtype=float)))
-        largest = groups.nlargest(20, groups.columns[-1])
+        largest = counts.generalized.nlargest(20, counts.generalized.columns[-1])
         st.dataframe(largest[[*largest.columns[-1:], *largest.columns[:-1]]], hide_index=True, key=f"{page}.largest")
     elif rest:
         st.caption(f"{rest:,} more levels lie below; choose a group further down to see them.")
@@ -85,8 +85,7 @@ def tree(page: str, shown: Shown) -> None:
 
 def errors(page: str, shown: Shown) -> None:
     """Errors of random range queries by their size, with and without consistency."""
-    found = tree_of(shown)
-    if not found.leaves.family:
+    if not released(shown).tree.leaves.family:
         st.info("This release divided no column: it answers every query by the same share of all rows.")
         return
     workload = st.segmented_control(
@@ -98,14 +97,15 @@ def errors(page: str, shown: Shown) -> None:
         "the release's own groups have only the first, and, if they are published, what moving negative counts to 0 "
         "does to them."
     )
-    frame = remember(shown, f"range errors {workload}", lambda: range_errors(shown, found, str(workload)))
+    frame = remember(shown, f"range errors {workload}", lambda: range_errors(shown, str(workload)))
     panels.chart(charts.mark_real(charts.error_by_range(frame)), data=frame)
     st.caption(FLAT)
 
 
-def range_errors(shown: Shown, found: ReleasedTree, workload: str) -> pd.DataFrame:
+def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
     """Mean errors by size of the range, of each way to answer from this release; of exact counts as a reference."""
-    release = shown.release
+    release, counts = shown.release, released(shown)
+    found = counts.tree
     schema, divided = release.schema, release.schema.select(found.leaves.family)
     codes = schema.encode(shown.data.train)
     queries = (
@@ -113,11 +113,10 @@ def range_errors(shown: Shown, found: ReleasedTree, workload: str) -> pd.DataFra
         if workload == GROUPS
         else random_queries(divided if workload == DIVIDED else schema, QUERIES)
     )
-    leaves = np.array(release.structure["leaf_counts"], dtype=float)
     answers = {
         "consistent": found.answers(queries),
         "noisy: the fewest nodes": found.noisy_answers(queries)[0],
-        "published groups": found.answers(queries, leaves),
+        "published groups": found.answers(queries, counts.leaf_counts),
     }
     if workload != GROUPS:
         answers["no noise, same groups"] = found.answers(queries, tree_errors.true_counts(found, codes)[-1])
@@ -133,12 +132,12 @@ def range_errors(shown: Shown, found: ReleasedTree, workload: str) -> pd.DataFra
 
 def ask(page: str, shown: Shown) -> None:
     """One range query, and what each way of counting would answer."""
-    found, schema = tree_of(shown), shown.release.schema
+    schema = shown.release.schema
     st.markdown(
         "How many people …? Choose up to four columns, and in each a group or an interval. A group that the release "
         "did not divide that finely is answered as if everybody in it were spread evenly."
     )
-    divided = list(found.leaves.family)
+    divided = list(released(shown).tree.leaves.family)
     names = st.multiselect(
         "Columns",
         schema.names,
@@ -154,7 +153,7 @@ def ask(page: str, shown: Shown) -> None:
         with place:
             sets[name] = group_picker(f"{page}.ask:{id(shown)}.{name}", schema, name)
     query = RangeQuery.of(sets)
-    frame = remember(shown, f"ask {query!r}", lambda: answers(shown, found, query))
+    frame = remember(shown, f"ask {query!r}", lambda: answers(shown, query))
     size, truth = query.size(schema), float(frame["true"].iloc[0])
     cells = "all" if size > 0.9995 else f"{100 * size:.3g} %"
     st.markdown(
@@ -209,9 +208,10 @@ def group_picker(key: str, schema: Schema, name: str) -> tuple[int, ...]:
     return nodes[int(place or 0)].codes
 
 
-def answers(shown: Shown, found: ReleasedTree, query: RangeQuery) -> pd.DataFrame:
+def answers(shown: Shown, query: RangeQuery) -> pd.DataFrame:
     """The answers with their intervals; the true one is read off the real rows."""
-    release = shown.release
+    release, counts = shown.release, released(shown)
+    found = counts.tree
     schema, epsilon = release.schema, float(release.parameters["epsilon"])
     truth = exact_answers(schema.encode(shown.data.train), schema, [query])
     noisy, noisy_margin = found.noisy_answers([query])
@@ -219,8 +219,7 @@ def answers(shown: Shown, found: ReleasedTree, query: RangeQuery) -> pd.DataFram
         ("noisy: the fewest nodes", noisy[0], noisy_margin[0]),
         ("consistent", found.answers([query])[0], found.margins([query])[0]),
     ]
-    leaves = np.array(release.structure["leaf_counts"], dtype=float)
-    published = found.answers([query], leaves)[0]
+    published = found.answers([query], counts.leaf_counts)[0]
     if epsilon > 0:
         asked = schema.select([n for n in schema.names if n in {*found.leaves.family, *dict(query.codes)}])
         relation, seed = release.ledger.relation, zlib.crc32(repr((id(shown), query)).encode())  # one draw per release

@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import panels
-from dpcore.dashboard.session import ShownModel, remember
+from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.tabs import group_tree
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.forest import Forest
@@ -15,21 +15,21 @@ from dpcore.postprocess.forest import Forest
 MOST_NODES = 40
 
 
-def forest_of(shown: ShownModel) -> Forest | None:
+def forest_of(shown: Shown) -> Forest | None:
     """The released forest; None for methods that release groups."""
     found = shown.release.model.predictor
     return found if isinstance(found, Forest) else None
 
 
-def tree(page: str, shown: ShownModel) -> None:
+def tree(page: str, shown: Shown) -> None:
     """One tree at a time, and what the trees look at; for methods that release groups, their tree of counts."""
     found, release = forest_of(shown), shown.release
     if found is None:
         group_tree.tree(page, shown)
         return
-    if release.sizes:
-        many, deep = (release.sizes[name] for name in ("n_trees", "max_depth"))
-        rule = all(release.parameters.get(name) is None for name in release.sizes)
+    if sizes := release.model.sizes:
+        many, deep = (sizes[name] for name in ("n_trees", "max_depth"))
+        rule = all(release.parameters.get(name) is None for name in sizes)
         told = "one tree" if many == 1 else f"{many:,} trees"
         st.markdown(f"{'The rule gave' if rule else 'Grown:'} **{told}**, at most **{deep:,} levels** deep.")
     number = 1
@@ -49,7 +49,7 @@ def tree(page: str, shown: ShownModel) -> None:
     if found.leaf.all():
         st.info(
             "No tree was divided: the noise told nothing apart. More epsilon helps"
-            + (", and so do fewer trees or levels." if release.reports is None else ", and so do more people."),
+            + (", and so do fewer trees or levels." if release.model.reports is None else ", and so do more people."),
             icon=":material/info:",
         )
         return

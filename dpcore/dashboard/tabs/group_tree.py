@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import panels
-from dpcore.dashboard.session import ShownModel, remember
+from dpcore.dashboard.session import Shown, remember
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.group_tree import GroupTree
@@ -17,12 +17,12 @@ MOST_NODES = 40
 LARGEST = 20
 
 
-def tree(page: str, shown: ShownModel) -> None:
+def tree(page: str, shown: Shown) -> None:
     """The tree that predicts, and the largest of the groups that it was learned from."""
     release = shown.release
     found = release.model.predictor
     assert isinstance(found, GroupTree)
-    counts = remember(shown, "tree", lambda: ReleasedTree.from_dict(release.schema, release.structure["tree"]))
+    counts: ReleasedTree = release.model.released["tree"]
     st.markdown(
         f"This method releases noisy counts of **{counts.leaves.size:,} groups**. The tree that predicts was learned "
         "from these counts alone, which costs nothing more."
@@ -30,8 +30,7 @@ def tree(page: str, shown: ShownModel) -> None:
     frame = remember(shown, "classifier", lambda: nodes(found, counts))
     panels.chart(charts.forest_tree(frame, title="The tree that predicts"))
     panels.table_behind(frame, "The numbers behind this chart")
-    leaves = np.array(release.structure["leaf_counts"], dtype=float)
-    groups = remember(shown, "groups", lambda: counts.rows(leaves))
+    groups = remember(shown, "groups", lambda: counts.rows(release.model.released["leaf_counts"]))
     largest = groups.nlargest(LARGEST, groups.columns[-1])
     with st.expander(f"The {len(largest):,} largest of {len(groups):,} groups that are not empty"):
         columns = [*largest.columns[-1:], *largest.columns[:-1]]

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.dashboard import housekeeping, panels
 from dpcore.dashboard.sections.intake import how_to_read
-from dpcore.dashboard.session import ShownModel
+from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.datasets.formats import FORMATS
 from dpcore.datasets.reading import MAX_BYTES, read_frame
@@ -32,7 +32,7 @@ class Predicted:
     rows: pd.DataFrame
 
 
-def predict(page: str, shown: ShownModel | None) -> None:
+def predict(page: str, shown: Shown | None) -> None:
     """A model, a file, and what the one says of the other."""
     sources = [HERE, FILE] if shown is not None else [FILE]
     source = st.segmented_control(

@@ -11,11 +11,11 @@ from sklearn.base import clone
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
-from dpcore.dashboard.session import AnyShown
+from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
 from dpcore.evaluate import classification
-from dpcore.export.archive import Release
-from dpcore.export.models import ModelRelease
+from dpcore.export.model_file import Model
+from dpcore.export.release import Release
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.text import number
@@ -25,7 +25,7 @@ REDRAWS = 20
 
 def redraws(
     page: str,
-    shown: AnyShown,
+    shown: Shown,
     look: Callable[[Synthesizer], pd.DataFrame] | None = None,
     draw: Callable[[pd.DataFrame], None] | None = None,
 ) -> None:
@@ -54,7 +54,7 @@ def redraws(
         draw(shown.looks)
 
 
-def draw_again(shown: AnyShown, progress: Progress, look: Callable[[Synthesizer], pd.DataFrame] | None = None) -> None:
+def draw_again(shown: Shown, progress: Progress, look: Callable[[Synthesizer], pd.DataFrame] | None = None) -> None:
     """Keep what the release and fresh ones are measured by, and what `look` sees in the fresh ones.
 
     Each was paid for: if somebody stops this, what is drawn is kept, unless as many are there from before.
@@ -62,7 +62,7 @@ def draw_again(shown: AnyShown, progress: Progress, look: Callable[[Synthesizer]
     release, data = shown.release, shown.data
     method = METHODS[release.method](**release.parameters)
     ledger = session.account(data, method.relation, f"{REDRAWS} redraws of {release.method}")
-    models = isinstance(release, ModelRelease)
+    models = isinstance(release.artifact, Model)
     measure = of_models(release, data) if models else of_rows(release, data)
     rows: list[dict[str, Any]] = []
     looks: list[pd.DataFrame] = []
@@ -111,10 +111,10 @@ def of_rows(release: Release, data: Dataset) -> Callable[[pd.DataFrame], dict[st
     return measure
 
 
-def of_models(release: ModelRelease, data: Dataset) -> Callable[[Any], dict[str, float]]:
+def of_models(release: Release, data: Dataset) -> Callable[[Any], dict[str, float]]:
     """Accuracies on the rows kept aside."""
-    column = release.schema[release.target]
-    truth = column.encode(data.test[release.target])
+    column = release.schema[release.model.target]
+    truth = column.encode(data.test[column.name])
 
     def measure(model: Any) -> dict[str, float]:
         found = classification.judged(model.predict_proba(data.test), truth, column.size)

@@ -7,7 +7,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
-from dpcore.dashboard.session import ShownModel, remember
+from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.evaluate import reconstruction
 from dpcore.postprocess.naive_bayes import Bayes
@@ -16,11 +16,11 @@ from dpcore.postprocess.reports import Reports
 FIRST = 10
 
 
-def reports(page: str, shown: ShownModel) -> None:
+def reports(page: str, shown: Shown) -> None:
     """One column as it is, as it was reported, and as it is reconstructed."""
     release, data = shown.release, shown.data
-    assert release.reports is not None
-    found: Reports = release.reports
+    model, found = release.model, release.model.reports
+    assert found is not None
     st.markdown(
         f"This is all that the collector has: **{found.people:,} rows of reports**, one per person, and the public "
         f"rules by which they were made. {clear(found)}What you see of the truth is for this screen only."
@@ -30,10 +30,9 @@ def reports(page: str, shown: ShownModel) -> None:
     name = str(st.selectbox("One column", reconstruction.columns(found), key=f"{page}.reported.{release.method}"))
     true = data.train
     if release.method == "DTPD":
-        true = remember(shown, "bits", lambda: reconstruction.as_bits(data.train, release.schema, release.target))
+        true = remember(shown, "bits", lambda: reconstruction.as_bits(data.train, release.schema, model.target))
     if reconstruction.is_number(found, name):
-        model = release.model.predictor
-        bayes = model if isinstance(model, Bayes) else None
+        bayes = model.predictor if isinstance(model.predictor, Bayes) else None
         frame = remember(shown, f"numbers {name}", lambda: reconstruction.densities(found, true, name, bayes))
         panels.chart(charts.mark_real(charts.reported_numbers(frame, column=name)), data=frame)
         if bayes is not None:
@@ -52,7 +51,7 @@ def reports(page: str, shown: ShownModel) -> None:
     told(frame, found, name)
 
 
-def where(shown: ShownModel) -> str:
+def where(shown: Shown) -> str:
     """Where all reports are, in a sentence."""
     if shown.release.table_of_reports is None:
         if shown.release.seed is not None:

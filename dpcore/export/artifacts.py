@@ -1,0 +1,215 @@
+"""What is released: rows, and what they were drawn from (a network or a tree of counts), each as its own type.
+
+An artifact knows its headline, the files that hold it, and how a script makes it again. A classifier is one, too:
+`model_file.Model`.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from io import BytesIO
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore import charts
+from dpcore.domain.documents import json_ready
+from dpcore.export.spreadsheet import spreadsheet_csv, spreadsheet_safe
+from dpcore.postprocess.count_tree import ReleasedTree
+from dpcore.postprocess.reports import Reports
+
+Table = Literal["csv", "parquet"]
+Picture = tuple[Any, pd.DataFrame]
+"""A chart, and the numbers behind it."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of a script: what it does, in a sentence of Markdown, and its code."""
+
+    told: str
+    code: str
+
+
+LEDGER = Step(
+    "Every question that was asked of the rows, and what all of them cost.",
+    "ledger = method.ledger_\nprint(ledger.to_frame())\n"
+    "print('claimed', ledger.epsilon_claimed, 'proved', ledger.epsilon_bound)\n",
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Artifact(ABC):
+    """What was released.
+
+    `released` has it by its names in files (`PrivateEstimator.released`); `reports` are the randomized answers that it
+    was learned from, where people randomize their own.
+    """
+
+    title: ClassVar[str]
+    use: ClassVar[Sequence[str]] = ()  # what a README says of how to use it
+
+    released: Mapping[str, Any] = field(default_factory=dict)
+    reports: Reports | None = None
+
+    @property
+    def structure(self) -> dict[str, Any]:
+        """`released` as JSON-ready values, for files."""
+        return {name: json_ready(part) for name, part in self.released.items()}
+
+    @property
+    @abstractmethod
+    def size(self) -> tuple[str, str]:
+        """How much was released, for a headline: of what, and how many."""
+
+    @abstractmethod
+    def config(self) -> dict[str, Any]:
+        """What `config.json` says of it."""
+
+    @abstractmethod
+    def files(self, table: Table) -> dict[str, str | bytes]:
+        """The files that hold it; `table` is the format of rows."""
+
+    @abstractmethod
+    def lead(self, made_from: str, table: Table) -> str:
+        """The first sentence of a README."""
+
+    @abstractmethod
+    def again(self, method: str, data_name: str, table: Table | None, *, seeded: bool) -> tuple[str, list[Step]]:
+        """Imports, and the steps that make it again from a fitted `method`; with a seed, compared with the files.
+
+        Rows are compared with those of `table`, if there is one.
+        """
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rows(Artifact):
+    """Synthetic rows."""
+
+    title = "Synthetic data"
+
+    synthetic: pd.DataFrame
+
+    @property
+    def size(self) -> tuple[str, str]:
+        """The number of rows."""
+        return "Synthetic rows", f"{len(self.synthetic):,}"
+
+    def config(self) -> dict[str, Any]:
+        """The number of rows."""
+        return {"rows": len(self.synthetic)}
+
+    def files(self, table: Table) -> dict[str, str | bytes]:
+        """The rows, and what they were drawn from."""
+        rows = BytesIO()
+        if table == "csv":
+            rows.write(spreadsheet_csv(self.synthetic).encode())
+        else:
+            self.synthetic.to_parquet(rows, index=False)
+        found: dict[str, str | bytes] = {f"synthetic.{table}": rows.getvalue()}
+        if self.released:
+            found["structure.json"] = self.written(1)
+        return found
+
+    def written(self, indent: int | None) -> str:
+        """`structure` as text."""
+        return json.dumps(self.structure, indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def escaped(self, table: Table) -> int:
+        """How many cells of the file begin with an apostrophe because a spreadsheet would run them."""
+        return spreadsheet_safe(self.synthetic)[1] if table == "csv" else 0
+
+    def lead(self, made_from: str, table: Table) -> str:
+        """How many rows are where."""
+        return f"{len(self.synthetic):,} synthetic rows in `synthetic.{table}`, made from {made_from}."
+
+    def again(self, method: str, data_name: str, table: Table | None, *, seeded: bool) -> tuple[str, list[Step]]:
+        """As many rows again."""
+        sample = Step(
+            "As many synthetic rows as the release has. They are made of what was measured, and cost nothing more.",
+            f"synthetic = method.sample({len(self.synthetic)})\nsynthetic.to_csv('synthetic-again.csv', index=False)\n",
+        )
+        if table is None or not seeded:
+            return "", [sample, LEDGER]
+        same = {
+            "csv": "dp.export.spreadsheet_csv(synthetic).encode() == Path('synthetic.csv').read_bytes()",
+            "parquet": "pd.read_parquet('synthetic.parquet').equals(synthetic)",
+        }
+        check = (
+            f"same = {same[table]}\nprint('the same rows as synthetic.{table}' if same else "
+            f"'other rows than synthetic.{table}: other data, or versions?')\n"
+        )
+        imports = "import pandas as pd\n" if table == "parquet" else ""
+        return imports, [sample, LEDGER, Step("Are these the rows of the release?", check)]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Network(Rows):
+    """Synthetic rows, and the network that they were drawn from."""
+
+    @cached_property
+    def families(self) -> pd.DataFrame:
+        """The families, a row each; exact tables, which have no finite price, count as free."""
+        frame = pd.DataFrame(self.released["families"])
+        prices = pd.to_numeric(frame["epsilon"], errors="coerce")
+        return frame.assign(epsilon=prices.where(np.isfinite(prices), 0.0))
+
+    @property
+    def clusters(self) -> list[list[str]]:
+        """The clusters' columns, or bits; empty if one network holds all columns."""
+        found: list[list[str]] = self.released["clusters"]
+        return found
+
+    @property
+    def similarity(self) -> pd.DataFrame:
+        """The noisy scores (`score`) of pairs (`a`, `b`) that the clusters come from; empty without any."""
+        names, scores = (self.released.get("similarity", {}).get(key, []) for key in ("names", "scores"))
+        pairs = [(a, b, scores[i][j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j]
+        return pd.DataFrame(pairs, columns=["a", "b", "score"])
+
+    @property
+    def junction_tree(self) -> bool:
+        """Whether the families are cliques, and a tree connects them."""
+        return "edges" in self.released
+
+    @property
+    def picture(self) -> Picture:
+        """The graph, and the families behind it."""
+        frame = self.families
+        if not self.junction_tree:
+            return charts.network(frame), frame
+        nodes = [", ".join([family["child"], *family["parents"]]) for family in self.released["families"]]
+        edges = pd.DataFrame(self.released["edges"], columns=["a", "b"])
+        # One tree, hence one cluster; which table a clique comes from is another matter.
+        return charts.graph(edges, frame.assign(node=nodes, cluster=1)), frame
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CountTree(Rows):
+    """Synthetic rows, and the tree of noisy counts that they were drawn from."""
+
+    @property
+    def tree(self) -> ReleasedTree:
+        """The tree."""
+        found: ReleasedTree = self.released["tree"]
+        return found
+
+    @property
+    def leaf_counts(self) -> NDArray[np.float64]:
+        """The published counts of the finest groups."""
+        found: NDArray[np.float64] = self.released["leaf_counts"]
+        return found
+
+    @cached_property
+    def generalized(self) -> pd.DataFrame:
+        """The generalized rows with their counts."""
+        return self.tree.rows(self.leaf_counts)
+
+    def files(self, table: Table) -> dict[str, str | bytes]:
+        """The rows, the tree on one long line, and its rounded leaves."""
+        groups = spreadsheet_csv(self.generalized).encode()
+        return super().files(table) | {"structure.json": self.written(None), "generalized.csv": groups}
