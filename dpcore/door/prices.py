@@ -28,21 +28,14 @@ GRID_BITS = 20  # noisy scores are whole multiples of some 2^-20 of their sensit
 
 
 class Claimed(TypedDict, total=False):
-    """What a source says of a question, where it differs from what is true.
-
-    Attributes
-    ----------
-    claimed_epsilon
-        For all answers of the question together; by default what the noise costs.
-    claimed_sensitivity
-        The noise is scaled to it: selection is then by exp(epsilon q / (2 claimed_sensitivity)).
-    reason
-        Why claim and bound differ, in words.
-    """
+    """What a source says of a question, where it differs from what is true."""
 
     claimed_epsilon: Epsilon | None
+    """For all answers of the question together; by default what the noise costs."""
     claimed_sensitivity: float | None
+    """The noise is scaled to it: selection is then by exp(epsilon q / (2 claimed_sensitivity))."""
     reason: str
+    """Why claim and bound differ, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +46,6 @@ class Claim:
     claimed_sensitivity: float | None = None
     reason: str = ""
 
-    def epsilon_or(self, bound: Epsilon) -> Epsilon:
-        """What the source says that the question costs."""
-        return bound if self.claimed_epsilon is None else exact(self.claimed_epsilon)
-
     def scaled_to(self, sensitivity: float) -> float:
         """The sensitivity that the noise is scaled to."""
         if self.claimed_sensitivity is None:
@@ -64,6 +53,22 @@ class Claim:
         if not 0 < self.claimed_sensitivity < np.inf:
             raise ParameterError("A claimed sensitivity is not positive.", "A method without noise asks `unprotected`.")
         return self.claimed_sensitivity
+
+    def entry(
+        self, name: str, mechanism: str, sensitivity: float, scale: float, *, paid: Epsilon, bound: Epsilon, draws: int
+    ) -> Entry:
+        """The entry of a question; what was `paid` is what the source says it costs, unless it claims otherwise."""
+        return Entry(
+            name=name,
+            mechanism=mechanism,
+            epsilon_claimed=paid if self.claimed_epsilon is None else exact(self.claimed_epsilon),
+            epsilon_of_noise=bound,
+            sensitivity=sensitivity,
+            claimed_sensitivity=self.scaled_to(sensitivity),
+            scale=scale,
+            draws=draws,
+            reason=self.reason,
+        )
 
 
 def bound_of(epsilon: Epsilon, sensitivity: float, scaled_to: float) -> Epsilon:
@@ -85,34 +90,21 @@ def tables(
     parts = len(families) if weights is None else weights
     shares = shares_of(epsilon, parts)
     claimed = shares if claim.claimed_epsilon is None else shares_of(claim.claimed_epsilon, parts)
-    return [
-        Entry(
-            name=f"counts of {' × '.join(family)}" if family else "number of rows",
-            mechanism=mechanism,
-            epsilon_claimed=claimed_share,
-            epsilon_of_noise=bound_of(share, sensitivity, scaled_to),
-            sensitivity=sensitivity,
-            claimed_sensitivity=scaled_to,
-            scale=scaled_to / float(share) if float(share) else np.inf,
-            reason=claim.reason,
-        )
-        for family, share, claimed_share in zip(families, shares, claimed, strict=True)
-    ]
+    entries = []
+    for family, share, claimed_share in zip(families, shares, claimed, strict=True):
+        name = f"counts of {' × '.join(family)}" if family else "number of rows"
+        scale = scaled_to / float(share) if float(share) else np.inf
+        bound = bound_of(share, sensitivity, scaled_to)
+        own = replace(claim, claimed_epsilon=claimed_share)
+        entries.append(own.entry(name, mechanism, sensitivity, scale, paid=share, bound=bound, draws=1))
+    return entries
 
 
 def node_counts(name: str, relation: Relation, mechanism: str, epsilon: Epsilon, *, one_by_one: int) -> Entry:
     """The entry of counts of disjoint nodes; `one_by_one` counts of a record are paid for one after the other."""
-    total = exact(epsilon)
-    return Entry(
-        name=name,
-        mechanism=mechanism,
-        epsilon_claimed=total,
-        epsilon_of_noise=total,
-        sensitivity=relation.histogram_l1,
-        claimed_sensitivity=relation.histogram_l1,
-        scale=one_by_one * relation.histogram_l1 / float(total) if float(total) else np.inf,
-        draws=one_by_one,
-    )
+    total, sensitivity = exact(epsilon), relation.histogram_l1
+    scale = one_by_one * sensitivity / float(total) if float(total) else np.inf
+    return Claim().entry(name, mechanism, sensitivity, scale, paid=total, bound=total, draws=one_by_one)
 
 
 def choice(
@@ -130,18 +122,8 @@ def choice(
         bound = draws * exact(factor * loss)
     if exactly and loss:
         factor /= 1 + 2 * rounding / loss
-    entry = Entry(
-        name=f"choice by {name}",
-        mechanism="exponential",
-        epsilon_claimed=claim.epsilon_or(draws * per_draw),
-        epsilon_of_noise=bound,
-        sensitivity=sensitivity,
-        claimed_sensitivity=claim.scaled_to(sensitivity),
-        scale=1 / factor if factor else np.inf,
-        draws=draws,
-        reason=claim.reason,
-    )
-    return entry, factor
+    name, scale, paid = f"choice by {name}", 1 / factor if factor else np.inf, draws * per_draw
+    return claim.entry(name, "exponential", sensitivity, scale, paid=paid, bound=bound, draws=draws), factor
 
 
 def noisy_values(
@@ -156,18 +138,9 @@ def noisy_values(
     scaled_to, total = claim.scaled_to(sensitivity), exact(epsilon)
     grid = 2.0 ** (floor(log2(sensitivity)) - GRID_BITS) if sensitivity else 1.0  # dividing by it is exact
     wider = 1 + (rounding + grid) / sensitivity if exactly and sensitivity else 1.0
-    entry = Entry(
-        name=f"{values} values of {name}",
-        mechanism="laplace",
-        epsilon_claimed=claim.epsilon_or(total),
-        epsilon_of_noise=bound_of(total, sensitivity, scaled_to),
-        sensitivity=sensitivity,
-        claimed_sensitivity=scaled_to,
-        scale=wider * (values * scaled_to / float(total)) if total else np.inf,
-        draws=values,
-        reason=claim.reason,
-    )
-    return entry, grid
+    scale = wider * (values * scaled_to / float(total)) if total else np.inf
+    name, bound = f"{values} values of {name}", bound_of(total, sensitivity, scaled_to)
+    return claim.entry(name, "laplace", sensitivity, scale, paid=total, bound=bound, draws=values), grid
 
 
 def unasked(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:

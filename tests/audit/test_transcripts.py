@@ -24,9 +24,8 @@ import dpcore.accounting.ledger
 import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
-from dpcore.door import PrivateNodes, responses
+from dpcore.door import PrivateNodes, PrivateTable, responses
 from dpcore.door.exact_node_counts import NodeRows
-from dpcore.door.rows import PrivateRows
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms import noise
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, Warner, categorical
@@ -288,7 +287,7 @@ def uncharged(hidden):
 
 
 def peeked_rows(monkeypatch):
-    monkeypatch.setattr(PrivateRows, "public_rows", property(lambda self: len(self._codes)))
+    monkeypatch.setattr(PrivateTable, "public_rows", property(lambda self: len(self._codes)))
 
 
 def peeked_counts(monkeypatch):
