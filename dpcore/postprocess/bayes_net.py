@@ -5,6 +5,7 @@ parent is the child of an earlier one. The table of a family has one axis per na
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +23,10 @@ FIRST_SMOOTHING = 0.01  # rows, as a share of all, spread over a table's cells
 
 
 def conditional(table: Floats, smoothing: float = 0.0) -> Floats:
-    """p(child | parents) of a noisy table, shape (parents' cells, child's values): negative cells count as 0.
+    """p(child | parents), shape (parents' cells, child's values), of a table of shape (child, *parents).
 
-    Parents' values without rows get the child's distribution over all of them, and that is uniform if there is none.
-
-    Parameters
-    ----------
-    table : array of shape (child, *parents)
-    smoothing : float
-        Rows that are spread evenly over all cells first.
+    Negative cells count as 0, and `smoothing` rows are spread evenly over all cells first. Parents' values without rows
+    get the child's distribution over all of them, and that is uniform if there is none.
     """
     cells = np.maximum(table, 0.0).reshape(len(table), -1).T + smoothing / table.size
     overall = cells.sum(axis=0)
@@ -44,7 +40,7 @@ def contained(family: Family, other: Family) -> bool:
     return set(family) <= set(other)
 
 
-def margin(table: Floats, of: Family, wanted: Family) -> Floats:
+def margin(table: Floats, of: tuple[Any, ...], wanted: tuple[Any, ...]) -> Floats:
     """The table of some columns from a table that holds them, axes in the wanted order."""
     summed = table.sum(axis=tuple(i for i, name in enumerate(of) if name not in wanted))
     left = [name for name in of if name in wanted]
@@ -59,19 +55,7 @@ def sample_network(
     rng: np.random.Generator,
     smoothing: float = 0.0,
 ) -> Codes:
-    """n rows, parents first; the counts of each child given its parents are the expected ones, rounded.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The columns' order in the result; each is the child of one family.
-    families, tables
-        The network.
-
-    Returns
-    -------
-    array of shape (n, len(names))
-    """
+    """n rows of the columns in this order, parents first; counts of a child given its parents are rounded."""
     place = {name: j for j, name in enumerate(names)}
     largest = max(len(table) for table in tables)
     codes: Codes = np.empty((n, len(names)), dtype=code_dtype(largest), order="F")
@@ -92,10 +76,7 @@ def sample_binarized(
     retry, as PrivBayes's authors do. Where that is of no use (with many columns hardly any row is free of such
     patterns), a column without a code takes one of the codes that the sampler gave it elsewhere.
 
-    Parameters
-    ----------
-    draw : callable
-        (rows, smoothing as a share of all rows) -> bits.
+    `draw` makes so many rows of bits, with tables smoothed by a share of all rows.
     """
     kept: list[Codes] = []
     missing, smoothing = n, 0.0
@@ -110,12 +91,7 @@ def sample_binarized(
             if whole.mean() < 1 / ROUNDS:  # most rows would need more tries than they have
                 break
         smoothing = FIRST_SMOOTHING * 2**retry
-    _repair(codes, exists, binarization, rng)
-    return np.concatenate([*kept, codes[~whole][:missing]])
-
-
-def _repair(codes: Codes, exists: NDArray[np.bool_], binarization: Binarization, rng: np.random.Generator) -> None:
-    """Give each cell without a code one that the column has elsewhere, in place."""
     for j, size in enumerate(binarization.source.sizes):
         good, lost = codes[exists[:, j], j], ~exists[:, j]
         codes[lost, j] = rng.choice(good, lost.sum()) if len(good) else rng.integers(size, size=lost.sum())
+    return np.concatenate([*kept, codes[~whole][:missing]])

@@ -18,12 +18,7 @@ def spectral_clusters(similarity: Floats, k: int, rng: np.random.Generator, *, a
 
     W_ij = exp(-x_ij / (2 sigma^2)) with sigma^2 the median of x over all pairs. For "fixed" x is the distance
     1 - similarity (the similarity clipped to [0, 1]); for "paper" x is the similarity itself, as printed in paper 001.
-
-    Parameters
-    ----------
-    similarity : array of shape (d, d)
-        Symmetric; noisy, so any values. The diagonal is not used.
-    affinity : {"fixed", "paper"}
+    Similarities, shape (d, d), are symmetric and noisy, so any numbers; the diagonal is not used.
     """
     d = len(similarity)
     if k <= 1 or d <= k:

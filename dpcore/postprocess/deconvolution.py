@@ -32,12 +32,8 @@ TWO_SIDED_95 = 1.959963984540054  # and 95 % within
 def density(kind: str, scale: float, distance: Floats) -> Floats:
     """The noise's density at some distances, over that at 0.
 
-    Parameters
-    ----------
-    kind : {"uniform", "normal", "laplace"}
-    scale : float
-        Half the width; the standard deviation; or the mean of |r|. 0 is no noise.
-    distance : array
+    `scale` is half the width of uniform noise, the standard deviation of normal, the mean of |r| of Laplace noise; 0 is
+    no noise.
     """
     if not scale:
         return np.where(distance == 0, 1.0, 0.0)
@@ -57,16 +53,7 @@ def width(kind: str, scale: float) -> float:
 
 @dataclass(frozen=True)
 class Cells:
-    """Equal intervals of a public range, open below and closed above, and the grid of reports.
-
-    Attributes
-    ----------
-    lower, upper : float
-    intervals : int
-        m.
-    kind, scale
-        The noise, as for `density`.
-    """
+    """Equal intervals of a public range, open below and closed above, and the grid of reports with some noise."""
 
     lower: float
     upper: float
@@ -116,14 +103,9 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """What was reconstructed.
+    """What was reconstructed: `shares`, shape (groups, intervals), rows that sum to 1.
 
-    Attributes
-    ----------
-    shares : float array of shape (groups, intervals)
-        Rows that sum to 1.
-    likelihood : float array of shape (steps + 1, groups)
-        log of the likelihood of each group's reports, up to a constant, from the start on; it never falls.
+    `likelihood`, shape (steps + 1, groups), is the logarithm of each group's, up to a constant; it never falls.
     """
 
     shares: Floats
@@ -131,18 +113,9 @@ class Distribution:
 
 
 def reconstruct(counts: Floats, kernel: Floats, *, rounds: int = ROUNDS, noticed: float = NOTICED) -> Distribution:
-    """The distributions of several groups' numbers.
+    """The distributions of several groups' numbers, from `Cells.counts` and `Cells.kernel`.
 
-    Parameters
-    ----------
-    counts : array of shape (groups, cells)
-        Of reports (`Cells.counts`).
-    kernel : array of shape (cells, intervals)
-        `Cells.kernel`.
-    rounds : int
-        Steps, at most.
-    noticed : float
-        A group is done when a step's chi-squared is below this share of its threshold.
+    A group is done when a step's chi-squared is below the share `noticed` of its threshold.
     """
     groups, intervals = counts.shape[0], kernel.shape[1]
     found = np.full((groups, intervals), 1 / intervals)
@@ -183,14 +156,7 @@ def threshold(freedom: int) -> float:
 
 
 def assigned(reports: Floats, shares: Floats) -> Ints:
-    """An interval for every report, shape (n,): the lowest n f_1 go to the first interval, the next n f_2 to the next.
-
-    Parameters
-    ----------
-    reports : array of shape (n,)
-    shares : array of shape (intervals,)
-        Their distribution.
-    """
+    """An interval for every report, shape (n,): the lowest n f_1 go to the first, the next n f_2 to the next."""
     ends = np.rint(np.cumsum(shares) * len(reports))
     ends[-1] = len(reports)
     found = np.empty(len(reports), dtype=np.intp)

@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.postprocess.bayes_net import conditional, margin
 from dpcore.postprocess.simplex import draw_given, project, systematic_sample
 
 Floats = NDArray[np.float64]
@@ -157,13 +158,14 @@ def make_consistent(tables: Sequence[Floats], scopes: Sequence[Scope], total: fl
     moved = [np.asarray(table, dtype=float) for table in tables]
     for shared in _intersections(scopes):
         holders = [t for t, scope in enumerate(scopes) if set(shared) <= set(scope)]
-        margins = [_margin(moved[t], scopes[t], shared) for t in holders]
-        rest = [moved[t].size // margin.size for t, margin in zip(holders, margins, strict=True)]
+        margins = [margin(moved[t], scopes[t], shared) for t in holders]
+        rest = [moved[t].size // found.size for t, found in zip(holders, margins, strict=True)]
         target = np.average(margins, axis=0, weights=1 / np.array(rest, dtype=float))
         if not shared and total is not None:
             target = np.asarray(total, dtype=float)
-        for t, margin, cells in zip(holders, margins, rest, strict=True):
-            moved[t] = moved[t] + np.expand_dims((target - margin) / cells, _rest(scopes[t], shared))
+        for t, found, cells in zip(holders, margins, rest, strict=True):
+            others = tuple(axis for axis, j in enumerate(scopes[t]) if j not in shared)
+            moved[t] = moved[t] + np.expand_dims((target - found) / cells, others)
     return moved
 
 
@@ -192,10 +194,10 @@ def calibrate(
     result: list[Floats] = []
     for clique, parent in zip(cliques, parents, strict=True):
         holder = next(t for t, scope in enumerate(scopes) if set(clique) <= set(scope))
-        table = _margin(tables[holder], scopes[holder], clique)
+        table = margin(tables[holder], scopes[holder], clique)
         if parent >= 0:
             separator = _shared(clique, cliques[parent])
-            rows = _margin(result[parent], cliques[parent], separator).reshape(-1, 1)
+            rows = margin(result[parent], cliques[parent], separator).reshape(-1, 1)
             axes = _axes(clique, separator)
             joint = (rows * _conditional(table, clique, separator)).reshape([table.shape[axis] for axis in axes])
             table = joint.transpose(np.argsort(axes))
@@ -217,15 +219,6 @@ def _shared(a: Scope, b: Scope) -> Scope:
     return tuple(j for j in a if j in b)
 
 
-def _rest(scope: Scope, kept: Scope) -> Scope:
-    """The axes of the columns that are not kept."""
-    return tuple(axis for axis, j in enumerate(scope) if j not in kept)
-
-
-def _margin(table: Floats, scope: Scope, kept: Scope) -> Floats:
-    return np.asarray(table.sum(axis=_rest(scope, kept)))
-
-
 def _axes(clique: Scope, separator: Scope) -> list[int]:
     """The clique's axes, those of the separator first."""
     return sorted(range(len(clique)), key=lambda axis: (clique[axis] not in separator, axis))
@@ -234,10 +227,7 @@ def _axes(clique: Scope, separator: Scope) -> list[int]:
 def _conditional(table: Floats, clique: Scope, separator: Scope) -> Floats:
     """P(other columns | separator), one row per value of the separator; never undefined."""
     rows = prod(table.shape[axis] for axis, j in enumerate(clique) if j in separator)
-    matrix = table.transpose(_axes(clique, separator)).reshape(rows, -1)
-    margin = matrix.sum(axis=0) if matrix.sum() > 0 else np.ones(matrix.shape[1])
-    matrix = np.where(matrix.sum(axis=1, keepdims=True) > 0, matrix, margin)
-    return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+    return conditional(table.transpose(_axes(clique, separator)).reshape(rows, -1).T)
 
 
 def sample_rows(
@@ -253,12 +243,12 @@ def sample_rows(
         separator = _shared(clique, cliques[parent]) if parent >= 0 else ()
         others = [j for j in clique if j not in separator]
         shape = dict(zip(clique, table.shape, strict=True))
-        conditional = _conditional(table, clique, separator)
+        chances = _conditional(table, clique, separator)
         if separator:
             at = np.ravel_multi_index([codes[:, j] for j in separator], [shape[j] for j in separator])
-            drawn = draw_given(conditional, at, rng)
+            drawn = draw_given(chances, at, rng)
         else:
-            drawn = systematic_sample(conditional[0], size, rng)
+            drawn = systematic_sample(chances[0], size, rng)
         for j, column in zip(others, np.unravel_index(drawn, [shape[j] for j in others]), strict=True):
             codes[:, j] = column
     return codes

@@ -174,16 +174,9 @@ def shares(
 ) -> Floats:
     """Distributions from unbiased counts of shape (groups, values): rows that sum to 1.
 
-    Parameters
-    ----------
-    counts : array
-    how : {"clip", "project", "likelihood"}
-        Negative counts become 0; or each row goes to the nearest distribution; or to the most likely one, given a
-        channel whose reports are values.
-    channel : CategoryChannel, optional
-        For "likelihood".
-    people : array of shape (groups,), optional
-        How many there are, for "project"; by default the sums of the counts, which reports that are values keep.
+    Negative counts become 0 ("clip"); or each row goes to the nearest distribution ("project"), given how many people
+    there are, by default the sums of the counts, which reports that are values keep; or to the most likely one
+    ("likelihood"), given a channel whose reports are values.
     """
     if how not in RECONSTRUCTIONS:
         raise ParameterError("This reconstruction is not known.", f"Choose one of {', '.join(RECONSTRUCTIONS)}.")
@@ -203,14 +196,8 @@ def shares(
 def most_likely(matrix: Floats, reported: Floats, *, by: Floats | None = None) -> Floats:
     """The distribution that makes reports most likely, by expectation maximization from the uniform one.
 
-    Parameters
-    ----------
-    matrix : array of shape (reports, values)
-        P(report | value).
-    reported : array of shape (reports,), or (groups, reports) with `by`
-        How often each was reported; negative counts are taken for 0.
-    by : array of shape (groups, groups), optional
-        The channel of the groups: the joint distribution, shape (groups, values), is found then.
+    `matrix` has P(report | value); `reported` how often each was reported, negative counts taken for 0. With `by`, the
+    channel of groups, both counts and what is found have the groups first.
     """
     seen = np.maximum(reported, 0.0)
     if not seen.any():

@@ -66,15 +66,8 @@ def shrunk(joint: Floats, noise: Floats, prior: Floats, alpha: float) -> Floats:
 
     Without noise, that is smoothing by `alpha` records per value, in the proportions of all classes together.
 
-    Parameters
-    ----------
-    joint : array of shape (classes, values)
-        Shares of people, 0 or more.
-    noise : array of shape (classes, values)
-        v, from the public rules (`bayes_from_reports.joint_shares`); infinite if reports tell nothing.
-    prior : array of shape (classes,)
-        Positive.
-    alpha : float
+    `joint`, shape (classes, values), are shares of people, 0 or more; `noise` is v, from the public rules
+    (`bayes_from_reports.joint_shares`), infinite if reports tell nothing; `prior` is positive.
     """
     share = joint.sum(axis=0)
     values = share / share.sum()
