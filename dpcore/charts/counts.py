@@ -94,10 +94,7 @@ def range_answers(frame: pd.DataFrame, *, title: str = "") -> Chart:
     base = alt.Chart(data).encode(down, tooltip=tooltips("release|release", *tips))
     bars = _with_interval(base).mark_rule(color=RELEASED, strokeWidth=3, opacity=0.55)
     dots = base.mark_point(filled=True, shape="diamond", size=150, opacity=1, color=RELEASED)
-    layers = [
-        bars.encode(alt.X("low:Q", **across), alt.X2("high:Q")),
-        dots.encode(alt.X("estimate:Q", **across)),
-    ]
+    layers = [bars.encode(alt.X("low:Q", **across), alt.X2("high:Q")), dots.encode(alt.X("estimate:Q", **across))]
     if len(data) and (truth := data["true"].iloc[0]) == truth:
         at = single(true=truth, text=f"true count {truth:,.0f}").encode(alt.X("true:Q", **across))
         layers.insert(0, at.mark_rule(color=REAL, strokeWidth=3).encode(tooltip=tooltips("text|reference")))

@@ -24,7 +24,7 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     cells = _mirrored(pairs).rename(columns={"avd": "shade"})
     tips = tooltips("x|column", "y|and", "shade|AVD|.3f", "floor|noise floor|.3f")
     return present(
-        _heat(cells, tips, names, names, title="AVD", number=".2f", least=0.1, room=MOST_NUMBERED),
+        _heat(cells, tips, names, names, title="AVD", least=0.1),
         "How far each pair of columns is from the real data",
         key="Average variation distance (AVD): 0 = the same, 1 = nothing in common.",
         seen=f"Matrix of the distance between release and real data for each pair of {len(names)} columns.",
@@ -56,9 +56,9 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame)
     tips = tooltips("x|column", "y|and", "score|noisy score|.4~g", "group|cluster", "other|and cluster")
     clipped = f" {below:,} of {len(pairs):,} are below 0, which only noise can do, and drawn as 0." if below else ""
     title = "noisy score (clipped at 0)" if below else "noisy score"
-    look: Any = {"gaps": len(order) - len(cluster), "named": len(cluster) <= MOST_NAMED, "room": MOST_NUMBERED}
+    gaps, named = len(order) - len(cluster), len(cluster) <= MOST_NAMED
     return present(
-        _heat(cells, tips, order, order, title=title, number=".2f", least=1e-6, **look),
+        _heat(cells, tips, order, order, title=title, least=1e-6, gaps=gaps, named=named),
         "How much each pair of columns says about each other, with noise",
         key=f"Ordered by cluster; gaps part {len(groups):,} clusters.{clipped}" if len(groups) > 1 else clipped.strip(),
         seen=f"Matrix of the noisy scores of the pairs of {len(cluster):,} columns, in {len(groups):,} clusters.",
@@ -161,9 +161,9 @@ def _heat(
     down: list[str],
     *,
     title: str,
-    number: str,
     least: float,
-    room: int,
+    number: str = ".2f",
+    room: int = MOST_NUMBERED,
     titles: Sequence[str | None] = (None, None),
     gaps: int = 0,
     named: bool = True,
