@@ -36,6 +36,7 @@ PLACES = {
     "evaluate": "evaluate",
     "experiment": "experiment",
     "export": "export",
+    "models": "export.models",  # as scripts import it that were taken home with a classifier earlier
     "risk": "evaluate.disclosure",
 }
 

@@ -17,22 +17,11 @@ ALL = "all rows"
 def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) -> pd.DataFrame:
     """A node of a tree and what is below it, as many whole levels as have at most `most` nodes together.
 
-    Parameters
-    ----------
-    tree : ReleasedTree
-    at : (int, int)
-        The level of the upper node, and its place there.
-    most : int
-
-    Returns
-    -------
-    DataFrame
-        One row per node, level by level, and in a level as a walk through the tree meets them, so that every node's
-        children are adjacent and below it: `level`, `place` (the partition's number of the cell), `parent` (its place;
-        -1 for the upper node), `left` and `right` (the tree's leaves below it, counted from the left), `divides` (the
-        columns that its level divides), `label` (the node's part of those), `name` (all that is said of it),
-        `measured`, `noisy` (NaN if its level was not measured), `noisy_margin`, `consistent` and `consistent_margin`
-        (half the widths of 95 % intervals).
+    `at` is the upper node's level, and its place there. One row per node, level by level, and in a level as a walk
+    meets them, so that children are adjacent and below their parent: `level`, `place` (the partition's cell), `parent`
+    (its place; -1 for the upper node), `left` and `right` (the leaves below it, counted from the left), `divides` (the
+    columns that its level divides), `label` (its part of those), `name` (all that is said of it), `measured`, `noisy`
+    (NaN if not measured), `consistent`, and half the widths of their 95 % intervals, `..._margin`.
     """
     level, top = at
     if not 0 <= level < len(tree.partitions) or not 0 <= top < tree.partitions[level].size:
@@ -46,8 +35,8 @@ def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) 
     frames: list[pd.DataFrame] = []
     while drawn + len(shown) <= most or not frames:
         drawn += len(shown)
-        frames.append(_rows(tree, level, shown).assign(parent=above, left=left, right=left + leaves[level][shown]))
-        frames[-1].insert(5, "divides", divides[level])
+        right = left + leaves[level][shown]
+        frames.append(_rows(tree, level, shown).assign(parent=above, left=left, right=right, divides=divides[level]))
         if level == len(tree.partitions) - 1:
             break
         place = np.full(tree.tree.sizes[level], -1)

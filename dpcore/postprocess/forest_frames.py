@@ -1,5 +1,6 @@
 """A released tree as a table of nodes to be drawn, and where its epsilon went, level by level. Post-processing."""
 
+import itertools
 import math
 import re
 
@@ -24,34 +25,14 @@ Spent = dict[tuple[int, str], Epsilon]
 
 
 def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
-    """One tree, as many whole levels from the root as have at most `most` nodes together.
+    """One tree, from 0, as many whole levels from the root as have at most `most` nodes together.
 
-    Where not even the root's children are so few, the largest of them are kept.
-
-    Parameters
-    ----------
-    forest : Forest
-    tree : int
-        From 0.
-    most : int
-
-    Returns
-    -------
-    DataFrame
-        One row per node that is kept, level by level, children in order and side by side:
-
-        `place`, `parent` : the node's and its parent's number in the forest (-1 for the root)
-        `level` : its depth
-        `x`, `y` : where it may stand. Nodes without kept children are 1 apart from left to right (x from 0), others
-        amid their children; y is the level.
-        `text` : the column that divides the node; empty for leaves
-        `side` : the branch that leads here, such as "≤ 37"; `edge` the same with the column's name, "age ≤ 37";
-        both empty for the root
-        `noisy` : the noisy number of records (NaN if it was not asked), and `counts` the consistent one
-        `class`, `share` : the most probable class (categorical, of all that the schema declares) and its probability
-        `spent` : the epsilon that a record has cost on its way here, this node's questions included
-        `leaf` : whether the node is one
-        `folded` : how many nodes below it are not kept
+    Where not even the root's children are so few, the largest of them are kept. One row per node, level by level,
+    children side by side: `place` and `parent` (numbers in the forest; -1 above the root), `level`, `x` and `y` (where
+    it may stand: ends 1 apart from the left, others amid their children), `text` (the column that divides it; empty for
+    leaves), `side` (the branch that leads here, such as "≤ 37") and `edge` ("age ≤ 37"), `noisy` (NaN if not asked) and
+    consistent `counts`, the most probable `class` and its `share`, `spent` (the epsilon that a record has cost on its
+    way, this node's questions included), `leaf`, and `folded` (how many nodes below it are not kept).
     """
     if not 0 <= tree < forest.trees:
         raise ParameterError("The forest has no such tree.", f"Choose a number from 0 to {forest.trees - 1}.")
@@ -109,19 +90,15 @@ def folded(forest: Forest, every: Ints, kept: Ints) -> Ints:
 
 def across(kept: Ints, parent: Ints) -> Floats:
     """Every node's place from left to right."""
-    below: dict[int, list[int]] = {place: [] for place in kept.tolist()}
-    for place, above in zip(kept.tolist(), parent.tolist(), strict=True):
-        if above >= 0:
-            below[above].append(place)
-    order, stack = [], [int(kept[0])]
-    while stack:  # parents first, children from the first to the last
-        order.append(stack.pop())
-        stack += reversed(below[order[-1]])
-    ends = [place for place in order if not below[place]]
-    x = {place: float(i) for i, place in enumerate(ends)}
-    for place in reversed(order):
-        if below[place]:
-            x[place] = (x[below[place][0]] + x[below[place][-1]]) / 2
+    x: dict[int, float] = {}
+    ends = itertools.count()
+
+    def stand(place: int) -> float:
+        below = [stand(child) for child in kept[parent == place].tolist()]
+        x[place] = (below[0] + below[-1]) / 2 if below else float(next(ends))
+        return x[place]
+
+    stand(int(kept[0]))
     return np.array([x[place] for place in kept.tolist()])
 
 
@@ -146,18 +123,10 @@ def budget(ledger: Ledger) -> pd.DataFrame:
     epsilons are those of the account that questions are charged to: one record's way through one tree, in the sample of
     rows that this tree sees. They sum to what that account was charged.
 
-    Parameters
-    ----------
-    ledger : Ledger
-        Of a fitted method that grows trees.
-
-    Returns
-    -------
-    DataFrame
-        `level` (-1 for what belongs to none), `purpose` (one of `PURPOSES`), `epsilon_claimed`, `epsilon_of_noise` (of
-        the way that is dearest by the claim, and by what its noise costs), `account` (what the epsilons are of),
-        `per_tree`: whether that account is one of several trees, or one sample of rows, so that the whole run costs
-        another sum, and `void`: whether what the noise costs is no bound, because something else gives the rows away.
+    Columns: `level` (-1 for what belongs to none), `purpose`, `epsilon_claimed` and `epsilon_of_noise` (of the way that
+    is dearest by the claim, and by what its noise costs), `account` (what they are of), `per_tree` (whether that is one
+    of several trees, or one sample of rows, so that the whole run costs another sum), and `void` (whether what the
+    noise costs is no bound, because something else gives the rows away).
     """
     at, names = ledger, list[str]()
     while len(at.children) == 1 and not at.own_entries:

@@ -158,3 +158,10 @@ def test_scripts_call_what_is_there(name):
     compile(EARLIER[name]["replay.py"], "replay.py", "exec")
     for called in ("release_of", "Model", "bundle", "show_code", "notebook_of", "report_of"):
         assert hasattr(models, called)
+
+
+def test_still_earlier_scripts_find_models():
+    """They say `from dpcore import models`."""
+    from dpcore import models as found
+
+    assert found is models
