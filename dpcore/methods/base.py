@@ -187,7 +187,14 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     def check(self, schema: Schema) -> Relation:
         """The relation; ParameterError if the parameters do not fit each other or the schema. Reads no row."""
-        relation = self._check_common()
+        for name, parameter in self.parameters().items():
+            parameter.check(name, getattr(self, name))
+        relation = Relation.parse(self.relation)
+        if relation not in self.relations:
+            allowed = " or ".join(self.relations)
+            raise ParameterError(f"{self.title} is not defined under {relation}.", f"Use {allowed}.")
+        if self.mode not in self.modes:
+            raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
         if not isinstance(schema, Schema):
             raise ParameterError("The 'schema' argument is no schema.", "Declare one: dp.Schema(columns=(…)).")
         self._check(schema)
@@ -205,17 +212,6 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         """An unfitted copy for another epsilon. A method may keep the sizes that its own epsilon allows."""
         copy: Self = clone(self).set_params(epsilon=epsilon)
         return copy
-
-    def _check_common(self) -> Relation:
-        for name, parameter in self.parameters().items():
-            parameter.check(name, getattr(self, name))
-        relation = Relation.parse(self.relation)
-        if relation not in self.relations:
-            allowed = " or ".join(self.relations)
-            raise ParameterError(f"{self.title} is not defined under {relation}.", f"Use {allowed}.")
-        if self.mode not in self.modes:
-            raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
-        return relation
 
     def _target(self, schema: Schema, chosen: str | None) -> str:
         target = schema.target if chosen is None else chosen

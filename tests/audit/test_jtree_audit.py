@@ -16,7 +16,7 @@ from dpcore.audit.bound import audit, lower_bound
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.mechanisms.scores.dependence import MutualInformation
-from dpcore.methods.networks.jtree import JTree, noisy_edges
+from dpcore.methods.networks.jtree import JTree, noisy_margins
 
 NAMES = ("a1", "a2", "a3", "b1", "b2", "b3")
 BITS = Schema(columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in NAMES))
@@ -73,7 +73,7 @@ def test_exact_probabilities_of_three_pairs():
 
 def printed_hits(information_a, information_b, draws, seed):
     information = np.array([information_a] * 3 + [information_b] * 3)
-    found = noisy_edges(information, np.full(6, THRESHOLD), SCALE, np.random.default_rng(seed), draws)
+    found = noisy_margins(information, np.full(6, THRESHOLD), SCALE, np.random.default_rng(seed), draws) >= 0
     return int((~found[:, :3].any(axis=1) & found[:, 3:].all(axis=1)).sum())
 
 

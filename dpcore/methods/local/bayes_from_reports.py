@@ -38,22 +38,10 @@ def bayes_of(
 ) -> Bayes:
     """A naive Bayes classifier from reports.
 
-    Parameters
-    ----------
-    reports : Reports
-    schema : Schema
-        Of what is to be classified.
-    target : str
-    columns : mapping of column name to family
-        What was reported of each column: (column,), or (class, column) as one value.
-    reconstruction : {"shrink", "clip", "project", "likelihood"}
-        `shrunk`, or as for `shares`.
-    alpha : float
-        Records that are added to every value of a column by class.
-    as_printed : bool
-        Whether the variance is the paper's.
-    rules : mapping of column name to int array
-        How values were merged before anybody reported (`shrinkage`).
+    `schema` is of what is to be classified. `columns` has what was reported of each column: (column,), or
+    (class, column) as one value. `reconstruction` is "shrink" (`shrunk`) or as for `shares`; `alpha` are records that
+    are added to every value of a column by class; `as_printed` takes the paper's variance. `rules` say how values were
+    merged before anybody reported (`shrinkage`).
     """
     tables: dict[str, Floats] = {}
     normals: dict[str, Floats] = {}
@@ -125,11 +113,8 @@ def class_shares(reports: Reports, target: str, families: Sequence[Family], reco
 def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -> tuple[Floats, Floats]:
     """Shares of people by class and value, and how much noise there is in what a class differs by from all.
 
-    Returns
-    -------
-    two arrays of shape (classes, values)
-        The nearest joint shares, and the variances of joint / prior - sum over classes of joint, before moving them
-        there.
+    Both of shape (classes, values): the nearest joint shares, and the variances of joint / prior - sum over classes of
+    joint, before moving them there.
     """
     channel, by, each = reports.category(family), (target,), prior[:, None]
     if paired(family):

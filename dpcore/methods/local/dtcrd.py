@@ -183,22 +183,10 @@ class Reconstruction:
     Where classes are randomized as well, each side of a division has so many people that this adds a standard error of
     `KNOWN` at most to its classes' shares, and reconstruction is patient: noise is wider there, and steps are shorter.
 
-    Parameters
-    ----------
-    reports : Reports
-        Numbers by `TRR` with Laplace noise or by `Noised`; the class by a channel whose reports are classes.
-    target : str
-    variant : {"by_class", "global", "local"}
-        Whether distributions are reconstructed by reported class, for all people together, or by reported class in
-        every node. A column that divided a node above keeps its intervals below: people were chosen by what they
-        reported of it, so that their reports are no longer numbers with independent noise.
-    intervals : int, optional
-        By default one for 100 people, and 10 to 100 of them.
-
-    Attributes
-    ----------
-    distributions : dict of str to float array of shape (reported classes or 1, intervals)
-        The shares of a column's intervals among all people.
+    Numbers are reported by `TRR` with Laplace noise or by `Noised`; the class by a channel whose reports are classes.
+    `distributions` has the shares of a column's intervals among all people, shape (reported classes or 1, intervals).
+    With "local", a column that divided a node above keeps its intervals below: people were chosen by what they reported
+    of it, so that their reports are no longer numbers with independent noise.
     """
 
     def __init__(self, reports: Reports, target: str, variant: str, intervals: int | None = None) -> None:

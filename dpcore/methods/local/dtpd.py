@@ -176,16 +176,8 @@ class DTPD(LocalClassifier):
 class Booleans:
     """A schema's columns as bits: public rules.
 
-    Attributes
-    ----------
-    schema : Schema
-        Of the bits. A column with one value has none.
-    rules : list of (column name, int array)
-        For `PrivateTable.recode`.
-    bit_of : dict of int to int
-        Which bit a column has, by the position of the column.
-    classes : list of dict of int to int
-        The bits of every class.
+    `schema` is of the bits, of which a column with one value has none; `rules` are for `PrivateTable.recode`; `bit_of`
+    says which bit a column has, by the column's position; `classes` has the bits of every class.
     """
 
     def __init__(self, source: Schema, target: str) -> None:
@@ -214,16 +206,9 @@ class Booleans:
 
 
 class Conjunctions:
-    """Estimated shares of people of whom some bits have some values.
+    """Estimated shares of people of whom some bits have some values, from reports of shape (n, bits).
 
-    Parameters
-    ----------
-    bits : array of shape (n, bits)
-        Reports.
-    groups : sequence of sequences of int
-        Of bits that were kept or turned round together; every bit is in one.
-    theta : float
-        How probably a group was kept.
+    The bits of a group were kept or turned round together, kept with probability `theta`; every bit is in one group.
     """
 
     def __init__(self, bits: NDArray[Any], groups: Sequence[Sequence[int]], theta: float) -> None:

@@ -16,7 +16,7 @@ Steps, corrected (mode="corrected")
   1  `edges` pairs by the exponential mechanism on R (or mutual information) without replacement, each from the pairs
      that share no clique yet and whose clique would stay within the bound; picks end when no pair is left.    choose
   2  Triangulation by least fill-in; its maximal cliques.                                              post-processing
-  3  Cliques merged to m clusters while that lowers m^2 sum |dom(cluster)|, within the bound.          post-processing
+  3  Scopes merged to m clusters while that lowers m^2 sum |dom(cluster)|, within the bound.          post-processing
   4  A noisy table of every cluster.                                                                            counts
   5  PriView's consistency and projection on the non-negative tables of one total, in turn; clique tables from the
      clusters' along the junction tree, so that all separators agree. Rows by systematic sampling.     post-processing
@@ -62,18 +62,14 @@ from dpcore.door import PrivateTable
 from dpcore.door.exact_counts import joint_counts
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import generator
-from dpcore.mechanisms.scores import MutualInformation, TableScore
-from dpcore.mechanisms.scores.dependence import R
+from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods.base import Synthesizer
-from dpcore.methods.networks.base import RELATION, SCORE
+from dpcore.methods.networks.base import RELATION, SCORE, SCORES
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, text, whole
 from dpcore.postprocess import junction_tree
+from dpcore.postprocess.junction_tree import Edge, Scope
 
-Edge = tuple[int, int]
-Clique = tuple[int, ...]
-
-SCORES: dict[str, type[TableScore]] = {"R": R, "MI": MutualInformation}
 USEFULNESS = 4
 COUNT_SHARE = Fraction(1, 100)
 MOST_CELLS = 2**20  # of all tables together: some seconds, and far beyond what any table of people fills
@@ -164,7 +160,7 @@ class JTree(Synthesizer):
         if cells(clusters, sizes) > MOST_CELLS:  # in paper mode, where nothing bounds the sum
             clusters = cliques
 
-        def named(positions: Clique) -> tuple[str, ...]:
+        def named(positions: Scope) -> tuple[str, ...]:
             return tuple(schema.names[j] for j in positions)
 
         progress(0.8, "Measuring tables")
@@ -182,7 +178,7 @@ class JTree(Synthesizer):
 
     def _chosen_edges(
         self, table: PrivateTable, structure: Fraction, progress: Progress
-    ) -> tuple[list[Edge], list[Clique], Fraction]:
+    ) -> tuple[list[Edge], list[Scope], Fraction]:
         """Steps 0 to 2: chosen edges, the cliques of their triangulation, and the epsilon that is left."""
         names, sizes = table.schema.names, table.schema.sizes
         left = Fraction(self.epsilon)
@@ -200,7 +196,7 @@ class JTree(Synthesizer):
         while pairs and len(edges) < picks:
             share = structure / picks
             candidates = [(names[a], names[b]) for a, b in pairs]
-            chosen = pairs[int(table.choose(SCORES[self.score](), candidates, epsilon=share))]
+            chosen = pairs[int(table.choose(SCORES[self.score], candidates, epsilon=share))]
             left -= share
             edges.append(chosen)
             cliques = junction_tree.triangulate({*junction_tree.pairs_within(cliques), chosen}, sizes)
@@ -262,7 +258,7 @@ class JTree(Synthesizer):
         return rows.astype(code_dtype(max(sizes)), order="F")
 
 
-def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], list[Clique]]:
+def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], list[Scope]]:
     """As many edges from the front as tables of `MOST_CELLS` cells have room for, and their cliques.
 
     Ever twice as many are tried, and what lies between is halved: large cliques take long.
@@ -278,7 +274,7 @@ def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], 
     return sorted(edges[:least]), fitting
 
 
-def cells(scopes: Sequence[Clique], sizes: Sequence[int]) -> int:
+def cells(scopes: Sequence[Scope], sizes: Sequence[int]) -> int:
     """The cells of several tables together."""
     return sum(junction_tree.cells_of(scope, sizes) for scope in scopes)
 
@@ -301,18 +297,6 @@ def noisy_margins(
     margin, unit = (information - thresholds, scale) if np.isfinite(scale) else (np.zeros(len(thresholds)), 1.0)
     rho = rng.laplace(0.0, unit, (draws, 1))
     found: NDArray[np.float64] = margin + rng.laplace(0.0, unit, (draws, len(margin))) - rho
-    return found
-
-
-def noisy_edges(
-    information: NDArray[np.float64],
-    thresholds: NDArray[np.float64],
-    scale: float,
-    rng: np.random.Generator,
-    draws: int = 1,
-) -> NDArray[np.bool_]:
-    """Which pairs are edges by the printed rule: those whose noisy margin is 0 or more."""
-    found: NDArray[np.bool_] = noisy_margins(information, thresholds, scale, rng, draws) >= 0
     return found
 
 
