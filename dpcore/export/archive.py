@@ -24,7 +24,6 @@ from dpcore.export.release import Release
 from dpcore.export.replay import notebook_of, replay, show_code
 from dpcore.export.report import Report, report_of
 from dpcore.export.spreadsheet import spreadsheet_csv
-from dpcore.postprocess.reports import Reports
 
 REPORTS = (
     "`reports.csv` has one row per person: what that person reported; cells are empty where a person was not asked. "
@@ -40,7 +39,8 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
     told = report_of(release) if told is None else told
     files = release.artifact.files(table)
     if (reports := release.table_of_reports) is not None:
-        files |= {"reports.csv": reports_csv(reports), "rules.json": document(reports.rules())}
+        cells = spreadsheet_csv(reports.frame(), float_format="%.6g")
+        files |= {"reports.csv": cells, "rules.json": document(reports.rules())}
     files |= {
         "schema.json": release.schema.to_json(),
         "config.json": document(release.config()),
@@ -62,11 +62,6 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
 def document(value: object) -> str:
     """JSON for people to read."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def reports_csv(reports: Reports) -> bytes:
-    """The table of randomized answers, one row per person, for a spreadsheet or a program."""
-    return spreadsheet_csv(reports.frame(), float_format="%.6g").encode("utf-8")
 
 
 def readme(release: Release, table: Table = "csv", *, real: bool = False) -> str:

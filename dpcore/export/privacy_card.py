@@ -38,18 +38,7 @@ COMPARISONS = (
 
 @dataclass(frozen=True)
 class Card:
-    """What is said of a release.
-
-    Attributes
-    ----------
-    title : str
-    void : str
-        Why no guarantee holds, in a sentence; empty if one does.
-    facts : tuple of (str, str)
-        What, and what about it.
-    open : tuple of str
-        What is not protected, a sentence or two each.
-    """
+    """What is said of a release: `void` is why no guarantee holds, if so; `open` is what is not protected."""
 
     title: str
     void: str
@@ -189,16 +178,16 @@ def privacy(release: Release) -> list[str]:
     ]
 
 
-def markdown(made: Card, *, heading: str = "#") -> str:
-    """The card as Markdown, its first heading as deep as `heading` says."""
+def markdown(made: Card) -> str:
+    """The card as Markdown."""
     return "\n".join(
         [
-            f"{heading} Release card: {made.title[0].lower()}{made.title[1:]}",
+            f"# Release card: {made.title[0].lower()}{made.title[1:]}",
             "",
             *warned(made),
             *(f"- **{what}:** {about}" for what, about in made.facts),
             "",
-            f"{heading}# What is not protected",
+            "## What is not protected",
             "",
             *(f"- {sentence}" for sentence in made.open),
             "",

@@ -50,14 +50,7 @@ NAMED = re.compile(r'\bid="([^"]+)"')
 
 @dataclass(frozen=True)
 class Report:
-    """A report.
-
-    Attributes
-    ----------
-    html : str
-    real : bool
-        Whether it holds comparisons with real rows.
-    """
+    """A report as HTML; `real` if it holds comparisons with real rows."""
 
     html: str
     real: bool
