@@ -32,7 +32,9 @@ def load() -> None:
 @st.fragment
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
-    with controls.drawer(PAGE, sweep_runs.shown(data)):
+    shown = sweep_runs.shown(data)
+    # Folded away by each new result, as on a workbench: under another key it is another drawer, and no setting.
+    with st.expander("Settings", expanded=shown is None, key=f"drawer.{PAGE}.{id(shown)}"):
         plan = sweep.ask(PAGE, data)
         housekeeping.uploader(
             "Or the settings of an earlier comparison (JSON)", type="json", key=f"{PAGE}.file", on_change=load
@@ -62,7 +64,7 @@ if shown is not None and len(shown.frames) < shown.planned:
     offer("Go on")
 elif shown is None and (found := sweep_runs.earlier(data)) is not None:
     last, count = found
-    planned = len(last.methods) * len(last.epsilons) * last.repeats
+    planned = sweep.runs_of(last)
     done = count == planned
     state_of_it = "is kept" if done else f"was not finished ({count:,} of {planned:,} runs)"
     with st.container(horizontal=True, vertical_alignment="center"):

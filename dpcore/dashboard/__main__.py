@@ -19,17 +19,9 @@ HELP = "`dpcore --help` says what there is."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve the dashboard until it is stopped.
+    """Serve the dashboard until it is stopped; the exit code.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What stands after the command's name; by default what this process was started with.
-
-    Returns
-    -------
-    int
-        The exit code. What cannot be understood ends the process with 2 and a message, as do Streamlit's own refusals.
+    What cannot be understood ends the process with 2 and a message, as do Streamlit's own refusals.
     """
     parser = command()
     try:
@@ -75,13 +67,7 @@ def port(text: str) -> int:
 
 
 def split(arguments: Sequence[str]) -> tuple[Flags, list[str]]:
-    """Streamlit's options, whose names have a dot in them, and the other arguments.
-
-    Raises
-    ------
-    ValueError
-        If an option has no value.
-    """
+    """Streamlit's options, whose names have a dot in them, and the other arguments; ValueError without a value."""
     flags: Flags = {}
     rest: list[str] = []
     words = iter(arguments)

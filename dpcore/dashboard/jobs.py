@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -148,10 +149,7 @@ def learn(page: str, name: str, method: PrivateClassifier, data: Dataset) -> Non
     """Fit a classifier, and show it on its page; a mendable failure leaves the earlier one in place."""
     from dpcore import export
 
-    def finish(**known: Any) -> Release:
-        return export.release_of(method, name, **known)
-
-    release(page, name, method, data, "Learning privately", finish)
+    release(page, name, method, data, "Learning privately", partial(export.release_of, method, name))
 
 
 def release(

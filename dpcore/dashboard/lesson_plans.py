@@ -30,15 +30,10 @@ def copy_at(
     epsilon: float, mode: str = "corrected", variant: str = "C1-gen: rows drawn from the private model"
 ) -> Settings:
     """Controls of the Naive Bayes page."""
-    return {
-        "epsilon": epsilon,
-        "mode": mode,
-        f"variant.{mode}": variant,
-        "relation": "add_remove",
-        "noise": "auto",
-    }
+    return {"epsilon": epsilon, "mode": mode, f"variant.{mode}": variant, "relation": "add_remove", "noise": "auto"}
 
 
+CORRECTED: Settings = {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "auto"}
 PRINTED_COPY = copy_at(1.0, "paper", "Algorithm 2: random rows, labels by the exponential mechanism")
 
 LESSONS: dict[str, Lesson] = {
@@ -138,19 +133,19 @@ LESSONS: dict[str, Lesson] = {
                 "networks",
                 "**“Give me a table to play with.”** A network of columns keeps what hangs together in pairs. Press "
                 "**Run**, then open **Pairs** and **Network**.",
-                {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "auto"},
+                CORRECTED,
             ),
             Step(
                 "taxonomy",
                 "**“How many people are of this kind?”** A tree of counts answers questions about groups and ranges, "
                 "with an interval. Press **Run**, then open **Ask a range**, and choose columns and ends.",
-                {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "auto"},
+                CORRECTED,
             ),
             Step(
                 "forests",
                 "**“Who will earn more than 50K?”** If a prediction is all you need, buy only that: all of epsilon "
                 "goes into one classifier. Press **Run**, then open **Accuracy**, and mind the majority class.",
-                {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "auto"},
+                CORRECTED,
             ),
             Step(
                 "responses",

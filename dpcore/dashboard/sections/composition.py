@@ -106,11 +106,9 @@ def groups(page: str) -> None:
             "your row. Groups of people: you are in one of them. Groups of columns: **you are in all of them.** Only "
             "the first is parallel composition, where every group gets the whole epsilon."
         )
-        first, second = st.columns(2, gap="medium")
-        with first:
-            panels.chart(charts.split_table(tables["people"], title="Groups of people"))
-        with second:
-            panels.chart(charts.split_table(tables["columns"], title="Groups of columns"))
+        for place, (name, table) in zip(st.columns(2, gap="medium"), tables.items(), strict=True):
+            with place:
+                panels.chart(charts.split_table(table, title=f"Groups of {name}"))
         moved = (
             "A row more or less changes one group’s count: the counts of a histogram cost epsilon together, however "
             "many bins there are."

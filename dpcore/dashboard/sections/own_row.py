@@ -18,6 +18,7 @@ from dpcore.dashboard import controls, jobs, links
 from dpcore.dashboard.sections import twin_worlds
 from dpcore.dashboard.sections.twin_worlds import Done
 from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.widgets import choice, lasting
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
@@ -40,6 +41,11 @@ class Asked:
     row: int
     other: int
     trials: int
+
+    @property
+    def runs(self) -> int:
+        """What one run in each world costs, in runs: under replace, a person's values stand in two rows of world B."""
+        return 3 if self.relation == "replace" else 2
 
 
 def own(page: str, data: Dataset) -> None:
@@ -82,39 +88,27 @@ def settings(key: str, data: Dataset) -> Asked:
     left, right = st.columns(2, gap="large")
     with left:
         names = [name for name in METHODS if target(data) or "target" not in METHODS[name]().get_params()]
-        name = st.selectbox(
-            "Method", names, format_func=twin_worlds.grouped, key=f"{key}.method", persist_state="session"
-        )
-        kind = METHODS[name]
-        modes = [mode for mode in twin_worlds.MODES if mode in kind.modes]
-        mode = st.radio(
-            "Mode", modes, modes.index(modes[-1]), format_func=twin_worlds.MODES.__getitem__,
-            key=f"{key}.mode.{len(modes)}", horizontal=True, persist_state="session",
-        )  # fmt: skip
-        options = [option for option in CHANGES if option in kind.relations_in(mode)]
-        relation = st.radio(
-            "What happens to the person", options, format_func=CHANGES.__getitem__,
-            key=f"{key}.relation.{'.'.join(options)}", persist_state="session",
-        )  # fmt: skip
+        titles = {name: twin_worlds.grouped(name) for name in names}
+        name = choice(st.selectbox, "Method", f"{key}.method", titles)
+        kind: type[PrivateEstimator] = METHODS[name]
+        modes = {mode: words for mode, words in twin_worlds.MODES.items() if mode in kind.modes}
+        last, mode_key = len(modes) - 1, f"{key}.mode.{len(modes)}"
+        mode = choice(st.radio, "Mode", mode_key, modes, last, horizontal=True)
+        changes = {change: words for change, words in CHANGES.items() if change in kind.relations_in(mode)}
+        relation_key = f"{key}.relation.{'.'.join(changes)}"
+        relation = choice(st.radio, "What happens to the person", relation_key, changes)
     with right:
-        rows = len(data.train)
-        row = place("Row of the person, from 1", f"{key}.row:{data.token}", 1, rows)
-        other = 1
+        other, rows = 1, len(data.train)
+        row = lasting(st.number_input, "Row of the person, from 1", f"{key}.row:{data.token}", 1, rows, 1)
         if relation == "replace":
-            other = place("Row whose values are taken", f"{key}.other:{data.token}", min(2, rows), rows)
+            label = "Row whose values are taken"
+            other = lasting(st.number_input, label, f"{key}.other:{data.token}", 1, rows, min(2, rows))
         seconds = kind.seconds[mode == "paper"] * max(data.train.size / CELLS, 0.1)
         usual = max((trials for trials in TRIALS if 2 * trials * seconds <= WAIT), default=TRIALS[0])
-        usual = min(usual, 100)
-        trials = st.select_slider(
-            "Runs in each world", TRIALS, value=usual, key=f"{key}.trials.{name}.{mode}", persist_state="session"
-        )
+        trials_key, usual = f"{key}.trials.{name}.{mode}", min(usual, 100)
+        trials = lasting(st.select_slider, "Runs in each world", trials_key, TRIALS, value=usual)
         st.caption(f"About {math.ceil(2 * trials * seconds)} seconds on a usual computer.")
-    return Asked(name, mode, epsilon, relation, row, other, int(trials))
-
-
-def place(label: str, key: str, usual: int, rows: int) -> int:
-    """A row's number, from 1."""
-    return int(st.number_input(label, 1, rows, usual, key=key, persist_state="session"))
+    return Asked(name, mode, epsilon, relation, row, other, trials)
 
 
 def target(data: Dataset) -> str | None:
@@ -153,7 +147,7 @@ def price(asked: Asked) -> None:
     if asked.mode == "paper" and (len(kind.modes) == 1 or kind.provable_printed.startswith("none claimed")):
         would = "no epsilon would be left: this method claims none**"
     else:
-        times = runs_of(asked) * asked.trials
+        times = asked.runs * asked.trials
         would = f"the price would be the sum of all runs: epsilon {number(times * asked.epsilon)}** ({times:,} "
         would += f"times {asked.epsilon:g}, if one run keeps its claim)"
     st.caption(
@@ -163,16 +157,11 @@ def price(asked: Asked) -> None:
     )
 
 
-def runs_of(asked: Asked) -> int:
-    """What one run in each world costs, in runs: under replace, one person's values stand in two rows of world B."""
-    return 3 if asked.relation == "replace" else 2
-
-
 def told(asked: Asked, case: Case, done: Done) -> None:
     """What was run."""
     st.divider()
     result = done.twins.result
-    total = runs_of(asked) * result.trials * result.bound
+    total = asked.runs * result.trials * result.bound
     cost = f"epsilon {number(total)}" if math.isfinite(total) else "more than any epsilon"
     st.markdown(
         f"Row {asked.row:,}, {asked.method}, {asked.mode} mode. {case.story} Neighbors: "

@@ -55,10 +55,10 @@ class Plan:
     config: Config
     left_out: Mapping[str, str]
 
-    @property
-    def runs(self) -> int:
-        """How many releases that is."""
-        return len(self.config.methods) * len(self.config.epsilons) * self.config.repeats
+
+def runs_of(config: Config) -> int:
+    """How many releases a comparison is."""
+    return len(config.methods) * len(config.epsilons) * config.repeats
 
 
 def ask(page: str, data: Dataset) -> Plan:
@@ -143,7 +143,7 @@ def said(plan: Plan, finished: Collection[int], pace: float | None) -> None:
     whole = experiment.plan(config.methods, config.epsilons, config.repeats)
     rest = [run.method for place, run in enumerate(whole) if place not in finished]
     proved = [method.epsilon for method in rest if method.mode == "corrected"]
-    parts = [f"**{plan.runs:,} runs**"]
+    parts = [f"**{runs_of(config):,} runs**"]
     if finished:
         parts.append(f"{len(finished):,} of them are finished already, and are shown without drawing them again")
     if proved:
@@ -168,7 +168,7 @@ def lacks(plan: Plan) -> str:
         return "Choose a method, an epsilon and a measure or more."
     if len({label.partition(" | ")[0] for label in config.methods}) > MOST_METHODS:
         return f"A chart tells at most {MOST_METHODS} methods apart: choose fewer."
-    return f"That is more than {MOST_RUNS:,} runs: choose fewer." if plan.runs > MOST_RUNS else ""
+    return f"That is more than {MOST_RUNS:,} runs: choose fewer." if runs_of(config) > MOST_RUNS else ""
 
 
 def as_offered(name: str, mode: str, first: Method, method: Method) -> bool:

@@ -11,6 +11,7 @@ import streamlit as st
 from dpcore import experiment
 from dpcore.accounting.ledger import Ledger
 from dpcore.dashboard import jobs, session
+from dpcore.dashboard.sections.sweep import runs_of
 from dpcore.dashboard.shell import mendable
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
@@ -34,7 +35,7 @@ class Comparison:
     @property
     def planned(self) -> int:
         """How many runs it is to have."""
-        return len(self.config.methods) * len(self.config.epsilons) * self.config.repeats
+        return runs_of(self.config)
 
     @property
     def frame(self) -> pd.DataFrame:

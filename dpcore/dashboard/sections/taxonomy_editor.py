@@ -65,7 +65,7 @@ def editor(page: str, data: Dataset) -> None:
         with right, mendable():
             make_intervals(page, column, owner, draft)
     with st.expander("From a file, or to one", icon=":material/upload_file:"):
-        files(page, column, owner, draft, tree or tree_in_use(column))
+        files(page, column, owner, draft, tree or column.taxonomy or default(column))
 
 
 def owner_of(data: Dataset, column: Column) -> str:
@@ -76,7 +76,7 @@ def owner_of(data: Dataset, column: Column) -> str:
 def current(page: str, owner: str, column: Column) -> Draft:
     """The table to edit: the column's own at first, later what was made of it."""
     drafts: dict[str, Draft] = st.session_state.setdefault(f"{page}.drafts", {})
-    draft = drafts.get(owner) or draft_of(tree_in_use(column))
+    draft = drafts.get(owner) or draft_of(column.taxonomy or default(column))
     edited: dict[str, Draft] = st.session_state.setdefault(f"{page}.edited", {})
     if owner in edited and table_key(page, owner, draft) not in st.session_state:
         draft = replace(edited.pop(owner), version=draft.version + 1)  # the widget was away, and forgot its edits
@@ -166,7 +166,9 @@ def files(page: str, column: Column, owner: str, draft: Draft, tree: Taxonomy) -
 
 def draw(column: Column, tree: Taxonomy | None, problem: str, *, applied: bool) -> None:
     """The tree of the table, or the one in use if the table makes none, and one line that says which it is."""
-    picture: Any = charts.taxonomy(tree_frame(Hierarchy.of(column if tree is None else replace(column, taxonomy=tree))))
+    nodes = Hierarchy.of(column if tree is None else replace(column, taxonomy=tree)).nodes
+    rows = [(node.name, node.parent, len(node.codes)) for node in nodes]
+    picture: Any = charts.taxonomy(pd.DataFrame(rows, columns=["node", "parent", "leaves"]))
     with st.container(border=True, height=TALLEST if picture.height > TALLEST else "content"):
         panels.chart(picture)
     if tree is None:
@@ -184,7 +186,7 @@ def draw(column: Column, tree: Taxonomy | None, problem: str, *, applied: bool) 
 def apply(page: str, data: Dataset, column: Column, owner: str, tree: Taxonomy) -> None:
     """Use this tree from now on; what the schema says without one is not stored."""
     changed = replace(column, taxonomy=tree)
-    if outline(changed) == outline(replace(column, taxonomy=None)):
+    if same(replace(column, taxonomy=None), tree):
         changed = replace(column, taxonomy=None)
     schema = replace(data.schema, columns=tuple(changed if c.name == column.name else c for c in data.schema))
     session.set_dataset(replace(data, schema=schema))
@@ -206,19 +208,11 @@ def default(column: Column) -> Taxonomy:
     return intervals(column) if column.numeric else Taxonomy.flat(values_of(column), ANY)
 
 
-def tree_in_use(column: Column) -> Taxonomy:
-    """The column's taxonomy, or what stands for one."""
-    return column.taxonomy or default(column)
-
-
-def outline(column: Column) -> list[tuple[str, int]]:
-    """Names and parents, which make a tree what it is."""
-    return [(node.name, node.parent) for node in Hierarchy.of(column).nodes]
-
-
 def same(column: Column, tree: Taxonomy) -> bool:
-    """Whether a column has this taxonomy already."""
-    return outline(column) == outline(replace(column, taxonomy=tree))
+    """Whether a column has this taxonomy already: names and parents make a tree what it is."""
+    pair = (Hierarchy.of(found).nodes for found in (column, replace(column, taxonomy=tree)))
+    first, second = ([(node.name, node.parent) for node in nodes] for nodes in pair)
+    return first == second
 
 
 def draft_of(tree: Taxonomy) -> Draft:
@@ -254,9 +248,3 @@ def spelled(tree: Taxonomy, column: Column) -> Taxonomy:
     """The tree with its leaves spelled as the column spells the same values (3 and 3.0, spaces around)."""
     known = {canonical(value).strip(): value for value in values_of(column)}
     return Taxonomy(tuple((known.get(canonical(leaf), leaf), *above) for leaf, *above in tree.paths))
-
-
-def tree_frame(tree: Hierarchy) -> pd.DataFrame:
-    """What `charts.taxonomy` draws."""
-    rows = [(node.name, node.parent, len(node.codes)) for node in tree.nodes]
-    return pd.DataFrame(rows, columns=["node", "parent", "leaves"])
