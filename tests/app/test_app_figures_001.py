@@ -186,9 +186,9 @@ class Broken(JTree):
         raise ParameterError("There is [no] luck.", "Try *again*.")
 
 
-def compared(only: tuple[str, ...]) -> dict[tuple[str, str], Any]:
-    found = {key: method for key, method in ORIGINAL().items() if key[0] in only and key[1] == "corrected"}
-    return found | {("JTree", "corrected"): Broken(relation="replace")}
+def compared(only: tuple[str, ...]) -> list[tuple[str, Any]]:
+    found = [(name, method) for name, method in ORIGINAL() if name in only and method.mode == "corrected"]
+    return [*found, ("JTree", Broken(relation="replace"))]
 
 
 ORIGINAL = figures_001.compared

@@ -317,7 +317,7 @@ def test_every_figure_is_drawn_and_charged(title: str) -> None:
 
 
 def test_fig_3_runs_on_bits() -> None:
-    frames = [frame for _, frame in figures_004.trees([data()], 1, lambda *_: None)]
+    frames = [frame for _, frame in figures_004.trees(data(), 1, lambda *_: None)]
     assert {frame["series"].iloc[0] for frame in frames} == {"PPNB", "DTPD"}
     same = {frame["answer"].iloc[0] for frame in frames if frame["x"].iloc[0] == 0.9}
     assert len(same) == 2  # p0 = .9 and theta = .9 protect differently

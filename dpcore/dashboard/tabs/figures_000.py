@@ -1,7 +1,5 @@
 """The figures of paper 000: accuracy of what learned from synthetic rows, as printed and corrected."""
 
-from collections.abc import Iterator
-
 import pandas as pd
 import streamlit as st
 
@@ -9,7 +7,7 @@ from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.dashboard import controls, panels
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.tabs.paper_figures import MODES, Figure, beside_real, lacks_accuracy, reference_lines
+from dpcore.dashboard.tabs.paper_figures import Figure, Made, beside_real, lacks_accuracy, lines
 from dpcore.datasets import Dataset
 from dpcore.methods import NaiveBayesSynthesizer
 
@@ -20,17 +18,15 @@ ROWS = 10_000  # of a run, where nobody said how many people there are
 PANEL = 340  # pixels; two panels fill a laptop's page
 
 
-def accuracies(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
+def accuracies(data: Dataset, count: int, progress: Progress) -> Made:
     """Accuracy of both modes against epsilon, beside what real rows teach and what knowing nothing scores."""
-    for i, data in enumerate(sets):
-        rows = data.schema.max_rows or ROWS
-        methods = {
-            ("Algorithm 2", MODES["paper"]): NaiveBayesSynthesizer(mode="paper", rows=rows),
-            ("C1-gen", MODES["corrected"]): NaiveBayesSynthesizer(x_source="model"),
-        }
-        found = beside_real(methods, data, progress, models=MODELS, epsilons=EPSILONS, repeats=count, rows=rows)
-        for part, frame in found:
-            yield (i + part) / len(sets), frame.assign(rows=rows)
+    rows = data.schema.max_rows or ROWS
+    methods = [
+        ("Algorithm 2", NaiveBayesSynthesizer(mode="paper", rows=rows)),
+        ("C1-gen", NaiveBayesSynthesizer(x_source="model")),
+    ]
+    found = beside_real(methods, data, progress, models=MODELS, epsilons=EPSILONS, repeats=count, rows=rows)
+    return ((part, frame.assign(rows=rows)) for part, frame in found)
 
 
 def draw_accuracies(frame: pd.DataFrame) -> None:
@@ -41,9 +37,9 @@ def draw_accuracies(frame: pd.DataFrame) -> None:
         relations = " and ".join(controls.RELATIONS[relation].lower() for relation in sorted(part["relation"].unique()))
         rows = part["rows"].iloc[0]
         st.caption(f"Here on {escaped(str(name))}, {rows:,} synthetic rows per run; epsilon under: {relations}.")
-        lines = reference_lines(part)
-        lines = pd.concat([lines, STATED], ignore_index=True) if name == "adult" else lines
-        picture = charts.sweep(part, y="value", y_title="accuracy on real test rows", references=lines, width=PANEL)
+        beside = lines(part, "model")
+        beside = pd.concat([beside, STATED], ignore_index=True) if name == "adult" else beside
+        picture = charts.sweep(part, y="value", y_title="accuracy on real test rows", references=beside, width=PANEL)
         panels.chart(charts.mark_real(picture), data=part.drop(columns=["mode", "data", "error"]))
         if part.groupby(["series", "epsilon"])["repeat"].nunique().max() > 1:
             panels.chart(charts.mark_real(charts.sweep_variance(part, width=PANEL)))

@@ -1,6 +1,5 @@
 """What the patent 002 claims, without figures: how errors grow with a range, and what a classifier learns."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -8,8 +7,8 @@ import streamlit as st
 
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress
-from dpcore.dashboard import panels
-from dpcore.dashboard.tabs.paper_figures import MODES, Figure, beside_real, lacks_accuracy, ledger_of, reference_lines
+from dpcore.dashboard import panels, session
+from dpcore.dashboard.tabs.paper_figures import MODES, Figure, Made, account, beside_real, curves, lacks_accuracy, lines
 from dpcore.datasets import Dataset
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
 from dpcore.methods.base import Synthesizer
@@ -18,10 +17,9 @@ from dpcore.postprocess import count_tree_frames
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0)
 QUERIES = 500
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])
-WIDE = 350  # pixels; two panels with their axes fill a laptop's page
 
 
-def ranges(sets: list[Dataset], count: int, _: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
+def ranges(data: Dataset, count: int, _: Progress) -> Made:
     """Errors of range queries, by the share of the domain that a query covers.
 
     Columns take turns, so that the groups are public and the same for all but DiffGen: the queries are sums of them.
@@ -34,14 +32,11 @@ def ranges(sets: list[Dataset], count: int, _: Progress) -> Iterator[tuple[float
         "leaves only": TaxonomyRelease(with_class=False, measure="leaves"),
         "DiffGen": DiffGen(),
     }
-    for i, data in enumerate(sets):
-        public = TaxonomyRelease(with_class=False).fit(data.train.head(0), schema=data.schema).tree_
-        queries = count_tree_frames.group_queries(public, QUERIES)
-        told = MODES["corrected"]
-        ledgers = {name: ledger_of(method, data, name, told) for name, method in methods.items()}
-        for part, frame in evaluate.range_sweep(methods, data, queries, count, ledgers=ledgers):
-            named = frame.assign(series=frame["release"], mode=told, data=data.name)
-            yield (i + part) / len(sets), named
+    public = TaxonomyRelease(with_class=False).fit(data.train.head(0), schema=data.schema).tree_
+    queries, told = count_tree_frames.group_queries(public, QUERIES), MODES["corrected"]
+    ledgers = {name: account(session.account, data, method.relation, name, told) for name, method in methods.items()}
+    for part, frame in evaluate.range_sweep(methods, data, queries, count, ledgers=ledgers):
+        yield part, frame.assign(series=frame["release"], mode=told, data=data.name)
 
 
 def draw_ranges(frame: pd.DataFrame) -> None:
@@ -52,20 +47,16 @@ def draw_ranges(frame: pd.DataFrame) -> None:
         panels.chart(charts.mark_real(charts.error_by_range(binned, title=f"Errors on {name}")), data=binned)
 
 
-def accuracies(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
+def accuracies(data: Dataset, count: int, progress: Progress) -> Made:
     """Accuracy of classifiers that learned from generalized or synthetic rows."""
-    methods: dict[str, Synthesizer] = {
-        "TaxonomyRelease": TaxonomyRelease(),
-        "leaves only": TaxonomyRelease(measure="leaves"),
-        "DiffGen": DiffGen(),
-        "NB-Synth": NaiveBayesSynthesizer(x_source="model"),
-        "PrivBayes refined": RefinedPrivBayes(relation="add_remove"),
-    }
-    compared = {(name, MODES["corrected"]): method for name, method in methods.items()}
-    for i, data in enumerate(sets):
-        found = beside_real(compared, data, progress, models=MODELS, epsilons=EPSILONS, repeats=count)
-        for part, frame in found:
-            yield (i + part) / len(sets), frame
+    methods: list[tuple[str, Synthesizer]] = [
+        ("TaxonomyRelease", TaxonomyRelease()),
+        ("leaves only", TaxonomyRelease(measure="leaves")),
+        ("DiffGen", DiffGen()),
+        ("NB-Synth", NaiveBayesSynthesizer(x_source="model")),
+        ("PrivBayes refined", RefinedPrivBayes(relation="add_remove")),
+    ]
+    return beside_real(methods, data, progress, models=MODELS, epsilons=EPSILONS, repeats=count)
 
 
 def lacks_target(data: Dataset) -> str:
@@ -77,20 +68,17 @@ def lacks_target(data: Dataset) -> str:
 def draw_accuracies(frame: pd.DataFrame) -> None:
     """One panel per classifier."""
     for name, part in frame.groupby("data", sort=False):
-        picture = charts.curves(
+        curves(
             part,
             x="epsilon",
             y="value",
             x_title="epsilon",
             y_title="accuracy on real test rows",
             panel="model",
-            references=reference_lines(part),
+            references=lines(part, "model"),
             log_x=True,
-            columns=2,
-            width=WIDE,
             title=f"What a classifier learns: {name}",
         )
-        panels.chart(charts.mark_real(picture), data=part)
     st.caption("The classifiers learned from released rows only, and were tested on real rows that no method has seen.")
 
 

@@ -1,87 +1,60 @@
 """The figures of paper 003: what is run for each, and how it is drawn."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts
 from dpcore.arguments import Progress
-from dpcore.dashboard import panels
-from dpcore.dashboard.tabs.paper_figures import MODES, Figure, lacks_accuracy, swept
+from dpcore.dashboard.tabs import paper_figures
+from dpcore.dashboard.tabs.paper_figures import MODES, Figure, Made, Named, lacks_accuracy
 from dpcore.datasets import Dataset
-from dpcore.evaluate import classification, learners
+from dpcore.evaluate.classification import PLAIN
+from dpcore.evaluate.learners import MAJORITY
 from dpcore.methods import DiffPRF, DiffPRFs, PlainForest
-from dpcore.methods.base import PrivateEstimator
 
 EPSILONS = {"depths": (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.0), "forests": (0.1, 0.25, 0.5, 0.75, 1.0)}
 DEPTHS = (3, 4, 5, 6, 7)
 SCORES = {"Max": "Max", "InfoGain": "information gain"}
 TREES, DEPTH = 25, 5
 MEASURES = ("accuracy", "balanced accuracy")
-WIDE = 350  # pixels; two panels with their axes fill a laptop's page
+LINES = {"majority class": MAJORITY, "no privacy, depth 5": PLAIN}
 
 
-def depths(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
+def depths(data: Dataset, count: int, progress: Progress) -> Made:
     """Figure 1: accuracy against epsilon, by depth, for two scores."""
-    methods = {
-        (f"{told}: depth {depth}", MODES[mode]): DiffPRFs(mode=mode, n_trees=TREES, max_depth=depth, criterion=score)
+    methods = [
+        (f"{told}: depth {depth}", DiffPRFs(mode=mode, n_trees=TREES, max_depth=depth, criterion=score))
         for score, told in SCORES.items()
         for depth in DEPTHS
         for mode in MODES
-    }
-    for part, frame in compared(sets, count, progress, methods, EPSILONS["depths"]):
+    ]
+    for part, frame in compared(methods, data, count, progress, "depths"):
         score, _, depth = frame["series"].iloc[0].partition(": ")
         yield part, frame.assign(panel=f"Chosen by {score}", series=depth)
 
 
-def forests(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
+def forests(data: Dataset, count: int, progress: Progress) -> Made:
     """Figure 2: DiffPRFs beside DiffPRF and the forest without privacy."""
-    methods: dict[tuple[str, str], PrivateEstimator] = {}
-    for mode, told in MODES.items():
-        methods["DiffPRFs", told] = DiffPRFs(mode=mode, n_trees=TREES, max_depth=DEPTH)
-        methods["DiffPRF", told] = DiffPRF(mode=mode, n_trees=TREES, max_depth=DEPTH)
-    methods["DiffPRFs, size by rule", MODES["corrected"]] = DiffPRFs()
-    for part, frame in compared(sets, count, progress, methods, EPSILONS["forests"]):
-        yield part, frame.assign(panel=frame["data"])
+    kinds = {"DiffPRFs": DiffPRFs, "DiffPRF": DiffPRF}
+    methods: Named = [
+        (name, kind(mode=mode, n_trees=TREES, max_depth=DEPTH)) for mode in MODES for name, kind in kinds.items()
+    ]
+    methods = [*methods, ("DiffPRFs, size by rule", DiffPRFs())]
+    found = compared(methods, data, count, progress, "forests")
+    return ((part, frame.assign(panel=data.name)) for part, frame in found)
 
 
-def compared(
-    sets: list[Dataset], count: int, progress: Progress, methods: Any, epsilons: tuple[float, ...]
-) -> Iterator[tuple[float, pd.DataFrame]]:
-    """Both accuracies of all runs, with those of the majority class and of the forest without privacy."""
-    for i, data in enumerate(sets):
-        progress(i / len(sets), f"learning from the real rows of {data.name}")
-        beside = references(data)
-        for part, frame in swept(methods, data, epsilons=epsilons, repeats=count, measures=MEASURES):
-            lines = {label: frame["metric"].map(values) for label, values in beside.items()}
-            yield (i + part) / len(sets), frame.assign(**lines)
-
-
-def references(data: Dataset) -> dict[str, dict[str, float]]:
-    """The measures of the majority class and of a forest of 25 trees, 5 deep, without privacy."""
-    target = data.schema.target or ""
-    plain = PlainForest(n_trees=TREES, max_depth=DEPTH).fit(data.train, schema=data.schema)
-    found = classification.references(data, target=target, plain=plain.predict_proba, n_trees=0).set_index("model")
-    columns = dict(zip(MEASURES, ("accuracy", "balanced_accuracy"), strict=True))
-    return {
-        label: {measure: float(found[column].loc[model]) for measure, column in columns.items()}
-        for label, model in LINES.items()
-    }
-
-
-LINES = {"majority class": learners.MAJORITY, "no privacy, depth 5": classification.PLAIN}
+def compared(methods: Named, data: Dataset, count: int, progress: Progress, figure: str) -> Made:
+    """Both accuracies of all runs, with those of the majority class and of a forest without privacy."""
+    progress(0.0, f"learning from the real rows of {data.name}")
+    found = paper_figures.swept(methods, data, epsilons=EPSILONS[figure], repeats=count, measures=MEASURES)
+    return paper_figures.beside_plain(found, data, PlainForest(n_trees=TREES, max_depth=DEPTH), LINES)
 
 
 def draw(frame: pd.DataFrame) -> None:
     """A chart per data set."""
-    view = st.segmented_control(
-        "Measured by", MEASURES, default=MEASURES[0], required=True, key="view.003", persist_state="session"
-    )
+    view = paper_figures.choice(st, "Measured by", MEASURES, "view.003")
     for name, part in frame[frame["metric"] == view].groupby("data", sort=False):
-        lines = part[["panel", *LINES]].drop_duplicates("panel").melt("panel", var_name="label")
-        picture = charts.curves(
+        paper_figures.curves(
             part,
             x="epsilon",
             y="value",
@@ -89,13 +62,10 @@ def draw(frame: pd.DataFrame) -> None:
             y_title=f"{view} on real test rows",
             panel="panel",
             mode="mode",
-            references=lines,
+            references=paper_figures.lines(part, "panel", list(LINES)),
             log_x=True,
-            columns=2,
-            width=WIDE,
             title=f"What forests learn: {name}",
         )
-        panels.chart(charts.mark_real(picture), data=part)
     st.caption(
         "Dashed lines stand at the epsilon that the paper claims; as printed, DiffPRFs has none that can be proved. "
         "The paper names 45,222 training rows, which are Adult's training and test rows together. Here forests learn "

@@ -1,20 +1,18 @@
 """The figures of paper 004: what is run for each, and how it is drawn."""
 
-from collections.abc import Iterator, Sequence
-from math import inf
-from typing import Any
+from typing import cast
 
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts
-from dpcore.accounting.tally import EPSILONS
+from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
-from dpcore.dashboard import panels
-from dpcore.dashboard.tabs.paper_figures import MODES, Figure, lacks_accuracy, ledger_of
+from dpcore.dashboard.tabs import paper_figures
+from dpcore.dashboard.tabs.paper_figures import Figure, Made, Run, lacks_accuracy
 from dpcore.datasets import Dataset
-from dpcore.errors import DPCoreError
-from dpcore.evaluate import classification, learners
+from dpcore.evaluate.classification import PLAIN, judged, truth_of
+from dpcore.evaluate.evaluator import SCORES
+from dpcore.evaluate.learners import MAJORITY
 from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.mechanisms.randomizers import RRPH, Warner
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
@@ -24,33 +22,32 @@ from dpcore.methods.local.ppnb import TRANSFORMS
 SETS = ("bank cards", "bank cards, dependent", "adult")
 GRID = (0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.49, 0.51, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
 RECORD = (0.5, 1.0, 2.0, 4.0, 8.0)
-MEASURES = ("accuracy", "balanced accuracy")
-LINES = {"plain naive Bayes": classification.PLAIN, "majority class": learners.MAJORITY}
-WIDE = 350  # pixels; two panels with their axes fill a laptop's page
-Runs = Sequence[tuple[str, str, float, float, PrivateClassifier]]  # series, mode, x, epsilon of one answer, method
+MEASURES = tuple(SCORES)
+LINES = {"plain naive Bayes": PLAIN, "majority class": MAJORITY}
+Asked = list[tuple[str, PrivateClassifier, float, float]]
+"""Series, method, where it stands on the x axis, and the epsilon of one answer."""
 
 
-def noises(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
+def noises(data: Dataset, count: int, progress: Progress) -> Made:
     """Figure 2: accuracy against p0, for two noises of numbers."""
-    asked = [
-        (f"PPNB, {told}", MODES["paper"], p, float(RRPH(p0=p).epsilon), PPNB(mode="paper", p0=p, **noise))
+    asked: Asked = [
+        (f"PPNB, {told}", PPNB(mode="paper", p0=p, **noise), p, float(RRPH(p0=p).epsilon))
         for told, noise in TRANSFORMS.items()
         for p in GRID
     ]
-    yield from every(sets, asked, count, progress)
+    return every(asked, data, count, progress)
 
 
-def trees(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
+def trees(data: Dataset, count: int, progress: Progress) -> Made:
     """Figure 3: PPNB and DTPD on bits."""
-    asked: list[tuple[str, str, float, float, PrivateClassifier]] = []
+    asked: Asked = []
     for p in GRID:
-        asked.append(("PPNB", MODES["paper"], p, float(RRPH(p0=p).epsilon), PPNB(mode="paper", p0=p)))
-        asked.append(("DTPD", MODES["paper"], p, float(Warner(p=p).epsilon), DTPD(mode="paper", theta=p)))
-    bits = [boolean_data(data, data.schema.target or "") for data in sets]
-    yield from every(bits, asked, count, progress)
+        asked.append(("PPNB", PPNB(mode="paper", p0=p), p, float(RRPH(p0=p).epsilon)))
+        asked.append(("DTPD", DTPD(mode="paper", theta=p), p, float(Warner(p=p).epsilon)))
+    return every(asked, boolean_data(data, data.schema.target or ""), count, progress)
 
 
-def records(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tuple[float, pd.DataFrame]]:
+def records(data: Dataset, count: int, progress: Progress) -> Made:
     """The corrected methods against the epsilon of a person's whole record."""
     methods = {
         "PPNB-LDP, one pair": PPNB(),
@@ -59,88 +56,47 @@ def records(sets: list[Dataset], count: int, progress: Progress) -> Iterator[tup
         "DTPD": DTPD(),
         "DTCRD": DTCRD(),
     }
-    asked = [
-        (told, MODES["corrected"], epsilon, epsilon, method.at_epsilon(epsilon))
-        for told, method in methods.items()
-        for epsilon in RECORD
+    asked: Asked = [
+        (told, method.at_epsilon(epsilon), epsilon, epsilon) for told, method in methods.items() for epsilon in RECORD
     ]
-    yield from every(sets, asked, count, progress, numbers="bins")
+    return every(asked, data, count, progress, numbers="bins")
 
 
-def every(
-    sets: list[Dataset], asked: Runs, count: int, progress: Progress, numbers: str = "moments"
-) -> Iterator[tuple[float, pd.DataFrame]]:
-    """All runs on all data sets, repeats outermost, with what they are measured by."""
-    total, done = len(sets) * count * len(asked), 0
-    for data in sets:
-        progress(done / total, f"learning from the true answers of {data.name}")
-        lines = references(data, numbers)
-        target = data.schema.target or ""
-        for repeat in range(count):
-            for series, mode, x, answer, method in asked:
-                shared: dict[str, Any] = {"series": series, "mode": mode, "data": data.name, "repeat": repeat, "x": x}
-                shared |= {"epsilon": method.epsilon, "relation": str(method.relation), "answer": answer}
-                progress(done / total, f"{series} at {x:g}")
-                done += 1
-                found = measured(method, data, target, lines, series, mode)
-                yield done / total, pd.DataFrame([{**shared, **row} for row in found])
+def every(asked: Asked, data: Dataset, count: int, progress: Progress, numbers: str = "moments") -> Made:
+    """Both accuracies of all runs, repeats outermost, with those of plain naive Bayes and of the majority class."""
+    progress(0.0, f"learning from the true answers of {data.name}")
+    truth = truth_of(data.test, data.schema, data.schema.target or "")
 
+    def measure(run: Run, ledger: Ledger, _: Progress) -> pd.DataFrame:
+        method = cast(PrivateClassifier, run.method.at_epsilon(run.method.epsilon))
+        fitted = method.fit(data.train, schema=data.schema, ledger=ledger)
+        found = judged(fitted.predict_proba(data.test), truth, len(fitted.classes_))
+        values = {metric: getattr(found, field) for metric, field in SCORES.items()}
+        return pd.DataFrame(values.items(), columns=["metric", "value"]).assign(**fitted.ledger_.epsilons)
 
-def measured(
-    method: PrivateClassifier, data: Dataset, target: str, lines: dict[str, dict[str, float]], series: str, mode: str
-) -> list[dict[str, Any]]:
-    """Both accuracies of one run, or why there are none."""
-    try:
-        ledger = ledger_of(method, data, series, mode)
-        fitted = method.at_epsilon(method.epsilon).fit(data.train, schema=data.schema, ledger=ledger)
-    except DPCoreError as error:
-        return [{"error": str(error), **dict.fromkeys(EPSILONS, inf), "void": ""}]
-    found = classification.scores({"": fitted.predict_proba}, data.test, data.schema, target).iloc[0]
-    price = {"error": "", **fitted.ledger_.epsilons}
-    return [
-        {**price, "metric": measure, "value": float(found[measure.replace(" ", "_")]), **lines[measure]}
-        for measure in MEASURES
+    runs = [
+        Run(series, method, repeat, {"x": x, "answer": answer})
+        for repeat in range(count)
+        for series, method, x, answer in asked
     ]
-
-
-def references(data: Dataset, numbers: str) -> dict[str, dict[str, float]]:
-    """Of each measure, what plain naive Bayes and the majority class have."""
-    target = data.schema.target or ""
-    plain = PlainNaiveBayes(numbers=numbers).fit(data.train, schema=data.schema)
-    found = classification.references(data, target=target, n_trees=1, max_depth=1).set_index("model")
-    own = classification.scores({classification.PLAIN: plain.predict_proba}, data.test, data.schema, target).set_index(
-        "model"
-    )
-    every = pd.concat([own, found])
-    columns = dict(zip(MEASURES, ("accuracy", "balanced_accuracy"), strict=True))
-    return {m: {label: float(every[c].loc[model]) for label, model in LINES.items()} for m, c in columns.items()}
+    found = paper_figures.measured(runs, data, lambda run: f"{run.series} at {run.place['x']:g}", measure, progress)
+    return paper_figures.beside_plain(found, data, PlainNaiveBayes(numbers=numbers), LINES)
 
 
 def draw(frame: pd.DataFrame, x_title: str, *, answers: str = "", log_x: bool = False, caption: str = "") -> None:
     """A panel per data set; against what is set, or against the epsilon of one answer."""
     left, right = st.columns(2)
-    view = left.segmented_control(
-        "Measured by", MEASURES, default=MEASURES[0], required=True, key="view.004", persist_state="session"
-    )
+    view = paper_figures.choice(left, "Measured by", MEASURES, "view.004")
     against, title = "x", x_title
     if answers:
         axes = {"x": x_title, "answer": "epsilon of one answer"}
-        against = right.segmented_control(
-            "Against",
-            list(axes),
-            default="x",
-            format_func=axes.__getitem__,
-            required=True,
-            key="axis.004",
-            persist_state="session",
-        )
+        against = paper_figures.choice(right, "Against", list(axes), "axis.004", format_func=axes.__getitem__)
         title = axes[against]
     shown = frame[frame["metric"] == view]
     if against == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
         low = (shown["series"] == "DTPD") & (shown["x"] < 0.5)
         shown = shown.assign(series=shown["series"].where(~low, "DTPD, theta below 1/2"))
-    lines = shown[["data", *LINES]].drop_duplicates("data").melt("data", var_name="label")
-    picture = charts.curves(
+    paper_figures.curves(
         shown,
         x=against,
         y="value",
@@ -148,14 +104,11 @@ def draw(frame: pd.DataFrame, x_title: str, *, answers: str = "", log_x: bool = 
         y_title=f"{view} on test rows",
         panel="data",
         mode="mode",
-        references=lines,
+        references=paper_figures.lines(shown, "data", list(LINES)),
         log_x=log_x,
         interval="t",
-        columns=2,
-        width=WIDE,
         title=f"What randomized answers teach: {view} against {title}",
     )
-    panels.chart(charts.mark_real(picture), data=shown)
     st.caption(answers if against == "answer" else caption)
 
 

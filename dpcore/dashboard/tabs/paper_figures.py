@@ -10,35 +10,52 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore import datasets, evaluate, experiment
+from dpcore import charts, datasets, evaluate, experiment
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
-from dpcore.dashboard import jobs, session
+from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.datasets import Dataset
-from dpcore.errors import DataError
-from dpcore.methods.base import PrivateEstimator, Synthesizer
+from dpcore.errors import DataError, DPCoreError
+from dpcore.evaluate import classification
+from dpcore.evaluate.evaluator import SCORES
+from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
 
 MODES = {"paper": "as printed", "corrected": "corrected"}
 PUBLISHED = ("adult", "big5")
 REFERENCES = ["trained on real rows", "majority class"]
+WIDE = 350  # pixels; two panels with their axes fill a laptop's page
+Made = Iterator[tuple[float, pd.DataFrame]]
+"""The fraction done and the rows of one finished run, with its series, and `error`: why it failed, or ""."""
+Named = Sequence[tuple[str, PrivateEstimator]]
+"""Methods by the names of their series; those of one series differ in their mode."""
 
 
 @dataclass(frozen=True)
 class Figure:
     """One figure: what it is called, what the paper printed, its runs, and how they are drawn.
 
-    `work` yields the fraction done and the rows of one finished run, which hold `series`, `mode`, `data`, `relation`,
-    `epsilon`, `repeat`, `epsilon_claimed` and `epsilon_bound`, and `error`: why a run failed, or "". One that did needs
-    no more columns. It charges its fits to `ledger_of`, or is made by `swept`.
+    `work` makes all runs on one data set, by `swept` or `measured`: the fraction done and the rows of one finished run,
+    which hold `series`, `mode`, `data`, `relation`, `epsilon`, `repeat`, `epsilon_claimed` and `epsilon_bound`, and
+    `error`: why a run failed, or "". One that did needs no more columns.
     """
 
     key: str
     title: str
     printed: str
-    work: Callable[[list[Dataset], int, Progress], Iterator[tuple[float, pd.DataFrame]]]
+    work: Callable[[Dataset, int, Progress], Made]
     draw: Callable[[pd.DataFrame], None]
     lacks: Callable[[Dataset], str]  # why there is no figure of these data, in a sentence; empty if there is one
+
+    def runs(self, sets: Sequence[Dataset], count: int, progress: Progress) -> Made:
+        """All runs on all data sets."""
+        for i, data in enumerate(sets):
+
+            def within(fraction: float, text: str, i: int = i) -> None:
+                progress((i + fraction) / len(sets), text)
+
+            for part, frame in self.work(data, count, within):
+                yield (i + part) / len(sets), frame
 
 
 def figures(
@@ -48,8 +65,7 @@ def figures(
 
     `page` is what the keys of all widgets begin with; `repeats` is how often everything runs unless somebody says more.
     """
-    names = [name for name in sets if here(name)]
-    names = list(dict.fromkeys([data.name, *names]))
+    names = list(dict.fromkeys([data.name, *filter(here, sets)]))
     left, right = st.columns([3, 1], gap="large")
     chosen = left.pills(
         "Data sets",
@@ -67,16 +83,7 @@ def figures(
     figure = offered[0]
     if len(offered) > 1:
         titles = {each.title: each for each in offered}
-        figure = titles[
-            st.segmented_control(
-                "Figure",
-                list(titles),
-                default=figure.title,
-                required=True,
-                key=f"{page}.figure",
-                persist_state="session",
-            )
-        ]
+        figure = titles[choice(st, "Figure", list(titles), f"{page}.figure")]
     st.markdown(figure.printed)
     chosen_sets = []
     for one in (data if data.name == chosen_name else known(chosen_name) for chosen_name in chosen):
@@ -107,7 +114,7 @@ def figures(
             def within(fraction: float, text: str) -> None:
                 progress(fraction, f"{len(memory):,} done; {text}")
 
-            for fraction, frame in figure.work(chosen_sets, count, within):
+            for fraction, frame in figure.runs(chosen_sets, count, within):
                 memory.append(frame)
                 if fraction >= 1:
                     st.session_state[stopped] = False
@@ -122,6 +129,18 @@ def figures(
             st.warning(f"{len(runs_lost):,} runs of {series}, {mode}, failed: {escaped(str(error))}")
         if len(frame := frame[frame["error"] == ""]):
             figure.draw(frame)
+
+
+def choice(place: Any, label: str, options: Sequence[str], key: str, **more: Any) -> str:
+    """One of some options, the first unless somebody chooses, in a place of the page."""
+    settings: dict[str, Any] = {"default": options[0], "required": True, "persist_state": "session", **more}
+    return str(place.segmented_control(label, options, key=key, **settings))
+
+
+def curves(frame: pd.DataFrame, *, data: pd.DataFrame | None = None, **look: Any) -> None:
+    """A chart of runs, and the table behind it, which may have more."""
+    how: dict[str, Any] = {"columns": 2, "width": WIDE, **look}
+    panels.chart(charts.mark_real(charts.curves(frame, **how)), data=frame if data is None else data)
 
 
 def here(name: str) -> bool:
@@ -140,54 +159,74 @@ def known(name: str) -> Dataset:
     return read[name]
 
 
-def ledger_of(method: PrivateEstimator, data: Dataset, series: str, mode: str) -> Ledger:
-    """The account of one series of the figure that is being made, for its fits to charge."""
-    return part_of(data, method.relation, series, mode, session.account)
-
-
-def part_of(
-    data: Dataset, relation: str, series: str, mode: str, begin: Callable[[Dataset, str, str], Ledger]
+def account(
+    begin: Callable[[Dataset, str, str], Ledger], data: Dataset, relation: str, series: str, mode: str
 ) -> Ledger:
-    """One part of the data's account per figure, series and mode."""
+    """One part of the data's account, begun when it is first asked for, per figure that is made, series and mode."""
     title = st.session_state.get("dpcore.figure", "A figure")
-    parts = st.session_state.setdefault("dpcore.figure accounts", {})
+    parts: dict[Any, Ledger] = st.session_state.setdefault("dpcore.figure accounts", {})
     key = (title, data.token, relation, series, mode)
     if key not in parts:
         parts[key] = begin(data, relation, f"{title}: {series}, {mode}")
-    part: Ledger = parts[key]
-    return part
+    return parts[key]
 
 
-def noted(data: Dataset, frame: pd.DataFrame) -> None:
-    """List a run that another process made and wrote down; one that failed shows nobody anything."""
-    run = frame.iloc[0]
-    if run["error"]:
-        return
-    part = part_of(data, run["relation"], run["series"], run["mode"], session.note)
-    part.charge(experiment.entry_of(frame))
-
-
-def swept(
-    methods: Mapping[tuple[str, str], Synthesizer], data: Dataset, **asked: Any
-) -> Iterator[tuple[float, pd.DataFrame]]:
-    """`experiment.stream` of methods by series and mode, as a figure's work yields it."""
-    named = {" | ".join(key): method for key, method in methods.items()}
+def swept(methods: Named, data: Dataset, **asked: Any) -> Made:
+    """`experiment.stream` of methods, as a figure's work yields it: other processes make the runs."""
+    named: dict[str, Any] = {f"{series} | {MODES[method.mode]}": method for series, method in methods}
     ledgers = session.open_runs(named, data, st.session_state["dpcore.figure"])
     for part, frame in experiment.stream(named, data, ledgers=ledgers, **asked):
         series, mode = frame["method"].iloc[0].split(" | ")
         made = frame.drop(columns="method").assign(series=series, mode=mode, data=data.name)
-        noted(data, made)
+        run = made.iloc[0]
+        if not run["error"]:  # written down by its process already; a run that failed shows nobody anything
+            account(session.note, data, run["relation"], series, mode).charge(experiment.entry_of(made))
         yield part, made
 
 
+@dataclass(frozen=True)
+class Run:
+    """One run that is made here: its series and method, and the columns that tell it from others of the series."""
+
+    series: str
+    method: PrivateEstimator
+    repeat: int
+    place: Mapping[str, Any]
+
+
+def measured(
+    runs: Sequence[Run],
+    data: Dataset,
+    told: Callable[[Run], str],
+    measure: Callable[[Run, Ledger, Progress], pd.DataFrame],
+    progress: Progress,
+) -> Made:
+    """Runs one by one, each with its fit charged to the account of its series."""
+    for done, run in enumerate(runs):
+
+        def within(part: float, text: str, done: int = done) -> None:
+            progress((done + part) / len(runs), text)
+
+        within(0.0, told(run))
+        mode, relation, error = MODES[run.method.mode], str(run.method.relation), ""
+        try:
+            found = measure(run, account(session.account, data, relation, run.series, mode), within)
+        except DPCoreError as reason:
+            found, error = pd.DataFrame(index=[0]), str(reason)
+        shared = {**run.place, "series": run.series, "mode": mode, "data": data.name, "relation": relation}
+        shared |= {"epsilon": run.method.epsilon, "repeat": run.repeat, "error": error}
+        made = found.assign(**shared)
+        yield (done + 1) / len(runs), made[[*shared, *made.columns.difference([*shared], sort=False)]]
+
+
 def beside_real(
-    methods: Mapping[tuple[str, str], Synthesizer],
+    methods: Sequence[tuple[str, Synthesizer]],
     data: Dataset,
     progress: Progress,
     *,
     models: Sequence[str],
     **asked: Any,
-) -> Iterator[tuple[float, pd.DataFrame]]:
+) -> Made:
     """`swept` accuracies, beside what real rows teach the same classifiers and what knowing nothing scores."""
     progress(0.0, f"learning from the real rows of {data.name}")
     real = evaluate.real_ceiling(data.train, data.test, data.schema, data.schema.target or "", models=models)
@@ -197,9 +236,22 @@ def beside_real(
         yield part, frame.assign(**beside)
 
 
-def reference_lines(frame: pd.DataFrame) -> pd.DataFrame:
-    """What `beside_real` found of the real rows, as references of a chart: `model`, `label`, `value`."""
-    return frame[["model", *REFERENCES]].drop_duplicates().melt("model", var_name="label")
+def beside_plain(found: Made, data: Dataset, plain: PrivateClassifier, labels: Mapping[str, str]) -> Made:
+    """Runs of classifiers, beside some of `classification.references` and a plain method, under labels."""
+    fitted = plain.fit(data.train, schema=data.schema)
+    how: dict[str, Any] = {"target": data.schema.target or "", "plain": fitted.predict_proba, "n_trees": 0}
+    references = classification.references(data, **how).set_index("model")
+    for part, frame in found:
+        if "metric" in frame:  # a run that failed has none
+            fields = frame["metric"].map(SCORES)
+            beside = {label: fields.map(dict(references.loc[name])) for label, name in labels.items()}
+            frame = frame.assign(**beside)
+        yield part, frame
+
+
+def lines(frame: pd.DataFrame, panel: str, labels: Sequence[str] = REFERENCES) -> pd.DataFrame:
+    """References of runs as those of a chart: the panel's column, `label`, `value`."""
+    return frame[[panel, *labels]].drop_duplicates(panel).melt(panel, var_name="label")
 
 
 def lacks_accuracy(data: Dataset) -> str:
