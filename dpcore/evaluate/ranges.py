@@ -1,7 +1,4 @@
-"""How well releases answer range queries: estimates, their errors beside the true counts, errors by a range's size.
-
-The errors are measured on real rows without noise and are therefore never private, whatever the releases were.
-"""
+"""How well releases answer range queries: estimates, their errors beside the true counts, errors by a range's size."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -13,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
-from sklearn.base import clone
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
@@ -23,7 +19,7 @@ from dpcore.datasets import Dataset
 from dpcore.domain.range_query import RangeQuery, exact_answers, query_names
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError, ParameterError
-from dpcore.evaluate.learners import require_rows
+from dpcore.evaluate.learners import Table, encoded, require_rows
 from dpcore.methods.base import Synthesizer
 from dpcore.postprocess.count_tree import ReleasedTree
 
@@ -86,8 +82,7 @@ def flat_answers(
     answer has exactly the histogram's distribution (a normal one from K = 1e15 on, where digits end). Overlapping
     queries would share noise; here each has its own, which changes no single error's distribution.
 
-    `truth`: the true answers, shape (len(queries),). `relation`: "add_remove" or "replace", whose noise is twice as
-    large.
+    `truth` has shape (len(queries),). The noise of "replace" is twice as large as that of "add_remove".
     """
     truth = np.asarray(truth, dtype=float)
     if truth.shape != (len(queries),):
@@ -114,7 +109,7 @@ def covered(query: RangeQuery, schema: Schema) -> int:
 
 
 def range_queries(
-    real: pd.DataFrame,
+    real: Table,
     answers: Mapping[str, Sequence[float] | NDArray[Any]],
     schema: Schema,
     queries: Sequence[RangeQuery],
@@ -123,7 +118,7 @@ def range_queries(
 
     Parameters
     ----------
-    real : DataFrame
+    real : DataFrame, or codes of one
         The rows that the releases are of.
     answers : mapping of str to array
         Per release, its estimate of every query; see `range_answers` and `flat_answers`.
@@ -144,21 +139,11 @@ def range_queries(
     DataError
         If the table is empty or does not fit the schema.
     """
-    codes = schema.encode(real)
+    codes = encoded(real, schema)
     require_rows(codes)
-    return compared(exact_answers(codes, schema, queries), len(codes), answers, schema, queries)
-
-
-def compared(
-    truth: NDArray[np.int64],
-    rows: int,
-    answers: Mapping[str, Sequence[float] | NDArray[Any]],
-    schema: Schema,
-    queries: Sequence[RangeQuery],
-) -> pd.DataFrame:
-    """`range_queries` of true answers out of so many rows, for callers that count once."""
     if not queries or not answers:
         raise ParameterError("There is nothing to compare.", "Give one query and one release or more.")
+    truth = exact_answers(codes, schema, queries)
     asked = pd.DataFrame(
         {
             "query": range(len(queries)),
@@ -174,7 +159,7 @@ def compared(
         if estimate.shape != truth.shape or not np.isfinite(estimate).all():
             raise ParameterError("A release's answers do not fit the queries.", "Give one finite number for each.")
         absolute = np.abs(estimate - truth)
-        relative = absolute / np.maximum(truth, SANE * rows)
+        relative = absolute / np.maximum(truth, SANE * len(codes))
         frames.append(asked.assign(release=release, estimate=estimate, absolute=absolute, relative=relative))
     return pd.concat(frames, ignore_index=True)
 
@@ -250,23 +235,15 @@ def range_sweep(
         raise ParameterError("The sweep has nothing to run.", "Give a method, a query and one repeat or more.")
     codes, schema = data.schema.encode(data.train), data.schema
     require_rows(codes)
-    truth = exact_answers(codes, schema, queries)
     runs = [(repeat, label, method) for repeat in range(repeats) for label, method in methods.items()]
     for done, (repeat, label, method) in enumerate(runs):
-        run = clone(method)
-        if run.random_state is not None:
-            run.set_params(random_state=run.random_state + repeat)
+        run = method.again(repeat)
 
         def inner(part: float, text: str, done: int = done, label: str = label) -> None:
             progress((done + part) / len(runs), f"{label}: {text}")
 
-        known: dict[str, Any] = {
-            "repeat": repeat,
-            "relation": str(run.relation),
-            "epsilon": float(run.epsilon),
-            "error": "",
-        }
-        known |= {**dict.fromkeys((*EPSILONS, "seconds"), np.nan), "void": ""}
+        known: dict[str, Any] = {"repeat": repeat, "relation": str(run.relation), "epsilon": float(run.epsilon)}
+        known |= {"error": "", **dict.fromkeys((*EPSILONS, "seconds"), np.nan), "void": ""}
         start = perf_counter()
         try:
             run.fit(data.train, schema=schema, ledger=(ledgers or {}).get(label), progress=inner)
@@ -276,5 +253,5 @@ def range_sweep(
         else:
             known |= run.ledger_.epsilons
             known["seconds"] = perf_counter() - start
-            frame = compared(truth, len(codes), {label: estimates}, schema, queries).assign(**known)
+            frame = range_queries(codes, {label: estimates}, schema, queries).assign(**known)
         yield (done + 1) / len(runs), frame

@@ -21,7 +21,6 @@ import joblib
 import numpy as np
 import pandas as pd
 from joblib.externals import loky
-from sklearn.base import clone
 
 from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import exact
@@ -58,15 +57,12 @@ def plan(methods: Mapping[str, Method], epsilons: Sequence[float], repeats: int)
     """
     if not methods or not epsilons or repeats < 1:
         raise ParameterError("The sweep has nothing to run.", "Choose a method, an epsilon and one repeat or more.")
-    runs = []
-    for repeat in range(repeats):
-        for label, method in methods.items():
-            for epsilon in epsilons:
-                copy = clone(method).set_params(epsilon=float(epsilon))
-                if method.random_state is not None:
-                    copy.set_params(random_state=method.random_state + repeat)
-                runs.append(Run(label, copy, repeat))
-    return runs
+    return [
+        Run(label, method.again(repeat).set_params(epsilon=float(epsilon)), repeat)
+        for repeat in range(repeats)
+        for label, method in methods.items()
+        for epsilon in epsilons
+    ]
 
 
 def keys_of(runs: Sequence[Run]) -> list[str]:

@@ -15,7 +15,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.evaluate import disclosure
-from dpcore.evaluate.disclosure.attacks import correct
+from dpcore.evaluate.disclosure import correct
 from dpcore.methods import NaiveBayesSynthesizer
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import number, text
