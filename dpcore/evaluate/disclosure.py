@@ -22,7 +22,7 @@ from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import row_numbers
-from dpcore.evaluate.learners import MODELS, fit_predict, require_rows
+from dpcore.evaluate.learners import MODELS, again, fit_predict, require_rows
 from dpcore.methods.base import Synthesizer
 
 __all__ = ["ATTACKS", "advantage", "cap", "in_out_advantage", "padded", "risk_by_rows"]
@@ -199,7 +199,7 @@ def in_out_advantage(
         else:
             coins = rng.random(m if paired else 2 * m) < 0.5
             inside = np.concatenate([coins, ~coins]) if paired else coins
-        copy = method.again(fit)
+        copy = again(method, fit)
         copy.fit(pd.concat([frame, targets[inside]], ignore_index=True), schema=schema)
         right = correct(targets, copy.sample(rows), schema, sensitive, quasi_identifiers, attack, seed)
         hits[fit] = right[inside].sum(), right[~inside].sum()
@@ -321,7 +321,7 @@ def risk_by_rows(
     for done, (repeat, n) in enumerate(runs):
         progress(done / len(runs), f"repeat {repeat + 1:,} of {repeats:,}, {n:,} rows")
         order = np.random.default_rng([seed, repeat]).permutation(len(frame))
-        copy = method.again(repeat)
+        copy = again(method, repeat)
         copy.fit(frame.iloc[order[:n]].reset_index(drop=True), schema=schema, ledger=ledger)
         asked = targets, copy.sample(n), schema, sensitive, quasi_identifiers
         spent = copy.ledger_.epsilons

@@ -7,12 +7,13 @@ categories for the Bayes net. All shapes come from the schema, so tables that la
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
@@ -22,6 +23,7 @@ from dpcore.arguments import Progress, no_progress, require_frame
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
+from dpcore.methods.base import PrivateEstimator
 
 MAX_STEPS = 1_000  # Adult needs 76 steps for the regression and 10 for the machine
 
@@ -37,6 +39,7 @@ MODELS = (*LINEAR, BAYES_NET)
 MAJORITY = "majority class"
 Table = pd.DataFrame | Codes
 """Rows of a schema, or their codes, for callers who encode once."""
+M = TypeVar("M", bound=PrivateEstimator)
 
 
 def tstr(
@@ -227,6 +230,12 @@ def encoded(table: Table, schema: Schema) -> Codes:
     ):
         return table
     return schema.encode(cast(pd.DataFrame, table))
+
+
+def again(method: M, repeat: int) -> M:
+    """The same method unfitted; a `random_state` s becomes s + repeat, so that repeats differ and the whole repeats."""
+    copy: M = clone(method)
+    return copy if method.random_state is None else copy.set_params(random_state=method.random_state + repeat)
 
 
 def require_rows(*tables: Table) -> None:

@@ -19,7 +19,7 @@ from dpcore.datasets import Dataset
 from dpcore.domain.range_query import RangeQuery, exact_answers, query_names
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError, ParameterError
-from dpcore.evaluate.learners import Table, encoded, require_rows
+from dpcore.evaluate.learners import Table, again, encoded, require_rows
 from dpcore.methods.base import Synthesizer
 from dpcore.postprocess.count_tree import ReleasedTree
 
@@ -237,7 +237,7 @@ def range_sweep(
     require_rows(codes)
     runs = [(repeat, label, method) for repeat in range(repeats) for label, method in methods.items()]
     for done, (repeat, label, method) in enumerate(runs):
-        run = method.again(repeat)
+        run = again(method, repeat)
 
         def inner(part: float, text: str, done: int = done, label: str = label) -> None:
             progress((done + part) / len(runs), f"{label}: {text}")

@@ -30,7 +30,7 @@ from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.evaluate.evaluator import MEASURES, Evaluator, Method, Pair, check_measures
 from dpcore.evaluate.labels import Label
-from dpcore.evaluate.learners import MODELS
+from dpcore.evaluate.learners import MODELS, again
 from dpcore.experiment.config import Config, Place, digest, parameters_of
 from dpcore.experiment.store import Store, restored
 from dpcore.methods.base import PrivateClassifier
@@ -58,7 +58,7 @@ def plan(methods: Mapping[str, Method], epsilons: Sequence[float], repeats: int)
     if not methods or not epsilons or repeats < 1:
         raise ParameterError("The sweep has nothing to run.", "Choose a method, an epsilon and one repeat or more.")
     return [
-        Run(label, method.again(repeat).set_params(epsilon=float(epsilon)), repeat)
+        Run(label, again(method, repeat).set_params(epsilon=float(epsilon)), repeat)
         for repeat in range(repeats)
         for label, method in methods.items()
         for epsilon in epsilons

@@ -8,7 +8,7 @@ in the door's place. A `Synthesizer` releases rows, a `PrivateClassifier` what s
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -207,11 +207,6 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     def structure(self) -> dict[str, Any]:
         """`released` as JSON-ready values, for files."""
         return {name: json_ready(part) for name, part in self.released().items()}
-
-    def again(self, repeat: int) -> Self:
-        """The same method unfitted; a `random_state` s becomes s + repeat."""
-        seed = self.random_state
-        return cast(Self, clone(self).set_params(random_state=None if seed is None else seed + repeat))
 
     def at_epsilon(self, epsilon: float) -> Self:
         """An unfitted copy for another epsilon. A method may keep the sizes that its own epsilon allows."""
