@@ -201,11 +201,13 @@ def test_output_is_inside_the_schema(name, mode, small_frame, small_schema):
 def test_seeded_fits_repeat_and_unseeded_ones_do_not(name, extra, small_frame, small_schema):
     seeded = [made(make(name, extra, random_state=4).fit(small_frame, schema=small_schema), small_frame) for _ in "ab"]
     pd.testing.assert_frame_equal(*seeded)
-    free = [make(name, extra).fit(small_frame, schema=small_schema) for _ in "ab"]
-    if isinstance(free[0], Synthesizer):
-        assert not made(free[0], small_frame).equals(made(free[1], small_frame))
-    elif name != "Plain naive Bayes":  # which has nothing to draw lots for
-        assert free[0].structure() != free[1].structure()
+    if name == "Plain naive Bayes":  # which has nothing to draw lots for
+        return
+    # Two small trees may be equal: of 40 fits of DTPD 1.8 % of all pairs were, so that four agree in 6 of a million.
+    free = [make(name, extra).fit(small_frame, schema=small_schema) for _ in "abcd"]
+    rows = isinstance(free[0], Synthesizer)
+    first, *others = (made(each, small_frame).to_csv() if rows else each.structure() for each in free)
+    assert any(other != first for other in others)
 
 
 @pytest.mark.parametrize("name", PROTECTING)
