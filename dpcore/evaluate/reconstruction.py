@@ -52,19 +52,9 @@ def is_number(reports: Reports, column: str) -> bool:
 def shares_of_column(reports: Reports, frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """A column of categories: how often each value is true, reported, and reconstructed.
 
-    Parameters
-    ----------
-    reports : Reports
-    frame : DataFrame
-        The true rows, with the column as in the schema of the reports.
-    column : str
-
-    Returns
-    -------
-    DataFrame
-        `value`, `real`, `reported` (NaN if reports are no values), `reconstructed` (unbiased: it can be below 0 or
-        above 1), `low` and `high` (its 95 % interval for the share of these people: luck is in their lots, and in who
-        was asked), one row per value.
+    By `value`: the shares `real` (of the true rows `frame`), `reported` (NaN if reports are no values), `reconstructed`
+    (unbiased: it can be below 0 or above 1), and `low` to `high`, its 95 % interval for the share of these people: luck
+    is in their lots, and in who was asked.
     """
     told = [margin(reports, family, column) for family in families_of(reports, column)]
     people = np.array([one.people for one in told], dtype=float)
@@ -138,13 +128,10 @@ def variance(channel: CategoryChannel, shares: Floats, people: int, cells: int) 
 def densities(reports: Reports, frame: pd.DataFrame, column: str, bayes: Bayes | None = None) -> pd.DataFrame:
     """A column that was reported as a number: how true numbers, reports, and what is made of them spread.
 
-    Returns
-    -------
-    DataFrame
-        `x` (the middle of an interval), `width`, and the shares `real`, `reported` and `reconstructed`: by the normal
-        distributions of naive Bayes, weighted by the classes' shares; otherwise as DTCRD has it, for all classes
-        together, and NaN outside the public range. The intervals cover that range, and at least all reports but the
-        outermost hundredth on either side.
+    By interval: `x` (its middle), `width`, and the shares `real`, `reported` and `reconstructed`: by the normal
+    distributions of naive Bayes, weighted by the classes' shares; otherwise as DTCRD has it, for all classes together,
+    and NaN outside the public range. The intervals cover that range, and at least all reports but the outermost
+    hundredth on either side.
     """
     known, said = reports.schema[column], reports.values[family_of(reports, column)]
     true = known.numbers(frame[column])
@@ -200,26 +187,14 @@ def deconvolved(reports: Reports, column: str) -> Distribution:
 
 
 def steps(reports: Reports, column: str) -> pd.DataFrame:
-    """How likely the reports are after every step of the reconstruction.
-
-    Returns
-    -------
-    DataFrame
-        `step`, from 0, and `gain`: the logarithm of how much more likely the reports are than at the start, per person.
-    """
+    """By step of the reconstruction, from 0: the log of how much likelier reports are than at the start, per person."""
     likelihood = deconvolved(reports, column).likelihood[:, 0]
     gain = (likelihood - likelihood[0]) / max(len(reports.values[family_of(reports, column)]), 1)
     return pd.DataFrame({"step": np.arange(len(gain)), "gain": gain})
 
 
 def as_bits(frame: pd.DataFrame, schema: Schema, target: str) -> pd.DataFrame:
-    """Rows as the bits that DTPD asks for, the class's included; the class as it is stands beside them.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        True rows of `schema`.
-    """
+    """True rows as the bits that DTPD asks for, the class's included; the class as it is stands beside them."""
     bits, codes = Booleans(schema, target), schema.encode(frame)
     found = {
         column.name: np.array(column.labels, dtype=object)[rule[codes[:, schema.index(source)]]]

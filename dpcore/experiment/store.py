@@ -1,9 +1,9 @@
 """Finished runs in a file that survives kill -9, or in memory, so that a sweep goes on where it was stopped.
 
 One file per data set, schema, split, measures and version, named by their hash, in which the rows are keyed with the
-folder's secret; one line of JSON per run, written whole
-and flushed when the run is finished. A run is known by its method, parameters, epsilon and repeat, so that another
-sweep of the same data, or more repeats, finds what is there. An unseeded run counts too: a finished run is a draw.
+folder's secret; one line of JSON per run, written whole and flushed when the run is finished. A run is known by its
+method, parameters, epsilon and repeat, so that another sweep of the same data, or more repeats, finds what is there. An
+unseeded run counts too: a finished run is a draw.
 
 Nothing of the data is in it but aggregates; yet they were measured on real rows without noise, and are not private.
 """
@@ -31,12 +31,7 @@ NUMBERS = ("seconds", *EPSILONS)
 class Store:
     """The finished runs that a place holds of sweeps with the same data and measures.
 
-    Parameters
-    ----------
-    place : Place
-        A folder, made if there is none, whose files only its owner may read; or a dict, for what must not outlive it.
-    config : Config
-    data : Dataset
+    A folder is made if there is none, and only its owner may read its files; a dict is for what must not outlive it.
     """
 
     def __init__(self, place: Place, config: Config, data: Dataset) -> None:
