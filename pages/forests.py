@@ -37,7 +37,12 @@ workbench.Workbench(
     "Trees & forests",
     "Learn, privately, to tell a class from the other columns; look at the trees; then predict for rows of your own.",
     tabs,
-    layout=(("epsilon",), ("method", "target relation noise"), ("size", "choice", "sample"), workbench.NEXT),
+    layout=(
+        ("epsilon",),
+        ("method", f"target {workbench.NOISE}"),
+        ("n_trees max_depth rounds", "criterion max_features cuts children", "own"),
+        workbench.NEXT,
+    ),
     printed="As published, or reconstructed",
     invitation=f"Press Run to learn a classifier. {workbench.CHARGED}",
     waiting=waiting,

@@ -13,7 +13,13 @@ from dpcore.methods.base import PrivateEstimator
 
 PAGE = "responses"
 GAME, MEASURES, LEARN = "Play the coin game", "How private is one report?", "Learn from reports"
-LAYOUT = (("method", "target relation noise"), ("epsilon",), ("randomizer", "privacy"), ("questions", "answers"))
+LAYOUT = (
+    ("method", f"target {workbench.NOISE}"),
+    ("epsilon p0 theta factors",),
+    ("randomizer", "privacy"),
+    ("asked pairs numbers max_depth", "own"),
+    workbench.NEXT,
+)
 NAMES = """
 - **PPNB** (the paper's method): naive Bayes from randomized answers. **PPNB-LDP**: the same with every answer
   randomized, the class too. LDP is local differential privacy: the noise is added by each person.
@@ -73,7 +79,7 @@ bench = workbench.Workbench(
     "Randomized responses",
     "Here nobody holds the true rows: people add noise to their own answers, before anybody collects them.",
     tabs,
-    layout=(*LAYOUT, workbench.NEXT),
+    layout=LAYOUT,
     gap="large",
     printed="As the papers print it",
     invitation="Press Run, and everybody reports. Every round is charged.",

@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import jobs, links
+from dpcore.dashboard.widgets import choice, lasting
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
@@ -88,10 +89,9 @@ def offered(page: str, mode: str) -> dict[str, tuple[str, Offer]]:
 def method_picker(page: str, printed: str) -> tuple[str, dict[str, Any]]:
     """The method's name, and what its mode and variant give it."""
     modes = {"corrected": "Corrected: guarantee proved", "paper": printed}
-    mode = st.radio("Method", list(modes), format_func=modes.__getitem__, key=f"{page}.mode", persist_state="session")
+    mode = choice(st.radio, "Method", f"{page}.mode", modes)
     variants = offered(page, mode)
-    variant = st.radio("Variant", list(variants), key=f"{page}.variant.{mode}", persist_state="session")
-    name, offer = variants[variant]
+    name, offer = variants[lasting(st.radio, "Variant", f"{page}.variant.{mode}", list(variants))]
     if mode == "paper":
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         st.markdown((good if offer.holds else bad).format(offer.remark))
@@ -103,20 +103,17 @@ def method_picker(page: str, printed: str) -> tuple[str, dict[str, Any]]:
 def rows_picker(page: str, data: Dataset) -> int:
     """How many synthetic rows. The suggestion is public: the schema's bound, or a round number."""
     usual, key = min(data.schema.max_rows or 10_000, 100_000), f"{page}.rows:{data.token}"
-    return int(st.number_input("Synthetic rows", 1, 1_000_000, usual, 1_000, key=key, persist_state="session"))
+    return int(lasting(st.number_input, "Synthetic rows", key, 1, 1_000_000, usual, 1_000))
 
 
 def relation_picker(page: str, offered: Sequence[str] = tuple(RELATIONS), meant: str = "") -> str:
     """Which tables count as neighbors, and what that means."""
-    place = "relation" if len(offered) > 1 else f"relation.{offered[0]}"
-    return st.radio(
-        "What is protected: one row",
-        offered,
-        format_func=RELATIONS.__getitem__,
-        key=f"{page}.{place}",
-        persist_state="session",
-        captions=[meant or MEANT[name] for name in offered],
+    key = f"{page}.relation" if len(offered) > 1 else f"{page}.relation.{offered[0]}"
+    told = [meant or MEANT[name] for name in offered]
+    found: str = choice(
+        st.radio, "What is protected: one row", key, {name: RELATIONS[name] for name in offered}, captions=told
     )
+    return found
 
 
 def target_picker(page: str, told: str, data: Dataset) -> str | None:
@@ -127,7 +124,8 @@ def target_picker(page: str, told: str, data: Dataset) -> str | None:
             st.warning(told)
         return None
     index = names.index(data.schema.target) if data.schema.target in names else len(names) - 1
-    return st.selectbox("Class column", names, index, key=f"{page}.target:{data.token}", persist_state="session")
+    found: str = lasting(st.selectbox, "Class column", f"{page}.target:{data.token}", names, index)
+    return found
 
 
 def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
@@ -159,41 +157,39 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
 
 def value_of(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
     """What somebody chooses for a parameter: its kind says by which widget."""
-    name, schema = control.name, data.schema
-    how: dict[str, Any] = {"help": control.help, "persist_state": "session"}
-    parameter = method.parameters()[name]
-    if control.toggle and method.mode == "corrected" and (parameter.default is None or not control.toggle[2]):
-        place, label, begins, about = control.toggle
-        key = f"{page}.{place}"
-        known = key in links.drawn()
-        if begins == (
-            st.session_state[key] if known else st.toggle(label, begins, key=key, help=about, persist_state="session")
-        ):
-            return {name: None} if begins else {}
+    name, schema, parameter = control.name, data.schema, method.parameters()[control.name]
     usual = parameter.default
     if usual is None:
+        if control.rule and method.mode == "corrected":
+            ruled = f"{page}.{name}_ruled"
+            if lasting(st.toggle, f"{control.label}: by rule", ruled, True, help=control.rule):
+                return {name: None}
         usual = control.shown(method, schema) if callable(control.shown) else control.shown
+    if control.fold:
+        fold = f"{page}.{control.fold[0]}"
+        if not (st.session_state[fold] if fold in links.drawn() else lasting(st.toggle, control.fold[1], fold, False)):
+            return {}
+    place = f"{name}{control.key}" if control.key.startswith(".") else control.key or name
     columns = len(schema) - ((getattr(method, "target", None) or schema.target) is not None)
     values = defaultdict(lambda: None, vars(method), title=method.title, usual=usual, columns=columns)
-    how["key"] = f"{page}.{(control.key or name).format_map(values)}"
+    label, key, about = control.label, f"{page}.{place.format_map(values)}", control.help
     if control.names:
         names = control.names(method, schema) if callable(control.names) else control.names
-        options = [option for option in names if option != "" or parameter.default is None]
-        if isinstance(parameter, Choice):
-            options = [option for option in options if option in ("", *parameter.options)]
-        index = options.index(usual) if usual in options else 0
-        found: Any = st.selectbox(control.label, options, index, format_func=names.__getitem__, **how) or None
-        if control.gives:
-            return dict(control.gives[found])
-        return {name: weights(page, method) if found == "own" else found}
+        allowed = ("", *parameter.options) if isinstance(parameter, Choice) else names
+        names = {option: names[option] for option in names if option in allowed}
+        if parameter.default is not None:
+            names.pop("", None)
+        index = list(names).index(usual) if usual in names else 0
+        found: Any = choice(st.selectbox, label, key, names, index, help=about) or None
+        return {**control.gives[found]} if control.gives else {name: found if found != "own" else weights(page, method)}
     if control.steps:
-        return {name: st.select_slider(control.label, control.steps, usual, control.form.format, **how)}
+        return {name: lasting(st.select_slider, label, key, control.steps, usual, control.form.format, help=about)}
     if isinstance(parameter, Flag):
         lacks = control.needs != "" and getattr(method, control.needs) is None
-        return {name: st.toggle(control.label, usual, disabled=lacks, **how) and not lacks}
-    draw: Any = st.slider if control.slider else st.number_input
+        return {name: lasting(st.toggle, label, key, usual, disabled=lacks, help=about) and not lacks}
     low, high, *step = control.slider or control.within
-    return {name: draw(control.label, low, high, usual, *step, **how)}
+    draw = st.slider if control.slider else st.number_input
+    return {name: lasting(draw, label, key, low, high, usual, *step, help=about)}
 
 
 def weights(page: str, method: Any) -> tuple[float, ...]:

@@ -12,9 +12,11 @@ from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator, Synthesizer
+from dpcore.methods.parameters import Control
 
 NEXT = ("next",)
-LAYOUT = (("epsilon",), ("method", "rows target own", "relation noise"))
+NOISE = "relation noise random_state"
+LAYOUT = (("epsilon",), ("method", "rows target own", NOISE))
 CHARGED = "Every run is charged to the ledger."
 
 
@@ -25,8 +27,8 @@ class Workbench:
     Attributes
     ----------
     layout : tuple of rows
-        A row is a tuple of columns, a column names the places of controls (`Control.place`). "method" chooses one,
-        "rows" says how many are made. What the next run is stands in the drawer if `NEXT` ends it, else below.
+        A row is a tuple of columns, and a column names parameters; "own" are all that no column names, "method" chooses
+        one, "rows" says how many are made. What the next run is stands in the drawer if `NEXT` ends it, else below.
     printed : str
         What paper mode is called.
     invitation : str
@@ -93,26 +95,21 @@ class Workbench:
         """The method as it was chosen, its parameters that were, and how many rows are wanted."""
         method: Any = None
         given: dict[str, Any] = {}
-        rows = 0
-        places = [(row, st.container()) for row in self.layout if row != NEXT]
-        for row, place in sorted(places, key=lambda at: "method" not in at[0]):  # all others hang on the method
-            parts = " ".join(row).split()
-            if method and not any(
-                control.place in parts and control.seen(method) for control in method.asks().values()
-            ):
+        rows, placed = 0, " ".join(map(" ".join, self.layout)).split()
+        spots = [(row, st.container()) for row in self.layout if row != NEXT]
+        for row, spot in sorted(spots, key=lambda at: "method" not in at[0]):  # all others hang on the method
+            if method and not any(control.seen(method) for column in row for control in named(column, method, placed)):
                 continue
-            cells = place.columns(len(row), gap=self.gap) if len(row) > 1 else [place]
+            cells = spot.columns(len(row), gap=self.gap) if len(row) > 1 else [spot]
             for column, cell in zip(row, cells, strict=True):
                 with cell:
-                    for part in column.split():
-                        if part == "method":
-                            name, given = controls.method_picker(self.page, self.printed)
-                            method = METHODS[name](**given)
-                        elif part == "rows":
-                            rows = controls.rows_picker(self.page, data)
-                        for control in method.asks().values():
-                            if control.place == part:
-                                given |= controls.ask(self.page, method, control, data)
+                    if column == "method":
+                        name, given = controls.method_picker(self.page, self.printed)
+                        method = METHODS[name](**given)
+                    if "rows" in column.split():
+                        rows = controls.rows_picker(self.page, data)
+                    for control in named(column, method, placed):
+                        given |= controls.ask(self.page, method, control, data)
         return method, given, rows
 
     def next_run(self, method: PrivateEstimator, rows: int) -> str:
@@ -123,3 +120,10 @@ class Workbench:
         mode = "corrected" if method.mode == "corrected" else f"{self.printed[0].lower()}{self.printed[1:]}"
         size = f", {rows:,} rows" if rows else ""
         return f"{name}epsilon {method.epsilon:g} ({relation}), {mode}{size}. {CHARGED}"
+
+
+def named(column: str, method: PrivateEstimator, placed: list[str]) -> list[Control]:
+    """The controls of a method's parameters that a column names; "own" are those that no column does."""
+    asks = method.asks()
+    own = [name for name in asks if name not in placed]
+    return [asks[name] for part in column.split() for name in (own if part == "own" else [part]) if name in asks]

@@ -81,13 +81,11 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)  # for a table of 200,000 cells, corrected and as printed
     seen: ClassVar[str] = "the release"  # what somebody gets to see of a person
     controls: ClassVar[tuple[Control, ...]] = (
-        Control("epsilon", "Privacy budget epsilon", place="epsilon"),
-        Control("target", "Class column", told=NO_CLASS, place="target"),
-        Control("relation", "What is protected: one row", place="relation"),
-        Control("noise", "Noise", NOISES, place="noise"),
-        Control(
-            "random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed", place="noise"
-        ),
+        Control("epsilon", "Privacy budget epsilon"),
+        Control("target", "Class column", told=NO_CLASS),
+        Control("relation", "What is protected: one row"),
+        Control("noise", "Noise", NOISES),
+        Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed"),
     )
 
     epsilon: float = number(default=1.0, about="What the whole fit costs, under `relation`.")

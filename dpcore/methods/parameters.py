@@ -30,43 +30,27 @@ CORRECTED, PAPER = {"mode": "corrected"}, {"mode": "paper"}
 class Control:
     """How a page asks for a parameter, as far as that does not follow from its kind, range and default.
 
-    A function is given the method as it is chosen so far, and the schema.
-
-    Attributes
-    ----------
-    names : mapping of options to what they are called, or a function
-        "" is None, which leaves it to the method, and is no option if the default is another.
-    gives : mapping of options to parameters, where an option stands for several
-    steps, form : numbers to slide along, and how they are written
-    slider, within : lowest and highest number, and maybe a step; of a slider, and of a field to type in
-    shown : what is chosen at first, if not the default; a value or a function
-    told : what to say of the choice, or a function
-    when : values of other parameters (or tuples of values) with which it is asked for
-    otherwise : key and text of what is seen in its place without them
-    needs : a parameter without which it is False
-    toggle : key, label, position and help of a switch; while it stands so, the parameter keeps its default
-    key : in links and files, if not the parameter's name; may hang on values in braces
-    place : where it stands in a page's layout
+    Functions are given the method as it is chosen so far, and the schema.
     """
 
     name: str
     label: str
-    names: Mapping[Any, str] | Callable[[Any, Any], Mapping[Any, str]] = field(default_factory=dict)
+    names: Mapping[Any, str] | Callable[[Any, Any], Mapping[Any, str]] = field(default_factory=dict)  # "" for None
     _: KW_ONLY
     help: str | None = None
-    gives: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    steps: tuple[float, ...] = ()
+    gives: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by option, if that sets several parameters
+    steps: tuple[float, ...] = ()  # numbers to slide along, written in the `form`
     form: str = "{}"
-    slider: tuple[float, ...] = ()
-    within: tuple[float, ...] = ()
-    shown: Any = None
+    slider: tuple[float, ...] = ()  # lowest and highest number, and maybe a step
+    within: tuple[float, ...] = ()  # the same of a field to type in
+    shown: Any = None  # what is chosen at first in place of None: a value or a function
     told: str | Callable[[Any, Any], str] = ""
-    when: Mapping[str, Any] = field(default_factory=dict)
-    otherwise: tuple[str, str] | None = None
-    needs: str = ""
-    toggle: tuple[str, str, bool, str | None] | None = None
-    key: str = ""
-    place: str = "own"
+    when: Mapping[str, Any] = field(default_factory=dict)  # other parameters' values, or tuples of them, that it needs
+    otherwise: tuple[str, str] | None = None  # without them: key and text of what is seen in its place
+    needs: str = ""  # a parameter without which it is False
+    rule: str = ""  # help of a switch, in corrected mode, that leaves it at None
+    fold: tuple[str, str] | None = None  # key and label of a switch, off at first, behind which it is
+    key: str = ""  # in links and files, if not its name; added to that after a dot; may hang on values in braces
 
     def wanted(self, method: object) -> bool:
         """Whether it is asked for, of a method as it is chosen so far."""

@@ -19,7 +19,7 @@ from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 from dpcore.methods.groups.descent import Descent
 from dpcore.methods.parameters import Control, choice, learned, whole
-from dpcore.methods.trees.controls import CONTROLS
+from dpcore.methods.trees.controls import CRITERION
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.group_tree import GroupTree, tree_of
 from dpcore.postprocess.simplex import project, systematic_sample
@@ -93,10 +93,7 @@ class GroupClassifier(PrivateClassifier):
 
     page, artifacts, predictor = "forests", ("tree", "leaf_counts", "classifier"), "classifier"
     variants = ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
-    controls = (
-        Control("rounds", "Specializations", slider=(1, 20), place="size"),
-        *(control for control in CONTROLS if control.name == "criterion"),
-    )
+    controls = (Control("rounds", "Specializations", slider=(1, 20)), CRITERION)
     rounds: int = whole(default=10, about=ROUNDS)
     criterion: str = choice(
         default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."

@@ -108,7 +108,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     paper = "002"
     reconstructed = "The patent's formulas are lost: what is claimed here is our reading of it, not its words."
     controls = (
-        Control("target", "Class column", place="target"),
+        Control("target", "Class column"),
         Control("iterations", "Divisions (iterations)", slider=(1, 20)),
         Control("with_class", "The class guides the choice", help=GUIDES, needs="target"),
         Control(

@@ -47,12 +47,10 @@ class LocalClassifier(PrivateClassifier):
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
     seen = "your reports"
     controls: ClassVar[tuple[Control, ...]] = (
-        Control(
-            "epsilon", "Privacy budget epsilon", steps=EPSILONS, shown=4.0, told=ABOUT, when=CORRECTED, place="epsilon"
-        ),
-        Control("relation", "What is protected: one row", told=HIDDEN, place="relation"),
-        Control("noise", "Lots and noise", LOTS, place="noise"),
-        Control("max_depth", "Depth at most", within=(1, 12), key="depth.{title}", place="questions"),
+        Control("epsilon", "Privacy budget epsilon", steps=EPSILONS, shown=4.0, told=ABOUT, when=CORRECTED),
+        Control("relation", "What is protected: one row", told=HIDDEN),
+        Control("noise", "Lots and noise", LOTS),
+        Control("max_depth", "Depth at most", within=(1, 12), key="depth.{title}"),
     )
     relation: str = text(
         default="replace", kind="{'replace'}", about="Reports hide what people say, not who takes part."

@@ -76,6 +76,7 @@ Ints = NDArray[np.intp]
 CUTS, CHILDREN = "lengths", "few"
 VARIANTS = ("by_class", "global", "local")
 RANDOMIZERS = ("uniform", "normal")
+WIDTH = "95 % of the noise, as a share of the range"
 NOISES = {"uniform": "Uniform", "normal": "Normal"}
 FOR_WHOM = {"by_class": "By class", "global": "For all classes together", "local": "Anew in every node"}
 PER_INTERVAL, FEWEST, MOST, MOST_GIVEN = 100, 10, 100, 200
@@ -116,16 +117,9 @@ class DTCRD(LocalClassifier):
     )
     variants = ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1})
     controls = (
-        Control("randomizer", "Noise of numbers", NOISES, when=PAPER, place="randomizer"),
-        Control(
-            "privacy",
-            "95 % of the noise, as a share of the range",
-            steps=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0),
-            form="{:.0%}",
-            when=PAPER,
-            place="privacy",
-        ),
-        Control("variant", "Distributions are reconstructed", FOR_WHOM, place="answers"),
+        Control("randomizer", "Noise of numbers", NOISES, when=PAPER),
+        Control("privacy", WIDTH, steps=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0), form="{:.0%}", when=PAPER),
+        Control("variant", "Distributions are reconstructed", FOR_WHOM),
     )
     variant: str = choice(default="by_class", options=VARIANTS, about="For whom distributions are reconstructed.")
     randomizer: str = choice(default="uniform", options=RANDOMIZERS, about="Paper mode: the noise.")

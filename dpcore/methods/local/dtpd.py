@@ -77,6 +77,7 @@ TOGETHER = (
     "All bits are kept or turned round together: two records that are neither equal nor complements are told apart "
     f"for sure. {NO_EPSILON}"
 )
+SENT = "theta: how probably the bits are sent as they are"
 GROUPS = {"one": "All bits of a person together", "each": "Every bit for itself"}
 
 
@@ -111,15 +112,8 @@ class DTPD(LocalClassifier):
     )
     variants = ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0})
     controls = (
-        Control(
-            "theta",
-            "theta: how probably the bits are sent as they are",
-            steps=tuple(p for p in P0 if p != 0.5),
-            told=of_one_bit,
-            when=PAPER,
-            place="epsilon",
-        ),
-        Control("groups", "Turned round", GROUPS, when=PAPER, place="answers"),
+        Control("theta", SENT, steps=tuple(p for p in P0 if p != 0.5), told=of_one_bit, when=PAPER),
+        Control("groups", "Turned round", GROUPS, when=PAPER),
     )
     theta: float = number(
         default=0.7,

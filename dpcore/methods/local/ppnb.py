@@ -74,6 +74,11 @@ TRANSFORMED = (
 )
 TRUTH = "This is the reference without privacy: everybody hands in the truth."
 SET = "Paper mode: the normal distribution that the 1,000 numbers of the set {} are drawn from."
+LOTS = "Columns that each person is asked for, by lot"
+FEWER = "Fewer answers per person leave more epsilon for each of them."
+ONE_REPORT = "One report of both, instead of a report each that share epsilon."
+MERGED = "Merge bins that the noise cannot tell apart"
+HOW_MANY = "How many are left follows from the number of people, epsilon and the schema: all public."
 NUMBERS = {"bins": "As one of the schema's bins", "moments": "As a number, with Laplace noise"}
 PROTOCOLS = {
     "best": "By the method with less noise",
@@ -85,6 +90,7 @@ TRANSFORMS: dict[str, dict[str, Any]] = {
     "a from N(1, 1), b from N(0, 1)": {"factors": (1.0, 1.0), "offsets": (0.0, 1.0)},
     "a from N(2, 10), b from N(0, 5)": {"factors": (2.0, 10.0), "offsets": (0.0, 5.0)},
 }
+SETS = {option: option for option in TRANSFORMS}
 
 
 def of_one(method: Any, _: Schema) -> str:
@@ -137,52 +143,14 @@ class PPNB(LocalClassifier):
         {"pairs": False, "asked": None, "alpha": 0.5},
     )
     controls = (
-        Control(
-            "p0",
-            "p0: how probably an answer is the truth on purpose",
-            steps=P0,
-            told=of_one,
-            when=PAPER,
-            place="epsilon",
-        ),
-        Control(
-            "factors",
-            "Numbers become a x + b",
-            {each: each for each in TRANSFORMS},
-            gives=TRANSFORMS,
-            when=PAPER,
-            key="transform",
-            place="epsilon",
-        ),
-        Control(
-            "asked",
-            "Columns that each person is asked for, by lot",
-            several,
-            help="Fewer answers per person leave more epsilon for each of them.",
-            when=CORRECTED,
-            key="asked:{columns}",
-            place="questions",
-        ),
-        Control(
-            "pairs",
-            "Class and column as one answer",
-            help="One report of both, instead of a report each that share epsilon.",
-            shown=True,
-            when=CORRECTED,
-            place="questions",
-        ),
-        Control(
-            "numbers", "Numbers are reported", NUMBERS, when={"mode": "corrected", "pairs": False}, place="questions"
-        ),
-        Control("protocol", "Values are reported as", PROTOCOLS, when=CORRECTED, place="answers"),
-        Control("reconstruction", "Tables from reports", finishes, key="reconstruction.{mode}", place="answers"),
-        Control(
-            "merge",
-            "Merge bins that the noise cannot tell apart",
-            help="How many are left follows from the number of people, epsilon and the schema: all public.",
-            when={"mode": "corrected", "numbers": (None, "bins")},
-            place="answers",
-        ),
+        Control("p0", "p0: how probably an answer is the truth on purpose", steps=P0, told=of_one, when=PAPER),
+        Control("factors", "Numbers become a x + b", SETS, gives=TRANSFORMS, when=PAPER, key="transform"),
+        Control("asked", LOTS, several, help=FEWER, when=CORRECTED, key="asked:{columns}"),
+        Control("pairs", "Class and column as one answer", help=ONE_REPORT, shown=True, when=CORRECTED),
+        Control("numbers", "Numbers are reported", NUMBERS, when={**CORRECTED, "pairs": False}),
+        Control("protocol", "Values are reported as", PROTOCOLS, when=CORRECTED),
+        Control("reconstruction", "Tables from reports", finishes, key=".{mode}"),
+        Control("merge", MERGED, help=HOW_MANY, when={**CORRECTED, "numbers": (None, "bins")}),
     )
     p0: float = number(default=0.5, most=1, open="(", about="Paper mode: the probability of the truth.")
     factors: tuple[float, float] = text(default=(1.0, 1.0), kind="(mean, variance)", about=SET.format("A"))

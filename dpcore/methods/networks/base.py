@@ -33,7 +33,7 @@ RELATION = "Which tables are neighbors (`Relation`). Paper mode knows replace on
 NAMES = {"R": "R: distance from independence", "MI": "Mutual information", "F": "F: distance from certainty"}
 AFFINITIES = {"fixed": "Repaired: like with like", "paper": "As printed: like apart"}
 PARTITIONS = {"learned": "Noisy scores", "public": "The columns' order (free)"}
-SCORE = Control("score", "Score", NAMES, when=CORRECTED, key="score.{title}.{variant}")
+SCORE = Control("score", "Score", NAMES, when=CORRECTED, key=".{title}.{variant}")
 
 
 class NetworkSynthesizer(Synthesizer):
@@ -59,8 +59,8 @@ class NetworkSynthesizer(Synthesizer):
         Control("n_clusters", "Clusters", within=(1, 10)),
         Control("max_parents", "Parents at most", within=(1, 4)),
         SCORE,
-        Control("affinity", "Clustering", AFFINITIES, key="affinity.{title}.{variant}"),
-        Control("partition", "Clusters from", PARTITIONS, when=CORRECTED, key="partition.{title}.{variant}"),
+        Control("affinity", "Clustering", AFFINITIES, key=".{title}.{variant}"),
+        Control("partition", "Clusters from", PARTITIONS, when=CORRECTED, key=".{title}.{variant}"),
     )
     exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
 

@@ -199,7 +199,7 @@ class NoPrivacy(FilteredSynthesizer):
     provable_printed = "none"
     seconds = (0.3, 0.3)
     printed_relations = FilteredSynthesizer.relations
-    controls = (Control("relation", "What is protected: one row", shown="replace", place="relation"),)
+    controls = (Control("relation", "What is protected: one row", shown="replace"),)
     offers = (Offer(label="No privacy: the reference without noise", mode="paper", remark=NO_NOISE),)
     modes = ("paper",)
     epsilon: float = number(default=1.0, about="Not used.")
