@@ -46,16 +46,7 @@ from dpcore.dashboard.tabs import classifier, figures_003, forest, paper_figures
 from dpcore.datasets import Dataset
 from dpcore.export.model_file import Model
 
-CORRECTED = [
-    "DiffPRFs: trees that cut numbers where they like",
-    "DiffPRF: trees over public bins",
-    "DiffP-C4.5: one tree, pruned",
-    "DiffP-ID3: one tree, by the exponential mechanism",
-    "PINQ-ID3: one tree, by noisy tables",
-    "SuLQ-ID3: one tree, by noisy counts",
-    "DT-Diff (reconstructed): a tree from counts of groups",
-    "DiffGen tree: a tree from DiffGen's groups",
-]
+CORRECTED = list(controls.offered("forests", "corrected"))
 RARE = {"DiffP-C4.5", "DiffP-ID3", "PINQ-ID3", "SuLQ-ID3", "DT-Diff"}  # printed right, and as corrected but for prices
 VARIANTS: list[Any] = [("corrected", name) for name in CORRECTED]
 VARIANTS += [

@@ -42,31 +42,20 @@ from driving import (
 from streamlit.testing.v1 import AppTest
 from test_app_release import another
 
+from dpcore.dashboard import controls
 from dpcore.dashboard.sections import schema_editor
 from dpcore.dashboard.tabs import redraw
 from dpcore.domain.binarize import Binarization
-from dpcore.methods import METHODS
+from dpcore.methods import METHODS, JTree
+from dpcore.methods.networks.base import ClusteredSynthesizer
 
-CORRECTED = {
-    "PrivBayes refined: a tree, with the class in every table": "PrivBayes refined",
-    "HMPrivBayes: small networks over clusters of bits": "HMPrivBayes",
-    "PrivSCBN (reconstructed): clusters by Jaccard's index": "PrivSCBN",
-    "PrivBayes on columns": "PrivBayes",
-    "PrivBayes on bits": "PrivBayes",
-    "JTree: a junction tree": "JTree",
-    "Independent margins: every column by itself": "Independent margins",
-}
-PAPER = {
-    "HMPrivBayes": "HMPrivBayes",
-    "PrivSCBN (reconstructed)": "PrivSCBN",
-    "PrivBayes on columns": "PrivBayes",
-    "PrivBayes on bits": "PrivBayes",
-    "JTree": "JTree",
-    "No privacy: the reference without noise": "NoPrivacy",
-}
+CORRECTED, PAPER = (
+    {label: name for label, (name, _) in controls.offered("networks", mode).items()} for mode in ("corrected", "paper")
+)
 VARIANTS = [("corrected", name) for name in CORRECTED] + [("paper", name) for name in PAPER]
-NO_CLUSTERS = {"PrivBayes refined", "PrivBayes", "Independent margins"}
-NO_BOUND = {"HMPrivBayes", "JTree", "NoPrivacy"}  # as printed
+HERE = {name: kind for name, kind in METHODS.items() if kind.page == "networks"}
+NO_CLUSTERS = {name for name, kind in HERE.items() if not issubclass(kind, ClusteredSynthesizer | JTree)}
+NO_BOUND = {name for name, kind in HERE.items() if kind.provable_printed == "none"}  # as printed
 HM = next(name for name in CORRECTED if name.startswith("HMPrivBayes"))
 NO_PRIVACY = list(PAPER)[-1]
 MARK = "do not publish"
@@ -222,15 +211,6 @@ def test_paper_mode_knows_one_relation_only() -> None:
     assert asked(at)["relation"] == "add_remove"
 
 
-ASKED = {
-    "PrivBayes refined": {"target"},
-    "HMPrivBayes": {"n_clusters", "max_parents", "score", "affinity", "partition"},
-    "PrivSCBN": {"n_clusters", "max_parents", "score"},
-    "PrivBayes": {"max_parents", "score"},
-    "JTree": {"score"},
-    "Independent margins": set(),
-    "NoPrivacy": {"n_clusters", "max_parents", "affinity"},
-}
 OTHERS = {"n_clusters": 2, "max_parents": 2, "score": "MI", "affinity": "paper", "partition": "public", "target": "sex"}
 
 
@@ -239,10 +219,9 @@ def test_settings_are_the_methods_own_and_reach_it(mode: str, variant: str) -> N
     name = (CORRECTED if mode == "corrected" else PAPER)[variant]
     at = choose(started("networks"), mode, variant)
     every = {key.partition(".")[0]: f"networks.{key}" for key in keys(at)}
-    left_out = {"score", "partition"} if mode == "paper" else set()
-    expected = ASKED[name] - left_out
+    kind = METHODS[name]
+    expected = {key for key, control in kind.asks().items() if key in OTHERS and control.wanted(kind(mode=mode))}
     assert {key for key in OTHERS if key in every} == expected
-    assert {key for key in METHODS[name]().get_params() if key in OTHERS} >= expected
     for key in expected:
         widget(at, every[key]).set_value(OTHERS[key])
         run(at)

@@ -41,6 +41,7 @@ from test_app_release import another
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
 from dpcore import Schema, Taxonomy, experiment
+from dpcore.dashboard import controls
 from dpcore.dashboard.tabs import count_tree, figures_002, paper_figures, redraw
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
@@ -48,17 +49,10 @@ from dpcore.methods import METHODS
 from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import ReleasedTree
 
-CORRECTED = {
-    "All levels counted and made consistent": {},
-    "Only the leaves counted (the patent, read literally)": {"measure": "leaves"},
-    "All levels counted, not made consistent": {"consistency": False},
-    "DiffGen: one value at a time": {},
-}
-PAPER = {
-    "All levels counted, paid once (reconstructed)": {},
-    "Only the leaves counted": {"measure": "leaves"},
-    "DiffGen, as its authors' code has it": {},
-}
+CORRECTED, PAPER = (
+    {label: offer.given for label, (_, offer) in controls.offered("taxonomy", mode).items()}
+    for mode in ("corrected", "paper")
+)
 VARIANTS = [("corrected", name) for name in CORRECTED] + [("paper", name) for name in PAPER]
 ALL, LEAVES, APART, DIFFGEN = CORRECTED
 OWN_TABS = ["Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims"]

@@ -2,6 +2,7 @@
 
 import inspect
 from fractions import Fraction
+from math import isfinite
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.errors import DataError, DPCoreError, ParameterError
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier, Synthesizer
+from dpcore.methods.parameters import Choice, Flag, Free, Number, Whole
 
 WRONG = (
     True,
@@ -34,7 +36,63 @@ WRONG = (
 )
 NUMBERS = (np.int64, np.int8, np.uint16, np.float32, np.float64, np.float16, np.longdouble)
 NO_TABLES = (np.zeros((4, 5)), [[1, 2]], None, {"ill": ["yes"]}, "age,ill", pd.Series([1, 2], name="ill"))
-PLACES = [(name, parameter) for name, method in METHODS.items() for parameter in method().get_params()]
+PLACES = [(name, parameter) for name, method in METHODS.items() for parameter in method.parameters()]
+
+
+def good(parameter):
+    """Values that a declaration allows: its default, its words, its ends if they belong to it, and one between."""
+    found = [parameter.default]
+    if isinstance(parameter, Choice | Whole):
+        found += parameter.options if isinstance(parameter, Choice) else parameter.words
+    if isinstance(parameter, Whole):
+        found += [parameter.least, *([int(parameter.most)] if isfinite(parameter.most) else [])]
+    if isinstance(parameter, Number):
+        high = parameter.most if isfinite(parameter.most) else parameter.least + 2
+        found.append((parameter.least + high) / 2)
+        found += [end for end, sign in ((parameter.least, "("), (high, ")")) if sign not in parameter.open]
+    return found + ([True, False] if isinstance(parameter, Flag) else []) + ([None] if parameter.optional else [])
+
+
+def bad(parameter):
+    """Values that it forbids: beyond its ends, the ends that do not belong to it, and other words."""
+    found = [] if isinstance(parameter, Free) else ["nonsense", "", object(), {}]
+    if isinstance(parameter, Whole | Number):
+        found += [parameter.least - 1, parameter.most + 1, float("nan"), True]
+    if isinstance(parameter, Whole):
+        found.append(parameter.least + 0.5)
+    if isinstance(parameter, Number):
+        found += [end for end, sign in ((parameter.least, "("), (parameter.most, ")")) if sign in parameter.open]
+    if isinstance(parameter, Choice | Flag):
+        found += [1, 0.5]
+    return found + ([] if parameter.optional else [None])
+
+
+@pytest.mark.parametrize(("name", "parameter"), PLACES)
+def test_a_declared_range_is_what_is_taken(name, parameter, small_frame, small_schema):
+    declared = METHODS[name].parameters()[parameter]
+    for value in good(declared):
+        declared.check(parameter, value)
+    for value in bad(declared):
+        ledger = Ledger(METHODS[name]().relation)
+        with pytest.raises(ParameterError, match=parameter) as caught:
+            METHODS[name](**{parameter: value}).fit(small_frame.head(25), schema=small_schema, ledger=ledger)
+        assert caught.value.remedy
+        assert not ledger.entries, repr(value)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_pages_ask_for_nothing_that_is_not_declared(name):
+    """What a control offers is in the parameter's range, and what it hangs on are parameters."""
+    kind = METHODS[name]
+    above = [control for each in kind.__mro__ for control in vars(each).get("controls", ())]
+    declared = {parameter for other in METHODS.values() for parameter in other.parameters()}
+    assert {control.name for control in above} <= declared
+    for parameter, control in kind.asks().items():
+        known = kind.parameters()
+        assert control.label
+        assert {*control.when, *filter(None, [control.needs])} <= set(known)
+        for value in (*control.steps, *control.slider[:2], *control.within[:2]):
+            known[parameter].check(parameter, type(control.shown or known[parameter].default or 0)(value))
 
 
 def used(method, frame):
