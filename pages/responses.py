@@ -8,18 +8,14 @@ from dpcore.dashboard import links, panels, session, shell, workbench
 from dpcore.dashboard.sections import coin_game, report_privacy
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.tabs import classifier, figures_004, forest, paper_figures, predict, reports, take_home
+from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
 from dpcore.methods.base import PrivateEstimator
 
-PAGE = "responses"
+PAGE, FIGURES = "responses", "The paper's figures"
 GAME, MEASURES, LEARN = "Play the coin game", "How private is one report?", "Learn from reports"
-LAYOUT = (
-    ("method", f"target {workbench.NOISE}"),
-    ("epsilon p0 theta factors",),
-    ("randomizer", "privacy"),
-    ("asked pairs numbers max_depth", "own"),
-    workbench.NEXT,
-)
+TOP = ("method", f"target {workbench.NOISE}")
+LAYOUT = (TOP, ("epsilon p0 theta factors",), ("randomizer", "privacy"), ("asked pairs numbers max_depth", "own"))
 NAMES = """
 - **PPNB** (the paper's method): naive Bayes from randomized answers. **PPNB-LDP**: the same with every answer
   randomized, the class too. LDP is local differential privacy: the noise is added by each person.
@@ -42,7 +38,7 @@ def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
         **({"Tree": lambda: forest.tree(PAGE, shown)} if "forest" in shown.release.artifact.released else {}),
         "Predict": lambda: predict.predict(PAGE, shown),
         "Take home": lambda: take_home.take_home(PAGE, shown, lambda: classifier.pictures(PAGE, shown)),
-        "The paper's figures": lambda: figures(data),
+        FIGURES: lambda: figures(data),
     }
 
 
@@ -53,8 +49,7 @@ def figures(data: Dataset) -> None:
 
 def waiting(data: Dataset) -> None:
     """What can be done without a release."""
-    both = {"The paper's figures": lambda: figures(data), "Predict": lambda: predict.predict(PAGE, None)}
-    panels.draw_open(PAGE, both)
+    panels.draw_open(PAGE, {FIGURES: lambda: figures(data), "Predict": lambda: predict.predict(PAGE, None)})
 
 
 def next_run(method: PrivateEstimator) -> str:
@@ -79,7 +74,7 @@ bench = workbench.Workbench(
     "Randomized responses",
     "Here nobody holds the true rows: people add noise to their own answers, before anybody collects them.",
     tabs,
-    layout=LAYOUT,
+    layout=(*LAYOUT, workbench.NEXT),
     gap="large",
     printed="As the papers print it",
     invitation="Press Run, and everybody reports. Every round is charged.",
@@ -90,7 +85,6 @@ bench = workbench.Workbench(
 shell.frame(bench.title, bench.lead)
 data = session.dataset()
 with links.of(PAGE, data, "what"):
-    what = st.segmented_control(
-        "What to do", [GAME, MEASURES, LEARN], default=GAME, required=True, key=f"{PAGE}.what", persist_state="session"
-    )
+    choices, look = [GAME, MEASURES, LEARN], {"default": GAME, "required": True}
+    what = lasting(st.segmented_control, "What to do", f"{PAGE}.what", choices, **look)
 {GAME: coin_game.game, MEASURES: report_privacy.measures, LEARN: lambda _: bench.bench(data)}[what](PAGE)
