@@ -175,7 +175,7 @@ def test_nothing_is_computed_in_tabs_that_are_shut(monkeypatch: pytest.MonkeyPat
     at = released(page())
     for name in ("Draw again", "Predict", "The paper's figures", "Take home"):
         tab(at, name)
-    assert set(shown(at).memory) == {"zip csv False", "model", "card", "notebook csv", "report, real: False"}  # to take home
+    assert set(shown(at).memory) == {"zip csv False", "model", "card", "notebook csv", "report, real: False"}
 
 
 def test_accuracy_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
