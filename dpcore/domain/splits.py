@@ -70,25 +70,20 @@ class Groups(Attribute):
                 self.child_of[place, list(tree.nodes[child].codes)] = i
 
     def start(self) -> tuple[float, float]:
-        """See `Attribute.start`."""
         return 0.0, 0.0
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
-        """See `Attribute.fanout`."""
         fans: Ints = self.fans[low.astype(np.intp)]
         return fans
 
     def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
-        """See `Attribute.side`."""
         side: Ints = self.child_of[low.astype(np.intp), values]
         return side
 
     def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
-        """See `Attribute.ranges`."""
         return self.below[low.astype(np.intp), child].astype(float), high
 
     def text(self, low: float, cut: float, child: int) -> str:
-        """See `Attribute.text`."""
         return self.names[self.children[int(low)][child]]
 
 
@@ -96,19 +91,15 @@ class OneValue(Attribute):
     """One code goes left, all others right. The range is all codes, or the one that was set apart."""
 
     def start(self) -> tuple[float, float]:
-        """See `Attribute.start`."""
         return 0.0, float(self.column.size)
 
     def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
-        """See `Attribute.side`."""
         return np.asarray(values != cuts, dtype=np.intp)
 
     def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
-        """See `Attribute.ranges`."""
         return np.where(child == 0, cuts, low), np.where(child == 0, cuts + 1, high)
 
     def text(self, low: float, cut: float, child: int) -> str:
-        """See `Attribute.text`."""
         return f"{'not ' if child else ''}{self.column.labels[int(cut)]}"
 
 
@@ -116,15 +107,12 @@ class CodeCut(Attribute):
     """Codes below the cut go left, the others and "missing" right."""
 
     def start(self) -> tuple[float, float]:
-        """See `Attribute.start`."""
         return 0.0, float(self.column.size - self.column.missing)
 
     def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
-        """See `Attribute.side`."""
         return (values >= cuts).astype(np.intp)
 
     def text(self, low: float, cut: float, child: int) -> str:
-        """See `Attribute.text`."""
         if self.column.numeric:
             return f"{'≥' if child else '<'} {number(self.column.edges[int(cut)])}"
         return f"{self.column.labels[int(cut)]} or above" if child else f"below {self.column.labels[int(cut)]}"
@@ -168,11 +156,9 @@ class NumberCut(Attribute):
         return found
 
     def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
-        """See `Attribute.side`."""
         return (~(values <= cuts)).astype(np.intp)  # NaN goes right
 
     def text(self, low: float, cut: float, child: int) -> str:
-        """See `Attribute.text`."""
         tick = np.array([cut])
         at = self._whole(tick) if self.column.kind == "integer" else self.at(tick)
         return f"{'>' if child else '≤'} {number(float(at[0]))}"

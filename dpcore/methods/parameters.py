@@ -103,7 +103,6 @@ class Whole(Parameter):
     words: tuple[str, ...]
 
     def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
-        """As `Parameter.refusal`."""
         if isinstance(value, str) and self.words:
             return None if value in self.words else ("is not known", f"Use a number, {words_of(self.words)}.")
         if not is_whole(value, self.least):
@@ -112,7 +111,6 @@ class Whole(Parameter):
 
     @property
     def kind(self) -> str:
-        """As `Parameter.kind`."""
         return f"int or {{{', '.join(map(repr, self.words))}}}" if self.words else "int"
 
 
@@ -125,7 +123,6 @@ class Number(Parameter):
     open: str
 
     def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
-        """As `Parameter.refusal`."""
         inside = is_number(value) and self.least <= value <= self.most and isfinite(value)
         if inside and not ("(" in self.open and value == self.least) and not (")" in self.open and value == self.most):
             return None
@@ -146,7 +143,6 @@ class Number(Parameter):
 
     @property
     def kind(self) -> str:
-        """As `Parameter.kind`."""
         return "float"
 
 
@@ -157,13 +153,11 @@ class Choice(Parameter):
     options: tuple[str, ...]
 
     def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
-        """As `Parameter.refusal`."""
         known = isinstance(value, str) and value in self.options
         return None if known else ("is not known", f"Choose one of {', '.join(self.options)}.")
 
     @property
     def kind(self) -> str:
-        """As `Parameter.kind`."""
         return f"{{{', '.join(map(repr, self.options))}}}"
 
 
@@ -172,12 +166,10 @@ class Flag(Parameter):
     """True or False."""
 
     def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
-        """As `Parameter.refusal`."""
         return None if isinstance(value, bool) else ("is neither True nor False", "Use True or False.")
 
     @property
     def kind(self) -> str:
-        """As `Parameter.kind`."""
         return "bool"
 
 
@@ -188,7 +180,6 @@ class Free(Parameter):
     kind: str = "str"
 
     def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
-        """As `Parameter.refusal`."""
         return None
 
 

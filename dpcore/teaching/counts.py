@@ -71,15 +71,12 @@ class Laplace(CountNoise):
 
     @property
     def deviation(self) -> float:
-        """See `CountNoise.deviation`."""
         return sqrt(2) * self.scale
 
     def log_density(self, noise: Floats) -> Floats:
-        """See `CountNoise.log_density`."""
         return -np.abs(noise) / self.scale - log(2 * self.scale)
 
     def quantile(self, share: Floats) -> Floats:
-        """See `CountNoise.quantile`."""
         middle = np.asarray(share) - 0.5
         return np.asarray(-self.scale * np.sign(middle) * np.log1p(-2 * np.abs(middle)))
 
@@ -119,15 +116,12 @@ class Gaussian(CountNoise):
 
     @property
     def deviation(self) -> float:
-        """See `CountNoise.deviation`."""
         return self.scale
 
     def log_density(self, noise: Floats) -> Floats:
-        """See `CountNoise.log_density`."""
         return -((noise / self.scale) ** 2) / 2 - log(self.scale * sqrt(2 * np.pi))
 
     def quantile(self, share: Floats) -> Floats:
-        """See `CountNoise.quantile`."""
         return np.asarray(self.scale * ndtri(share))
 
     @property

@@ -10,7 +10,9 @@ import ast
 import importlib
 import re
 import tomllib
+import types
 from collections.abc import Iterator
+from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -60,6 +62,7 @@ MAX_LINES = {"dpcore": 400, "pages": 90, "app": 40}
 DRAWS = {"altair_chart", "area_chart", "bar_chart", "line_chart", "scatter_chart", "data_transformers"}
 CONVERTS = {"save", "show", "to_dict", "to_html", "to_json", "to_url"}
 ON_FIRST_USE = {"charset_normalizer", "opendp", "python_calamine", "vl_convert"}
+DEFINED = (types.FunctionType, property, cached_property, classmethod, staticmethod)
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
 
 
@@ -221,6 +224,33 @@ def test_all_names_exist(module: str) -> None:
     names = getattr(loaded, "__all__", [])
     assert [name for name in names if not hasattr(loaded, name)] == []
     assert len(set(names)) == len(names)
+
+
+def silent(kind: type) -> list[str]:
+    """Public methods that neither say what they do nor stand in the place of one that does."""
+    own = [name for name, it in vars(kind).items() if isinstance(it, DEFINED) and not name.startswith("_")]
+    own = [name for name in own if getattr(vars(kind)[name], "__name__", "") != "<lambda>"]
+    return [name for name in own if not any(getattr(vars(one).get(name), "__doc__", None) for one in kind.__mro__)]
+
+
+@pytest.mark.parametrize("module", sorted(EVERY_MODULE))
+def test_public_methods_say_what_they_do(module: str) -> None:
+    kinds = [kind for kind in vars(importlib.import_module(module)).values() if isinstance(kind, type)]
+    assert {kind.__qualname__: silent(kind) for kind in kinds if kind.__module__ == module and silent(kind)} == {}
+
+
+def test_silent_methods_are_found() -> None:
+    class Base:
+        def told(self) -> None:
+            """What it does."""
+
+        def silent(self) -> None: ...
+
+    class Heir(Base):
+        def told(self) -> None: ...
+
+    assert silent(Base) == ["silent"]
+    assert silent(Heir) == []
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,11 @@ class Rows(Protocol):
     """What has an account: rows that know what they are called by whoever has a secret."""
 
     @property
-    def name(self) -> str: ...
-    def key(self, secret: bytes, /) -> str: ...
+    def name(self) -> str:
+        """For people."""
+
+    def key(self, secret: bytes, /) -> str:
+        """The same whenever the same rows come."""
 
 
 @dataclass(frozen=True)

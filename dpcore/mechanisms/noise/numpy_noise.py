@@ -23,7 +23,6 @@ class NumpyNoise(Noise):
         self.label = f"NumPy {self.on_counts} noise, {'seeded' if seeded else 'unseeded'}: for teaching"
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
-        """See `Noise.counts`."""
         if not self._discrete:
             return counts + self._rng.laplace(0.0, scale, counts.shape)
         if scale > WIDEST:
@@ -38,7 +37,6 @@ class NumpyNoise(Noise):
         return super().variance(scale) if self._discrete else 2 * scale * scale  # infinite, where a power would raise
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
-        """See `Noise.reals`."""
         return values + self._rng.laplace(0.0, scale, values.shape)
 
     def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
@@ -54,11 +52,9 @@ class NumpyNoise(Noise):
         return best_of_groups(keys + log_of(weights), groups, starts)
 
     def between(self, low: Floats, high: Floats) -> Floats:
-        """See `Noise.between`."""
         return self._rng.integers(low.astype(np.int64), high.astype(np.int64)).astype(float)
 
     def lots(self, count: int) -> Floats:
-        """See `Noise.lots`."""
         return self._rng.random(count)
 
     def exact(self) -> ExactNoise:

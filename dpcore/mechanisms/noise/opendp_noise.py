@@ -36,11 +36,9 @@ class OpenDPNoise(Noise):
         self._known: WeakKeyDictionary[Scored, tuple[float, Choice]] = WeakKeyDictionary()
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
-        """See `Noise.counts`."""
         return self.many_counts([counts], [scale])[0]
 
     def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
-        """See `Noise.many_counts`."""
         wider = [scale * (1 + SPARE) for scale in scales]
         sizes = [table.size for table in tables]
         if sum(sizes) <= self._few or max(wider) > WIDEST_SCALE:
@@ -54,7 +52,6 @@ class OpenDPNoise(Noise):
         return origin + grid * self.counts(steps, scale / grid)
 
     def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
-        """See `Noise.select`."""
         size = scores.shape[-1]
         starts = np.arange(0, scores.size, size)
         return (choice(scores.ravel(), starts, factor).draw() - starts).reshape(scores.shape[:-1])
@@ -62,7 +59,6 @@ class OpenDPNoise(Noise):
     def select_grouped(
         self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
     ) -> NDArray[np.intp]:
-        """See `Noise.select_grouped`."""
         return choice(scores, np.flatnonzero(np.diff(groups, prepend=-1)), factor, weights).draw()
 
     def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:

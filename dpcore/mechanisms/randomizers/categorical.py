@@ -31,7 +31,6 @@ class KeepOrDraw(CategoryChannel):
 
     @property
     def truthful(self) -> bool:
-        """See `Channel.truthful`."""
         return self.gain == 1
 
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
@@ -176,7 +175,6 @@ class OUE(CategoryChannel):
 
     @property
     def rule(self) -> dict[str, Any]:
-        """See `Channel.rule`."""
         return {"report": "places of the values whose bits are set, from 1"}
 
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
@@ -226,7 +224,6 @@ class OLH(CategoryChannel):
 
     @property
     def rule(self) -> dict[str, Any]:
-        """See `Channel.rule`."""
         return {"report": "a·v+b → hash, v from 0", "modulo": [PRIME, self.places]}
 
     def told(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:

@@ -40,7 +40,6 @@ class Entropy(TableScore):
     monotone_when_added = True
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
-        """See `TableScore.of_many`."""
         totals = tables.sum(axis=(0, 1))
         return per_record(xlog2(totals) - xlog2(tables).sum(axis=(0, 1)), totals, relation)
 
@@ -62,7 +61,6 @@ class MutualInformation(TableScore):
     name = "mutual information"
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
-        """See `TableScore.of_many`."""
         children, parents = tables.sum(axis=1), tables.sum(axis=0)
         totals = parents.sum(axis=0)
         margins = xlog2(children).sum(axis=0) + xlog2(parents).sum(axis=0)
@@ -93,7 +91,6 @@ class R(TableScore):
     name = "R"
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
-        """See `TableScore.of_many`."""
         children, parents = tables.sum(axis=1), tables.sum(axis=0)
         totals = parents.sum(axis=0)
         shares = parents / np.maximum(totals, 1)
@@ -127,7 +124,6 @@ class LinearF(TableScore):
     name = "F"
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
-        """See `TableScore.of_many`."""
         if tables.shape[0] != 2:
             raise ParameterError("The score F needs a binary child.", "Use R for columns with more values.")
         if tables.shape[1] > MOST_ASSIGNED:
@@ -177,7 +173,6 @@ class Jaccard(TableScore):
     name = "Jaccard"
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
-        """See `TableScore.of_many`."""
         union = tables.sum(axis=(0, 1)) - tables[0, 0]
         return np.where(union > 0, tables[1, 1] / np.maximum(union, 1), 1.0)
 

@@ -55,7 +55,6 @@ class Max(SplitScore):
     monotone_when_added = True
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
-        """See `TableScore.of_many`."""
         return np.asarray(tables.max(axis=1).sum(axis=0), dtype=float)
 
     def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
@@ -75,7 +74,6 @@ class Gini(SplitScore):
     monotone_when_added = True
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
-        """See `TableScore.of_many`."""
         totals = tables.sum(axis=1)
         squares = (tables.astype(float) ** 2).sum(axis=1)
         return np.asarray((squares / np.maximum(totals, 1)).sum(axis=0) - totals.sum(axis=0))
@@ -99,7 +97,6 @@ class ConditionalEntropy(SplitScore):
     monotone_when_added = True
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
-        """See `TableScore.of_many`."""
         return np.asarray(xlog2(tables).sum(axis=(0, 1)) - xlog2(tables.sum(axis=1)).sum(axis=0))
 
     def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
@@ -118,7 +115,6 @@ class InfoGain(SplitScore):
     name = "information gain"
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
-        """See `TableScore.of_many`."""
         return MutualInformation().of_many(tables, Relation.REPLACE)
 
     def moved(self, shape: Shape, relation: Relation, rows: int | None) -> tuple[float, float]:
@@ -160,11 +156,9 @@ class Specialization(OwnCandidates):
 
     @property
     def groups(self) -> int:
-        """See `OwnCandidates.groups`."""
         return max(int(groups.max()) + 1 for _, groups in self.divisions)
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
-        """See `Score.values`."""
         tables = count([(column, self.target) for column, _ in self.divisions])
         divided = zip(tables, self.divisions, strict=True)
         return np.array([self.rated_by.of(grouped(table, groups), relation) for table, (_, groups) in divided])
@@ -190,7 +184,6 @@ class IntervalSplit(OwnCandidates):
         return np.array(self.places or range(self.low + 1, self.high), dtype=np.intp)
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
-        """See `Score.values`."""
         table = count([(self.column, self.target)])[0][self.low : self.high]
         left = np.cumsum(table, axis=0)[self.cuts - self.low - 1].T
         scores = self.rated_by.of_many(np.stack([left, table.sum(axis=0)[:, None] - left]), relation)
@@ -213,18 +206,15 @@ class JointSpecialization(Specialization):
 
     @property
     def groups(self) -> int:
-        """See `OwnCandidates.groups`."""
         return max([2, *(int(groups.max()) + 1 for _, groups in self.divisions)])
 
     @property
     def weights(self) -> Weights:
-        """See `Score.weights`."""
         places = [1] * len(self.divisions) + [high - low - 1 for _, low, high in self.intervals]
         sharing = np.repeat(places, [1] * len(self.divisions) + places[len(self.divisions) :])
         return Weights(np.ones_like(sharing), sharing)
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
-        """See `Score.values`."""
         parts = [super().values(count, candidates, relation)] if self.divisions else []
         how: dict[str, Any] = {"target": self.target, "classes": self.classes, "rated_by": self.rated_by}
         for name, low, high in self.intervals:

@@ -93,7 +93,6 @@ class PrivBayes(NetworkSynthesizer):
     )
 
     def implied(self, rows: int) -> dict[str, Any]:
-        """See `PrivateEstimator.implied`."""
         return {"max_parents": 3} if self.score == "F" and self.max_parents > 3 else {}
 
     @property

@@ -60,7 +60,6 @@ class Exponential(Chooser):
     def choose(
         self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
     ) -> Division:
-        """See `Chooser.choose`."""
         numbers = offered & real
         steps = int(numbers[0].sum()) if self.steps == "two" else 0
         share = exact(epsilon) / (steps + 1)
@@ -75,7 +74,6 @@ class Exponential(Chooser):
         return nodes.choose(whole, self.score, offered, low, high, epsilon=share, cuts=cuts if steps else None, **how)
 
     def bound(self, nodes: PrivateNodes, epsilon: Epsilon) -> Epsilon:
-        """See `Chooser.bound`."""
         return nodes.choice_bound(self.score, epsilon, self._scaled_to(nodes))
 
     def _scaled_to(self, nodes: PrivateNodes) -> float | None:
