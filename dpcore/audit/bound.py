@@ -204,14 +204,18 @@ def statistics(
     """
     seeds = None if seed is None else np.random.SeedSequence(seed).generate_state(2 * trials, np.uint64) >> 1
     found, every = np.empty((2, trials)), max(trials // TOLD, 1)
-    schema, estimator = remembering(schema, pair), clone(estimator)
+    known = remembering(schema, pair)
     ledgers: list[Ledger] = []
     for run in range(trials):
         for world, frame in enumerate(pair):
-            estimator.random_state = None if seeds is None else int(seeds[2 * run + world])
-            estimator.fit(frame, schema=schema)
-            ledgers = ledgers or [estimator.ledger_]
-            found[world, run] = statistic(estimator)
+            fitted = (
+                clone(estimator)
+                .set_params(random_state=None if seeds is None else int(seeds[2 * run + world]))
+                .fit(frame, schema=known)
+            )
+            fitted.schema_ = schema  # who keeps it has what any fit has
+            ledgers = ledgers or [fitted.ledger_]
+            found[world, run] = statistic(fitted)
         if (run + 1) % every == 0 or run + 1 == trials:
             progress((run + 1) / trials, f"Run {run + 1:,} of {trials:,} in each world")
     return found, ledgers[0]

@@ -8,7 +8,8 @@ import streamlit as st
 
 def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, **look: Any) -> Any:
     """A control of Streamlit's whose value lasts as long as the session."""
-    return draw(label, *bounds, key=key, persist_state="session", **look)
+    found = draw(label, *bounds, key=key, persist_state="session", **look)
+    return int(found) if isinstance(found, float) and type(bounds[0]) is int else found  # a link may say 5.0
 
 
 def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **look: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -198,7 +198,7 @@ class Column:
         names = self.categories
         if self.numeric:
             names = tuple(self.interval(code, code + 1) for code in range(len(self._ends[0])))
-        return (*names, MISSING) if self.missing else names
+        return (*names, unlike(MISSING, names)) if self.missing else names
 
     def interval(self, first: int, end: int) -> str:
         """Bins `first` to `end - 1` as one interval; a label is the interval of one bin."""
@@ -351,6 +351,13 @@ class Column:
             if isinstance(error, SchemaError):
                 raise
             raise SchemaError(f"Column {raw['name']!r} is malformed.", "Export a schema to compare.") from None
+
+
+def unlike(name: str, others: Sequence[str]) -> str:
+    """The name, marked if somebody's value is called so."""
+    while name in others:
+        name += "'"
+    return name
 
 
 def code_dtype(size: int) -> np.dtype[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.domain.column import Column
+from dpcore.domain.column import Column, unlike
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy, halves
 
@@ -201,9 +201,7 @@ def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> d
 
 def flat(column: Column) -> Hierarchy:
     """Every value a child of the root."""
-    root = ANY
-    while root in column.labels:
-        root += "'"
+    root = unlike(ANY, column.labels)
     return Hierarchy([(root, label) for label in column.labels])
 
 

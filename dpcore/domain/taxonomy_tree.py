@@ -74,10 +74,7 @@ class Hierarchy:
             paths = [values]
         else:
             paths = [(ANY, value) for value in values]
-        missing = MISSING
-        while missing in values:  # somebody's category may be called so
-            missing += "'"
-        return cls([*paths, (paths[0][0], missing)] if column.missing else paths)
+        return cls([*paths, (paths[0][0], column.labels[-1])] if column.missing else paths)
 
     def fork(self, place: int) -> int:
         """The first node from a place down that has no single child; those above it divide nothing."""

@@ -31,7 +31,7 @@ class Claimed(TypedDict, total=False):
     """What a source says of a question, where it differs from what is true."""
 
     claimed_epsilon: Epsilon | None
-    """For all answers of the question together; by default what the noise costs."""
+    """For all answers of the question together; by default what was asked to be spent on them."""
     claimed_sensitivity: float | None
     """The noise is scaled to it: selection is then by exp(epsilon q / (2 claimed_sensitivity))."""
     reason: str

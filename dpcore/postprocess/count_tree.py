@@ -57,7 +57,7 @@ class ReleasedTree:
     ) -> None:
         self.partitions, self.noisy = tuple(partitions), list(noisy)
         # counts that were bought for nothing say nothing, and are there all the same
-        self.variances = [HUGE if np.isinf(v) and len(n) else v for v, n in zip(variances, noisy, strict=True)]
+        self.variances = [min(v, HUGE) if len(n) else v for v, n in zip(variances, noisy, strict=True)]
         self.whole_noise = whole_noise
         self.tree = CountTree([fine.parents(coarse) for coarse, fine in pairwise(partitions)])
 

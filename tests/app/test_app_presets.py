@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -26,7 +27,7 @@ from driving import (
 )
 from streamlit.testing.v1 import AppTest
 
-from dpcore.dashboard import links
+from dpcore.dashboard import controls, links
 from dpcore.errors import DataError
 
 PAPER = "Algorithm 2: random rows, labels by the exponential mechanism"
@@ -216,3 +217,33 @@ def test_every_page_of_a_method_takes_a_link(page: str) -> None:
     again = opened(opened(at, "home"), page)
     assert said_by(again, page)["mode"] == "paper"
     assert not again.exception
+
+
+def test_a_whole_number_in_a_link_may_have_a_point() -> None:
+    at = linked(
+        "taxonomy",
+        **{
+            "variant.corrected": "DiffGen: one value at a time",
+            "rounds_ruled": "false",
+            "rounds": "5.0",
+            "seed": "7.0",
+        },
+    )
+    _, given, _ = at.session_state["taxonomy.chosen"]
+    assert [(type(given[name]), given[name]) for name in ("rounds", "random_state")] == [(int, 5), (int, 7)]
+
+
+def test_variants_have_the_names_that_links_and_files_know() -> None:
+    """A label that changes needs its old one translated: `offers.json` is not to be made anew for it."""
+    offers = {
+        page: {
+            mode: {label: [name, dict(offer.given)] for label, (name, offer) in controls.offered(page, mode).items()}
+            for mode in ("corrected", "paper")
+        }
+        for page in ("naive_bayes", "networks", "taxonomy", "forests", "responses")
+    }
+    known = json.loads((Path(__file__).parent / "offers.json").read_text(encoding="utf-8"))
+    for page, modes in known.items():
+        for mode, labels in modes.items():
+            assert {label: offers[page][mode].get(label) for label in labels} == labels
+    assert sum(len(labels) for modes in offers.values() for labels in modes.values()) >= 30

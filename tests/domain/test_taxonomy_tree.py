@@ -7,6 +7,7 @@ import pytest
 
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.domain.column import Column
+from dpcore.domain.splits import flat
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy, intervals
 from dpcore.errors import ParameterError
@@ -136,3 +137,9 @@ def test_the_largest_column_takes_no_time():
     tree = Hierarchy.of(numbers(bins=10_000, upper=99_999))
     assert time.perf_counter() - start < 4  # 0.4 s; with every name written from all labels, minutes
     assert tree.depth == 14
+
+
+def test_a_category_called_missing_is_not_what_is_missing():
+    column = Column(name="a", kind="categorical", categories=("(missing)", "b"), missing=True)
+    assert column.labels == ("(missing)", "b", "(missing)'")
+    assert len(flat(column).nodes) == 4  # trees would not tell them apart

@@ -124,7 +124,10 @@ class InfoGain(SplitScore):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnCandidates(Score):
-    """A score that names its candidates, and rates each by a score of groups x classes (codes of the target)."""
+    """A score that names its candidates, and rates each by a score of groups x classes (codes of the target).
+
+    That one's sensitivity must not rest on the number of rows, which it is not told.
+    """
 
     target: str
     classes: int

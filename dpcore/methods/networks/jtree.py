@@ -16,7 +16,7 @@ Steps, corrected (mode="corrected")
   1  `edges` pairs by the exponential mechanism on R (or mutual information) without replacement, each from the pairs
      that share no clique yet and whose clique would stay within the bound; picks end when no pair is left.    choose
   2  Triangulation by least fill-in; its maximal cliques.                                              post-processing
-  3  Scopes merged to m clusters while that lowers m^2 sum |dom(cluster)|, within the bound.          post-processing
+  3  Cliques merged to m clusters while that lowers m^2 sum |dom(cluster)|, within the bound.         post-processing
   4  A noisy table of every cluster.                                                                            counts
   5  PriView's consistency and projection on the non-negative tables of one total, in turn; clique tables from the
      clusters' along the junction tree, so that all separators agree. Rows by systematic sampling.     post-processing

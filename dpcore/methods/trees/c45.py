@@ -9,7 +9,7 @@ Steps     e = epsilon / ((2 + n_c) d + 2), for n_c numeric columns
      (Where a number cannot be cut any more, the others share its e.)
   3  Noisy counts of the classes in the leaves.                                                           counts, e
   4  From the bottom, a subtree becomes a leaf where that lowers the pessimistic number of errors, by
-     C4.5's upper limit of the binomial distribution at confidence .25 (`pruning`).                 post-processing
+     C4.5's upper limit of the binomial distribution at confidence .25 (`pruned`).                  post-processing
   Corrected mode spends on a leaf that stops early what its records did not need further down, makes all counts of the
   tree consistent before it prunes, and uses that scores only rise with a record.
 
