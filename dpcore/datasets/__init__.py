@@ -208,15 +208,9 @@ def read(
     frame = typed(frame, [column.name for column in schema if column.numeric and column.name in frame])
     seed = secret_seed() if split_seed is None else split_seed
     train, test = split(frame, test_share, seed)
-    return Dataset(
-        name=name or "data",
-        train=train,
-        test=test,
-        schema=schema,
-        content=Content(raw),
-        note=" ".join([_share(test_share), "Test rows were chosen by lot before any fit.", *doubts]),
-        reading={"test_share": test_share, "split_seed": seed, **reading},
-    )
+    note = " ".join([_share(test_share), "Test rows were chosen by lot before any fit.", *doubts])
+    again = {"test_share": test_share, "split_seed": seed, **reading}
+    return Dataset(name or "data", train, test, schema, note=note, reading=again, content=Content(raw))
 
 
 def _share(test_share: float) -> str:
@@ -232,15 +226,8 @@ def _sample() -> Dataset:
     except OSError:
         raise DataError("The bundled sample is not part of this installation.", "Install dpcore again.") from None
     train, test = split(read_frame(raw, "sample.parquet", trusted=True), *PUBLISHED_SPLIT)
-    return Dataset(
-        name="sample",
-        train=train,
-        test=test,
-        schema=schema,
-        token="sample",
-        content=Content(raw),
-        note=f"Synthetic rows, released by this project from UCI Adult. {_share(0.3)}",
-    )
+    note = f"Synthetic rows, released by this project from UCI Adult. {_share(0.3)}"
+    return Dataset("sample", train, test, schema, "sample", note, content=Content(raw))
 
 
 def _adult(download: bool) -> Dataset:
@@ -252,15 +239,8 @@ def _adult(download: bool) -> Dataset:
     frames = [read_frame(header + raw, "adult.csv", **as_published) for raw in sources]
     train, test = (typed(frame, schema.names).dropna().reset_index(drop=True) for frame in frames)
     test["income"] = test["income"].str.removesuffix(".")
-    return Dataset(
-        name="adult",
-        train=train,
-        test=test,
-        schema=schema,
-        token="adult",
-        content=Content(*sources),
-        note="UCI Adult (Census Income), Becker and Kohavi 1996, CC BY 4.0. Complete rows, split as published.",
-    )
+    note = "UCI Adult (Census Income), Becker and Kohavi 1996, CC BY 4.0. Complete rows, split as published."
+    return Dataset("adult", train, test, schema, "adult", note, content=Content(*sources))
 
 
 def _big5(download: bool) -> Dataset:
@@ -269,16 +249,11 @@ def _big5(download: bool) -> Dataset:
     # "NA" is Namibia here; only an empty cell is missing
     frame = read_frame(raw, "data.tsv", delimiter="\t", encoding="utf-8", decimal=".", missing=("",), trusted=True)
     train, test = split(typed(frame, frame.columns), *PUBLISHED_SPLIT)
-    return Dataset(
-        name="big5",
-        train=train,
-        test=test,
-        schema=big5_schema(),
-        token="big5",
-        content=Content(raw),
-        note=f"Big Five test answers, Open-Source Psychometrics Project, public raw data. {_share(0.3)} The target "
-        "is gender; the published evaluations predict whether age is below 50.",
+    note = (
+        f"Big Five test answers, Open-Source Psychometrics Project, public raw data. {_share(0.3)} The target is "
+        "gender; the published evaluations predict whether age is below 50."
     )
+    return Dataset("big5", train, test, big5_schema(), "big5", note, content=Content(raw))
 
 
 def _bank_cards(name: str) -> Dataset:
@@ -286,15 +261,9 @@ def _bank_cards(name: str) -> Dataset:
     train, test = bank_cards(seed=0, dependent=BANK_CARDS[name])
     sums = pd.util.hash_pandas_object(pd.concat([train, test]), index=False)
     how = "hang together within" if BANK_CARDS[name] else "are independent within"
-    return Dataset(
-        name=name,
-        train=train,
-        test=test,
-        schema=bank_cards_schema(),
-        token=name.replace(", ", "-").replace(" ", "-"),
-        content=Content(sums.to_numpy().tobytes()),
-        note=f"Simulated by this package: there is no person in these rows. Columns {how} a class.",
-    )
+    note = f"Simulated by this package: there is no person in these rows. Columns {how} a class."
+    token, content = name.replace(", ", "-").replace(" ", "-"), Content(sums.to_numpy().tobytes())
+    return Dataset(name, train, test, bank_cards_schema(), token, note, content=content)
 
 
 def _published(path: str, download: bool) -> bytes:

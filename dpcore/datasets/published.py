@@ -7,7 +7,7 @@ for this package from what the words mean; no row was looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dpcore.domain.column import Column, Kind
 from dpcore.domain.schema import Schema
@@ -87,58 +87,46 @@ def adult_schema() -> Schema:
     """What the documentation of UCI Adult says, with equal-width bins: 15 columns."""
     return Schema(
         columns=(
-            _integer("age", 17, 90, "Age in years"),
-            _listed(
-                "workclass",
-                "Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked",
-                "Kind of employer",
-                groups=WORKCLASS,
-            ),
-            _integer("fnlwgt", 0, 1_500_000, "Number of people that the census thinks this row stands for"),
-            _listed(
-                "education",
-                "Preschool 1st-4th 5th-6th 7th-8th 9th 10th 11th 12th HS-grad Some-college Assoc-voc Assoc-acdm "
-                "Bachelors Masters Prof-school Doctorate",
-                "Highest level of education",
-                "ordered",
-                groups=EDUCATION,
-            ),
-            _integer("education-num", 1, 16, "The same as a number, 1 = Preschool to 16 = Doctorate"),
-            _listed(
+            numeric("age", 17, 90, "Age in years"),
+            listed("workclass", "", "Kind of employer", WORKCLASS),
+            numeric("fnlwgt", 0, 1_500_000, "Number of people that the census thinks this row stands for"),
+            listed("education", "", "Highest level of education", EDUCATION, "ordered"),
+            numeric("education-num", 1, 16, "The same as a number, 1 = Preschool to 16 = Doctorate"),
+            listed(
                 "marital-status",
                 "Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent Married-AF-spouse",
                 "Marital status; AF = armed forces",
-                groups=MARITAL_STATUS,
+                MARITAL_STATUS,
             ),
-            _listed(
+            listed(
                 "occupation",
                 "Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners "
                 "Machine-op-inspct Adm-clerical Farming-fishing Transport-moving Priv-house-serv Protective-serv "
                 "Armed-Forces",
                 "Kind of work",
-                groups=OCCUPATION,
+                OCCUPATION,
             ),
-            _listed(
+            listed(
                 "relationship",
                 "Wife Own-child Husband Not-in-family Other-relative Unmarried",
                 "Place in the household",
-                groups=RELATIONSHIP,
+                RELATIONSHIP,
             ),
-            _listed("race", "White Asian-Pac-Islander Amer-Indian-Eskimo Other Black", "Race, in the census's words"),
-            _listed("sex", "Female Male", "Sex"),
-            _integer("capital-gain", 0, 99_999, "Capital gains in dollars"),
-            _integer("capital-loss", 0, 4_356, "Capital losses in dollars"),
-            _integer("hours-per-week", 1, 99, "Hours of work per week"),
-            _listed(
+            listed("race", "White Asian-Pac-Islander Amer-Indian-Eskimo Other Black", "Race, in the census's words"),
+            listed("sex", "Female Male", "Sex"),
+            numeric("capital-gain", 0, 99_999, "Capital gains in dollars"),
+            numeric("capital-loss", 0, 4_356, "Capital losses in dollars"),
+            numeric("hours-per-week", 1, 99, "Hours of work per week"),
+            listed(
                 "native-country",
                 "United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India Japan "
                 "Greece South China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal "
                 "Ireland France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua "
                 "Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands",
                 "Country of birth, spelled as in the source",
-                groups=NATIVE_COUNTRY,
+                NATIVE_COUNTRY,
             ),
-            _listed("income", "<=50K >50K", "Yearly income above 50,000 dollars or not"),
+            listed("income", "<=50K >50K", "Yearly income above 50,000 dollars or not"),
         ),
         target="income",
         max_rows=30_162,
@@ -190,25 +178,23 @@ TRAITS = {"E": "Extraversion", "N": "Neuroticism", "A": "Agreeableness", "C": "C
 
 def big5_schema() -> Schema:
     """What the codebook of the Big Five data says: 57 columns, all but age and country as numbered answers."""
-    countries, no_country = _tree(COUNTRIES), NO_COUNTRY.split()
     return Schema(
         columns=(
             _answers("race", 0, 13, "Race, as numbered in the codebook; 0 = missed"),
-            _integer("age", 13, 100, "Age in years, typed as text; clipped to 13 to 100", clip=True),
+            numeric("age", 13, 100, "Age in years, typed as text; clipped to 13 to 100", outside="clip"),
             _answers("engnat", 0, 2, "English is the native language: 1 = yes, 2 = no, 0 = missed"),
             _answers("gender", 0, 3, "1 = male, 2 = female, 3 = other, 0 = missed"),
             _answers("hand", 0, 3, "Writing hand: 1 = right, 2 = left, 3 = both, 0 = missed"),
             _answers(
                 "source", 1, 6, "How the person came to the test, as numbered in the codebook; the data use 5 too"
             ),
-            Column(
-                name="country",
-                kind="categorical",
-                categories=(*sorted(set(countries.leaves).difference(no_country)), *no_country),
-                taxonomy=countries,
+            listed(
+                "country",
+                " ".join([*sorted({*_tree(COUNTRIES).leaves} - {*NO_COUNTRY.split()}), NO_COUNTRY]),
+                "Country of the network address, ISO code; (nu = unknown",
+                COUNTRIES,
                 missing=True,
                 outside="clip",  # codes that were withdrawn since, such as AN, count as missing
-                description="Country of the network address, ISO code; (nu = unknown",
             ),
             *(
                 _answers(f"{letter}{i}", 0, 5, f"{trait}, item {i}: 1 = disagree to 5 = agree, 0 = missed", "ordered")
@@ -221,33 +207,22 @@ def big5_schema() -> Schema:
     )
 
 
-def _integer(name: str, lower: int, upper: int, description: str, *, clip: bool = False) -> Column:
-    return Column(
-        name=name,
-        kind="integer",
-        lower=lower,
-        upper=upper,
-        bins=16,
-        outside="clip" if clip else "refuse",
-        description=description,
-    )
+def numeric(name: str, lower: float, upper: float, description: str, *, kind: Kind = "integer", **more: Any) -> Column:
+    """A column of numbers."""
+    return Column(name=name, kind=kind, lower=lower, upper=upper, description=description, **more)
 
 
-def _listed(
-    name: str, categories: str, description: str, kind: Kind = "categorical", groups: Groups | None = None
+def listed(
+    name: str, values: str, description: str, groups: Groups | None = None, kind: Kind = "categorical", **more: Any
 ) -> Column:
-    values = tuple(categories.split())
-    return Column(
-        name=name,
-        kind=kind,
-        categories=values,
-        description=description,
-        taxonomy=None if groups is None else _tree(groups),
-    )
+    """A column of categories without spaces in them, in this order or, if none is given, in that of their groups."""
+    tree = None if groups is None else _tree(groups)
+    categories = tree.leaves if tree and not values else tuple(values.split())
+    return Column(name=name, kind=kind, categories=categories, description=description, taxonomy=tree, **more)
 
 
 def _answers(name: str, first: int, last: int, description: str, kind: Kind = "categorical") -> Column:
-    return _listed(name, " ".join(map(str, range(first, last + 1))), description, kind)
+    return listed(name, " ".join(map(str, range(first, last + 1))), description, kind=kind)
 
 
 def _tree(groups: Groups) -> Taxonomy:

@@ -69,10 +69,10 @@ def test_the_parameters_are_complete():
         assert each.factor in FACTORS
         assert abs(each.loading) < 1
         if each.column.numeric:
-            assert len(each.means) == len(each.deviations) == len(CLASSES)
+            assert np.shape(each.classes) == (len(CLASSES), 2)
         else:
-            assert np.shape(each.shares) == (len(CLASSES), len(each.column.categories))
-            assert np.sum(each.shares, axis=1) == pytest.approx(1)
+            assert np.shape(each.classes) == (len(CLASSES), len(each.column.categories))
+            assert np.sum(each.classes, axis=1) == pytest.approx(1)
 
 
 def test_the_schema_is_declared():
@@ -102,7 +102,7 @@ def test_marginals_within_classes_are_as_documented(dependent):
         for each in ATTRIBUTES:
             cells = rows[each.column.name]
             if each.column.numeric:  # the median and the 84 % point are what clipping leaves alone; 1.6 is the larger
-                mean, deviation = each.means[place], each.deviations[place]  # factor of their errors, rounding is added
+                mean, deviation = each.classes[place]  # factor of their errors, rounding is added
                 near = ERRORS * 1.6 * deviation / n**0.5 + (0.5 if each.column.kind == "integer" else 0.01)
                 assert cells.median() == pytest.approx(mean, abs=near)
                 assert cells.quantile(0.841345) == pytest.approx(mean + deviation, abs=near)
@@ -110,7 +110,7 @@ def test_marginals_within_classes_are_as_documented(dependent):
                 assert moved.mean() < (0.15 if each.column.name == "cards" else 0.05)  # most 1s are not clipped
             else:
                 found = cells.value_counts(normalize=True)
-                for value, expected in zip(each.column.categories, each.shares[place], strict=True):
+                for value, expected in zip(each.column.categories, each.classes[place], strict=True):
                     assert found[value] == pytest.approx(expected, abs=ERRORS * (expected * (1 - expected) / n) ** 0.5)
 
 
