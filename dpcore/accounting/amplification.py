@@ -43,15 +43,9 @@ def poisson_inside(epsilon: Epsilon, rate: float) -> Epsilon:
 
 @lru_cache(maxsize=1_024)  # a ledger asks again with every charge
 def bootstrap_loss(epsilon: Epsilon, relation: Relation, rows: int) -> Epsilon:
-    """What a question that costs `epsilon` on a sample of the same size, drawn with replacement, costs.
+    """What a question costs that costs `epsilon`, under the same relation, on a sample drawn with replacement.
 
-    Parameters
-    ----------
-    epsilon : Fraction or float
-        On the sample, under the same relation.
-    relation : Relation
-    rows : int
-        The number of rows, public; read under replace only.
+    The sample is as large as the table; `rows`, how large that is, is public, and read under replace only.
     """
     x = float(epsilon)
     if x == 0 or math.isinf(x):

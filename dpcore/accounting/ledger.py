@@ -40,40 +40,18 @@ from dpcore.text import finite_or_text
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One question to the door.
+    """One question to the door. Its epsilons are for all `draws` together."""
 
-    Attributes
-    ----------
-    name : str
-        What was asked, in the schema's terms.
-    mechanism : str
-        laplace, geometric, exponential, … or "none" for raw access.
-    epsilon_claimed, epsilon_of_noise : Fraction or inf
-        What the source claims, and what the noise that is drawn costs, for all `draws` together.
-    sensitivity : float
-        The true sensitivity under the ledger's relation.
-    claimed_sensitivity : float
-        What the source says it is.
-    scale : float
-        Noise scale in the question's units (for the exponential mechanism: one over the exponent's factor).
-    draws : int
-        How many answers were drawn.
-    reason : str
-        Why claim and noise differ, in words.
-    void : bool
-        Whether its ledger is void.
-    """
-
-    name: str
-    mechanism: str
-    epsilon_claimed: Epsilon
-    epsilon_of_noise: Epsilon
-    sensitivity: float
-    claimed_sensitivity: float
-    scale: float
-    draws: int = 1
-    reason: str = ""
-    void: bool = False
+    name: str  # what was asked, in the schema's terms
+    mechanism: str  # laplace, geometric, exponential, … or "none" for raw access
+    epsilon_claimed: Epsilon  # what the source claims
+    epsilon_of_noise: Epsilon  # what the noise that is drawn costs
+    sensitivity: float  # the true one, under the ledger's relation
+    claimed_sensitivity: float  # what the source says it is
+    scale: float  # of the noise, in the question's units (exponential mechanism: one over the exponent's factor)
+    draws: int = 1  # how many answers were drawn
+    reason: str = ""  # why claim and noise differ, in words
+    void: bool = False  # whether its ledger is void
 
     def __post_init__(self) -> None:
         try:
@@ -279,19 +257,10 @@ class Ledger(Tally):
         """One row per question, in order: its scope, the fields of `Entry`, and the relation it was charged under."""
         rows = [
             {
+                **vars(entry),
+                **{name: float(getattr(entry, name)) for name in EPSILONS},
                 "scope": " / ".join(scope),
-                "name": entry.name,
-                "mechanism": entry.mechanism,
                 "relation": str(relation),
-                "draws": entry.draws,
-                "sensitivity": entry.sensitivity,
-                "claimed_sensitivity": entry.claimed_sensitivity,
-                "scale": entry.scale,
-                "epsilon_claimed": float(entry.epsilon_claimed),
-                "epsilon_of_noise": float(entry.epsilon_of_noise),
-                "epsilon_bound": float(entry.epsilon_bound),
-                "void": entry.void,
-                "reason": entry.reason,
             }
             for scope, relation, entry in self._walk()
         ]
@@ -304,9 +273,7 @@ class Ledger(Tally):
             "name": self.name,
             "relation": str(self.relation),
             "status": self.status,
-            "epsilon_claimed": finite_or_text(self.epsilon_claimed),
-            "epsilon_of_noise": finite_or_text(self.epsilon_of_noise),
-            "epsilon_bound": finite_or_text(self.epsilon_bound),
+            **{name: finite_or_text(getattr(self, name)) for name in EPSILONS},
             "void": self.void,
             "entries": [
                 {key: finite_or_text(value) for key, value in row.items()} for row in self.to_frame().to_dict("records")

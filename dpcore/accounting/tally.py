@@ -54,7 +54,28 @@ class Prices:
         return Totals(*(math.inf if math.isinf(before) else paid for before, paid in zip(totals, found, strict=True)))
 
 
-class Tally:
+class Spent:
+    """What has `totals`, as numbers for people."""
+
+    totals: Totals
+
+    @property
+    def epsilon_claimed(self) -> float:
+        """What the methods' sources say was spent."""
+        return float(self.totals.claimed)
+
+    @property
+    def epsilon_of_noise(self) -> float:
+        """What the noise that was drawn costs, if nothing else gives it away."""
+        return float(self.totals.of_noise)
+
+    @property
+    def epsilon_bound(self) -> float:
+        """What can be proved that was spent; infinite where nothing can."""
+        return float(self.totals.bound)
+
+
+class Tally(Spent):
     """One level of a tree of totals."""
 
     def __init__(self, name: str, cap: Epsilon | None, plan: Epsilon | None) -> None:
@@ -73,24 +94,9 @@ class Tally:
         self._process = os.getpid()
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> Totals:  # type: ignore[override]  # nobody sets them
         """Claimed, of the noise, and proved, as exact numbers."""
         return self._totals
-
-    @property
-    def epsilon_claimed(self) -> float:
-        """What the methods' sources say was spent."""
-        return float(self._totals.claimed)
-
-    @property
-    def epsilon_of_noise(self) -> float:
-        """What the noise that was drawn costs, if nothing else gives it away."""
-        return float(self._totals.of_noise)
-
-    @property
-    def epsilon_bound(self) -> float:
-        """What can be proved that was spent; may be infinite."""
-        return float(self._totals.bound)
 
     @property
     def epsilons(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ COMMA = r"^[+-]?([0-9]+,[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?$"  # a number with a d
 
 
 def text_table(
-    raw: bytes, delimiter: str | None, encoding: str | None, decimal: str | None, missing: Sequence[str]
+    raw: bytes, missing: Sequence[str], *, delimiter: str | None, encoding: str | None, decimal: str | None
 ) -> tuple[pa.Table, dict[str, str]]:
     """A delimited text and how it was read, with `doubts`, one a line, if there are any."""
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):

@@ -21,17 +21,8 @@ def doubts(
 ) -> Iterator[str]:
     """Sentences for the person who knows the file, each on one line. They may name columns, and repeat no cell.
 
-    Parameters
-    ----------
-    text : str
-        All of it, without a byte order mark at its start.
-    headers : sequence of str
-    cells : Table
-        Dictionaries of text, one per column for all chunks.
-    delimiter, decimal : str
-        How it was read.
-    blank : int
-        How many blank lines there are among the rows.
+    `text` is all of it, without a byte order mark at its start, `cells` dictionaries of text, one per column for all
+    chunks, and `blank` how many blank lines there are among the rows.
     """
     place = text.find("\ufeff")
     if place >= 0:

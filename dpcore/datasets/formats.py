@@ -64,16 +64,12 @@ def format_of(name: str) -> tuple[str, str]:
 
 
 def table_of(
-    raw: bytes,
-    name: str,
-    *,
-    delimiter: str | None,
-    encoding: str | None,
-    decimal: str | None,
-    missing: Sequence[str],
-    limit: int,
+    raw: bytes, name: str, *, missing: Sequence[str], limit: int, **written: str | None
 ) -> tuple[pa.Table, dict[str, str]]:
-    """One table, and how it was read; `limit` is of its bytes when unpacked. DataError with cause and remedy."""
+    """One table, and how it was read. DataError with cause and remedy.
+
+    `limit` is of its bytes when unpacked; how a text is `written` is for `text_table`.
+    """
     kind, packing = format_of(name)
     if packing:
         check_signature(raw, packing)
@@ -84,7 +80,7 @@ def table_of(
     elif kind == "xlsx":
         table, read_as = workbook_table(raw, missing, limit)
     else:
-        table, read_as = text_table(raw, delimiter, encoding, decimal, missing)
+        table, read_as = text_table(raw, missing, **written)
     return table, {"format": kind, **read_as}
 
 

@@ -53,13 +53,7 @@ SMALLER = "Leave out columns or rows, or save it as plain CSV."
 
 
 def table_from(raw: bytes, name: str, asked: Mapping[str, Any]) -> tuple[pa.Table, dict[str, str]]:
-    """`formats.table_of` in a process of its own.
-
-    Raises
-    ------
-    DataError
-        As `table_of` does, or because the process used all its time or memory, or died.
-    """
+    """`formats.table_of` in a process of its own; DataError also if that used all its time or memory, or died."""
     order = json.dumps([MEMORY, SECONDS, {"name": name, **asked}]).encode() + b"\n"
     inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
     with AT_ONCE:

@@ -19,13 +19,8 @@ from dpcore.domain.schema import Schema
 class Binarization:
     """The public change of schema from codes to bits and back.
 
-    Attributes
-    ----------
-    source : Schema
-    schema : Schema
-        One column of 0 and 1 per bit, named "<column> bit <i>", i = 1 the most significant.
-    groups : tuple of range
-        The positions of each source column's bits.
+    `schema` has one column of 0 and 1 per bit, named "<column> bit <i>", i = 1 the most significant; `groups` are the
+    positions of each source column's bits.
     """
 
     def __init__(self, source: Schema) -> None:

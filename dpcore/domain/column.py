@@ -29,12 +29,6 @@ MAX_BINS = 10_000
 DEFAULT_BINS = 16
 MOST_EXACT = 2**53  # from here on a float does not hold every whole number
 MISSING = "(missing)"
-SETTLED = {
-    "lower and upper": "Give numbers.",
-    "bins": "Give a whole number of bins, or a tuple of numbers.",
-    "missing": "Use True or False.",
-    "categories": 'Give a tuple of texts, such as ("no", "yes").',
-}
 Kind = Literal["categorical", "ordered", "integer", "continuous"]
 KINDS: tuple[Kind, ...] = ("categorical", "ordered", "integer", "continuous")
 
@@ -118,16 +112,16 @@ class Column:
         if not isinstance(self.name, str) or not isinstance(self.description, str):
             raise SchemaError("A column's name or description is no text.", "Write it as one.")
         cuts = self.bins if isinstance(self.bins, tuple) else ()
-        sound = {
-            "lower and upper": all(bound is None or is_number(bound) for bound in (self.lower, self.upper)),
-            "bins": all(map(is_number, cuts)),
-            "missing": isinstance(self.missing, bool),
-            "categories": isinstance(self.categories, tuple)
-            and all(isinstance(value, str | int | float) for value in self.categories),
-        }
-        for name, holds in sound.items():
-            if not holds:
-                raise SchemaError(f"Column {self.name!r}: the {name!r} argument is of a wrong kind.", SETTLED[name])
+        bounds = [bound for bound in (self.lower, self.upper) if bound is not None]
+        texts = isinstance(self.categories, tuple) and all(isinstance(c, str | int | float) for c in self.categories)
+        for name, sound, remedy in (
+            ("lower and upper", all(map(is_number, bounds)), "Give numbers."),
+            ("bins", all(map(is_number, cuts)), "Give a whole number of bins, or a tuple of numbers."),
+            ("missing", isinstance(self.missing, bool), "Use True or False."),
+            ("categories", texts, 'Give a tuple of texts, such as ("no", "yes").'),
+        ):
+            if not sound:
+                raise SchemaError(f"Column {self.name!r}: the {name!r} argument is of a wrong kind.", remedy)
         object.__setattr__(self, "categories", tuple(map(as_text, self.categories)))
 
     def _check_categories(self, fail: Any) -> None:
@@ -245,10 +239,7 @@ class Column:
     def numbers(self, values: pd.Series[Any]) -> NDArray[np.float64]:
         """A numeric column's cells as the numbers that they are coded by, shape (n,); NaN for the code "missing".
 
-        Raises
-        ------
-        DataError
-            As for `encode`.
+        DataError as for `encode`.
         """
         numbers, low, high = as_numbers(values), cast(float, self.lower), cast(float, self.upper)
         if self.outside == "refuse":
@@ -332,13 +323,8 @@ class Column:
             )
         fields = dict(raw)
         try:
-            if not isinstance(raw.get("missing", False), bool) or not isinstance(raw.get("description", ""), str):
+            if not isinstance(raw.get("description", ""), str):
                 raise TypeError
-            if "categories" in fields:
-                values = fields["categories"]
-                if not isinstance(values, list | tuple) or not all(isinstance(c, str | int | float) for c in values):
-                    raise TypeError
-                fields["categories"] = tuple(as_text(c) for c in values)
             if isinstance(fields.get("bins"), list):
                 fields["bins"] = tuple(float(b) for b in fields["bins"])
             for bound in ("lower", "upper"):
@@ -347,9 +333,9 @@ class Column:
             if fields.get("taxonomy") is not None:
                 fields["taxonomy"] = Taxonomy.from_rows(fields["taxonomy"])
             return cls(**fields)
-        except (TypeError, ValueError, OverflowError) as error:
-            if isinstance(error, SchemaError):
-                raise
+        except SchemaError:
+            raise
+        except (TypeError, ValueError, OverflowError):
             raise SchemaError(f"Column {raw['name']!r} is malformed.", "Export a schema to compare.") from None
 
 

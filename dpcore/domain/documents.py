@@ -19,16 +19,9 @@ HALF = re.compile("[\ud800-\udfff]")
 
 
 def json_value(text: str | bytes, kind: type[DPCoreError], cause: str, remedy: str, *, most: int = MOST_BYTES) -> Any:
-    """The value of a JSON text.
+    """The value of a JSON text, or of UTF-8 bytes, of which at most so many are taken.
 
-    Parameters
-    ----------
-    text : str or bytes
-        Bytes are UTF-8.
-    kind : type of DPCoreError
-        What is raised if the text is not to be taken: `cause` with the reason added, and `remedy`.
-    most : int
-        Characters or bytes that are taken.
+    An error of the `kind` is raised if it is not to be taken: `cause` with the reason added, and `remedy`.
     """
 
     def refuse(reason: str) -> NoReturn:

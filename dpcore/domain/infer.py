@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dpcore.domain.cells import as_numbers, distinct, plain_numbers
 from dpcore.domain.column import MAX_CATEGORIES, Column, Kind
@@ -21,7 +20,8 @@ def infer_column(name: str, values: pd.Series[Any]) -> tuple[Column | None, str 
     missing = len(present) < len(values)
     if present.empty:
         return None, f"{name!r} is left out: every cell is missing."
-    numbers = _numbers(present)
+    numeric = pd.api.types.is_any_real_numeric_dtype(present.dtype)
+    numbers = as_numbers(present) if numeric else plain_numbers(present)
     if numbers is not None and len(np.unique(numbers)) > 1:
         if not np.isfinite(numbers).all():
             return None, f"{name!r} is left out: it has infinite values."
@@ -56,11 +56,3 @@ def infer_column(name: str, values: pd.Series[Any]) -> tuple[Column | None, str 
         missing=missing or blank,
         outside="clip" if blank else "refuse",
     ), note
-
-
-def _numbers(present: pd.Series[Any]) -> NDArray[np.float64] | None:
-    """The cells as numbers, if they are stored as such, or if all are texts that nobody would take for names."""
-    if not pd.api.types.is_any_real_numeric_dtype(present.dtype):
-        plain = plain_numbers(present)
-        return None if plain is None else plain.to_numpy(dtype=float)
-    return as_numbers(present)

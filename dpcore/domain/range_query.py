@@ -20,18 +20,10 @@ from dpcore.errors import ParameterError
 
 @dataclass(frozen=True)
 class RangeQuery:
-    """Rows whose codes lie in the given sets; columns that are not named may have any value.
+    """Rows whose codes lie in the given sets; columns that are not named may have any value."""
 
-    Attributes
-    ----------
-    codes : tuple of (column name, tuple of codes)
-        The codes in increasing order.
-    name : str
-        For people.
-    """
-
-    codes: tuple[tuple[str, tuple[int, ...]], ...]
-    name: str = ""
+    codes: tuple[tuple[str, tuple[int, ...]], ...]  # names of columns, each with codes in increasing order
+    name: str = ""  # for people
 
     @classmethod
     def of(cls, codes: Mapping[str, Sequence[int]], name: str = "") -> RangeQuery:

@@ -27,14 +27,10 @@ ROUNDING = 3  # whole numbers; more than `at` is out by, up to the largest that 
 
 
 class Attribute(ABC):
-    """One column as trees see it: a range that is cut in two, unless a kind says otherwise."""
+    """One column as trees see it: a range, `start` at the root, that is cut in two, unless a kind says otherwise."""
 
-    def __init__(self, column: Column) -> None:
-        self.column = column
-
-    @abstractmethod
-    def start(self) -> tuple[float, float]:
-        """The root's range."""
+    def __init__(self, column: Column, start: tuple[float, float]) -> None:
+        self.column, self.start = column, start
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
         """How many children each of some nodes would have; below 2 it cannot be divided."""
@@ -57,7 +53,7 @@ class Groups(Attribute):
     """A child per group of codes in a tree of them."""
 
     def __init__(self, column: Column, tree: Hierarchy) -> None:
-        super().__init__(column)
+        super().__init__(column, (0.0, 0.0))
         places = len(tree.nodes)
         self.names = [node.name for node in tree.nodes]
         self.children = [[tree.fork(child) for child in tree.children[tree.fork(place)]] for place in range(places)]
@@ -68,9 +64,6 @@ class Groups(Attribute):
             self.below[place, : len(found)] = found
             for i, child in enumerate(found):
                 self.child_of[place, list(tree.nodes[child].codes)] = i
-
-    def start(self) -> tuple[float, float]:
-        return 0.0, 0.0
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
         fans: Ints = self.fans[low.astype(np.intp)]
@@ -90,8 +83,8 @@ class Groups(Attribute):
 class OneValue(Attribute):
     """One code goes left, all others right. The range is all codes, or the one that was set apart."""
 
-    def start(self) -> tuple[float, float]:
-        return 0.0, float(self.column.size)
+    def __init__(self, column: Column) -> None:
+        super().__init__(column, (0.0, float(column.size)))
 
     def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
         return np.asarray(values != cuts, dtype=np.intp)
@@ -106,8 +99,8 @@ class OneValue(Attribute):
 class CodeCut(Attribute):
     """Codes below the cut go left, the others and "missing" right."""
 
-    def start(self) -> tuple[float, float]:
-        return 0.0, float(self.column.size - self.column.missing)
+    def __init__(self, column: Column) -> None:
+        super().__init__(column, (0.0, float(column.size - column.missing)))
 
     def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
         return (values >= cuts).astype(np.intp)
@@ -128,7 +121,7 @@ class NumberCut(Attribute):
     """
 
     def __init__(self, column: Column, *, by_length: bool = False) -> None:
-        super().__init__(column)
+        super().__init__(column, (-1.0, float(GRID)))  # records lie above the first tick, up to the second
         low, high = float(column.lower or 0.0), float(column.upper or 0.0)
         self._edges = np.array([low, high]) if by_length else np.unique(np.minimum(column.edges, high))
         self._ticks = np.linspace(0.0, GRID, len(self._edges))
@@ -142,10 +135,6 @@ class NumberCut(Attribute):
     def at(self, ticks: Floats) -> Floats:
         """The numbers of some places, for people."""
         return np.asarray(np.interp(ticks, self._ticks, self._edges), dtype=float)
-
-    def start(self) -> tuple[float, float]:
-        """See `Attribute.start`. A node's records lie above the first tick, up to the second."""
-        return -1.0, float(GRID)
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
         """See `Attribute.fanout`. Whole numbers need two of them."""

@@ -244,7 +244,7 @@ class Forest:
         attributes = self.attributes
         for position in np.unique(self.column[inner]).tolist():
             attribute = attributes[position]
-            low, high = (np.full(len(self.level), end) for end in attribute.start())
+            low, high = (np.full(len(self.level), end) for end in attribute.start)
             for at in levels:
                 above = self.parent[at]
                 low[at], high[at] = low[above], high[above]

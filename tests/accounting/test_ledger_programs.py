@@ -239,7 +239,7 @@ class Programs(RuleBasedStateMachine):
         assert self.cap is None or drawn <= self.cap
         account = self.books.account("a" * 64, self.ledger.relation)
         if self.filed:
-            assert (account.bound if account else 0) >= drawn
+            assert (account.totals.bound if account else 0) >= drawn
 
 
 class FiledPrograms(Programs):

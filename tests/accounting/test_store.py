@@ -59,13 +59,13 @@ def test_sums_are_kept_by_data_and_relation(books):
     new_run(books, sha="b" * 64).child("a fit").charge(entry(Fraction(5)))
     new_run(books, purpose="never asked")
     account = books.account(SHA, "add_remove")
-    assert close(account.claimed, Fraction(8, 7))
-    assert close(account.bound, Fraction(15, 7))
+    assert close(account.totals.claimed, Fraction(8, 7))
+    assert close(account.totals.bound, Fraction(15, 7))
     assert account.looks == 4
     first, second = books.runs(SHA, "add_remove")
-    assert (first.name, first.bound, first.looks) == ("a run", 2, 3)  # what is whole in the end is exact
-    assert close(second.bound, Fraction(1, 7))
-    assert books.account(SHA, "replace").bound == 1
+    assert (first.name, first.totals.bound, first.looks) == ("a run", 2, 3)  # what is whole in the end is exact
+    assert close(second.totals.bound, Fraction(1, 7))
+    assert books.account(SHA, "replace").totals.bound == 1
     assert [line.key[0] + line.relation for line in books.accounts()] == ["aadd_remove", "areplace", "badd_remove"]
 
 
@@ -76,7 +76,8 @@ def test_what_is_infinite_stays_so(books):
     part.charge(entry(Fraction(1, 2), math.inf))
     part.charge(entry(Fraction(1, 2), Fraction(1)))
     found = books.account(SHA, "add_remove")
-    assert (found.claimed, found.bound, found.epsilon_bound, found.looks) == (Fraction(3, 2), math.inf, math.inf, 1)
+    assert (found.totals.claimed, found.epsilon_bound, found.looks) == (Fraction(3, 2), math.inf, 1)
+    assert found.totals.bound == math.inf
 
 
 def test_composition_reaches_the_books(books):
@@ -86,7 +87,7 @@ def test_composition_reaches_the_books(books):
     for cost in (1, 3, 2):
         group.part("half").charge(entry(Fraction(cost)))
     assert run.epsilon_bound == 3
-    assert books.account(SHA, "add_remove").bound == 3
+    assert books.account(SHA, "add_remove").totals.bound == 3
 
 
 def test_a_fit_is_written_before_it_is_drawn_with_its_void(books):
@@ -183,8 +184,8 @@ def test_pages_charge_the_data_and_the_relation_that_were_asked_for(books, monke
         session.account(data, relation, "a run").charge(entry(Fraction(1)))
         ledgers = session.open_runs({"C1": NaiveBayesSynthesizer(relation=relation)}, data, "a comparison")
         ledgers["C1"]().charge(entry(Fraction(2)))
-        assert [run.bound for run in books.runs(key, relation)] == [1, 2]
-    assert [(line.key, line.relation, line.bound) for line in books.accounts()] == [(*key, 3) for key in keys]
+        assert [run.totals.bound for run in books.runs(key, relation)] == [1, 2]
+    assert [(line.key, line.relation, line.totals.bound) for line in books.accounts()] == [(*key, 3) for key in keys]
 
 
 def test_a_redraw_is_written_down_before_it_is_drawn(books, on_a_page):
@@ -197,7 +198,7 @@ def test_a_redraw_is_written_down_before_it_is_drawn(books, on_a_page):
     with pytest.raises(StopError):
         redraw.draw_again(on_a_page, progress)
     (found,) = books.accounts()
-    assert (found.key, found.looks, found.bound) == (SHA, 5, 5)
+    assert (found.key, found.looks, found.totals.bound) == (SHA, 5, 5)
     assert set(on_a_page.redraws["run"]) == set(range(5))
 
 
@@ -225,9 +226,9 @@ def test_a_cap_refuses_across_sessions(books):
     with pytest.raises(BudgetError, match=r"capped at 1\. Nothing was drawn"):
         second.child("a fit").charge(entry(Fraction(1, 2)))
     assert (second.epsilon_bound, second.entries) == (0, [])
-    assert close(books.account(SHA, "add_remove").bound, Fraction(5, 8))
+    assert close(books.account(SHA, "add_remove").totals.bound, Fraction(5, 8))
     second.child("a fit").charge(entry(Fraction(3, 8)))  # exactly up to the cap
-    assert books.account(SHA, "add_remove").bound == 1
+    assert books.account(SHA, "add_remove").totals.bound == 1
     new_run(books, "replace").child("a fit").charge(entry(Fraction(9)))  # another account
     books.set_cap(SHA, "people.csv", "add_remove", None)
     first.child("a fit").charge(entry(Fraction(1), math.inf))
@@ -237,7 +238,7 @@ def test_what_another_session_spends_is_seen_by_one_that_looked_before(books):
     other = Books(books.path)
     for spent in range(1, 4):
         new_run(other).charge(entry(Fraction(1)))
-        assert [line.bound for line in books.accounts()] == [spent]
+        assert [line.totals.bound for line in books.accounts()] == [spent]
         assert len(books.runs(SHA, "add_remove")) == spent
 
 
@@ -252,7 +253,7 @@ def test_another_process_charges_the_same_run(books):
     for each in (pickle.loads(pickle.dumps(run)), run):
         each.ledger().child("a fit").charge(entry(Fraction(1, 4)))
     (line,) = books.runs(SHA, "replace")
-    assert (line.bound, line.looks) == (Fraction(1, 2), 2)
+    assert (line.totals.bound, line.looks) == (Fraction(1, 2), 2)
 
 
 def test_a_session_that_keeps_nothing():
@@ -260,7 +261,7 @@ def test_a_session_that_keeps_nothing():
     path = books.path
     new_run(books).charge(entry(Fraction(1)))
     assert not books.kept
-    assert books.account(SHA, "add_remove").bound == 1
+    assert books.account(SHA, "add_remove").totals.bound == 1
     del books
     assert not path.exists()
 
@@ -282,7 +283,7 @@ def test_a_damaged_file_says_so_and_can_be_set_aside(books, content):
     aside = books.set_aside()
     assert aside.read_bytes() == content
     new_run(books).charge(entry(Fraction(1)))
-    assert books.account(SHA, "add_remove").bound == 1
+    assert books.account(SHA, "add_remove").totals.bound == 1
 
 
 def test_a_file_that_is_damaged_while_it_is_open(books):
@@ -337,7 +338,7 @@ def test_many_odd_shares_need_no_endless_digits(books):
         ((written,),) = c.execute("SELECT bound FROM accounts").fetchall()
     c.close()
     assert len(written) < 80
-    assert close(books.account(SHA, "add_remove").bound, run.totals.bound)
+    assert close(books.account(SHA, "add_remove").totals.bound, run.totals.bound)
 
 
 def test_another_program_s_database_is_left_alone(books):
@@ -357,8 +358,8 @@ def test_a_run_whose_file_was_set_aside_or_removed_draws_nothing(books):
     with pytest.raises(BookError, match="no longer has this run"):
         run.charge(entry(Fraction(1)))
     other.charge(entry(Fraction(2)))
-    assert [(line.key[0], line.bound) for line in books.accounts()] == [("b", 2)]
-    assert Books(aside).account(SHA, "add_remove").bound == 1
+    assert [(line.key[0], line.totals.bound) for line in books.accounts()] == [("b", 2)]
+    assert Books(aside).account(SHA, "add_remove").totals.bound == 1
     for part in books.path.parent.glob("ledger.sqlite*"):
         part.unlink()
     with pytest.raises(BookError, match="no longer has this run"):
@@ -441,7 +442,7 @@ def test_a_fork_leaves_its_parent_s_books_alone():
         books.__init__()  # drops the parent's, as at a normal exit
         os._exit(0)
     os.waitpid(child, 0)
-    assert books.account(SHA, "add_remove").bound == 1
+    assert books.account(SHA, "add_remove").totals.bound == 1
 
 
 SETTER = """
@@ -474,7 +475,7 @@ def test_a_kill_while_a_ledger_is_set_aside_loses_nothing(tmp_path):
         totals = []
         for each in found:
             try:
-                totals += [line.bound for line in each.accounts()]
+                totals += [line.totals.bound for line in each.accounts()]
             except BookError:
                 continue  # a copy that was not finished
         assert 3 in totals
@@ -565,11 +566,11 @@ def test_two_hundred_kills_lose_no_charge(in_memory):
     books = Books(path)
     account = books.account(SHA, "replace")
     runs = books.runs(SHA, "replace")
-    charges, words = account.claimed / Fraction(1, 4), sum(log.stat().st_size for log in logs)
+    charges, words = account.totals.claimed / Fraction(1, 4), sum(log.stat().st_size for log in logs)
     assert charges.denominator == 1
     assert words <= charges <= words + len(logs)
-    assert account.bound == 2 * account.claimed
-    assert sum(run.claimed for run in runs) == account.claimed
+    assert account.totals.bound == 2 * account.totals.claimed
+    assert sum(run.totals.claimed for run in runs) == account.totals.claimed
     assert account.looks == sum(run.looks for run in runs) <= len(logs)
     assert words > 200
 

@@ -87,9 +87,9 @@ def judged(folder, spent, *, by_charge):
         for (key, relation), cost in spent.items():
             account = books.account(key, relation)
             assert account is not None
-            assert account.claimed >= cost
-            assert account.bound >= cost
-            assert sum(run.bound for run in books.runs(key, relation)) >= cost
+            assert account.totals.claimed >= cost
+            assert account.totals.bound >= cost
+            assert sum(run.totals.bound for run in books.runs(key, relation)) >= cost
     except BookError as error:
         seen = error
     assert seen is None or (seen.cause and seen.remedy)
@@ -210,9 +210,9 @@ def test_a_ledger_put_back_from_an_older_copy_is_seen(tmp_path):
     with pytest.raises(IncompleteError, match="Nothing was drawn"):
         ledger.charge(entry(Fraction(1)))
     books.go_on()  # somebody has decided that this is all there is
-    assert books.account(FIRST, "replace").bound == 1
+    assert books.account(FIRST, "replace").totals.bound == 1
     ledger.charge(entry(Fraction(1)))
-    assert books.account(FIRST, "replace").bound == 2
+    assert books.account(FIRST, "replace").totals.bound == 2
 
 
 @pytest.mark.parametrize("what", ["removed", "emptied"])
@@ -236,7 +236,7 @@ def test_a_copy_of_the_file_alone_has_all_charges(tmp_path):
     with pytest.raises(IncompleteError, match="has no witness"):
         Books(other).accounts()
     Books(other).go_on()
-    assert Books(other).account(FIRST, "replace").bound == 5
+    assert Books(other).account(FIRST, "replace").totals.bound == 5
 
 
 def test_the_copy_that_is_offered_is_whole(tmp_path):
@@ -246,7 +246,7 @@ def test_the_copy_that_is_offered_is_whole(tmp_path):
         assert sorted(archive.namelist()) == [NAME, "ledger.sqlite", "ledger.sqlite.witness"]
         archive.extractall(tmp_path / "elsewhere")
     other = Books(tmp_path / "elsewhere" / "ledger.sqlite")
-    assert other.account(FIRST, "replace").bound == 5
+    assert other.account(FIRST, "replace").totals.bound == 5
     assert other.secret() == books.secret()
 
 
@@ -309,12 +309,12 @@ def test_a_ledger_of_the_first_version_keeps_every_charge(tmp_path):
     earlier(path, sha256)
     books = Books(path)
     whole, void = books.account(books.key(data), "replace"), books.account(books.key(data), "add_remove")
-    assert (whole.claimed, whole.of_noise, whole.bound, whole.looks, whole.cap) == (3, 6, 6, 2, 9)
-    assert (void.claimed, void.of_noise, void.bound) == (Fraction(1, 3), Fraction(1, 3), float("inf"))
+    assert (whole.totals, whole.looks, whole.cap) == ((3, 6, 6), 2, 9)
+    assert void.totals == (Fraction(1, 3), Fraction(1, 3), float("inf"))
     assert [run.name for run in books.runs(books.key(data), "replace")] == ["the first", "the second"]
     assert not any(sha256.encode() in part.read_bytes() for part in tmp_path.iterdir())
     books.begin(books.key(data), "people.csv", "replace", "the third").ledger().charge(entry(Fraction(1)))
-    assert books.account(books.key(data), "replace").bound == 7
+    assert books.account(books.key(data), "replace").totals.bound == 7
 
 
 @pytest.mark.parametrize(

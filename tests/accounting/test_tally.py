@@ -91,7 +91,7 @@ def test_threads_draw_no_more_than_a_cap_allows(filed, many_switches, tmp_path):
     at_once(4, work)
     assert sum(drawn) == ledger.totals.bound == 1
     if filed:
-        assert books.account("a" * 64, ADD).bound == 1
+        assert books.account("a" * 64, ADD).totals.bound == 1
 
 
 def test_ledgers_that_join_each_other_while_they_are_charged(many_switches):
@@ -202,7 +202,7 @@ def test_an_adopted_ledger_is_written_down(tmp_path):
     spent = Ledger(ADD)
     spent.charge(entry(0.25))
     run.child("a part").adopt(spent)
-    assert books.account("a" * 64, ADD).bound == run.epsilon_bound == 0.25
+    assert books.account("a" * 64, ADD).totals.bound == run.epsilon_bound == 0.25
 
 
 def test_no_ledger_is_adopted_twice_or_by_itself():

@@ -80,7 +80,7 @@ def test_what_has_no_proof_has_no_total(ledger_file) -> None:
     press(at, f"{PAGE}.run")
     assert "no total can be proved" in said(opened(at, "ledger"))
     assert "no guarantee is left" in said(at)
-    assert account(at, ledger_file).bound == math.inf
+    assert account(at, ledger_file).totals.bound == math.inf
 
 
 def test_a_cap_refuses_and_says_so(ledger_file) -> None:

@@ -410,7 +410,7 @@ def test_numbers_go_left_up_to_the_number_of_the_cut(name, by_length):
     """All ticks of [low, high) are cuts; records in (low, cut] go left, those in (cut, high] and missing ones right."""
     column, rng = COLUMNS[name], np.random.default_rng(6)
     cut = NumberCut(column, by_length=by_length)
-    assert cut.start() == (-1, GRID)
+    assert cut.start == (-1, GRID)
     values = values_of(column, by_length, rng)
     ticks = cut.ticks(values)
     cuts = np.concatenate([rng.integers(-1, GRID, 50), rng.choice(ticks, 50), rng.choice(ticks, 50) - 1])

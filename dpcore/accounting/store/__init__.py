@@ -37,7 +37,7 @@ from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.accounting.store.file import BookFile, IncompleteError
 from dpcore.accounting.store.sheet import Cell, Sheet
 from dpcore.accounting.store.written import UnreadableError, known, moment, number, rounded, text, whole
-from dpcore.accounting.tally import Totals
+from dpcore.accounting.tally import Spent, Totals
 from dpcore.errors import BookError, BudgetError
 
 __all__ = [
@@ -69,32 +69,15 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Spent):
     """What was spent under one relation on one data set, in one run or altogether; `looks` counts releases."""
 
     key: str
     relation: Relation
     name: str
-    claimed: Epsilon
-    of_noise: Epsilon
-    bound: Epsilon
+    totals: Totals
     looks: int
     void: str
-
-    @property
-    def epsilon_claimed(self) -> float:
-        """What the methods' sources say was spent."""
-        return float(self.claimed)
-
-    @property
-    def epsilon_of_noise(self) -> float:
-        """What the noise that was drawn costs, if nothing else gives it away."""
-        return float(self.of_noise)
-
-    @property
-    def epsilon_bound(self) -> float:
-        """What can be proved that was spent; infinite where nothing can."""
-        return float(self.bound)
 
 
 @dataclass(frozen=True)
@@ -280,7 +263,7 @@ def more(before: Sequence[Cell], spent: Totals, looks: int, void: str) -> tuple[
     return (*(text(number(a) + b) for a, b in zip(sums, spent, strict=True)), whole(was_looks) + looks, told)
 
 
-def read(spent: Sequence[Cell]) -> tuple[Epsilon, Epsilon, Epsilon, int, str]:
+def read(spent: Sequence[Cell]) -> tuple[Totals, int, str]:
     """What a line says."""
-    claimed, of_noise, bound, looks, void = spent
-    return number(claimed), number(of_noise), number(bound), whole(looks), str(void)
+    *sums, looks, void = spent
+    return Totals(*map(number, sums)), whole(looks), str(void)

@@ -51,16 +51,7 @@ class IncompleteError(BookError):
 class BookFile:
     """One file, safe to use from threads and processes, and to pickle.
 
-    Parameters
-    ----------
-    path : Path, optional
-        By default a temporary file that is gone with this object: for a session that keeps nothing.
-
-    Attributes
-    ----------
-    path : Path
-    kept : bool
-        Whether the file outlives this object.
+    Without a path it is a temporary one that goes with this object, and not `kept`: for a session that keeps nothing.
     """
 
     def __init__(self, path: Path | None = None) -> None:

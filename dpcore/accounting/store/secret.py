@@ -12,10 +12,7 @@ NAME, SIZE = "dpcore.secret", 32
 def kept_secret(folder: Path, *, make: bool = True) -> bytes:
     """The secret of a folder, made on first use and readable by its owner only.
 
-    Raises
-    ------
-    OSError
-        If the file can be neither read nor made, or holds something else.
+    OSError if the file can be neither read nor made, or holds something else.
     """
     path, new = folder / NAME, folder / f"{NAME}.{secrets.token_hex(8)}"
     if make and not path.exists():

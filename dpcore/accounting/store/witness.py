@@ -30,13 +30,7 @@ class Witness:
         return cls(ledger.with_name(f"{ledger.name}.witness"))
 
     def read(self) -> tuple[int, str] | None:
-        """How many changes there were, and the sum after the last; None if there is no such file.
-
-        Raises
-        ------
-        UnreadableError
-            If the file holds something else.
-        """
+        """How many changes there were, and the sum after the last; None without a file, or UnreadableError."""
         for _ in range(5):
             try:
                 found = told(self.path.read_bytes())

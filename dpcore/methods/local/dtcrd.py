@@ -272,7 +272,7 @@ class Reconstruction:
     def allowed(self, node: Node, j: int) -> NDArray[np.bool_]:
         """Which boundaries of a column lie in what a node has left of it."""
         attribute = self.attributes[j]
-        low, high = node.ranges.get(self.positions[j], attribute.start())
+        low, high = node.ranges.get(self.positions[j], attribute.start)
         if attribute.fanout(np.array([low]), np.array([high]))[0] < 2:
             return np.zeros(len(self.ticks[j]), dtype=bool)
         return np.asarray((low <= self.ticks[j]) & (self.ticks[j] < high))

@@ -102,7 +102,7 @@ def grow(
             if division is None:
                 continue
             attribute = attributes[division.column]
-            low, high = node.ranges.get(division.column, attribute.start())
+            low, high = node.ranges.get(division.column, attribute.start)
             node.column, node.cut, node.low = division.column, division.cut, low
             node.first, node.fanout, node.held = len(nodes), len(division.held), None
             estimates = settled(division.classes, float(node.classes.sum()))

@@ -61,7 +61,7 @@ def grow(
     low, high = np.zeros((2, roots.size, columns))
     real = np.zeros(columns, dtype=bool)
     for position, attribute in attributes.items():
-        low[:, position], high[:, position] = attribute.start()
+        low[:, position], high[:, position] = attribute.start
         real[position] = not isinstance(attribute, Groups)
     nodes, levels, spent = roots, list[Grown](), exact(0)
     tree, parent = np.arange(roots.size), np.full(roots.size, -1)
