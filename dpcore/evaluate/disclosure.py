@@ -5,13 +5,13 @@ the sensitive column holds. Two things make him right: what is true of people in
 purpose, and what the release shows because the target is in the data, which is the loss of privacy. `cap` and
 `advantage` measure both together; only `in_out_advantage` tells the second apart, and only it is bounded by epsilon.
 
-The targets and the synthetic rows fit the schema, and only the named columns are read. Rows are compared by their
-codes: numbers match if they are in one bin. Quasi-identifiers are one column or more; where None is allowed, it means
-all columns but the sensitive one. An attack is one of `ATTACKS`: a classifier trained on the synthetic rows, or
-"match", which answers with the most frequent sensitive value among the matching rows (among all rows if none matches;
-the first in the schema if tied). `progress` is called before every fit; raising inside it cancels. DataError if a table
-is empty or does not fit the schema; ParameterError or SchemaError if a column is not known, is named twice, or is both
-known and sensitive, and if an attack or a number is not one of those that are allowed.
+Targets and synthetic rows fit the schema, and only the named columns are read. Rows are compared by their codes:
+numbers match if they are in one bin. Quasi-identifiers are one column or more; None means all but the sensitive one. An
+attack is one of `ATTACKS`: a classifier trained on the synthetic rows, or "match", which answers with the most frequent
+sensitive value among the matching rows (among all rows if none matches; the first in the schema if tied). `progress` is
+called before every fit; raising inside it cancels. DataError if a table is empty or does not fit the schema;
+ParameterError or SchemaError if a column is not known, is named twice, or is both known and sensitive, if the attack is
+not known, and if a number is out of range.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def cap(
     *,
     tau: float = 0.8,
 ) -> float:
-    """Correct attribution: the share of targets whose sensitive value the matching rows agree on.
+    """Correct attribution: the share of targets whose sensitive value the matching rows agree on. Not private.
 
     A target counts if at least one synthetic row has its quasi-identifiers and at least the share `tau`, in (0, 1], of
     those rows has its sensitive value. A release can score high without any row of the target.
@@ -73,9 +73,9 @@ def advantage(
 ) -> float:
     """How much better than the best constant answer an attack does: (accuracy − majority) / (1 − majority).
 
-    The majority is the share of the targets' most frequent sensitive value. Raw accuracy would say little: that of a
-    constant answer about a binary column is never below one half. `seed` is scikit-learn's `random_state`; today's
-    models draw nothing.
+    Not private. The majority is the share of the targets' most frequent sensitive value. Raw accuracy would say little:
+    that of a constant answer about a binary column is never below one half. `seed` is scikit-learn's `random_state`;
+    today's models draw nothing.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def in_out_advantage(
     progress: Progress = no_progress,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Pr[attack correct | target in] − Pr[attack correct | target out], the mean over targets.
+    """Pr[attack correct | target in] − Pr[attack correct | target out], the mean over targets. Not private.
 
     Every fit learns from `frame` and a random half of the targets, and the attack is asked about all of them. Under
     add_remove a fair coin per target decides whether it is in; under replace one per pair (k, m + k) of the 2m targets
@@ -186,7 +186,7 @@ def in_out_advantage(
 
 
 def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """The schema's columns of a frame, followed by uniformly random rows up to `rows` in all.
+    """The schema's columns of a frame, with its rows as they are, then uniformly random ones up to `rows` in all.
 
     Every code of a column is equally likely, "missing" included; numbers are then uniform inside their bin. The random
     rows are independent of one another and of the frame, so they dilute every dependence between columns. A schema with
@@ -215,12 +215,13 @@ def risk_by_rows(
     seed: int = 0,
     ledger: Ledger | None = None,
 ) -> pd.DataFrame:
-    """`cap` and `advantage` of releases of N rows, each learned from N rows of the frame, for each N of `sizes`.
+    """`cap` and `advantage` of releases of N rows, each learned from N rows of the frame. Not private.
 
     In every repeat the frame, for instance a `padded` one, is put in a random order and a fitted clone learns from its
-    first N rows. A `random_state` s of the method becomes s + repeat. The targets, in the frame or not, are the same
-    for all N, so that what changes is the release and not who is asked about. Neither number is bounded by epsilon. On
-    a padded frame the share of padding is about the same for every N. `ledger` is charged by every fit.
+    first N rows, for each N of `sizes`. A `random_state` s of the method becomes s + repeat; `seed` is of the orders.
+    The targets, in the frame or not, are the same for all N, so that what changes is the release and not who is asked
+    about. Neither number is bounded by epsilon. On a padded frame the share of padding is about the same for every N.
+    `ledger` is somebody's budget for all fits.
 
     Returns
     -------

@@ -166,8 +166,9 @@ class Forest:
             if document["format"] != FORMAT:
                 raise KeyError
             raw = document["nodes"]
-            arrays = {name: decoded(raw[name], kind) for name, kind in ARRAYS.items()}
-            found = cls(schema=schema, **{name: str(document[name]) for name in TEXTS}, **arrays)
+            given: dict[str, Any] = {name: str(document[name]) for name in TEXTS}
+            given |= {name: decoded(raw[name], kind) for name, kind in ARRAYS.items()}
+            found = cls(schema=schema, **given)
             found._check()
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
             raise SchemaError(

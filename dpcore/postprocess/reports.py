@@ -200,3 +200,8 @@ def most_likely(matrix: Floats, reported: Floats, *, by: Floats | None = None) -
         if moved < SETTLED:
             break
     return found[0] if by is None else found
+
+
+def families(names: Sequence[str]) -> list[Family]:
+    """A family of its own for every column."""
+    return [(name,) for name in names]

@@ -67,7 +67,7 @@ from dpcore.methods.local.estimated_nodes import (
 from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import PAPER, Control, choice, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
-from dpcore.postprocess.reports import Questionnaire
+from dpcore.postprocess.reports import Questionnaire, families
 
 Floats = NDArray[np.float64]
 CUTS, CHILDREN = "values", "halves"
@@ -151,7 +151,7 @@ class DTPD(LocalClassifier):
         schema = table.schema
         target = self._target(schema, self.target)
         rules = Booleans(schema, target)
-        names, paper = [(name,) for name in rules.schema.names], self.mode == "paper"
+        names, paper = families(rules.schema.names), self.mode == "paper"
         coin = Warner(p=float(self.theta)) if paper else Warner(epsilon=exact(self.epsilon) / len(names))
         together = [names] if paper and self.groups == "one" else []
         questions = Questionnaire(dict.fromkeys(names, coin), together=together)
