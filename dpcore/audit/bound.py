@@ -30,17 +30,10 @@ Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What an audit found.
+    """What an audit found: with this confidence, epsilon is at least the lower bound, 0 if nothing was found.
 
-    Attributes
-    ----------
-    lower_bound : float
-        Epsilon is at least this, with the stated confidence; 0 if nothing was found.
-    claimed, bound : float
-        The ledger's two epsilons of one run (NaN if the mechanism has no ledger).
-    confidence : float
-    trials : int
-        Runs on each of the two tables, half of which chose the threshold.
+    `claimed` and `bound` are the ledger's two epsilons of one run (NaN if the mechanism has no ledger), and `trials`
+    the runs on each of the two tables, half of which chose the threshold.
     """
 
     lower_bound: float
@@ -57,28 +50,13 @@ class AuditResult:
 
 @dataclass(frozen=True)
 class Event:
-    """The event by which an audit tells two worlds apart: a run's number is at or beyond a threshold.
+    """The event by which an audit tells two worlds apart: a run's number is at or beyond a threshold."""
 
-    Attributes
-    ----------
-    threshold : float
-        Infinite if no event promised anything.
-    above : bool
-        Whether the event is "at or above"; otherwise "at or below".
-    likely : {0, 1}
-        The world in which it happens more often.
-    hits : (int, int)
-        How often it happened in the first world and in the second, among the runs that were counted.
-    counted : int
-        Those runs, per world.
-    lower_bound : float
-    """
-
-    threshold: float
-    above: bool
-    likely: int
-    hits: tuple[int, int]
-    counted: int
+    threshold: float  # infinite if no event promised anything
+    above: bool  # whether the event is "at or above"; otherwise "at or below"
+    likely: int  # the world, 0 or 1, in which it happens more often
+    hits: tuple[int, int]  # how often it happened in the two worlds, among the runs that were counted
+    counted: int  # those runs, per world
     lower_bound: float
 
 
@@ -163,10 +141,6 @@ def audit(
         Output -> number (or bool); how the number separates the tables is found from the first half of the runs.
     trials : int
         Runs on each table.
-
-    Returns
-    -------
-    AuditResult
     """
     if not is_whole(trials, FEWEST):
         raise ParameterError(f"An audit needs {FEWEST} runs or more on each table.", "Raise trials.")

@@ -28,40 +28,19 @@ Verdict = Literal["caught", "not caught", "no claim"]
 class Case:
     """One attack.
 
-    Attributes
-    ----------
-    key : str
-        Stable and unique: method, mode, and what is attacked.
-    title : str
-        What is attacked, for a menu.
-    story : str
-        The two tables, what the attacker looks at, and why that tells them apart or cannot.
-    schema : Schema
-    pair : two DataFrames
-        Neighbors under the estimator's relation.
-    estimator : PrivateEstimator
-        Unfitted and without a seed.
-    looks_at : str
-        What the number is, for the title of an axis.
-    statistic : callable
-        Fitted estimator -> number, from what was released alone.
-    trials : int
-        Runs per world by default.
-    expected : {"caught", "not caught", "no claim"}
-    step : str
-        Of the ledger's questions, only those whose names have this in them are attacked, and their claims are what the
-        lower bound is compared with; by default the whole run's claim.
+    With a `step`, only those of the ledger's questions are attacked whose names have it in them, and their claims are
+    what the lower bound is compared with; by default it is the whole run's claim.
     """
 
-    key: str
-    title: str
-    story: str
+    key: str  # stable and unique: method, mode, and what is attacked
+    title: str  # what is attacked, for a menu
+    story: str  # the two tables, what the attacker looks at, and why that tells them apart or cannot
     schema: Schema
-    pair: tuple[pd.DataFrame, pd.DataFrame]
-    estimator: PrivateEstimator
-    looks_at: str
-    statistic: Callable[[Any], float]
-    trials: int
+    pair: tuple[pd.DataFrame, pd.DataFrame]  # neighbors under the estimator's relation
+    estimator: PrivateEstimator  # unfitted and without a seed
+    looks_at: str  # what the number is, for the title of an axis
+    statistic: Callable[[Any], float]  # of a fitted estimator, from what was released alone
+    trials: int  # runs per world by default
     expected: Verdict = "not caught"
     step: str = ""
 
@@ -85,29 +64,17 @@ class Case:
         if not self.step:
             return ledger.epsilon_claimed, ledger.epsilon_of_noise
         entries = [entry for entry in ledger.entries if self.step in entry.name]
-        claimed, bound = (
-            sum(getattr(entry, name) for entry in entries) for name in ("epsilon_claimed", "epsilon_of_noise")
-        )
-        return float(claimed), float(bound)
+        return float(sum(e.epsilon_claimed for e in entries)), float(sum(e.epsilon_of_noise for e in entries))
 
 
 @dataclass(frozen=True, eq=False)
 class Twins:
-    """What many runs in two worlds came to.
+    """What many runs in two worlds came to."""
 
-    Attributes
-    ----------
-    first, second : arrays of shape (trials,)
-        The attacker's number, run by run.
-    result : AuditResult
-    event : Event
-        By which the worlds are told apart: threshold, side, and how often it happened.
-    """
-
-    first: Floats
+    first: Floats  # the attacker's number, run by run
     second: Floats
     result: AuditResult
-    event: Event
+    event: Event  # by which the worlds are told apart
 
     @property
     def verdict(self) -> Verdict:
@@ -125,32 +92,17 @@ def run(
     progress: Progress = no_progress,
     alpha: float = 0.05,
 ) -> Twins:
-    """Run a case's method in both worlds.
+    """Run a case's method in both worlds; a seed gives the same result again, without one all noise is fresh.
 
-    Parameters
-    ----------
-    case : Case
-    trials : int, optional
-        Runs per world; by default the case's.
-    seed : int, optional
-        For the same result again. Without it all noise is fresh.
-    progress : callable
-    alpha : float
-        How probable a lower bound may be that is too high.
-
-    Returns
-    -------
-    Twins
+    `alpha` is how probable a lower bound may be that is too high.
     """
     trials = case.trials if trials is None else trials
     if trials < FEWEST:
         raise ParameterError(f"An audit needs {FEWEST} runs or more in each world.", "Raise trials.")
-    found, ledger = statistics(
-        case.estimator, case.schema, case.pair, case.statistic, trials, seed=seed, progress=progress
-    )
+    worlds = case.estimator, case.schema, case.pair
+    (first, second), ledger = statistics(*worlds, case.statistic, trials, seed=seed, progress=progress)
     claimed, bound = case.epsilons(ledger)
     if case.schema.source == "inferred":  # whoever reads bounds off the rows has proved nothing
         bound = np.inf
-    event = separating_event(found[0], found[1], alpha=alpha)
-    result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials)
-    return Twins(found[0], found[1], result, event)
+    event = separating_event(first, second, alpha=alpha)
+    return Twins(first, second, AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials), event)

@@ -32,32 +32,11 @@ def own_row(
     """Somebody's own table beside the same table without one person, or with that person's values changed.
 
     Nothing of it is private: real rows are read, and the person who is asked about is named. It costs 2 x `trials` fits
-    and no epsilon, because nothing of it may be handed on.
-
-    Parameters
-    ----------
-    estimator : PrivateEstimator
-        Unfitted; its relation and seed are replaced.
-    schema : Schema
-    frame : DataFrame
-    row : int
-        The person's place in the frame, from 0.
-    relation : {"add_remove", "replace"}
-        Without the person, or with other values.
-    other : mapping of column name to value
-        The other values, for replace.
-    trials : int
-        Runs per world.
-
-    Returns
-    -------
-    Case
-        Its first world is the table as it is. What must come out is not known: `expected` says "not caught".
-
-    Raises
-    ------
-    DataError, ParameterError, SchemaError
-        If there is no such row, or the method or the schema does not take such tables.
+    and no epsilon, because nothing of it may be handed on. The first world is the table as it is, the second has it
+    without the person ("add_remove") or with `other` values in all columns ("replace"). What must come out is not
+    known: `expected` says "not caught". `row` is the person's place, from 0; the estimator is not fitted, and its
+    relation and seed are replaced. DataError, ParameterError or SchemaError if there is no such row, or the method or
+    the schema does not take such tables.
     """
     relation = Relation.parse(relation)
     if not 0 <= row < len(frame):
@@ -74,14 +53,12 @@ def own_row(
         second, changes = rest.reset_index(drop=True), "is missing"
     schema.encode(second)  # refuses values that do not fit, before anything is run
     method = next((name for name, kind in METHODS.items() if type(estimator) is kind), estimator.title)
-    statistic, looks_at = (
-        (
-            near(schema, mine),
-            f"How alike {SAMPLED:,} synthetic rows are to the row: columns that agree, and one more if all do",
-        )
-        if isinstance(estimator, Synthesizer)
-        else (chance_of_class(estimator, schema, mine), "Predicted probability of the row’s own class")
-    )
+    if isinstance(estimator, Synthesizer):
+        statistic = near(schema, mine)
+        looks_at = f"How alike {SAMPLED:,} synthetic rows are to the row: columns that agree, and one more if all do"
+    else:
+        statistic = chance_of_class(estimator, schema, mine)
+        looks_at = "Predicted probability of the row’s own class"
     return Case(
         key=f"{method}/{estimator.mode}/own/{relation}",
         title="A row of your own table",

@@ -55,17 +55,9 @@ def references(
 ) -> pd.DataFrame:
     """What private classifiers are measured against: models that learned from the real training rows. Not private.
 
-    A function of its arguments alone, so callers may cache it. scikit-learn's models see numbers as they are, ordered
-    categories by their place, and others one-hot.
-
-    Parameters
-    ----------
-    n_trees, max_depth : int
-        Of scikit-learn's models; there are none of 0 trees.
-    plain : callable, optional
-        What the private method's own builder makes of these rows without noise.
-    seed : int
-        scikit-learn's `random_state`.
+    A function of its arguments alone, so callers may cache it. scikit-learn's models, of which there are none of 0
+    trees, see numbers as they are, ordered categories by their place, and others one-hot; `plain` is what the private
+    method's own builder makes of these rows without noise.
 
     Returns
     -------

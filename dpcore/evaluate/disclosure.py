@@ -1,10 +1,17 @@
-"""What a release tells about one person's sensitive value.
+"""What a release tells about one person's sensitive value. Reads real rows: nothing here is private.
 
 A target is a real row. An attacker knows some of its columns, the quasi-identifiers, sees the release, and says what
 the sensitive column holds. Two things make him right: what is true of people in general, which a good release shows on
 purpose, and what the release shows because the target is in the data, which is the loss of privacy. `cap` and
 `advantage` measure both together; only `in_out_advantage` tells the second apart, and only it is bounded by epsilon.
-Rows are compared by their codes.
+
+Targets and synthetic rows fit the schema, and only the named columns are read. Rows are compared by their codes:
+numbers match if they are in one bin. Quasi-identifiers are one column or more; None means all but the sensitive one. An
+attack is one of `ATTACKS`: a classifier trained on the synthetic rows, or "match", which answers with the most frequent
+sensitive value among the matching rows (among all rows if none matches; the first in the schema if tied). `progress` is
+called before every fit; raising inside it cancels. DataError if a table is empty or does not fit the schema;
+ParameterError or SchemaError if a column is not known, is named twice, or is both known and sensitive, if the attack is
+not known, and if a number is out of range.
 """
 
 from collections.abc import Sequence
@@ -41,34 +48,10 @@ def cap(
     *,
     tau: float = 0.8,
 ) -> float:
-    """Correct attribution: the share of targets whose sensitive value the matching rows agree on.
+    """Correct attribution: the share of targets whose sensitive value the matching rows agree on. Not private.
 
-    Reads real rows: not private. A target counts if at least one synthetic row has its quasi-identifiers and at least
-    the share `tau` of those rows has its sensitive value. A release can score high without any row of the target.
-
-    Parameters
-    ----------
-    targets, synthetic : DataFrame
-        Real rows and the release; only the named columns are read.
-    schema : Schema
-        What both fit; numbers match if they are in one bin.
-    sensitive : str
-    quasi_identifiers : sequence of str
-        What the attacker knows, one column or more.
-    tau : float
-        In (0, 1].
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Raises
-    ------
-    DataError
-        If a table is empty or does not fit the schema.
-    ParameterError, SchemaError
-        If a column is not known, is named twice, is both known and sensitive, or `tau` is out of range.
+    A target counts if at least one synthetic row has its quasi-identifiers and at least the share `tau`, in (0, 1], of
+    those rows has its sensitive value. A release can score high without any row of the target.
     """
     if not 0 < tau <= 1:
         raise ParameterError("The 'tau' parameter is not a share above 0.", "Try tau=0.8.")
@@ -90,30 +73,14 @@ def advantage(
 ) -> float:
     """How much better than the best constant answer an attack does: (accuracy − majority) / (1 − majority).
 
-    Reads real rows: not private. The majority is the share of the targets' most frequent sensitive value. Raw accuracy
-    would say little: that of a constant answer about a binary column is never below one half.
-
-    Parameters
-    ----------
-    targets, synthetic, schema, sensitive
-        As for `cap`.
-    quasi_identifiers : sequence of str, optional
-        What the attacker knows; by default all columns but the sensitive one.
-    attack : str
-        One of `ATTACKS`: a classifier trained on the synthetic rows, or "match", which answers with the most frequent
-        sensitive value among the matching rows (among all rows if none matches; the first in the schema if tied).
-    seed : int
-        scikit-learn's `random_state`; today's models draw nothing.
+    Not private. The majority is the share of the targets' most frequent sensitive value. Raw accuracy would say little:
+    that of a constant answer about a binary column is never below one half. `seed` is scikit-learn's `random_state`;
+    today's models draw nothing.
 
     Returns
     -------
     float
         1: always right. 0: no better than the constant answer. Negative: worse. NaN if all targets are alike.
-
-    Raises
-    ------
-    DataError, ParameterError, SchemaError
-        As for `cap`, and if the attack is not known.
     """
     accuracy = correct(targets, synthetic, schema, sensitive, quasi_identifiers, attack, seed).mean()
     majority = np.bincount(schema[sensitive].encode(targets[sensitive])).max() / len(targets)
@@ -137,10 +104,10 @@ def in_out_advantage(
 ) -> pd.DataFrame:
     """Pr[attack correct | target in] − Pr[attack correct | target out], the mean over targets. Not private.
 
-    Every fit learns from `frame` and a random half of the targets, and the attack is asked about all of them.
-    Under add_remove a fair coin per target decides whether it is in; under replace one per pair (k, m + k) of the 2m
-    targets decides which of the two is in, so that the number of rows is constant. Fits come in twos with opposite
-    coins: each target is in once and out once, and the estimate is the mean over twos of the difference.
+    Every fit learns from `frame` and a random half of the targets, and the attack is asked about all of them. Under
+    add_remove a fair coin per target decides whether it is in; under replace one per pair (k, m + k) of the 2m targets
+    decides which of the two is in, so that the number of rows is constant. Fits come in twos with opposite coins: each
+    target is in once and out once, and the estimate is the mean over twos of the difference.
 
     One fit with many targets in serves all of them. For each target, whatever the coins of the others, the tables with
     it in and with it out are neighbors; its coin is independent of theirs and the rows of `frame` never change. The
@@ -155,17 +122,11 @@ def in_out_advantage(
     frame : DataFrame
         The rows that are always in; may not hold the targets.
     targets : DataFrame
-        An even number 2m of real rows.
-    schema, sensitive, quasi_identifiers, attack
-        As for `advantage`.
+        An even number 2m of rows.
     fits : int
         An even number, 4 or more.
     rows : int, optional
         Synthetic rows per fit; by default what the method gives.
-    confidence : float
-        Of the interval, in (0, 1).
-    progress : callable
-        Called before every fit; raising inside it cancels.
     seed : int
         Of the coins, not of the method.
 
@@ -176,11 +137,6 @@ def in_out_advantage(
         `confidence`, `epsilon_of_noise` and `epsilon_bound` (what the noise costs, and what can be proved, the largest
         of all fits), `bound` (the limit that the noise sets to the advantage of whoever does not know the seed; 1 if
         there is none), `attack`, `targets`, `fits` and `note`: why the guarantee is void, if it is.
-
-    Raises
-    ------
-    DataError, ParameterError, SchemaError
-        As for `advantage`, and if `fits`, `confidence` or the number of targets is out of range.
     """
     if fits < 4 or fits % 2 or len(targets) % 2 or not 0 < confidence < 1:
         raise ParameterError(
@@ -230,27 +186,11 @@ def in_out_advantage(
 
 
 def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """The schema's columns of a frame, followed by uniformly random rows up to `rows` in all.
+    """The schema's columns of a frame, with its rows as they are, then uniformly random ones up to `rows` in all.
 
     Every code of a column is equally likely, "missing" included; numbers are then uniform inside their bin. The random
-    rows are independent of one another and of the frame, so they dilute every dependence between columns. A schema
-    with `max_rows` below `rows` is no longer true of the result.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows that fit the schema; the result holds them as they are.
-    schema : Schema
-    rows : int
-        The length of the result.
-    rng : Generator
-
-    Raises
-    ------
-    DataError
-        If the frame does not fit the schema.
-    ParameterError
-        If the frame has more than `rows` rows.
+    rows are independent of one another and of the frame, so they dilute every dependence between columns. A schema with
+    `max_rows` below `rows` is no longer true of the result.
     """
     schema.encode(frame)
     if rows < len(frame):
@@ -275,44 +215,19 @@ def risk_by_rows(
     seed: int = 0,
     ledger: Ledger | None = None,
 ) -> pd.DataFrame:
-    """`cap` and `advantage` of releases of N rows, each learned from N rows of the frame. Reads real rows: not private.
+    """`cap` and `advantage` of releases of N rows, each learned from N rows of the frame. Not private.
 
-    In every repeat the frame is put in a random order and a fitted clone learns from its first N rows, for each N.
-    The targets are the same for all N, so that what changes is the release and not who is asked about. Neither number
-    is bounded by epsilon. On a padded frame the share of padding is about the same for every N.
-
-    Parameters
-    ----------
-    method : Synthesizer
-        Unfitted. A `random_state` s becomes s + repeat.
-    frame : DataFrame
-        Rows to learn from, for instance `padded` ones.
-    targets : DataFrame
-        Real rows to ask about, in the frame or not.
-    schema, sensitive, quasi_identifiers, tau
-        As for `cap`; both numbers use the same quasi-identifiers.
-    sizes : sequence of int
-        The numbers of rows N, each at most the frame's.
-    repeats : int
-    attack : str
-        As for `advantage`.
-    progress : callable
-        Called before every fit; raising inside it cancels.
-    seed : int
-        Of the orders, not of the method.
-    ledger : Ledger, optional
-        Somebody's budget for all fits.
+    In every repeat the frame, for instance a `padded` one, is put in a random order and a fitted clone learns from its
+    first N rows, for each N of `sizes`. A `random_state` s of the method becomes s + repeat; `seed` is of the orders.
+    The targets, in the frame or not, are the same for all N, so that what changes is the release and not who is asked
+    about. Neither number is bounded by epsilon. On a padded frame the share of padding is about the same for every N.
+    `ledger` is somebody's budget for all fits.
 
     Returns
     -------
     DataFrame
         `rows` (N), `repeat`, `metric` ("CAP" or "advantage"), `value`, `epsilon_claimed`, `epsilon_of_noise`,
         `epsilon_bound` and `void` of the fit, two rows per fit.
-
-    Raises
-    ------
-    DataError, ParameterError, SchemaError
-        As for `cap` and `advantage`, and if `sizes` or `repeats` is out of range.
     """
     if repeats < 1 or not sizes or not all(1 <= n <= len(frame) for n in sizes):
         raise ParameterError("There is nothing to fit, or more than the frame holds.", "Give sizes up to its length.")

@@ -44,9 +44,7 @@ def marginal_avd(
     Parameters
     ----------
     real, synthetic : DataFrame, or codes of one
-        Tables that fit the schema; they may differ in length.
-    schema : Schema
-        Columns, categories and bins; P and Q are the shares of its cells.
+        Tables that fit the schema, whose cells they have the shares P and Q of; they may differ in length.
     degree : int
         Number of columns, or of bits, per marginal.
     on : {"columns", "bits"}
@@ -65,10 +63,8 @@ def marginal_avd(
 
     Raises
     ------
-    DataError
-        If a table is empty or does not fit the schema.
-    ParameterError
-        If `degree` or `max_subsets` is out of range, or `on` is not known.
+    DataError, ParameterError
+        If a table is empty or does not fit the schema, `degree` or `max_subsets` is out of range, or `on` is not known.
     """
     first, second = encoded(real, schema), encoded(synthetic, schema)
     require_rows(first, second)
@@ -96,13 +92,8 @@ def noise_floor(
     """`marginal_avd` between the real rows and resamples of them: nothing below it can be asked of a release.
 
     Reads real rows: not private. With equal `on`, `max_subsets` and `seed` the subsets are those of `marginal_avd`.
-
-    Parameters
-    ----------
-    rows : int, optional
-        Rows drawn, with replacement, per resample: the released table's length. The real table's by default.
-    repeats : int
-        Resamples; `avd` is the mean over them.
+    `rows` are drawn per resample, with replacement: as many as a released table has, or by default the real one. `avd`
+    is the mean over `repeats` resamples.
     """
     codes = encoded(real, schema)
     rows = len(codes) if rows is None else rows
@@ -119,12 +110,9 @@ def noise_floor(
 def marginals(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, column: str) -> pd.DataFrame:
     """Shares of one column's values, with the range that resampling alone explains. Reads real rows: not private.
 
-    Returns
-    -------
-    DataFrame
-        One row per label of the column, in label order: `value`, the shares `real` and `released`, and `floor_low`,
-        `floor_high`: the 2.5 % and 97.5 % quantiles of the share in a resample of the real rows as long as the
-        released table. Such a resample's count is binomial, so the quantiles are exact and nothing is drawn.
+    One row per label of the column, in label order: `value`, the shares `real` and `released`, and `floor_low`,
+    `floor_high`: the 2.5 % and 97.5 % quantiles of the share in a resample of the real rows as long as the released
+    table. Such a resample's count is binomial, so the quantiles are exact and nothing is drawn.
     """
     p, q = _shares(real, synthetic, schema.select([column]))
     m = len(synthetic)
@@ -137,11 +125,8 @@ def marginals(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, colum
 def pair(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, x: str, y: str) -> pd.DataFrame:
     """Shares of two columns' value pairs. Reads real rows: not private.
 
-    Returns
-    -------
-    DataFrame
-        `x_value`, `y_value`, `source` ("real" or "released") and `share`; for each source every pair of labels, in
-        label order, so that the shares of a source sum to 1.
+    `x_value`, `y_value`, `source` ("real" or "released") and `share`; for each source every pair of labels, in label
+    order, so that the shares of a source sum to 1.
     """
     if x == y:
         raise ParameterError("A pair needs two different columns.", "Choose another column.")

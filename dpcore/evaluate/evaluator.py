@@ -191,7 +191,6 @@ def references(
 
     Parameters
     ----------
-    data : Dataset
     measures : sequence of str
         Some of `MEASURES`; those about an SVM have no references here.
     models : sequence of str

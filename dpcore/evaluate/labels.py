@@ -86,8 +86,8 @@ def misclassification(
 ) -> pd.DataFrame:
     """How often a classifier errs about a label that it learned from a release. Reads real rows: not private.
 
-    Every repeat learns from a random 1 − `test_share` of the synthetic rows, from all columns but the label's, by
-    their codes. "tstr" then asks about all real test rows. "paper" asks about the other synthetic rows, as a published
+    Every repeat learns from a random 1 − `test_share` of the synthetic rows, from all columns but the label's, by their
+    codes. "tstr" then asks about all real test rows. "paper" asks about the other synthetic rows, as a published
     evaluation does, which is an error of method: it measures how well a release agrees with itself, and a release of
     equal rows scores best. Both protocols learn from the same parts, so that their errors differ by the tested rows
     alone. The repeats vary over the parts of one release; their spread is not that of the method.
@@ -97,21 +97,13 @@ def misclassification(
     test, synthetic : DataFrame
         Real rows that the release has not seen, and the release. Real training rows in place of the release give
         the reference without privacy.
-    schema : Schema
-        What both fit.
-    label : Label
-        What is predicted.
     protocol : {"tstr", "paper"}
     repeats : int
         On Adult one takes .15 to .25 seconds.
-    test_share : float
-        The share of the synthetic rows that is not learned from, in (0, 1).
     model : str
         One of `MODELS`.
     progress : callable
         Called before every repeat; raising inside it cancels.
-    seed : int
-        Of the parts.
 
     Returns
     -------
@@ -121,10 +113,8 @@ def misclassification(
 
     Raises
     ------
-    DataError
-        If a table is empty or does not fit the schema.
-    ParameterError, SchemaError
-        If the label, the model or a parameter does not fit.
+    DataError, ParameterError, SchemaError
+        If a table is empty or does not fit the schema, or the label, the model or a parameter does not fit.
     """
     label.check(schema)
     if protocol not in PROTOCOLS:

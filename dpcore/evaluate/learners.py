@@ -79,10 +79,8 @@ def tstr(
 
     Raises
     ------
-    DataError
-        If `train` or `test` is empty or a table does not fit the schema.
-    ParameterError, SchemaError
-        If a model or the target is not known.
+    DataError, ParameterError, SchemaError
+        If `train` or `test` is empty, a table does not fit the schema, or a model or the target is not known.
     """
     real, asked, released = (encoded(table, schema) for table in (train, test, synthetic))
     require_rows(real, asked)

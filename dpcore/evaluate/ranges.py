@@ -39,19 +39,10 @@ def range_answers(
 ) -> Floats:
     """A release's estimates of a workload, shape (len(queries),). Post-processing: it looks at the release alone.
 
-    Parameters
-    ----------
-    release : Synthesizer or DataFrame
-        A fitted method, or synthetic rows. A method that releases a tree of counts answers by it: sums of consistent
-        leaves, or of the fewest noisy nodes if it was made with consistency=False. Any other samples rows.
-    queries : sequence of RangeQuery
-    schema : Schema
-        What queries and release fit.
-    rows : float, optional
-        The number of rows that synthetic ones stand for; by default, how many a method samples unless it is told, or
-        the table's length. A tree has its own.
-    published : bool
-        Of a tree, the published leaves, whose negative counts have been moved to 0, which is biased.
+    A method that releases a tree of counts answers by it: sums of consistent leaves, or of the fewest noisy nodes if it
+    was made with consistency=False; `published` asks for sums of the published leaves, whose negative counts have been
+    moved to 0, which is biased. Any other method samples rows, and `release` may be such rows. `rows` is the number of
+    rows that synthetic ones stand for; by default, how many a method samples unless it is told, or the table's length.
     """
     if isinstance(release, Synthesizer) and hasattr(release, "tree_"):
         tree: ReleasedTree = release.tree_
@@ -122,8 +113,6 @@ def range_queries(
         The rows that the releases are of.
     answers : mapping of str to array
         Per release, its estimate of every query; see `range_answers` and `flat_answers`.
-    schema : Schema
-    queries : sequence of RangeQuery
 
     Returns
     -------
@@ -134,10 +123,8 @@ def range_queries(
 
     Raises
     ------
-    ParameterError
-        If there are no queries, no answers, or they do not fit each other.
-    DataError
-        If the table is empty or does not fit the schema.
+    DataError, ParameterError
+        If the table is empty or does not fit the schema, or queries and answers are none, or do not fit each other.
     """
     codes = encoded(real, schema)
     require_rows(codes)
@@ -165,14 +152,10 @@ def range_queries(
 
 
 def by_size(frame: pd.DataFrame, edges: Sequence[float] | None = None) -> pd.DataFrame:
-    """Mean errors by how much of the domain a query covers.
+    """Mean errors by how much of the domain a query covers, of a frame of `range_queries`.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Of `range_queries`; several runs, told apart by a column `repeat`, have intervals.
-    edges : sequence of float, optional
-        Where bins of the share of the domain meet, in (0, 1); by default `EDGES`: the last bin is 25 % and more.
+    Several runs, told apart by a column `repeat`, have intervals. `edges` are where bins of the share of the domain
+    meet, in (0, 1); of the default `EDGES` the last bin is 25 % and more.
 
     Returns
     -------

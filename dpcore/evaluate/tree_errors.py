@@ -30,11 +30,8 @@ def with_truth(frame: pd.DataFrame, truth: Sequence[Floats]) -> pd.DataFrame:
 def level_errors(tree: ReleasedTree, truth: Sequence[Floats]) -> pd.DataFrame:
     """How far a tree's counts are from the true ones, level by level.
 
-    Returns
-    -------
-    DataFrame
-        `level`, `divides`, `nodes`, `which` ("noisy" for measured levels; "consistent") and `error`, the mean absolute
-        one of the level's nodes.
+    `level`, `divides`, `nodes`, `which` ("noisy" for measured levels; "consistent") and `error`, the mean absolute one
+    of the level's nodes.
     """
     rows = []
     for level, (divides, true) in enumerate(zip(level_names(tree), truth, strict=True)):

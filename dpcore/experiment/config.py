@@ -8,11 +8,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from dpcore.accounting.store.secret import kept_secret
 from dpcore.datasets import Content, Dataset
-from dpcore.domain.documents import json_value
+from dpcore.domain.documents import json_ready, json_value
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.evaluate.evaluator import MEASURES, Method
 from dpcore.evaluate.labels import Label
@@ -29,19 +27,7 @@ MOST_EPSILON = 1e9
 
 @dataclass(frozen=True, eq=False)
 class Config:
-    """All that `sweep` is asked, but the data; `sweep(data=data, **config.asked)` runs it.
-
-    Parameters
-    ----------
-    methods : mapping of str to Synthesizer or PrivateClassifier
-    epsilons : sequence of float
-    repeats : int
-    measures, models : sequence of str
-    label : Label, optional
-    rows : int, optional
-    skip : bool
-        As for `sweep`.
-    """
+    """All that `sweep` is asked, but the data; `sweep(data=data, **config.asked)` runs it."""
 
     methods: Mapping[str, Method]
     epsilons: Sequence[float]
@@ -136,19 +122,12 @@ def parameters_of(method: Method) -> dict[str, Any]:
     name = next((name for name, known in METHODS.items() if known is kind), own)
     given = {key: value for key, value in method.get_params().items() if key != "epsilon"}
     try:
-        parameters = json.loads(json.dumps(given, default=plain, allow_nan=False))
+        parameters = json.loads(json.dumps(given, default=json_ready, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise ParameterError(
             f"A parameter of {method.title} cannot be written down.", "Use numbers, texts, and tuples of them."
         ) from error
     return {"method": name, "parameters": parameters}
-
-
-def plain(value: Any) -> Any:
-    """A NumPy number or array as Python's."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    raise TypeError(type(value).__name__)
 
 
 def method_of(raw: Any) -> Method:

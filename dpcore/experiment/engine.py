@@ -35,19 +35,8 @@ from dpcore.experiment.config import Config, Place, digest, parameters_of
 from dpcore.experiment.store import Store, restored
 from dpcore.methods.base import PrivateClassifier
 
-COLUMNS = [
-    "method",
-    "epsilon",
-    "repeat",
-    "metric",
-    "model",
-    "value",
-    *EPSILONS,
-    "void",
-    "relation",
-    "seconds",
-    "error",
-]
+ORDER = ["method", "epsilon", "repeat", "metric", "model"]
+COLUMNS = [*ORDER, "value", *EPSILONS, "void", "relation", "seconds", "error"]
 
 
 def plan(methods: Mapping[str, Method], epsilons: Sequence[float], repeats: int) -> list[Run]:
@@ -100,44 +89,35 @@ def stream(
     data: Dataset,
     *,
     epsilons: Sequence[float],
-    repeats: int = 5,
-    measures: Sequence[str] = MEASURES[:1],
-    models: Sequence[str] = MODELS[:1],
-    label: Label | None = None,
-    rows: int | None = None,
-    skip: bool = False,
     ledgers: Mapping[str, NewLedger] | None = None,
     store: Place | None = None,
     n_jobs: int = -1,
+    **how: Any,
 ) -> Iterator[tuple[float, pd.DataFrame]]:
     """The runs of `sweep` as they finish: the fraction done and one run's rows. Closing it stops the workers.
 
-    `ledgers` gives, by method, new ledgers to charge, and is sent to the workers. What `store` holds comes first.
+    Its arguments are those of `sweep` but `progress`. What `store` holds comes first.
     """
-    runs = plan(methods, epsilons, repeats)
-    config = Config(methods, epsilons, repeats, measures, models, label, rows, skip)
-    asked = asked_of(config, data)
-    evaluator = Evaluator(data, label)
+    config = Config(methods, epsilons, **how)
+    runs, asked = plan(methods, epsilons, config.repeats), asked_of(config, data)
+    evaluator = Evaluator(data, config.label)
     for table in (data.train, data.test):
         data.schema.encode(table)  # what does not fit is said here, once
     kept = None if store is None else Store(store, config, data)
     keys = [] if kept is None else keys_of(runs)
     earlier = {} if store is None else finished(config, data, store)
-    done = 0
-    for frame in earlier.values():
-        done += 1
+    for done, frame in enumerate(earlier.values(), 1):
         yield done / len(runs), frame
     books = ledgers or {}
     jobs: list[Job] = [
-        (place, run, asked[run.label], rows, books.get(run.label))
+        (place, run, asked[run.label], config.rows, books.get(run.label))
         for place, run in enumerate(runs)
         if place not in earlier
     ]
     with closing(results(jobs, evaluator, n_jobs)) as found:
-        for place, frame in found:
+        for done, (place, frame) in enumerate(found, len(earlier) + 1):
             if kept is not None:
                 kept.add(keys[place], frame)
-            done += 1
             yield done / len(runs), frame
 
 
@@ -165,8 +145,6 @@ def sweep(
         Unfitted methods under names for the chart; their epsilon is replaced.
     data : Dataset
         With a target, if accuracy is measured.
-    epsilons : sequence of float
-    repeats : int
     measures : sequence of str
         Some of `MEASURES`: accuracies of `models` on real test rows; mean distances to the training rows; the mean
         error of range queries, as a share of the rows; a linear SVM's errors about `label` on real test rows, or, as
@@ -207,8 +185,7 @@ def sweep(
 
 def tidy(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Runs in a fixed order, whatever the order in which they finished."""
-    order = ["method", "epsilon", "repeat", "metric", "model"]
-    return pd.concat(frames, ignore_index=True)[COLUMNS].sort_values(order, ignore_index=True)
+    return pd.concat(frames, ignore_index=True)[COLUMNS].sort_values(ORDER, ignore_index=True)
 
 
 def entry_of(frame: pd.DataFrame) -> Entry:
@@ -319,12 +296,7 @@ def end_with_parent() -> None:
 
 
 def one_run(
-    evaluator: Evaluator,
-    place: int,
-    run: Run,
-    asked: Sequence[Pair],
-    rows: int | None,
-    new_ledger: NewLedger | None,
+    evaluator: Evaluator, place: int, run: Run, asked: Sequence[Pair], rows: int | None, new_ledger: NewLedger | None
 ) -> tuple[int, pd.DataFrame]:
     """Fit, sample and measure once; the run's place in the plan and its rows of the sweep's frame."""
     data = evaluator.data
@@ -337,11 +309,7 @@ def one_run(
     except DPCoreError as error:
         lost = dict.fromkeys(("value", *EPSILONS, "seconds"), np.nan)
         return place, pairs.assign(**run.shared, **lost, void="", error=str(error))
-    known: dict[str, Any] = {
-        "seconds": time.perf_counter() - start,
-        **fitted.ledger_.epsilons,
-        "error": "",
-    }
+    known: dict[str, Any] = {"seconds": time.perf_counter() - start, **fitted.ledger_.epsilons, "error": ""}
     if isinstance(fitted, PrivateClassifier):
         values = evaluator.of_classifier(fitted, asked)
     else:

@@ -33,18 +33,10 @@ SURE = log(20) / sqrt(2)
 
 
 class ReleasedTree:
-    """Noisy counts of partitions that refine each other.
+    """Noisy counts of partitions that refine each other, from coarse to fine.
 
-    Parameters
-    ----------
-    partitions : sequence of Partition
-        From coarse to fine.
-    noisy : sequence of arrays
-        Per level the noisy counts of its cells; an empty array where nothing was measured.
-    variances : sequence of float
-        Per level the variance of a cell's noise: 0 if the counts are public, infinite if nothing was measured.
-    whole_noise : bool
-        Whether the noise is on whole numbers.
+    By level: `noisy` are the counts of its cells, an empty array where nothing was measured; `variances` those of a
+    cell's noise, 0 if the counts are public, infinite if nothing was measured. With `whole_noise` it is whole numbers.
     """
 
     def __init__(

@@ -37,10 +37,7 @@ class Forest:
 
     Attributes
     ----------
-    schema : Schema
-    target : str
-    cuts : str
-    children : str
+    schema, target, cuts, children
         As for `attributes_of`.
     vote : {"majority", "probability"}
         Whether a tree gives its leaf's most probable class one vote, or its classes their probabilities.
@@ -107,13 +104,7 @@ class Forest:
         return ones
 
     def apply(self, frame: pd.DataFrame) -> Ints:
-        """The leaf of every row in every tree, shape (n, trees).
-
-        Raises
-        ------
-        DataError
-            If a column is lacking or a cell does not fit its declaration. The class is not needed.
-        """
+        """The leaf of every row in every tree, shape (n, trees); DataError if rows do not fit. They need no class."""
         roots = np.flatnonzero(self.level == 0)
         at = np.repeat(roots[None, :], len(frame), axis=0)
         names = [name for name in self.schema.names if name != self.target]
@@ -165,15 +156,8 @@ class Forest:
 
     def to_dict(self) -> dict[str, Any]:
         """The forest without its schema as JSON-ready values."""
-        arrays = {name: encoded(getattr(self, name)) for name in ARRAYS}
-        return {
-            "format": FORMAT,
-            "target": self.target,
-            "cuts": self.cuts,
-            "children": self.children,
-            "vote": self.vote,
-            "nodes": arrays,
-        }
+        told = {name: getattr(self, name) for name in TEXTS}
+        return {"format": FORMAT, **told, "nodes": {name: encoded(getattr(self, name)) for name in ARRAYS}}
 
     @classmethod
     def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
@@ -182,15 +166,9 @@ class Forest:
             if document["format"] != FORMAT:
                 raise KeyError
             raw = document["nodes"]
-            arrays = {name: decoded(raw[name], kind) for name, kind in ARRAYS.items()}
-            found = cls(
-                schema=schema,
-                target=str(document["target"]),
-                cuts=str(document["cuts"]),
-                children=str(document["children"]),
-                vote=str(document["vote"]),
-                **arrays,
-            )
+            given: dict[str, Any] = {name: str(document[name]) for name in TEXTS}
+            given |= {name: decoded(raw[name], kind) for name, kind in ARRAYS.items()}
+            found = cls(schema=schema, **given)
             found._check()
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
             raise SchemaError(
@@ -273,6 +251,7 @@ def fits(attribute: Attribute, cut: Floats, low: Floats, high: Floats) -> bool:
     return bool(((start <= cut) & (cut < end) & (cut == np.floor(cut))).all())
 
 
+TEXTS = ("target", "cuts", "children", "vote")
 BY_CLASS = ("classes", "probabilities")
 ARRAYS: dict[str, Any] = {
     **dict.fromkeys(("tree", "level", "parent", "column", "first", "fanout"), np.intp),

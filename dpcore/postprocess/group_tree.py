@@ -36,22 +36,12 @@ class Node:
 
 @dataclass(frozen=True)
 class GroupTree:
-    """A decision tree over generalized rows.
-
-    Attributes
-    ----------
-    schema : Schema
-    target : str
-    groups : dict of column name to tuple of int
-        Per column that the tree asks: every code's group.
-    nodes : tuple of Node
-        The root first, parents before their children.
-    """
+    """A decision tree over generalized rows."""
 
     schema: Schema
     target: str
-    groups: dict[str, tuple[int, ...]]
-    nodes: tuple[Node, ...]
+    groups: dict[str, tuple[int, ...]]  # by column that the tree asks: every code's group
+    nodes: tuple[Node, ...]  # the root first, parents before their children
 
     @property
     def probabilities(self) -> Floats:
@@ -63,13 +53,7 @@ class GroupTree:
         return shares
 
     def apply(self, frame: pd.DataFrame) -> Ints:
-        """The leaf of every row, shape (n,).
-
-        Raises
-        ------
-        DataError
-            If a column of the schema is lacking or a cell does not fit its declaration. The class is not needed.
-        """
+        """The leaf of every row, shape (n,); DataError if rows do not fit the schema. They need no class."""
         at = np.zeros(len(frame), dtype=np.intp)
         names = [name for name in self.schema.names if name != self.target]
         if not names:

@@ -22,24 +22,13 @@ SUMS = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Bayes:
-    """A naive Bayes classifier.
-
-    Attributes
-    ----------
-    schema : Schema
-    target : str
-    prior : float array of shape (classes,)
-    tables : mapping of column name to float array of shape (classes, codes)
-        P(code | class), positive.
-    normals : mapping of column name to float array of shape (classes, 2)
-        Mean and variance by class.
-    """
+    """A naive Bayes classifier; its tables and normal distributions go by their columns' names."""
 
     schema: Schema
     target: str
-    prior: Floats
-    tables: Mapping[str, Floats]
-    normals: Mapping[str, Floats]
+    prior: Floats  # shape (classes,)
+    tables: Mapping[str, Floats]  # P(code | class), positive, shape (classes, codes)
+    normals: Mapping[str, Floats]  # mean and variance by class, shape (classes, 2)
 
     @property
     def columns(self) -> list[str]:
@@ -47,13 +36,7 @@ class Bayes:
         return [name for name in self.schema.names if name in self.tables or name in self.normals]
 
     def joint_log(self, frame: pd.DataFrame) -> Floats:
-        """log P(c) + sum of log P(z_k | c), shape (n, classes).
-
-        Raises
-        ------
-        DataError
-            If a column is lacking or a cell does not fit its declaration. The class is not needed.
-        """
+        """log P(c) + sum of log P(z_k | c), shape (n, classes); DataError if rows do not fit. They need no class."""
         found = np.tile(np.log(self.prior), (len(frame), 1))
         names = [name for name in self.schema.names if name != self.target]
         if not names:

@@ -29,14 +29,9 @@ ROUNDS, SETTLED = 2_000, 1e-9
 class Questionnaire:
     """What each person is asked, and by which public rule they answer.
 
-    Attributes
-    ----------
-    channels : mapping of family to Channel
-        A family of several columns is reported as one value, with the last column's code changing fastest.
-    optional, asked : families, int
-        Of these, each person answers so many, chosen by lot.
-    together : groups of families
-        Whose answers share one lot per person: the channels of a group keep all of them, or change all.
+    A family of several columns is reported as one value, with the last column's code changing fastest. Of the
+    `optional` families each person answers so many as are `asked`, chosen by lot. Families `together` share one lot
+    per person: the channels of such a group keep all of the answers, or change all.
     """
 
     channels: Mapping[Family, Channel]
@@ -60,19 +55,11 @@ class Questionnaire:
 class Reports:
     """Randomized answers.
 
-    Attributes
-    ----------
-    schema : Schema
-        Of the true answers.
-    people : int
-    channels : mapping of family to Channel
-    values : mapping of family to array
-        Reports of the people who were asked, in their order; the first axis is the person.
-    asked : mapping of family to int array
-        The places of those people, for families that not everybody was asked for.
+    `values` are the reports of the people who were asked, in their order, the first axis being the person; `asked` has
+    the places of those people, for families that not everybody was asked for.
     """
 
-    schema: Schema
+    schema: Schema  # of the true answers
     people: int
     channels: Mapping[Family, Channel]
     values: Mapping[Family, NDArray[Any]]
