@@ -60,7 +60,7 @@ from dpcore.methods.groups.base import (
 )
 from dpcore.methods.groups.descent import Cut, Descent, Value
 from dpcore.methods.offers import SHOWN, Offer
-from dpcore.methods.parameters import Control, choice, text, whole
+from dpcore.methods.parameters import Control, choice, learned, text, whole
 
 CODE = "The paper's proof is right; this code, where it cuts numbers, has no epsilon at all."
 OWN_CODE = "The published code cuts intervals up to the data's largest value, which this gives away."
@@ -69,13 +69,7 @@ SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 
 
 class DiffGen(GeneralizingSynthesizer):
-    """DiffGen, as its authors' code has it and corrected. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    steps_ : list of (column, value)
-        What was specialized.
-    """
+    """DiffGen, as its authors' code has it and corrected. See the module for steps and privacy."""
 
     title = "DiffGen"
     good_for = "generalized rows for a classifier"
@@ -92,6 +86,7 @@ class DiffGen(GeneralizingSynthesizer):
     score: str = choice(default="Max", options=SCORES, about="What values are chosen by.")
     target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
+    steps_: list[tuple[str, str]] = learned("list of (column, value)", "What was specialized.")
 
     def _check(self, schema: Schema) -> None:
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)

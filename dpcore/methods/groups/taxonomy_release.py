@@ -51,9 +51,9 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
 from dpcore.methods.groups.base import MOST_LEAVES, Floats, GeneralizingSynthesizer, check_leaves, leaf_share
-from dpcore.methods.groups.descent import Walk
+from dpcore.methods.groups.descent import Step, Walk
 from dpcore.methods.offers import SHOWN, Offer
-from dpcore.methods.parameters import Control, choice, flag, number, text, whole
+from dpcore.methods.parameters import Control, choice, flag, learned, number, text, whole
 from dpcore.postprocess.count_tree import ReleasedTree
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
@@ -73,17 +73,7 @@ LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilo
 
 
 class TaxonomyRelease(GeneralizingSynthesizer):
-    """Taxonomy-tree release with consistency. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    steps_ : list of (column, level)
-        Which column was divided, down to which level of its taxonomy.
-    levels_ : list of (column, level)
-        The same in the order of the tree's levels below the root, the class included.
-    level_epsilons_ : list of float
-        What each level of the tree was charged.
-    """
+    """Taxonomy-tree release with consistency. See the module for steps and privacy."""
 
     title = "TaxonomyRelease"
     good_for = "range queries with intervals"
@@ -173,6 +163,13 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         about="Whether the levels correct each other; False is the baseline whose leaves are the noisy ones.",
     )
     non_negative: bool = flag(default=True, about="Whether negative counts are moved to 0.")
+    steps_: list[Step] = learned(
+        "list of (column, level)", "Which column was divided, down to which level of its taxonomy."
+    )
+    levels_: list[Step] = learned(
+        "list of (column, level)", "The same in the order of the tree's levels below the root, the class included."
+    )
+    level_epsilons_: list[float] = learned("list of float", "What each level of the tree was charged.")
 
     def _check(self, schema: Schema) -> None:
         target = self._class(schema)

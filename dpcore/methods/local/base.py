@@ -34,13 +34,7 @@ CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
 
 
 class LocalClassifier(PrivateClassifier):
-    """A method that learns from answers which people randomize themselves, before anybody collects them.
-
-    Attributes
-    ----------
-    reports_ : Reports
-        What the collector has; all else is made of it.
-    """
+    """A method that learns from answers which people randomize themselves, before anybody collects them."""
 
     paper = "004"
     page = "responses"
@@ -55,7 +49,7 @@ class LocalClassifier(PrivateClassifier):
     relation: str = text(
         default="replace", kind="{'replace'}", about="Reports hide what people say, not who takes part."
     )
-    reports_: Reports = learned()
+    reports_: Reports = learned("Reports", "What the collector has; all else is made of it.")
 
     def _collect(self, table: PrivateTable, questions: Questionnaire, reasons: Mapping[Family, str]) -> None:
         """Let everybody report. What a paper prints claims no epsilon, for these reasons."""

@@ -91,17 +91,7 @@ RULED_OUT = {
 
 
 class DTCRD(LocalClassifier):
-    """DTCRD, as printed and corrected. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    reports_ : Reports
-        Of numbers and the class.
-    forest_ : Forest
-        One tree. A number that is missing goes right in it; to learn from, it was taken for the middle of its range.
-    distributions_ : dict of str to list of lists
-        The reconstructed shares of each number's intervals by reported class, or of all people ("global").
-    """
+    """DTCRD, as printed and corrected. See the module for steps and privacy."""
 
     title = "DTCRD"
     good_for = "comparison"
@@ -139,7 +129,14 @@ class DTCRD(LocalClassifier):
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
     min_support: float = number(default=0.02, least=LEAST_SUPPORT, most=1, open=")", about=SUPPORT)
     artifacts = ("forest", "distributions")
-    forest_: Forest = learned()
+    forest_: Forest = learned(
+        "Forest",
+        "One tree. A number that is missing goes right in it; to learn from, it was taken for the middle of its range.",
+    )
+    distributions_: dict[str, list[list[float]]] = learned(
+        "dict of str to list of lists",
+        'The reconstructed shares of each number\'s intervals by reported class, or of all people ("global").',
+    )
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, paper = table.schema, self.mode == "paper"

@@ -88,15 +88,7 @@ def of_one_bit(method: Any, _: Schema) -> str:
 
 
 class DTPD(LocalClassifier):
-    """DTPD, as printed and corrected. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    reports_ : Reports
-        Of bits.
-    forest_ : Forest
-        One tree.
-    """
+    """DTPD, as printed and corrected. See the module for steps and privacy."""
 
     title = "DTPD"
     good_for = "comparison"
@@ -138,7 +130,7 @@ class DTPD(LocalClassifier):
         "with less, the trees of small epsilons grow on noise alone and fall below the majority class.",
     )
     artifacts = ("forest",)
-    forest_: Forest = learned()
+    forest_: Forest = learned("Forest", "One tree.")
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)

@@ -113,13 +113,7 @@ def finishes(method: Any, _: Schema) -> dict[str, str]:
 
 
 class PPNB(LocalClassifier):
-    """PPNB, as printed, and PPNB-LDP. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    reports_ : Reports
-    bayes_ : Bayes
-    """
+    """PPNB, as printed, and PPNB-LDP. See the module for steps and privacy."""
 
     title = "PPNB"
     good_for = "learning where nobody is trusted"
@@ -209,7 +203,7 @@ class PPNB(LocalClassifier):
         "frequent in all classes together. By default 1 with 'shrink', and none otherwise, as in the paper.",
     )
     artifacts, predictor = ("bayes",), "bayes"
-    bayes_: Bayes = learned()
+    bayes_: Bayes = learned("Bayes")
 
     @property
     def _paper(self) -> bool:
@@ -320,12 +314,7 @@ class PPNB(LocalClassifier):
 
 
 class PlainNaiveBayes(LocalClassifier):
-    """The reference without privacy; `epsilon` has no effect.
-
-    Attributes
-    ----------
-    bayes_ : Bayes
-    """
+    """The reference without privacy; `epsilon` has no effect."""
 
     title = "Plain naive Bayes"
     good_for = "the reference with true answers"
@@ -346,7 +335,7 @@ class PlainNaiveBayes(LocalClassifier):
         default=1.0, most=MOST_ALPHA, open=")", about="Records added to every cell of a table by class."
     )
     artifacts, predictor = ("bayes",), "bayes"
-    bayes_: Bayes = learned()
+    bayes_: Bayes = learned("Bayes")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, "counting")

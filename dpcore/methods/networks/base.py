@@ -37,19 +37,7 @@ SCORE = Control("score", "Score", NAMES, when=CORRECTED, key=".{title}.{variant}
 
 
 class NetworkSynthesizer(Synthesizer):
-    """A release of one Bayesian network or several, over columns or over bits.
-
-    Attributes
-    ----------
-    families_ : list of tuples of column or bit names
-        The child first; parents are children of earlier families.
-    tables_ : list of arrays
-        Each family's noisy table, one axis per name.
-    epsilons_ : list of float
-        What each table was charged; 0 for a margin of another.
-    rows_ : float
-        The number of rows: public, or estimated from noisy answers.
-    """
+    """A release of one Bayesian network or several, over columns or over bits."""
 
     paper = "001"
     page = "networks"
@@ -65,10 +53,12 @@ class NetworkSynthesizer(Synthesizer):
     exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
 
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
-    families_: list[Family] = learned()
-    tables_: list[Floats] = learned()
-    epsilons_: list[float] = learned()
-    rows_: float = learned()
+    families_: list[Family] = learned(
+        "list of tuples of column or bit names", "The child first; parents are children of earlier families."
+    )
+    tables_: list[Floats] = learned("list of arrays", "Each family's noisy table, one axis per name.")
+    epsilons_: list[float] = learned("list of float", "What each table was charged; 0 for a margin of another.")
+    rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
 
     @property
     def _binary(self) -> bool:
@@ -162,14 +152,7 @@ class NetworkSynthesizer(Synthesizer):
 
 
 class ClusteredSynthesizer(NetworkSynthesizer):
-    """Networks over clusters of bits.
-
-    Attributes
-    ----------
-    similarity_ : array of shape (d, d)
-        The noisy scores of all pairs of bits; of shape (0, 0) if none were asked for.
-    clusters_ : list of tuples of bit names
-    """
+    """Networks over clusters of bits."""
 
     relation: str = text(
         default="replace",
@@ -182,8 +165,10 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         default="R", options=SCORES, about="Corrected mode: what rates families; paper mode has mutual information, MI."
     )
     overlap: ClassVar[str] = ""  # why clusters of columns do not hold different people, in paper mode
-    similarity_: Floats = learned()
-    clusters_: list[tuple[str, ...]] = learned()
+    similarity_: Floats = learned(
+        "array of shape (d, d)", "The noisy scores of all pairs of bits; of shape (0, 0) if none were asked for."
+    )
+    clusters_: list[tuple[str, ...]] = learned("list of tuples of bit names")
 
     def _check(self, schema: Schema) -> None:
         self._check_relation(schema, bounded=True)

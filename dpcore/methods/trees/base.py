@@ -47,17 +47,11 @@ USUAL_ROWS = 10_000
 
 
 class TreeClassifier(PrivateClassifier):
-    """A method that grows trees by a `Plan`.
-
-    Attributes
-    ----------
-    forest_ : Forest
-        The released trees.
-    """
+    """A method that grows trees by a `Plan`."""
 
     paper, page, artifacts = "003", "forests", ("forest",)
     controls: ClassVar[tuple[Control, ...]] = CONTROLS
-    forest_: Forest = learned()
+    forest_: Forest = learned("Forest", "The released trees.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, paper = table.schema, self.mode == "paper"
@@ -139,7 +133,7 @@ class TreeClassifier(PrivateClassifier):
 
 
 class ForestClassifier(TreeClassifier):
-    """A forest that cuts numbers; `n_trees_` and `max_depth_` are what was grown."""
+    """A forest that cuts numbers."""
 
     n_trees: int | None = whole(default=None, most=MOST_TREES, optional=True, about=f"How many trees. {SIZES}")
     max_depth: int | None = whole(default=None, most=MOST_DEPTH, optional=True, about=f"{DEPTH} {SIZES}")
@@ -199,6 +193,8 @@ class ForestClassifier(TreeClassifier):
         about="Corrected mode: how many times the epsilon of the level above a level's choices have. Paper: 1.",
     )
     vote: str = choice(default="majority", options=VOTES, about=VOTE)
+    n_trees_: int = learned("int", "How many trees were grown.")
+    max_depth_: int = learned("int", "How deep they may be.")
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)

@@ -67,13 +67,7 @@ GAIN = "The paper's sensitivity of the information gain is ln |C|, in nats; the 
 
 
 class DiffPRFs(ForestClassifier):
-    """DiffPRFs, as printed and corrected. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    n_trees_, max_depth_ : int
-        What was grown.
-    """
+    """DiffPRFs, as printed and corrected. See the module for steps and privacy."""
 
     title = "DiffPRFs"
     good_for = "predicting a class"
