@@ -150,7 +150,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         plan = self.epsilon if self.mode == "corrected" else None
         run = Ledger(relation, plan=plan, name=self.title) if ledger is None else ledger.child(self.title, plan=plan)
         table = PrivateTable(
-            codes, schema, run, source, unprotected_allowed=self.mode == "paper", numbers=self._numbers(frame, schema)
+            codes, schema, run, source, unprotected_allowed=self._paper, numbers=self._numbers(frame, schema)
         )
         self._forget()
         self.ledger_ = run  # before the first question: whoever stops this fit has the answers until then, and pays
@@ -161,6 +161,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         self.noise_label_ = source.label  # a reference without noise says otherwise
         try:
             self._fit(table, progress)
+            progress(1.0, "Done")
         except BaseException:
             run.close(finished=False)
             self._forget()
@@ -237,6 +238,11 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     def _check(self, schema: Schema) -> None:
         """Raise ParameterError if the parameters do not fit each other, or the public schema."""
+
+    @property
+    def _paper(self) -> bool:
+        """Whether the method runs as printed."""
+        return self.mode == "paper"
 
     @abstractmethod
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

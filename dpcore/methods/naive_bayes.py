@@ -69,19 +69,11 @@ class NaiveBayesSynthesizer(Synthesizer):
     provable_printed = "epsilon times all rows, or none"
     page = "naive_bayes"
     offers = (
-        Offer(label="C1-gen: rows drawn from the private model", given={"variant": "C1", "x_source": "model"}),
-        Offer(label="C1: random rows, labeled by the private model", given={"variant": "C1", "x_source": "uniform"}),
-        Offer(label="C2: the paper's algorithm at its true price", given={"variant": "C2"}),
-        Offer(
-            label="Algorithm 2: random rows, labels by the exponential mechanism",
-            mode="paper",
-            given={"variant": "Alg2"},
-        ),
-        Offer(
-            label="Algorithm 1: random rows, labels by the exact model (no privacy)",
-            mode="paper",
-            given={"variant": "Alg1"},
-        ),
+        Offer("C1-gen: rows drawn from the private model", given={"variant": "C1", "x_source": "model"}),
+        Offer("C1: random rows, labeled by the private model", given={"variant": "C1", "x_source": "uniform"}),
+        Offer("C2: the paper's algorithm at its true price", given={"variant": "C2"}),
+        Offer("Algorithm 2: random rows, labels by the exponential mechanism", "paper", {"variant": "Alg2"}),
+        Offer("Algorithm 1: random rows, labels by the exact model (no privacy)", "paper", {"variant": "Alg1"}),
     )
     compared = {  # noqa: RUF012
         "NB-Synth": {"corrected": {"x_source": "model"}, "paper": {"variant": "Alg2"}},
@@ -153,7 +145,6 @@ class NaiveBayesSynthesizer(Synthesizer):
             self._fit_tables(table)
         else:
             self._fit_labels(table)
-        progress(1.0, "Done")
 
     # C1: noisy tables, everything after them is post-processing
 

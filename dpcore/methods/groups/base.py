@@ -87,7 +87,7 @@ class GroupClassifier(PrivateClassifier):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         target, rated_by = self._target(table.schema, self.target), SCORES[self.criterion]
-        way = Descent(table, target, rated_by, max_leaves=self.max_leaves, paper=self.mode == "paper")
+        way = Descent(table, target, rated_by, max_leaves=self.max_leaves, paper=self._paper)
         self._descend(way, progress)
         self.steps_ = way.steps
         progress(0.7, "Counting groups")
@@ -95,7 +95,6 @@ class GroupClassifier(PrivateClassifier):
         self.leaf_counts_ = tree.consistent.non_negative()[-1]
         progress(0.9, "Learning a tree")
         self.classifier_ = tree_of(tree.leaves, self.leaf_counts_, target, deviation=tree.variances[-1] ** 0.5)
-        progress(1.0, "Done")
 
     @abstractmethod
     def _descend(self, way: Descent, progress: Progress) -> None:

@@ -80,13 +80,11 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     provable_printed = "the counts' share once per level"
     page = "taxonomy"
     offers = (
-        Offer(label="All levels counted and made consistent"),
-        Offer(label="Only the leaves counted (the patent, read literally)", given={"measure": "leaves"}),
-        Offer(label="All levels counted, not made consistent", given={"consistency": False}),
-        Offer(label="All levels counted, paid once (reconstructed)", mode="paper", remark=LEVELS),
-        Offer(
-            label="Only the leaves counted", mode="paper", given={"measure": "leaves"}, remark=LEAVES_ALONE, holds=True
-        ),
+        Offer("All levels counted and made consistent"),
+        Offer("Only the leaves counted (the patent, read literally)", given={"measure": "leaves"}),
+        Offer("All levels counted, not made consistent", given={"consistency": False}),
+        Offer("All levels counted, paid once (reconstructed)", "paper", remark=LEVELS),
+        Offer("Only the leaves counted", "paper", {"measure": "leaves"}, remark=LEAVES_ALONE, holds=True),
     )
     variants = (
         {},
@@ -220,14 +218,13 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         progress(0.9, "Making counts consistent")
         tree = ReleasedTree(walk.partitions, noisy, variances, whole_noise=table.whole_noise)
         self._keep(tree, consistency=self.consistency, non_negative=self.non_negative)
-        progress(1.0, "Done")
 
     def _choose(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
         """Divide by exponential mechanisms; what they cost. A single candidate is no choice and costs nothing."""
         share, spent = epsilon / self.iterations, exact(0.0)
         leveled = walk.leveled(table, [(name, level) for name, tree in walk.trees.items() for level in tree.levels])
         # The patent is taken to use the mechanism's general form, with the score's own sensitivity.
-        claimed = 1.0 if self.mode == "paper" and self.score == "Max" else None
+        claimed = 1.0 if self._paper and self.score == "Max" else None
         while len(walk.steps) < self.iterations and (open_ := walk.open()):
             progress(0.7 * len(walk.steps) / self.iterations, f"{len(walk.steps)} of {self.iterations} divisions")
             chosen = 0
@@ -250,7 +247,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         asked = [level for level, weight in enumerate(weights) if weight]
         shares = [weights[level] for level in asked]
         claimed, reason = epsilon, ""
-        if self.mode == "paper" and len(asked) > 1:
+        if self._paper and len(asked) > 1:
             epsilon, shares = epsilon * len(asked), [1.0] * len(asked)
             reason = (
                 f"Each of {len(asked)} levels is measured with the whole share, as if they held different records. "
@@ -270,7 +267,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         upper = [0.0] * (len(sizes) - 1)
         if self.measure == "leaves":
             return [*upper, 1.0]
-        if self.mode == "paper" or self.level_shares == "equal":
+        if self._paper or self.level_shares == "equal":
             weights = [1.0] * len(sizes)
         elif self.level_shares == "geometric":
             weights = [size ** (1 / 3) for size in sizes]

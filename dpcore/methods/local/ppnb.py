@@ -60,7 +60,7 @@ from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier
 from dpcore.methods.local.bayes_from_reports import FINISHES, answerable, bayes_of, coarser
-from dpcore.methods.offers import SHOWN, Offer
+from dpcore.methods.offers import ON_SCREEN, SHOWN, Offer, both
 from dpcore.methods.parameters import CORRECTED, PAPER, Control, choice, flag, learned, number, text, whole
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire
@@ -118,14 +118,10 @@ class PPNB(LocalClassifier):
     title = "PPNB"
     good_for = "learning where nobody is trusted"
     provable_printed = "none claimed, none"
-    provable = "epsilon, local"
-    offers = (
-        Offer(label="PPNB-LDP: naive Bayes from randomized answers"),
-        Offer(
-            label="PPNB",
-            mode="paper",
-            remark=f"The class is handed in as it is, and numbers have no finite epsilon. {SHOWN}",
-        ),
+    offers = both(
+        "PPNB-LDP: naive Bayes from randomized answers",
+        "PPNB",
+        f"The class is handed in as it is, and numbers have no finite epsilon. {SHOWN}",
     )
     variants = (
         {},
@@ -205,10 +201,6 @@ class PPNB(LocalClassifier):
     artifacts, predictor = ("bayes",), "bayes"
     bayes_: Bayes = learned("Bayes")
 
-    @property
-    def _paper(self) -> bool:
-        return self.mode == "paper"
-
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
         if self._paired and self.numbers == "moments":
@@ -249,7 +241,6 @@ class PPNB(LocalClassifier):
             as_printed=(self.variance or ("printed" if self._paper else "unbiased")) == "printed",
             rules=rules,
         )
-        progress(1.0, "Done")
 
     @property
     def _paired(self) -> bool:
@@ -319,13 +310,7 @@ class PlainNaiveBayes(LocalClassifier):
     title = "Plain naive Bayes"
     good_for = "the reference with true answers"
     provable_printed = "none"
-    offers = (
-        Offer(
-            label="Plain naive Bayes",
-            mode="paper",
-            remark="Everybody tells the truth. For comparison on this screen only.",
-        ),
-    )
+    offers = (Offer("Plain naive Bayes", "paper", remark=f"Everybody tells the truth. {ON_SCREEN}"),)
     modes = ("paper",)
     mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
     numbers: str = choice(
@@ -352,4 +337,3 @@ class PlainNaiveBayes(LocalClassifier):
             reports, schema, target, columns, reconstruction="clip", alpha=self.alpha, as_printed=False
         )
         self.noise_label_ = NoNoise.label.capitalize()
-        progress(1.0, "Done")

@@ -70,7 +70,7 @@ class NetworkSynthesizer(Synthesizer):
 
     def _check_relation(self, schema: Schema, *, bounded: bool) -> None:
         if self.relation == Relation.ADD_REMOVE:
-            if self.mode == "paper":
+            if self._paper:
                 raise ParameterError(f"{self.title} as printed knows the number of rows.", "Use the relation replace.")
             if bounded and schema.max_rows is None:
                 raise ParameterError(
@@ -177,7 +177,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     @property
     def _rating(self) -> TableScore:
         """What rates families."""
-        return SCORES["MI" if self.mode == "paper" else self.score]
+        return SCORES["MI" if self._paper else self.score]
 
     def _choices(self, size: int) -> int:
         """How many questions `_network` asks in a cluster of so many bits."""
@@ -196,7 +196,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
 
         As printed each network has the whole epsilon, which is claimed only once: `overlap` says why that is wrong.
         """
-        names, d, paper = bits.schema.names, len(bits.schema), self.mode == "paper"
+        names, d, paper = bits.schema.names, len(bits.schema), self._paper
         self.clusters_ = [tuple(names[j] for j in cluster) for cluster in clusters]
         choices = [self._choices(len(cluster)) for cluster in clusters]
         networks: list[list[Family]] = []

@@ -31,7 +31,7 @@ class IndependentMargins(NetworkSynthesizer):
     paper = ""
     modes = ("corrected",)
     good_for = "what every other table has to beat"
-    offers = (Offer(label="Independent margins: every column by itself"),)
+    offers = (Offer("Independent margins: every column by itself"),)
 
     @property
     def _binary(self) -> bool:
@@ -46,4 +46,3 @@ class IndependentMargins(NetworkSynthesizer):
         public = table.public_rows if self.relation == "replace" else None
         self.rows_ = max(float(sum(cells.sum() for cells in noisy) / len(noisy)) if public is None else public, 1.0)
         self._keep(self.families_, noisy, prices)
-        progress(1.0, "Done")

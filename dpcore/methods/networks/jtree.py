@@ -65,7 +65,7 @@ from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.networks.base import RELATION, SCORE, SCORES
-from dpcore.methods.offers import Offer
+from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
@@ -85,7 +85,7 @@ class JTree(Synthesizer):
     seconds = (0.17, 0.06)
     printed_relations = (Relation.REPLACE,)
     controls = (SCORE,)
-    offers = (Offer(label="JTree: a junction tree"), Offer(label="JTree", mode="paper"))
+    offers = both("JTree: a junction tree", "JTree")
     variants = ({}, {"score": "MI"}, {"edges": 0})
     paper = "001"
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
@@ -121,7 +121,7 @@ class JTree(Synthesizer):
     epsilons_: list[float] = learned("list of float", "What each cluster's table was charged.")
 
     def _check(self, schema: Schema) -> None:
-        if self.mode == "paper" and self.relation != Relation.REPLACE:
+        if self._paper and self.relation != Relation.REPLACE:
             raise ParameterError(
                 "JTree as printed takes the number of rows as known.", "Use relation='replace', or corrected mode."
             )
@@ -144,7 +144,7 @@ class JTree(Synthesizer):
         progress(0.0, "Looking for dependent columns")
         schema, sizes = table.schema, table.schema.sizes
         structure = Fraction(self.structure_share) * Fraction(self.epsilon)
-        if self.mode == "paper":
+        if self._paper:
             self.max_cells_ = MOST_CELLS
             edges, cliques = with_room(self._printed_edges(table, structure), sizes)
             left = Fraction(self.epsilon) - structure
@@ -168,7 +168,6 @@ class JTree(Synthesizer):
         self.edges_ = [named(edge) for edge in edges]
         self.clusters_ = [named(cluster) for cluster in clusters]
         self.cliques_ = [named(clique) for clique in order]
-        progress(1.0, "Done")
 
     def _chosen_edges(
         self, table: PrivateTable, structure: Fraction, progress: Progress

@@ -64,7 +64,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
     title = "PrivBayes refined"
     good_for = "the closest synthetic table here"
-    offers = (Offer(label="PrivBayes refined: a tree, with the class in every table"),)
+    offers = (Offer("PrivBayes refined: a tree, with the class in every table"),)
     variants = ({}, {"target": "grade"})
     paper = ""
     modes = ("corrected",)
@@ -136,7 +136,6 @@ class RefinedPrivBayes(NetworkSynthesizer):
             again = self._measure_again(table, one_ways, noisy, names, total * (TREE + EDGES))
             prices = [first + second for first, second in zip(prices, again, strict=True)]
         self._describe(names, dict(zip(names, prices, strict=False)), edge_prices)
-        progress(1.0, "Done")
 
     def _tables(
         self, table: PrivateTable, families: list[tuple[str, ...]], epsilon: Epsilon

@@ -54,7 +54,7 @@ class TreeClassifier(PrivateClassifier):
     forest_: Forest = learned("Forest", "The released trees.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        schema, paper = table.schema, self.mode == "paper"
+        schema, paper = table.schema, self._paper
         target, attributes = self._target(schema, self.target), self._attributes(schema)
         sampling = self._sampling(table)
         roots, budget = table.trees(target, attributes, epsilon=self._price, plainly_claimed=paper, **sampling)
@@ -65,7 +65,6 @@ class TreeClassifier(PrivateClassifier):
             roots.leave_unasked("levels that no tree reached", claimed, bound)
         how = {"cuts": self._cuts, "children": self._children, "vote": self.get_params().get("vote", "majority")}
         self.forest_ = forest_of(levels, schema, target, **how, consistent=self._consistent)
-        progress(1.0, "Done")
 
     @abstractmethod
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
@@ -84,7 +83,7 @@ class TreeClassifier(PrivateClassifier):
     def _cuts(self) -> str:
         """How numbers are divided, as for `attributes_of`: a child per bin, if a method leaves no choice."""
         cuts = self.get_params().get("cuts", "values")
-        return cuts if cuts in ("values", "bins") else "lengths" if self.mode == "paper" else "numbers"
+        return cuts if cuts in ("values", "bins") else "lengths" if self._paper else "numbers"
 
     @property
     def _children(self) -> str:
@@ -207,7 +206,8 @@ class ForestClassifier(TreeClassifier):
         return {"trees": self.n_trees_, "resample": self.resample, "rate": self.rate}
 
     def foretold(self, rows: int | None) -> str:
-        if self.mode == "paper" or (self.n_trees and self.max_depth):
+        """See `PrivateEstimator.foretold`."""
+        if self._paper or (self.n_trees and self.max_depth):
             return ""
         trees, depth = sizes_for(rows, self.epsilon, self.n_trees)
         many = "one tree" if trees == 1 else f"{trees:,} trees"
