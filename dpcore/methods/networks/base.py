@@ -92,11 +92,13 @@ class NetworkSynthesizer(Synthesizer):
         binarization = Binarization(table.schema)
         return table.recode(binarization.schema, binarization.rules)
 
-    def _measure(self, table: PrivateTable, measured: Sequence[Family], epsilon: Epsilon, **how: Any) -> None:
-        """Ask for tables (`how` as for `counts`), and keep them and the margins that the other families are."""
+    def _ask(
+        self, table: PrivateTable, families: Sequence[Family], epsilon: Epsilon, **how: Any
+    ) -> tuple[list[Floats], list[float]]:
+        """Noisy tables (`how` as for `counts`), and what each was charged."""
         before = len(table.ledger.entries)
-        noisy = table.counts(measured, epsilon=epsilon, **how)
-        self._keep(measured, noisy, [float(entry.epsilon_of_noise) for entry in table.ledger.entries[before:]])
+        noisy = table.counts(families, epsilon=epsilon, **how)
+        return noisy, [float(entry.epsilon_of_noise) for entry in table.ledger.entries[before:]]
 
     def _keep(self, measured: Sequence[Family], noisy: Sequence[Floats], prices: Sequence[float]) -> None:
         """Set tables and prices of all families from those that were measured.
@@ -217,13 +219,13 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         """
         measured = [to_measure(network, self.max_parents) for network in networks]
         every = [family for families in measured for family in families]
-        if self.mode == "corrected":
-            return self._measure(bits, every, epsilon, weights=[weights[child] for child, *_ in every])
-        before, noisy = len(bits.ledger.entries), []
-        for families in measured:
-            claim: Claimed = {"claimed_epsilon": epsilon * Fraction(1, len(measured)), "reason": self.overlap}
-            noisy += bits.counts(families, epsilon=epsilon, weights=[weights[child] for child, *_ in families], **claim)
-        return self._keep(every, noisy, [float(entry.epsilon_of_noise) for entry in bits.ledger.entries[before:]])
+        share = epsilon * Fraction(1, len(measured))
+        claim: Claimed = {"claimed_epsilon": share, "reason": self.overlap} if self._paper else {}
+        asked = [
+            self._ask(bits, lot, epsilon, weights=[weights[child] for child, *_ in lot], **claim)
+            for lot in (measured if self._paper else [every])
+        ]
+        self._keep(every, [cells for noisy, _ in asked for cells in noisy], [each for _, own in asked for each in own])
 
 
 def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:

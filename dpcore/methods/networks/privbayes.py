@@ -150,7 +150,8 @@ class PrivBayes(NetworkSynthesizer):
 
             self.families_ = grow_from(first, growth, share, {}, placed)
         progress(0.9, "Measuring tables")
-        self._measure(bits, to_measure(self.families_, k), for_tables)
+        measured = to_measure(self.families_, k)
+        self._keep(measured, *self._ask(bits, measured, for_tables))
 
     def _parents_of_bits(self, d: int, for_tables: float) -> int:
         """The largest number of parents whose tables are useful: SIGMOD 2014, section 4.3, with the door's noise."""
@@ -184,7 +185,7 @@ class PrivBayes(NetworkSynthesizer):
         if len(schema) == 1:
             for_tables += for_network
         progress(0.9, "Measuring tables")
-        self._measure(table, self.families_, for_tables)
+        self._keep(self.families_, *self._ask(table, self.families_, for_tables))
 
 
 def maximal_sets(columns: Sequence[tuple[str, int]], room: float, most: int) -> list[tuple[str, ...]]:

@@ -39,7 +39,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Progress
 from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
@@ -142,8 +142,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
     ) -> tuple[list[Floats], list[float]]:
         """Noisy tables and their prices. With shares by the root of the cells, all totals have one variance."""
         weights = [float(np.sqrt(np.prod([table.schema[name].size for name in family]))) for family in families]
-        prices = [float(share) for share in shares_of(epsilon, weights)]
-        return table.counts(families, epsilon=epsilon, weights=weights), prices
+        return self._ask(table, families, epsilon, weights=weights)
 
     def _edge_scale(self, columns: int) -> float:
         """The noise scale of an edge's table if all edges had equal shares."""
