@@ -51,17 +51,6 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     Subclasses declare their parameters as fields (`parameters`), and implement `_fit`; `_check` has what parameters may
     not be together, or for a schema.
-
-    Attributes
-    ----------
-    schema_ : Schema
-        The public schema that `fit` was given.
-    ledger_ : Ledger
-        What `fit` cost; also of a fit that failed or was stopped, which leaves nothing else (`status` is "stopped").
-    noise_label_ : str
-        Which source of noise made this release, in words.
-    publishable_ : bool
-        Whether that source is fit for publication, and some epsilon can be proved.
     """
 
     title: ClassVar[str]
@@ -101,6 +90,14 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     random_state: int | None = whole(
         default=None, least=0, optional=True, about="Seeded runs are for teaching and are not private."
     )
+
+    schema_: Schema = learned("Schema", "The public schema that `fit` was given.")
+    ledger_: Ledger = learned(
+        "Ledger",
+        "What `fit` cost; also of a fit that failed or was stopped, which leaves nothing else (`status` is 'stopped').",
+    )
+    noise_label_: str = learned("str", "Which source of noise made this release, in words.")
+    publishable_: bool = learned("bool", "Whether that source is fit for publication, and some epsilon can be proved.")
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Parameters are kept as Python's numbers, of whichever kind they are given."""
@@ -153,7 +150,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         plan = self.epsilon if self.mode == "corrected" else None
         run = Ledger(relation, plan=plan, name=self.title) if ledger is None else ledger.child(self.title, plan=plan)
         table = PrivateTable(
-            codes, schema, run, source, unprotected_allowed=self.mode == "paper", numbers=self._numbers(frame, schema)
+            codes, schema, run, source, unprotected_allowed=self._paper, numbers=self._numbers(frame, schema)
         )
         self._forget()
         self.ledger_ = run  # before the first question: whoever stops this fit has the answers until then, and pays
@@ -164,6 +161,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         self.noise_label_ = source.label  # a reference without noise says otherwise
         try:
             self._fit(table, progress)
+            progress(1.0, "Done")
         except BaseException:
             run.close(finished=False)
             self._forget()
@@ -241,6 +239,11 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     def _check(self, schema: Schema) -> None:
         """Raise ParameterError if the parameters do not fit each other, or the public schema."""
 
+    @property
+    def _paper(self) -> bool:
+        """Whether the method runs as printed."""
+        return self.mode == "paper"
+
     @abstractmethod
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         """Learn from the door's answers; set attributes that end in `_`."""
@@ -306,19 +309,14 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     search does with the scores is not: they are read off real rows, so the best of several has no guarantee. (Of a
     table with as many rows as columns, scikit-learn takes the schema for a row each.) Classes are texts, as in the
     schema; `score` compares them with numbers and truth values as the schema does.
-
-    Attributes
-    ----------
-    target_ : str
-        The class column.
-    classes_ : array of str
-        All classes that the schema declares, in its order; not what the rows happened to hold.
     """
 
     predictor: ClassVar[str] = "forest"  # which of its `artifacts` predicts
     target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
-    target_: str = learned()
-    classes_: NDArray[Any] = learned()
+    target_: str = learned("str", "The class column.")
+    classes_: NDArray[Any] = learned(
+        "array of str", "All classes that the schema declares, in its order; not what the rows happened to hold."
+    )
 
     def fit(
         self,

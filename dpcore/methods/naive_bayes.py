@@ -54,7 +54,7 @@ from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
 from dpcore.methods.base import Synthesizer, most_rows
 from dpcore.methods.offers import Offer
-from dpcore.methods.parameters import Control, choice, number, text, whole
+from dpcore.methods.parameters import Control, choice, learned, number, text, whole
 from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
 
 VARIANTS = {"corrected": ("C1", "C2"), "paper": ("Alg2", "Alg1")}
@@ -62,36 +62,18 @@ LOG_BASES = {"e": 1.0, "2": math.log(2), "10": math.log(10)}
 
 
 class NaiveBayesSynthesizer(Synthesizer):
-    """Naive-Bayes synthetic data, as printed and corrected. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    tables_ : list of arrays of shape (n_classes, size)
-        C1: the noisy tables after step 2.
-    class_totals_ : array of shape (n_classes,)
-        C1: estimated rows per class.
-    released_codes_ : array of shape (S, d)
-        Paper mode and C2: the released rows.
-    """
+    """Naive-Bayes synthetic data, as printed and corrected. See the module for steps and privacy."""
 
     title = "NB-Synth"
     good_for = "a quick synthetic table around one class"
     provable_printed = "epsilon times all rows, or none"
     page = "naive_bayes"
     offers = (
-        Offer(label="C1-gen: rows drawn from the private model", given={"variant": "C1", "x_source": "model"}),
-        Offer(label="C1: random rows, labeled by the private model", given={"variant": "C1", "x_source": "uniform"}),
-        Offer(label="C2: the paper's algorithm at its true price", given={"variant": "C2"}),
-        Offer(
-            label="Algorithm 2: random rows, labels by the exponential mechanism",
-            mode="paper",
-            given={"variant": "Alg2"},
-        ),
-        Offer(
-            label="Algorithm 1: random rows, labels by the exact model (no privacy)",
-            mode="paper",
-            given={"variant": "Alg1"},
-        ),
+        Offer("C1-gen: rows drawn from the private model", given={"variant": "C1", "x_source": "model"}),
+        Offer("C1: random rows, labeled by the private model", given={"variant": "C1", "x_source": "uniform"}),
+        Offer("C2: the paper's algorithm at its true price", given={"variant": "C2"}),
+        Offer("Algorithm 2: random rows, labels by the exponential mechanism", "paper", {"variant": "Alg2"}),
+        Offer("Algorithm 1: random rows, labels by the exact model (no privacy)", "paper", {"variant": "Alg1"}),
     )
     compared = {  # noqa: RUF012
         "NB-Synth": {"corrected": {"x_source": "model"}, "paper": {"variant": "Alg2"}},
@@ -125,6 +107,11 @@ class NaiveBayesSynthesizer(Synthesizer):
         about="S, the number of rows labeled during fit (paper mode and C2). By default N, where N is public.",
     )
     log_base: str = choice(default="e", options=LOG_BASES, about="Of q and Dq in paper mode; the paper does not say.")
+    tables_: list[NDArray[np.float64]] = learned(
+        "list of arrays of shape (n_classes, size)", "C1: the noisy tables after step 2."
+    )
+    class_totals_: NDArray[np.float64] = learned("array of shape (n_classes,)", "C1: estimated rows per class.")
+    released_codes_: Codes = learned("array of shape (S, d)", "Paper mode and C2: the released rows.")
 
     @property
     def _variant(self) -> str:
@@ -158,7 +145,6 @@ class NaiveBayesSynthesizer(Synthesizer):
             self._fit_tables(table)
         else:
             self._fit_labels(table)
-        progress(1.0, "Done")
 
     # C1: noisy tables, everything after them is post-processing
 

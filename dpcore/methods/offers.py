@@ -1,32 +1,27 @@
 """Ways to run a method that the dashboard offers, as they are called there."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 SHOWN = "The ledger will show what can be proved."
-NO_NOISE = "No noise at all. For comparison on this screen only."
+WRONG = f"The paper's proof is wrong. {SHOWN}"
+ON_SCREEN = "For comparison on this screen only."
+NO_NOISE = f"No noise at all. {ON_SCREEN}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Offer:
-    """A method with parameters that differ from its own.
+    """A method with parameters that differ from its own."""
 
-    Attributes
-    ----------
-    label : str
-        What it is called among the variants of its page and mode.
-    mode : {"corrected", "paper"}
-    given : mapping
-        The parameters.
-    remark : str
-        Paper mode: what is to be known of the source's proof.
-    holds : bool
-        Whether that is good news.
-    """
-
-    label: str
+    label: str  # among the variants of its page and mode
     mode: str = "corrected"
     given: Mapping[str, Any] = field(default_factory=dict)
-    remark: str = f"The paper's proof is wrong. {SHOWN}"
-    holds: bool = False
+    _: KW_ONLY
+    remark: str = WRONG  # paper mode: what is to be known of the source's proof
+    holds: bool = False  # whether that is good news
+
+
+def both(corrected: str, paper: str, remark: str = WRONG, *, holds: bool = False) -> tuple[Offer, Offer]:
+    """A method in both modes, with its own parameters."""
+    return Offer(corrected), Offer(paper, "paper", remark=remark, holds=holds)

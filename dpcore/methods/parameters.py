@@ -5,7 +5,8 @@
 
 `Declared` makes a keyword-only constructor of all fields of a class and of those above it, as scikit-learn wants it. A
 field that is declared again has another default or range there. What hangs on several parameters, or on the schema, is
-the method's own to check. Which parameters a page asks for, and in which words, a family says once, by their names:
+the method's own to check. What `fit` sets is declared beside them, for the docstring (`learned`). Which parameters a
+page asks for, and in which words, a family says once, by their names:
 
         controls = (Control("n_trees", "Trees", within=(1, 100)),)
 """
@@ -218,9 +219,9 @@ def text(*, default: Any, about: str, kind: str = "str", optional: bool = False)
     return declare(Free(default=default, about=about, kind=kind, optional=optional))
 
 
-def learned(*, init: Literal[False] = False) -> Any:
-    """No parameter: what `fit` sets."""
-    return field(init=init)
+def learned(kind: str, about: str = "", *, init: Literal[False] = False) -> Any:
+    """No parameter: what `fit` sets, of some kind, and what it is."""
+    return field(init=init, metadata={"learned": (kind, about)})
 
 
 def words_of(words: tuple[str, ...]) -> str:
@@ -240,13 +241,23 @@ class Declared:
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
         dataclass(cls, kw_only=True, eq=False, repr=False)
-        cls.__doc__ = documented(cleandoc(cls.__doc__ or ""), cls.parameters())
+        parameters = {
+            f"{name} : {each.kind}, {'optional' if each.default is None else f'default={each.default!r}'}": each.about
+            for name, each in cls.parameters().items()
+        }
+        learns = [(each.name, each.metadata["learned"]) for each in cls._fields() if not each.init]
+        attributes = {f"{name} : {kind}": about for name, (kind, about) in learns}
+        sections = [*section("Parameters", parameters), *section("Attributes", attributes)]
+        cls.__doc__ = "\n".join([cleandoc(cls.__doc__ or "").rstrip(), *sections])
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
         """By name, in the order in which they were declared."""
-        fields = dataclasses.fields(cls)  # type: ignore[arg-type]  # every class below this one is a dataclass
-        return {each.name: each.metadata["parameter"] for each in fields if each.init}
+        return {each.name: each.metadata["parameter"] for each in cls._fields() if each.init}
+
+    @classmethod
+    def _fields(cls) -> tuple[dataclasses.Field[Any], ...]:
+        return dataclasses.fields(cls)  # type: ignore[arg-type]  # every class below this one is a dataclass
 
     @classmethod
     def asks(cls) -> dict[str, Control]:
@@ -255,12 +266,9 @@ class Declared:
         return {control.name: control for control in above if control.name in cls.parameters()}
 
 
-def documented(doc: str, parameters: dict[str, Parameter]) -> str:
-    """A docstring with the table of parameters before its other sections."""
-    lines = ["Parameters", "----------"]
-    for name, parameter in parameters.items():
-        usual = "optional" if parameter.default is None else f"default={parameter.default!r}"
-        lines += [f"{name} : {parameter.kind}, {usual}"]
-        lines += textwrap.wrap(parameter.about, WIDTH, initial_indent="    ", subsequent_indent="    ")
-    head, marker, tail = doc.partition("Attributes\n----------\n")
-    return "\n".join([head.rstrip(), "", *lines, *(["", marker + tail] if marker else [])])
+def section(title: str, items: Mapping[str, str]) -> list[str]:
+    """The lines of a docstring's section: names and kinds, and what they are."""
+    lines = ["", title, "-" * len(title)]
+    for item, about in items.items():
+        lines += [item, *textwrap.wrap(about, WIDTH, initial_indent="    ", subsequent_indent="    ")]
+    return lines

@@ -18,21 +18,11 @@ class Registry(Mapping[str, Kind]):
     """Classes by their printed names, read-only, in the order of the lines.
 
     Names, their number and `in` import nothing; a class, and what lists classes (`values`, `items`), imports it.
-
-    Parameters
-    ----------
-    places : mapping of str to str
-        "module:Class", below `dpcore`, by printed name.
-
-    Attributes
-    ----------
-    classes : dict of str to str
-        The same places by the classes' own names.
     """
 
     def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = dict(places)
-        self.classes = {place.partition(":")[2]: place for place in self._places.values()}
+        self._places = dict(places)  # "module:Class", below `dpcore`, by printed name
+        self.classes = {place.partition(":")[2]: place for place in self._places.values()}  # by the classes' own names
 
     def __getitem__(self, name: str) -> Kind:
         found: Kind = load(self._places[name])

@@ -33,22 +33,12 @@ WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" all
 
 
 class GeneralizingSynthesizer(Synthesizer):
-    """A release of a tree of counts.
-
-    Attributes
-    ----------
-    tree_ : ReleasedTree
-        Partitions and noisy counts.
-    leaf_counts_ : array
-        The published counts of the finest partition's cells.
-    rows_ : float
-        The number of rows: public, or estimated from noisy answers.
-    """
+    """A release of a tree of counts."""
 
     artifacts = ("tree", "leaf_counts")
-    tree_: ReleasedTree = learned()
-    leaf_counts_: Floats = learned()
-    rows_: float = learned()
+    tree_: ReleasedTree = learned("ReleasedTree", "Partitions and noisy counts.")
+    leaf_counts_: Floats = learned("array", "The published counts of the finest partition's cells.")
+    rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
 
     def _keep(self, tree: ReleasedTree, *, consistency: bool = True, non_negative: bool = True) -> None:
         """Set the tree, its leaves and the number of rows."""
@@ -77,19 +67,7 @@ class GeneralizingSynthesizer(Synthesizer):
 
 
 class GroupClassifier(PrivateClassifier):
-    """A method that releases counts of generalized rows by class, and a decision tree learned from them.
-
-    Attributes
-    ----------
-    steps_ : list of (column, value)
-        What was specialized.
-    tree_ : ReleasedTree
-        The released groups x classes with their noisy counts.
-    leaf_counts_ : array
-        The published counts of all groups x classes, 0 or more.
-    classifier_ : GroupTree
-        What predicts.
-    """
+    """A method that releases counts of generalized rows by class, and a decision tree learned from them."""
 
     page, artifacts, predictor = "forests", ("tree", "leaf_counts", "classifier"), "classifier"
     variants = ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
@@ -99,16 +77,17 @@ class GroupClassifier(PrivateClassifier):
         default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."
     )
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
-    tree_: ReleasedTree = learned()
-    leaf_counts_: Floats = learned()
-    classifier_: GroupTree = learned()
+    steps_: list[tuple[str, str]] = learned("list of (column, value)", "What was specialized.")
+    tree_: ReleasedTree = learned("ReleasedTree", "The released groups x classes with their noisy counts.")
+    leaf_counts_: Floats = learned("array", "The published counts of all groups x classes, 0 or more.")
+    classifier_: GroupTree = learned("GroupTree", "What predicts.")
 
     def _check(self, schema: Schema) -> None:
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         target, rated_by = self._target(table.schema, self.target), SCORES[self.criterion]
-        way = Descent(table, target, rated_by, max_leaves=self.max_leaves, paper=self.mode == "paper")
+        way = Descent(table, target, rated_by, max_leaves=self.max_leaves, paper=self._paper)
         self._descend(way, progress)
         self.steps_ = way.steps
         progress(0.7, "Counting groups")
@@ -116,7 +95,6 @@ class GroupClassifier(PrivateClassifier):
         self.leaf_counts_ = tree.consistent.non_negative()[-1]
         progress(0.9, "Learning a tree")
         self.classifier_ = tree_of(tree.leaves, self.leaf_counts_, target, deviation=tree.variances[-1] ** 0.5)
-        progress(1.0, "Done")
 
     @abstractmethod
     def _descend(self, way: Descent, progress: Progress) -> None:

@@ -59,8 +59,8 @@ from dpcore.methods.groups.base import (
     check_leaves,
 )
 from dpcore.methods.groups.descent import Cut, Descent, Value
-from dpcore.methods.offers import SHOWN, Offer
-from dpcore.methods.parameters import Control, choice, text, whole
+from dpcore.methods.offers import SHOWN, both
+from dpcore.methods.parameters import Control, choice, learned, text, whole
 
 CODE = "The paper's proof is right; this code, where it cuts numbers, has no epsilon at all."
 OWN_CODE = "The published code cuts intervals up to the data's largest value, which this gives away."
@@ -69,22 +69,13 @@ SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 
 
 class DiffGen(GeneralizingSynthesizer):
-    """DiffGen, as its authors' code has it and corrected. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    steps_ : list of (column, value)
-        What was specialized.
-    """
+    """DiffGen, as its authors' code has it and corrected. See the module for steps and privacy."""
 
     title = "DiffGen"
     good_for = "generalized rows for a classifier"
     provable_printed = "none with numbers"
     page = "taxonomy"
-    offers = (
-        Offer(label="DiffGen: one value at a time"),
-        Offer(label="DiffGen, as its authors' code has it", mode="paper", remark=CODE),
-    )
+    offers = both("DiffGen: one value at a time", "DiffGen, as its authors' code has it", CODE)
     variants = ({}, {"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
     paper = "002, 003"
     controls = (Control("rounds", "Specializations", slider=(1, 20)),)
@@ -92,18 +83,18 @@ class DiffGen(GeneralizingSynthesizer):
     score: str = choice(default="Max", options=SCORES, about="What values are chosen by.")
     target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
+    steps_: list[tuple[str, str]] = learned("list of (column, value)", "What was specialized.")
 
     def _check(self, schema: Schema) -> None:
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         self.target_ = self._target(table.schema, self.target)
-        way = Descent(table, self.target_, SCORES[self.score], max_leaves=self.max_leaves, paper=self.mode == "paper")
+        way = Descent(table, self.target_, SCORES[self.score], max_leaves=self.max_leaves, paper=self._paper)
         specialized(way, self.epsilon, self.rounds, progress)
         self.steps_ = way.steps
         progress(0.7, "Counting groups")
         self._keep(way.release(self.epsilon))
-        progress(1.0, "Done")
 
 
 class DiffGenTree(GroupClassifier):
@@ -112,13 +103,10 @@ class DiffGenTree(GroupClassifier):
     title = "DiffGen tree"
     good_for = "a tree and its groups"
     provable_printed = "none with numbers"
-    offers = (
-        Offer(label="DiffGen tree: a tree from DiffGen's groups"),
-        Offer(
-            label="DiffGen tree",
-            mode="paper",
-            remark=f"The paper is right; its authors' code, where it cuts numbers, has no epsilon. {SHOWN}",
-        ),
+    offers = both(
+        "DiffGen tree: a tree from DiffGen's groups",
+        "DiffGen tree",
+        f"The paper is right; its authors' code, where it cuts numbers, has no epsilon. {SHOWN}",
     )
     paper = "003, 002"
 

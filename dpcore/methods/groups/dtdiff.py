@@ -39,7 +39,7 @@ from dpcore.arguments import Progress
 from dpcore.mechanisms.scores.splits import JointSpecialization
 from dpcore.methods.groups.base import GroupClassifier
 from dpcore.methods.groups.descent import Descent, Value
-from dpcore.methods.offers import Offer
+from dpcore.methods.offers import both
 
 
 class DTDiff(GroupClassifier):
@@ -48,14 +48,11 @@ class DTDiff(GroupClassifier):
     title = "DT-Diff"
     good_for = "a tree from few choices"
     provable_printed = "epsilon"
-    offers = (
-        Offer(label="DT-Diff (reconstructed): a tree from counts of groups"),
-        Offer(
-            label="DT-Diff",
-            mode="paper",
-            remark="Reconstructed from what others say of it; as read so, its claim holds.",
-            holds=True,
-        ),
+    offers = both(
+        "DT-Diff (reconstructed): a tree from counts of groups",
+        "DT-Diff",
+        "Reconstructed from what others say of it; as read so, its claim holds.",
+        holds=True,
     )
     paper = "003"
     reconstructed = "The source was not to be had: what is claimed here is our reading of what others say of it."

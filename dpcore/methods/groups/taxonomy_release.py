@@ -51,9 +51,9 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
 from dpcore.methods.groups.base import MOST_LEAVES, Floats, GeneralizingSynthesizer, check_leaves, leaf_share
-from dpcore.methods.groups.descent import Walk
+from dpcore.methods.groups.descent import Step, Walk
 from dpcore.methods.offers import SHOWN, Offer
-from dpcore.methods.parameters import Control, choice, flag, number, text, whole
+from dpcore.methods.parameters import Control, choice, flag, learned, number, text, whole
 from dpcore.postprocess.count_tree import ReleasedTree
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
@@ -73,30 +73,18 @@ LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilo
 
 
 class TaxonomyRelease(GeneralizingSynthesizer):
-    """Taxonomy-tree release with consistency. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    steps_ : list of (column, level)
-        Which column was divided, down to which level of its taxonomy.
-    levels_ : list of (column, level)
-        The same in the order of the tree's levels below the root, the class included.
-    level_epsilons_ : list of float
-        What each level of the tree was charged.
-    """
+    """Taxonomy-tree release with consistency. See the module for steps and privacy."""
 
     title = "TaxonomyRelease"
     good_for = "range queries with intervals"
     provable_printed = "the counts' share once per level"
     page = "taxonomy"
     offers = (
-        Offer(label="All levels counted and made consistent"),
-        Offer(label="Only the leaves counted (the patent, read literally)", given={"measure": "leaves"}),
-        Offer(label="All levels counted, not made consistent", given={"consistency": False}),
-        Offer(label="All levels counted, paid once (reconstructed)", mode="paper", remark=LEVELS),
-        Offer(
-            label="Only the leaves counted", mode="paper", given={"measure": "leaves"}, remark=LEAVES_ALONE, holds=True
-        ),
+        Offer("All levels counted and made consistent"),
+        Offer("Only the leaves counted (the patent, read literally)", given={"measure": "leaves"}),
+        Offer("All levels counted, not made consistent", given={"consistency": False}),
+        Offer("All levels counted, paid once (reconstructed)", "paper", remark=LEVELS),
+        Offer("Only the leaves counted", "paper", {"measure": "leaves"}, remark=LEAVES_ALONE, holds=True),
     )
     variants = (
         {},
@@ -173,6 +161,13 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         about="Whether the levels correct each other; False is the baseline whose leaves are the noisy ones.",
     )
     non_negative: bool = flag(default=True, about="Whether negative counts are moved to 0.")
+    steps_: list[Step] = learned(
+        "list of (column, level)", "Which column was divided, down to which level of its taxonomy."
+    )
+    levels_: list[Step] = learned(
+        "list of (column, level)", "The same in the order of the tree's levels below the root, the class included."
+    )
+    level_epsilons_: list[float] = learned("list of float", "What each level of the tree was charged.")
 
     def _check(self, schema: Schema) -> None:
         target = self._class(schema)
@@ -223,14 +218,13 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         progress(0.9, "Making counts consistent")
         tree = ReleasedTree(walk.partitions, noisy, variances, whole_noise=table.whole_noise)
         self._keep(tree, consistency=self.consistency, non_negative=self.non_negative)
-        progress(1.0, "Done")
 
     def _choose(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
         """Divide by exponential mechanisms; what they cost. A single candidate is no choice and costs nothing."""
         share, spent = epsilon / self.iterations, exact(0.0)
         leveled = walk.leveled(table, [(name, level) for name, tree in walk.trees.items() for level in tree.levels])
         # The patent is taken to use the mechanism's general form, with the score's own sensitivity.
-        claimed = 1.0 if self.mode == "paper" and self.score == "Max" else None
+        claimed = 1.0 if self._paper and self.score == "Max" else None
         while len(walk.steps) < self.iterations and (open_ := walk.open()):
             progress(0.7 * len(walk.steps) / self.iterations, f"{len(walk.steps)} of {self.iterations} divisions")
             chosen = 0
@@ -253,7 +247,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         asked = [level for level, weight in enumerate(weights) if weight]
         shares = [weights[level] for level in asked]
         claimed, reason = epsilon, ""
-        if self.mode == "paper" and len(asked) > 1:
+        if self._paper and len(asked) > 1:
             epsilon, shares = epsilon * len(asked), [1.0] * len(asked)
             reason = (
                 f"Each of {len(asked)} levels is measured with the whole share, as if they held different records. "
@@ -273,7 +267,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         upper = [0.0] * (len(sizes) - 1)
         if self.measure == "leaves":
             return [*upper, 1.0]
-        if self.mode == "paper" or self.level_shares == "equal":
+        if self._paper or self.level_shares == "equal":
             weights = [1.0] * len(sizes)
         elif self.level_shares == "geometric":
             weights = [size ** (1 / 3) for size in sizes]

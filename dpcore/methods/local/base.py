@@ -14,7 +14,8 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NoNoise, noise_kind
 from dpcore.methods.base import PrivateClassifier
-from dpcore.methods.parameters import CORRECTED, Control, learned, text
+from dpcore.methods.parameters import CORRECTED, Control, learned, number, text, whole
+from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
 
 Floats = NDArray[np.float64]
@@ -34,32 +35,26 @@ CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
 
 
 class LocalClassifier(PrivateClassifier):
-    """A method that learns from answers which people randomize themselves, before anybody collects them.
-
-    Attributes
-    ----------
-    reports_ : Reports
-        What the collector has; all else is made of it.
-    """
+    """A method that learns from answers which people randomize themselves, before anybody collects them."""
 
     paper = "004"
     page = "responses"
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
+    provable = "epsilon, local"
     seen = "your reports"
     controls: ClassVar[tuple[Control, ...]] = (
         Control("epsilon", "Privacy budget epsilon", steps=EPSILONS, shown=4.0, told=ABOUT, when=CORRECTED),
         Control("relation", "What is protected: one row", told=HIDDEN),
         Control("noise", "Lots and noise", LOTS),
-        Control("max_depth", "Depth at most", within=(1, 12), key="depth.{title}"),
     )
     relation: str = text(
         default="replace", kind="{'replace'}", about="Reports hide what people say, not who takes part."
     )
-    reports_: Reports = learned()
+    reports_: Reports = learned("Reports", "What the collector has; all else is made of it.")
 
     def _collect(self, table: PrivateTable, questions: Questionnaire, reasons: Mapping[Family, str]) -> None:
         """Let everybody report. What a paper prints claims no epsilon, for these reasons."""
-        paper = self.mode == "paper"
+        paper = self._paper
         self.reports_ = table.randomize(
             questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {}
         )
@@ -87,3 +82,18 @@ class LocalClassifier(PrivateClassifier):
                 middle = (low + high) / 2
                 found[position] = np.nan_to_num(column.numbers(frame[column.name]), nan=middle)
         return found
+
+
+class LocalTree(LocalClassifier):
+    """A method that learns one decision tree from reports."""
+
+    good_for = "comparison"
+    artifacts: ClassVar[tuple[str, ...]] = ("forest",)
+    controls: ClassVar[tuple[Control, ...]] = (
+        Control("max_depth", "Depth at most", within=(1, 12), key="depth.{title}"),
+    )
+    max_depth: int = whole(default=5, most=20, about="The most divisions from the root to a leaf.")
+    min_support: float = number(
+        default=0.02, least=0.001, most=1, open=")", about="Nodes with a smaller share of all people are leaves."
+    )
+    forest_: Forest = learned("Forest", "One tree.")

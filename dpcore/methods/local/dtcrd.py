@@ -53,19 +53,9 @@ from dpcore.domain.column import Column
 from dpcore.domain.splits import Attribute, NumberCut, attributes_of
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, Noised
-from dpcore.methods.local.base import CLEAR, NO_EPSILON, LocalClassifier
-from dpcore.methods.local.estimated_nodes import (
-    DEPTH,
-    LEAST_SUPPORT,
-    MOST_DEPTH,
-    SUPPORT,
-    Division,
-    Node,
-    Stops,
-    gini,
-    grow,
-)
-from dpcore.methods.offers import SHOWN, Offer
+from dpcore.methods.local.base import CLEAR, NO_EPSILON, LocalTree
+from dpcore.methods.local.estimated_nodes import Division, Node, Stops, gini, grow
+from dpcore.methods.offers import SHOWN, both
 from dpcore.methods.parameters import PAPER, Control, choice, learned, number, whole
 from dpcore.postprocess.deconvolution import NOTICED, Cells, assigned, reconstruct, width
 from dpcore.postprocess.forest import Forest
@@ -90,30 +80,15 @@ RULED_OUT = {
 }
 
 
-class DTCRD(LocalClassifier):
-    """DTCRD, as printed and corrected. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    reports_ : Reports
-        Of numbers and the class.
-    forest_ : Forest
-        One tree. A number that is missing goes right in it; to learn from, it was taken for the middle of its range.
-    distributions_ : dict of str to list of lists
-        The reconstructed shares of each number's intervals by reported class, or of all people ("global").
-    """
+class DTCRD(LocalTree):
+    """DTCRD, as printed and corrected. See the module for steps and privacy."""
 
     title = "DTCRD"
-    good_for = "comparison"
     provable_printed = "none claimed, none"
-    provable = "epsilon, local"
-    offers = (
-        Offer(label="DTCRD: a tree from numbers with noise"),
-        Offer(
-            label="DTCRD",
-            mode="paper",
-            remark=f"Uniform or normal noise has no finite epsilon, and the class is handed in as it is. {SHOWN}",
-        ),
+    offers = both(
+        "DTCRD: a tree from numbers with noise",
+        "DTCRD",
+        f"Uniform or normal noise has no finite epsilon, and the class is handed in as it is. {SHOWN}",
     )
     variants = ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1})
     controls = (
@@ -136,13 +111,18 @@ class DTCRD(LocalClassifier):
         about="m; by default one for 100 people, and 10 to 100 of them. A column of whole numbers has no more than it "
         "has numbers.",
     )
-    max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
-    min_support: float = number(default=0.02, least=LEAST_SUPPORT, most=1, open=")", about=SUPPORT)
     artifacts = ("forest", "distributions")
-    forest_: Forest = learned()
+    forest_: Forest = learned(
+        "Forest",
+        "One tree. A number that is missing goes right in it; to learn from, it was taken for the middle of its range.",
+    )
+    distributions_: dict[str, list[list[float]]] = learned(
+        "dict of str to list of lists",
+        'The reconstructed shares of each number\'s intervals by reported class, or of all people ("global").',
+    )
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        schema, paper = table.schema, self.mode == "paper"
+        schema, paper = table.schema, self._paper
         target = self._target(schema, self.target)
         ends = {c.name: (float(c.lower or 0.0), float(c.upper or 0.0)) for c in schema if c.numeric}
         numeric = {name: (low, high) for name, (low, high) in ends.items() if low < high}
@@ -159,7 +139,6 @@ class DTCRD(LocalClassifier):
         known = Reconstruction(self.reports_, target, self.variant, self.intervals)
         self.distributions_ = {name: shares.tolist() for name, shares in known.distributions.items()}
         self.forest_ = known.tree(Stops(self.max_depth, self.min_support), progress)
-        progress(1.0, "Done")
 
 
 @dataclass(frozen=True, eq=False)

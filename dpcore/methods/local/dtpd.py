@@ -52,20 +52,10 @@ from dpcore.domain.splits import Groups, attributes_of
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import Warner
-from dpcore.methods.local.base import NO_EPSILON, P0, LocalClassifier
-from dpcore.methods.local.estimated_nodes import (
-    DEPTH,
-    LEAST_SUPPORT,
-    MOST_DEPTH,
-    SUPPORT,
-    Division,
-    Node,
-    Stops,
-    entropy,
-    grow,
-)
-from dpcore.methods.offers import SHOWN, Offer
-from dpcore.methods.parameters import PAPER, Control, choice, learned, number, text, whole
+from dpcore.methods.local.base import NO_EPSILON, P0, LocalTree
+from dpcore.methods.local.estimated_nodes import Division, Node, Stops, entropy, grow
+from dpcore.methods.offers import SHOWN, both
+from dpcore.methods.parameters import PAPER, Control, choice, number, text
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, families
 
@@ -87,28 +77,15 @@ def of_one_bit(method: Any, _: Schema) -> str:
     return f"One bit alone: local epsilon **{told:.2f}**. At 1/2, reports would tell nothing."
 
 
-class DTPD(LocalClassifier):
-    """DTPD, as printed and corrected. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    reports_ : Reports
-        Of bits.
-    forest_ : Forest
-        One tree.
-    """
+class DTPD(LocalTree):
+    """DTPD, as printed and corrected. See the module for steps and privacy."""
 
     title = "DTPD"
-    good_for = "comparison"
     provable_printed = "none claimed; none, or per bit"
-    provable = "epsilon, local"
-    offers = (
-        Offer(label="DTPD: a tree from randomized bits"),
-        Offer(
-            label="DTPD",
-            mode="paper",
-            remark=f"Turned together, bits hide a person among their exact opposites only. {SHOWN}",
-        ),
+    offers = both(
+        "DTPD: a tree from randomized bits",
+        "DTPD",
+        f"Turned together, bits hide a person among their exact opposites only. {SHOWN}",
     )
     variants = ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0})
     controls = (
@@ -126,8 +103,6 @@ class DTPD(LocalClassifier):
         options=("one", "each"),
         about="Paper mode: whether all bits are kept or turned round together, or every one for itself.",
     )
-    max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
-    min_support: float = number(default=0.02, least=LEAST_SUPPORT, most=1, open=")", about=SUPPORT)
     min_entropy: float = text(
         default=0.05, kind="float", about="Nodes with a smaller entropy of the classes, in bits, are leaves."
     )
@@ -137,8 +112,6 @@ class DTPD(LocalClassifier):
         "errors from 0. 0 asks for none, as in paper mode. 3 is what the bundled sample and simulated tables bear out: "
         "with less, the trees of small epsilons grow on noise alone and fall below the majority class.",
     )
-    artifacts = ("forest",)
-    forest_: Forest = learned()
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -151,7 +124,7 @@ class DTPD(LocalClassifier):
         schema = table.schema
         target = self._target(schema, self.target)
         rules = Booleans(schema, target)
-        names, paper = families(rules.schema.names), self.mode == "paper"
+        names, paper = families(rules.schema.names), self._paper
         coin = Warner(p=float(self.theta)) if paper else Warner(epsilon=exact(self.epsilon) / len(names))
         together = [names] if paper and self.groups == "one" else []
         questions = Questionnaire(dict.fromkeys(names, coin), together=together)
@@ -164,7 +137,6 @@ class DTPD(LocalClassifier):
         stops = Stops(self.max_depth, self.min_support, self.min_entropy)
         certainty = 0.0 if paper else float(self.certainty)
         self.forest_ = id3(known, rules, schema, target, stops, progress, certainty=certainty)
-        progress(1.0, "Done")
 
 
 class Booleans:

@@ -20,9 +20,6 @@ from dpcore.postprocess.forest import Forest
 Floats = NDArray[np.float64]
 Ranges = Mapping[int, tuple[float, float]]
 LEAST = 1e-9  # bits; below it there is but one class
-MOST_DEPTH, LEAST_SUPPORT = 20, 0.001
-DEPTH = "The most divisions from the root to a leaf."
-SUPPORT = "Nodes with a smaller share of all people are leaves."
 
 
 @dataclass(eq=False)

@@ -60,7 +60,7 @@ from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier
 from dpcore.methods.local.bayes_from_reports import FINISHES, answerable, bayes_of, coarser
-from dpcore.methods.offers import SHOWN, Offer
+from dpcore.methods.offers import ON_SCREEN, SHOWN, Offer, both
 from dpcore.methods.parameters import CORRECTED, PAPER, Control, choice, flag, learned, number, text, whole
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire
@@ -113,25 +113,15 @@ def finishes(method: Any, _: Schema) -> dict[str, str]:
 
 
 class PPNB(LocalClassifier):
-    """PPNB, as printed, and PPNB-LDP. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    reports_ : Reports
-    bayes_ : Bayes
-    """
+    """PPNB, as printed, and PPNB-LDP. See the module for steps and privacy."""
 
     title = "PPNB"
     good_for = "learning where nobody is trusted"
     provable_printed = "none claimed, none"
-    provable = "epsilon, local"
-    offers = (
-        Offer(label="PPNB-LDP: naive Bayes from randomized answers"),
-        Offer(
-            label="PPNB",
-            mode="paper",
-            remark=f"The class is handed in as it is, and numbers have no finite epsilon. {SHOWN}",
-        ),
+    offers = both(
+        "PPNB-LDP: naive Bayes from randomized answers",
+        "PPNB",
+        f"The class is handed in as it is, and numbers have no finite epsilon. {SHOWN}",
     )
     variants = (
         {},
@@ -209,11 +199,7 @@ class PPNB(LocalClassifier):
         "frequent in all classes together. By default 1 with 'shrink', and none otherwise, as in the paper.",
     )
     artifacts, predictor = ("bayes",), "bayes"
-    bayes_: Bayes = learned()
-
-    @property
-    def _paper(self) -> bool:
-        return self.mode == "paper"
+    bayes_: Bayes = learned("Bayes")
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -255,7 +241,6 @@ class PPNB(LocalClassifier):
             as_printed=(self.variance or ("printed" if self._paper else "unbiased")) == "printed",
             rules=rules,
         )
-        progress(1.0, "Done")
 
     @property
     def _paired(self) -> bool:
@@ -320,23 +305,12 @@ class PPNB(LocalClassifier):
 
 
 class PlainNaiveBayes(LocalClassifier):
-    """The reference without privacy; `epsilon` has no effect.
-
-    Attributes
-    ----------
-    bayes_ : Bayes
-    """
+    """The reference without privacy; `epsilon` has no effect."""
 
     title = "Plain naive Bayes"
     good_for = "the reference with true answers"
     provable_printed = "none"
-    offers = (
-        Offer(
-            label="Plain naive Bayes",
-            mode="paper",
-            remark="Everybody tells the truth. For comparison on this screen only.",
-        ),
-    )
+    offers = (Offer("Plain naive Bayes", "paper", remark=f"Everybody tells the truth. {ON_SCREEN}"),)
     modes = ("paper",)
     mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
     numbers: str = choice(
@@ -346,7 +320,7 @@ class PlainNaiveBayes(LocalClassifier):
         default=1.0, most=MOST_ALPHA, open=")", about="Records added to every cell of a table by class."
     )
     artifacts, predictor = ("bayes",), "bayes"
-    bayes_: Bayes = learned()
+    bayes_: Bayes = learned("Bayes")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, "counting")
@@ -363,4 +337,3 @@ class PlainNaiveBayes(LocalClassifier):
             reports, schema, target, columns, reconstruction="clip", alpha=self.alpha, as_printed=False
         )
         self.noise_label_ = NoNoise.label.capitalize()
-        progress(1.0, "Done")

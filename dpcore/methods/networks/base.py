@@ -37,19 +37,7 @@ SCORE = Control("score", "Score", NAMES, when=CORRECTED, key=".{title}.{variant}
 
 
 class NetworkSynthesizer(Synthesizer):
-    """A release of one Bayesian network or several, over columns or over bits.
-
-    Attributes
-    ----------
-    families_ : list of tuples of column or bit names
-        The child first; parents are children of earlier families.
-    tables_ : list of arrays
-        Each family's noisy table, one axis per name.
-    epsilons_ : list of float
-        What each table was charged; 0 for a margin of another.
-    rows_ : float
-        The number of rows: public, or estimated from noisy answers.
-    """
+    """A release of one Bayesian network or several, over columns or over bits."""
 
     paper = "001"
     page = "networks"
@@ -65,10 +53,12 @@ class NetworkSynthesizer(Synthesizer):
     exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
 
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
-    families_: list[Family] = learned()
-    tables_: list[Floats] = learned()
-    epsilons_: list[float] = learned()
-    rows_: float = learned()
+    families_: list[Family] = learned(
+        "list of tuples of column or bit names", "The child first; parents are children of earlier families."
+    )
+    tables_: list[Floats] = learned("list of arrays", "Each family's noisy table, one axis per name.")
+    epsilons_: list[float] = learned("list of float", "What each table was charged; 0 for a margin of another.")
+    rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
 
     @property
     def _binary(self) -> bool:
@@ -80,7 +70,7 @@ class NetworkSynthesizer(Synthesizer):
 
     def _check_relation(self, schema: Schema, *, bounded: bool) -> None:
         if self.relation == Relation.ADD_REMOVE:
-            if self.mode == "paper":
+            if self._paper:
                 raise ParameterError(f"{self.title} as printed knows the number of rows.", "Use the relation replace.")
             if bounded and schema.max_rows is None:
                 raise ParameterError(
@@ -102,11 +92,13 @@ class NetworkSynthesizer(Synthesizer):
         binarization = Binarization(table.schema)
         return table.recode(binarization.schema, binarization.rules)
 
-    def _measure(self, table: PrivateTable, measured: Sequence[Family], epsilon: Epsilon, **how: Any) -> None:
-        """Ask for tables (`how` as for `counts`), and keep them and the margins that the other families are."""
+    def _ask(
+        self, table: PrivateTable, families: Sequence[Family], epsilon: Epsilon, **how: Any
+    ) -> tuple[list[Floats], list[float]]:
+        """Noisy tables (`how` as for `counts`), and what each was charged."""
         before = len(table.ledger.entries)
-        noisy = table.counts(measured, epsilon=epsilon, **how)
-        self._keep(measured, noisy, [float(entry.epsilon_of_noise) for entry in table.ledger.entries[before:]])
+        noisy = table.counts(families, epsilon=epsilon, **how)
+        return noisy, [float(entry.epsilon_of_noise) for entry in table.ledger.entries[before:]]
 
     def _keep(self, measured: Sequence[Family], noisy: Sequence[Floats], prices: Sequence[float]) -> None:
         """Set tables and prices of all families from those that were measured.
@@ -162,14 +154,7 @@ class NetworkSynthesizer(Synthesizer):
 
 
 class ClusteredSynthesizer(NetworkSynthesizer):
-    """Networks over clusters of bits.
-
-    Attributes
-    ----------
-    similarity_ : array of shape (d, d)
-        The noisy scores of all pairs of bits; of shape (0, 0) if none were asked for.
-    clusters_ : list of tuples of bit names
-    """
+    """Networks over clusters of bits."""
 
     relation: str = text(
         default="replace",
@@ -182,8 +167,10 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         default="R", options=SCORES, about="Corrected mode: what rates families; paper mode has mutual information, MI."
     )
     overlap: ClassVar[str] = ""  # why clusters of columns do not hold different people, in paper mode
-    similarity_: Floats = learned()
-    clusters_: list[tuple[str, ...]] = learned()
+    similarity_: Floats = learned(
+        "array of shape (d, d)", "The noisy scores of all pairs of bits; of shape (0, 0) if none were asked for."
+    )
+    clusters_: list[tuple[str, ...]] = learned("list of tuples of bit names")
 
     def _check(self, schema: Schema) -> None:
         self._check_relation(schema, bounded=True)
@@ -192,7 +179,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     @property
     def _rating(self) -> TableScore:
         """What rates families."""
-        return SCORES["MI" if self.mode == "paper" else self.score]
+        return SCORES["MI" if self._paper else self.score]
 
     def _choices(self, size: int) -> int:
         """How many questions `_network` asks in a cluster of so many bits."""
@@ -211,7 +198,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
 
         As printed each network has the whole epsilon, which is claimed only once: `overlap` says why that is wrong.
         """
-        names, d, paper = bits.schema.names, len(bits.schema), self.mode == "paper"
+        names, d, paper = bits.schema.names, len(bits.schema), self._paper
         self.clusters_ = [tuple(names[j] for j in cluster) for cluster in clusters]
         choices = [self._choices(len(cluster)) for cluster in clusters]
         networks: list[list[Family]] = []
@@ -232,13 +219,13 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         """
         measured = [to_measure(network, self.max_parents) for network in networks]
         every = [family for families in measured for family in families]
-        if self.mode == "corrected":
-            return self._measure(bits, every, epsilon, weights=[weights[child] for child, *_ in every])
-        before, noisy = len(bits.ledger.entries), []
-        for families in measured:
-            claim: Claimed = {"claimed_epsilon": epsilon * Fraction(1, len(measured)), "reason": self.overlap}
-            noisy += bits.counts(families, epsilon=epsilon, weights=[weights[child] for child, *_ in families], **claim)
-        return self._keep(every, noisy, [float(entry.epsilon_of_noise) for entry in bits.ledger.entries[before:]])
+        share = epsilon * Fraction(1, len(measured))
+        claim: Claimed = {"claimed_epsilon": share, "reason": self.overlap} if self._paper else {}
+        asked = [
+            self._ask(bits, lot, epsilon, weights=[weights[child] for child, *_ in lot], **claim)
+            for lot in (measured if self._paper else [every])
+        ]
+        self._keep(every, [cells for noisy, _ in asked for cells in noisy], [each for _, own in asked for each in own])
 
 
 def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:

@@ -70,7 +70,7 @@ from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.scores import Entropy, TableScore
 from dpcore.mechanisms.scores.base import xlog2
 from dpcore.methods.networks.base import SCORES, ClusteredSynthesizer, Floats, grow_from, pair_matrix, to_measure
-from dpcore.methods.offers import NO_NOISE, Offer
+from dpcore.methods.offers import NO_NOISE, Offer, both
 from dpcore.methods.parameters import Control, choice, number, text, whole
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import contiguous_clusters, related_columns, spectral_clusters
@@ -114,10 +114,7 @@ class HMPrivBayes(FilteredSynthesizer):
     good_for = "seeing what clustering costs and saves"
     provable_printed = "none"
     seconds = (0.55, 0.55)
-    offers = (
-        Offer(label="HMPrivBayes: small networks over clusters of bits"),
-        Offer(label="HMPrivBayes", mode="paper"),
-    )
+    offers = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes")
     overlap = CLUSTERS
     variants = ({}, {"score": "MI", "affinity": "paper"}, {"partition": "public", "n_clusters": 2})
     score: str = choice(
@@ -134,11 +131,11 @@ class HMPrivBayes(FilteredSynthesizer):
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
-        if self.mode == "paper" and self.partition == "public":
+        if self._paper and self.partition == "public":
             raise ParameterError("The paper's clusters are learned.", "Use partition='learned', or corrected mode.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        bits, paper = self._bits(table), self.mode == "paper"
+        bits, paper = self._bits(table), self._paper
         d = len(bits.schema)
         k = min(self.n_clusters, d)
         for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
@@ -161,7 +158,6 @@ class HMPrivBayes(FilteredSynthesizer):
         weights = dict(zip(bits.schema.names, np.exp(-entropies).tolist(), strict=True))
         progress(0.9, "Measuring tables")
         self._measure_networks(bits, networks, for_tables, weights)
-        progress(1.0, "Done")
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         """Entropy per bit from noisy one-way tables, shape (d,); also sets `rows_` where n is private."""
@@ -182,7 +178,7 @@ class HMPrivBayes(FilteredSynthesizer):
         """The noisy scores of all pairs, per record."""
         names, d = bits.schema.names, len(bits.schema)
         pairs = list(combinations(names, 2))
-        if self.mode == "paper":  # floor(d/2) pairs at a time for one epsilon, as the paper has it
+        if self._paper:  # floor(d/2) pairs at a time for one epsilon, as the paper has it
             together = exact(epsilon) * (d // 2)
             scores = bits.noisy_scores(SCORES["MI"], pairs, epsilon=together, claimed_epsilon=epsilon, reason=PAIRS)
         else:
@@ -200,7 +196,7 @@ class NoPrivacy(FilteredSynthesizer):
     seconds = (0.3, 0.3)
     printed_relations = FilteredSynthesizer.relations
     controls = (Control("relation", "What is protected: one row", shown="replace"),)
-    offers = (Offer(label="No privacy: the reference without noise", mode="paper", remark=NO_NOISE),)
+    offers = (Offer("No privacy: the reference without noise", "paper", remark=NO_NOISE),)
     modes = ("paper",)
     epsilon: float = number(default=1.0, about="Not used.")
     mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
@@ -229,4 +225,3 @@ class NoPrivacy(FilteredSynthesizer):
         networks = self._learn(bits, clusters, 1, progress)
         measured = [family for network in networks for family in to_measure(network, self.max_parents)]
         self._keep(measured, bits.counts(measured, epsilon=1), [inf] * len(measured))
-        progress(1.0, "Done")

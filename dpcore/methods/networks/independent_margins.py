@@ -31,7 +31,7 @@ class IndependentMargins(NetworkSynthesizer):
     paper = ""
     modes = ("corrected",)
     good_for = "what every other table has to beat"
-    offers = (Offer(label="Independent margins: every column by itself"),)
+    offers = (Offer("Independent margins: every column by itself"),)
 
     @property
     def _binary(self) -> bool:
@@ -41,9 +41,7 @@ class IndependentMargins(NetworkSynthesizer):
         schema = table.schema
         self.families_ = [(name,) for name in schema.names]
         weights = [schema[name].size ** 0.5 for name in schema.names]
-        noisy = table.counts(self.families_, epsilon=self.epsilon, weights=weights)
-        prices = [float(entry.epsilon_of_noise) for entry in table.ledger.entries]
+        noisy, prices = self._ask(table, self.families_, self.epsilon, weights=weights)
         public = table.public_rows if self.relation == "replace" else None
         self.rows_ = max(float(sum(cells.sum() for cells in noisy) / len(noisy)) if public is None else public, 1.0)
         self._keep(self.families_, noisy, prices)
-        progress(1.0, "Done")

@@ -65,8 +65,8 @@ from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.networks.base import RELATION, SCORE, SCORES
-from dpcore.methods.offers import Offer
-from dpcore.methods.parameters import choice, number, text, whole
+from dpcore.methods.offers import both
+from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 
@@ -76,24 +76,7 @@ MOST_CELLS = 2**20  # of all tables together: some seconds, and far beyond what 
 
 
 class JTree(Synthesizer):
-    """Synthetic data from a junction tree, as printed and corrected. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    edges_ : list of pairs of column names
-    max_cells_ : int
-        The bound that was used.
-    clusters_ : list of tuples of column names
-        The tables that were measured.
-    cliques_ : list of tuples of column names
-        The junction tree, from its root downwards.
-    parents_ : list of int
-        For each clique the position of its parent, -1 for the root.
-    tables_ : list of arrays
-        For each clique its table, one axis per column: non-negative, and equal on what two cliques share.
-    epsilons_ : list of float
-        What each cluster's table was charged.
-    """
+    """Synthetic data from a junction tree, as printed and corrected. See the module for steps and privacy."""
 
     title = "JTree"
     good_for = "tables of columns that hang together"
@@ -102,7 +85,7 @@ class JTree(Synthesizer):
     seconds = (0.17, 0.06)
     printed_relations = (Relation.REPLACE,)
     controls = (SCORE,)
-    offers = (Offer(label="JTree: a junction tree"), Offer(label="JTree", mode="paper"))
+    offers = both("JTree: a junction tree", "JTree")
     variants = ({}, {"score": "MI"}, {"edges": 0})
     paper = "001"
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
@@ -125,9 +108,20 @@ class JTree(Synthesizer):
         about="Corrected mode: the most cells that a table of two columns or more may have; by default from epsilon "
         "and n.",
     )
+    edges_: list[tuple[str, ...]] = learned("list of pairs of column names")
+    max_cells_: int = learned("int", "The bound that was used.")
+    clusters_: list[tuple[str, ...]] = learned("list of tuples of column names", "The tables that were measured.")
+    cliques_: list[tuple[str, ...]] = learned(
+        "list of tuples of column names", "The junction tree, from its root downwards."
+    )
+    parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
+    tables_: list[NDArray[np.float64]] = learned(
+        "list of arrays", "A table per clique, an axis per column: not negative, and equal on what two cliques share."
+    )
+    epsilons_: list[float] = learned("list of float", "What each cluster's table was charged.")
 
     def _check(self, schema: Schema) -> None:
-        if self.mode == "paper" and self.relation != Relation.REPLACE:
+        if self._paper and self.relation != Relation.REPLACE:
             raise ParameterError(
                 "JTree as printed takes the number of rows as known.", "Use relation='replace', or corrected mode."
             )
@@ -150,7 +144,7 @@ class JTree(Synthesizer):
         progress(0.0, "Looking for dependent columns")
         schema, sizes = table.schema, table.schema.sizes
         structure = Fraction(self.structure_share) * Fraction(self.epsilon)
-        if self.mode == "paper":
+        if self._paper:
             self.max_cells_ = MOST_CELLS
             edges, cliques = with_room(self._printed_edges(table, structure), sizes)
             left = Fraction(self.epsilon) - structure
@@ -174,7 +168,6 @@ class JTree(Synthesizer):
         self.edges_ = [named(edge) for edge in edges]
         self.clusters_ = [named(cluster) for cluster in clusters]
         self.cliques_ = [named(clique) for clique in order]
-        progress(1.0, "Done")
 
     def _chosen_edges(
         self, table: PrivateTable, structure: Fraction, progress: Progress

@@ -59,7 +59,7 @@ class PrivBayes(NetworkSynthesizer):
     good_for = "synthetic rows of few columns"
     provable_printed = "epsilon"
     offers = tuple(
-        Offer(label=f"PrivBayes on {on}", mode=mode, given={"variant": variant}, remark=RIGHT, holds=True)
+        Offer(f"PrivBayes on {on}", mode, {"variant": variant}, remark=RIGHT, holds=True)
         for mode in ("corrected", "paper")
         for on, variant in (("columns", "general"), ("bits", "binary"))
     )
@@ -133,7 +133,6 @@ class PrivBayes(NetworkSynthesizer):
             self._fit_bits(self._bits(table), for_network, total - for_network, progress)
         else:
             self._fit_columns(table, for_network, total - for_network, progress)
-        progress(1.0, "Done")
 
     def _fit_bits(self, bits: PrivateTable, for_network: Epsilon, for_tables: Epsilon, progress: Progress) -> None:
         left = list(bits.schema.names)
@@ -151,7 +150,8 @@ class PrivBayes(NetworkSynthesizer):
 
             self.families_ = grow_from(first, growth, share, {}, placed)
         progress(0.9, "Measuring tables")
-        self._measure(bits, to_measure(self.families_, k), for_tables)
+        measured = to_measure(self.families_, k)
+        self._keep(measured, *self._ask(bits, measured, for_tables))
 
     def _parents_of_bits(self, d: int, for_tables: float) -> int:
         """The largest number of parents whose tables are useful: SIGMOD 2014, section 4.3, with the door's noise."""
@@ -169,7 +169,7 @@ class PrivBayes(NetworkSynthesizer):
         self.families_ = [(first,)]
         score = ALL_SCORES[self._score]
         rows = table.public_rows or 0
-        claimed = 3 / rows + 2 / rows**2 if self.mode == "paper" and self._score == "R" and rows else None
+        claimed = 3 / rows + 2 / rows**2 if self._paper and self._score == "R" and rows else None
         share = for_network * Fraction(1, max(len(left), 1))
         while left:
             placed = [(family[0], schema[family[0]].size) for family in self.families_]
@@ -185,7 +185,7 @@ class PrivBayes(NetworkSynthesizer):
         if len(schema) == 1:
             for_tables += for_network
         progress(0.9, "Measuring tables")
-        self._measure(table, self.families_, for_tables)
+        self._keep(self.families_, *self._ask(table, self.families_, for_tables))
 
 
 def maximal_sets(columns: Sequence[tuple[str, int]], room: float, most: int) -> list[tuple[str, ...]]:

@@ -44,7 +44,7 @@ from dpcore.door.prices import Claimed
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, Jaccard
 from dpcore.methods.networks.base import ClusteredSynthesizer, Floats, pair_matrix
-from dpcore.methods.offers import Offer
+from dpcore.methods.offers import both
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import spectral_clusters
 
@@ -61,10 +61,7 @@ class PrivSCBN(ClusteredSynthesizer):
     good_for = "comparison"
     provable_printed = "thousands of times epsilon"
     seconds = (0.5, 0.5)
-    offers = (
-        Offer(label="PrivSCBN (reconstructed): clusters by Jaccard's index"),
-        Offer(label="PrivSCBN (reconstructed)", mode="paper"),
-    )
+    offers = both("PrivSCBN (reconstructed): clusters by Jaccard's index", "PrivSCBN (reconstructed)")
     variants = ({}, {"score": "MI", "max_parents": 1})
     reconstructed = (
         "The source was not to be had: what is claimed here is our reading of its abstract and of paper 001."
@@ -83,7 +80,6 @@ class PrivSCBN(ClusteredSynthesizer):
         networks = self._learn(bits, clusters, for_networks, progress)
         progress(0.9, "Measuring tables")
         self._measure_networks(bits, networks, for_tables, dict.fromkeys(bits.schema.names, 1.0))
-        progress(1.0, "Done")
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         """Jaccard's index of all pairs, noisy or from noisy tables; also sets `rows_` where n is private."""
@@ -91,7 +87,7 @@ class PrivSCBN(ClusteredSynthesizer):
         pairs: list[Family] = list(combinations(bits.schema.names, 2))
         if not pairs:  # one bit: its margin is asked for instead, for the number of rows
             pairs = [bits.schema.names]
-        if self.mode == "paper" and d > 1:
+        if self._paper and d > 1:
             scores = bits.noisy_scores(
                 Jaccard(),
                 pairs,

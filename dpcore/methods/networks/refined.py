@@ -39,7 +39,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Progress
 from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
@@ -47,7 +47,7 @@ from dpcore.door import PrivateTable
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.networks.base import Floats, NetworkSynthesizer
 from dpcore.methods.offers import Offer
-from dpcore.methods.parameters import text
+from dpcore.methods.parameters import learned, text
 from dpcore.postprocess.simplex import draw_given, fit_margins, merge_rare, project, project_rows
 
 ONE_WAYS, TREE, EDGES = Fraction(85, 100), Fraction(3, 100), Fraction(12, 100)
@@ -60,22 +60,11 @@ MOST_CLASSES = 10  # of a target that becomes part of every table
 
 
 class RefinedPrivBayes(NetworkSynthesizer):
-    """A tree over coarse columns with the class in every family. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    class_totals_ : array of shape (classes,)
-        Estimated rows per class; a single one if there is no class.
-    margins_ : list of arrays of shape (values, classes)
-        Per column but the class: the released margins.
-    groups_ : list of int arrays of shape (values,)
-        Per column but the class: the coarse value of each value.
-    edges_ : list of (child, parent)
-    """
+    """A tree over coarse columns with the class in every family. See the module for steps and privacy."""
 
     title = "PrivBayes refined"
     good_for = "the closest synthetic table here"
-    offers = (Offer(label="PrivBayes refined: a tree, with the class in every table"),)
+    offers = (Offer("PrivBayes refined: a tree, with the class in every table"),)
     variants = ({}, {"target": "grade"})
     paper = ""
     modes = ("corrected",)
@@ -88,6 +77,16 @@ class RefinedPrivBayes(NetworkSynthesizer):
         optional=True,
         about=f"The class column; by default the schema's, if it has categories and not more than {MOST_CLASSES}.",
     )
+    class_totals_: Floats = learned(
+        "array of shape (classes,)", "Estimated rows per class; a single one if there is no class."
+    )
+    margins_: list[Floats] = learned(
+        "list of arrays of shape (values, classes)", "Per column but the class: the released margins."
+    )
+    groups_: list[NDArray[np.intp]] = learned(
+        "list of int arrays of shape (values,)", "Per column but the class: the coarse value of each value."
+    )
+    edges_: list[tuple[str, str]] = learned("list of (child, parent)")
 
     def _check(self, schema: Schema) -> None:
         if self.target is not None:
@@ -119,7 +118,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
             for name, margin, groups in zip(names, self.margins_, self.groups_, strict=True)
             if groups.max() > 0
         }
-        self.edges_: list[tuple[str, str]] = []
+        self.edges_ = []
         self.edge_tables_: list[Floats] = []
         edge_prices: dict[tuple[str, str], float] = {}
         if len(coarse) > 1:
@@ -137,15 +136,13 @@ class RefinedPrivBayes(NetworkSynthesizer):
             again = self._measure_again(table, one_ways, noisy, names, total * (TREE + EDGES))
             prices = [first + second for first, second in zip(prices, again, strict=True)]
         self._describe(names, dict(zip(names, prices, strict=False)), edge_prices)
-        progress(1.0, "Done")
 
     def _tables(
         self, table: PrivateTable, families: list[tuple[str, ...]], epsilon: Epsilon
     ) -> tuple[list[Floats], list[float]]:
         """Noisy tables and their prices. With shares by the root of the cells, all totals have one variance."""
         weights = [float(np.sqrt(np.prod([table.schema[name].size for name in family]))) for family in families]
-        prices = [float(share) for share in shares_of(epsilon, weights)]
-        return table.counts(families, epsilon=epsilon, weights=weights), prices
+        return self._ask(table, families, epsilon, weights=weights)
 
     def _edge_scale(self, columns: int) -> float:
         """The noise scale of an edge's table if all edges had equal shares."""

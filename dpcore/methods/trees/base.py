@@ -47,20 +47,14 @@ USUAL_ROWS = 10_000
 
 
 class TreeClassifier(PrivateClassifier):
-    """A method that grows trees by a `Plan`.
-
-    Attributes
-    ----------
-    forest_ : Forest
-        The released trees.
-    """
+    """A method that grows trees by a `Plan`."""
 
     paper, page, artifacts = "003", "forests", ("forest",)
     controls: ClassVar[tuple[Control, ...]] = CONTROLS
-    forest_: Forest = learned()
+    forest_: Forest = learned("Forest", "The released trees.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        schema, paper = table.schema, self.mode == "paper"
+        schema, paper = table.schema, self._paper
         target, attributes = self._target(schema, self.target), self._attributes(schema)
         sampling = self._sampling(table)
         roots, budget = table.trees(target, attributes, epsilon=self._price, plainly_claimed=paper, **sampling)
@@ -71,7 +65,6 @@ class TreeClassifier(PrivateClassifier):
             roots.leave_unasked("levels that no tree reached", claimed, bound)
         how = {"cuts": self._cuts, "children": self._children, "vote": self.get_params().get("vote", "majority")}
         self.forest_ = forest_of(levels, schema, target, **how, consistent=self._consistent)
-        progress(1.0, "Done")
 
     @abstractmethod
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
@@ -90,7 +83,7 @@ class TreeClassifier(PrivateClassifier):
     def _cuts(self) -> str:
         """How numbers are divided, as for `attributes_of`: a child per bin, if a method leaves no choice."""
         cuts = self.get_params().get("cuts", "values")
-        return cuts if cuts in ("values", "bins") else "lengths" if self.mode == "paper" else "numbers"
+        return cuts if cuts in ("values", "bins") else "lengths" if self._paper else "numbers"
 
     @property
     def _children(self) -> str:
@@ -139,7 +132,7 @@ class TreeClassifier(PrivateClassifier):
 
 
 class ForestClassifier(TreeClassifier):
-    """A forest that cuts numbers; `n_trees_` and `max_depth_` are what was grown."""
+    """A forest that cuts numbers."""
 
     n_trees: int | None = whole(default=None, most=MOST_TREES, optional=True, about=f"How many trees. {SIZES}")
     max_depth: int | None = whole(default=None, most=MOST_DEPTH, optional=True, about=f"{DEPTH} {SIZES}")
@@ -199,6 +192,8 @@ class ForestClassifier(TreeClassifier):
         about="Corrected mode: how many times the epsilon of the level above a level's choices have. Paper: 1.",
     )
     vote: str = choice(default="majority", options=VOTES, about=VOTE)
+    n_trees_: int = learned("int", "How many trees were grown.")
+    max_depth_: int = learned("int", "How deep they may be.")
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -211,7 +206,8 @@ class ForestClassifier(TreeClassifier):
         return {"trees": self.n_trees_, "resample": self.resample, "rate": self.rate}
 
     def foretold(self, rows: int | None) -> str:
-        if self.mode == "paper" or (self.n_trees and self.max_depth):
+        """See `PrivateEstimator.foretold`."""
+        if self._paper or (self.n_trees and self.max_depth):
             return ""
         trees, depth = sizes_for(rows, self.epsilon, self.n_trees)
         many = "one tree" if trees == 1 else f"{trees:,} trees"

@@ -32,7 +32,7 @@ Reference  Friedman and Schuster, Data mining with differential privacy, KDD 201
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
-from dpcore.methods.offers import Offer
+from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, flag, whole
 from dpcore.methods.trees.base import CRITERIA, CRITERION, CUTS, DEPTH, MOST_DEPTH, RIGHT, WHERE, TreeClassifier
 from dpcore.methods.trees.plan import FEWEST, Budget, Exponential, Plan
@@ -45,10 +45,7 @@ class DiffPC45(TreeClassifier):
     title = "DiffP-C4.5"
     good_for = "one tree that cuts numbers"
     provable_printed = "epsilon (add)"
-    offers = (
-        Offer(label="DiffP-C4.5: one tree, pruned"),
-        Offer(label="DiffP-C4.5", mode="paper", remark=RIGHT, holds=True),
-    )
+    offers = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", RIGHT, holds=True)
     variants = ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False})
     seconds = (0.06, 0.2)
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
@@ -59,7 +56,7 @@ class DiffPC45(TreeClassifier):
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         target = self._target(table.schema, self.target)
         numbers = sum(column.numeric and column.name != target for column in table.schema)
-        depth, paper = self.max_depth, self.mode == "paper"
+        depth, paper = self.max_depth, self._paper
         unit = exact(budget) / ((2 + numbers) * depth + 2)
         counts, choices = [unit] * (depth + 1), [(numbers + 1) * unit] * depth
         return Plan(

@@ -28,7 +28,7 @@ from typing import Any
 
 from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
-from dpcore.methods.offers import SHOWN, Offer
+from dpcore.methods.offers import SHOWN, both
 from dpcore.methods.parameters import choice, number, whole
 from dpcore.methods.trees.base import (
     CRITERIA,
@@ -53,13 +53,10 @@ class DiffPRF(TreeClassifier):
     title = "DiffPRF"
     good_for = "predicting a class from bins"
     provable_printed = "more than epsilon"
-    offers = (
-        Offer(label="DiffPRF: trees over public bins"),
-        Offer(
-            label="DiffPRF",
-            mode="paper",
-            remark=f"Its proof leaves out that a bootstrap sample holds a row several times. {SHOWN}",
-        ),
+    offers = both(
+        "DiffPRF: trees over public bins",
+        "DiffPRF",
+        f"Its proof leaves out that a bootstrap sample holds a row several times. {SHOWN}",
     )
     variants = ({}, {"n_trees": 2, "max_features": "all"}, {"n_trees": 2, "resample": "full", "criterion": "Gini"})
     reconstructed = "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as paper 003 has it."
@@ -72,9 +69,9 @@ class DiffPRF(TreeClassifier):
     vote: str = choice(default="majority", options=VOTES, about=VOTE)
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
-        resample = "bootstrap" if self.mode == "paper" else self.resample
+        resample = "bootstrap" if self._paper else self.resample
         return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
-        chooser = Exponential(score=CRITERIA[self.criterion], ordinary=self.mode == "paper")
+        chooser = Exponential(score=CRITERIA[self.criterion], ordinary=self._paper)
         return self._equal_plan(budget, chooser, self.max_depth, per_node=self._per_node(table.schema))

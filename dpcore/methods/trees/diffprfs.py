@@ -56,7 +56,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import InfoGain
-from dpcore.methods.offers import SHOWN, Offer
+from dpcore.methods.offers import SHOWN, both
 from dpcore.methods.parameters import CORRECTED, flag
 from dpcore.methods.trees.base import CRITERIA, ForestClassifier
 from dpcore.methods.trees.controls import CONTROLS
@@ -67,25 +67,16 @@ GAIN = "The paper's sensitivity of the information gain is ln |C|, in nats; the 
 
 
 class DiffPRFs(ForestClassifier):
-    """DiffPRFs, as printed and corrected. See the module for steps and privacy.
-
-    Attributes
-    ----------
-    n_trees_, max_depth_ : int
-        What was grown.
-    """
+    """DiffPRFs, as printed and corrected. See the module for steps and privacy."""
 
     title = "DiffPRFs"
     good_for = "predicting a class"
     provable_printed = "none"
-    offers = (
-        Offer(label="DiffPRFs: trees that cut numbers where they like"),
-        Offer(
-            label="DiffPRFs",
-            mode="paper",
-            remark="The paper's proof is wrong: whether a node's rows are all of one class is read off the rows "
-            f"without noise, and bootstrap samples hold a row several times. {SHOWN}",
-        ),
+    offers = both(
+        "DiffPRFs: trees that cut numbers where they like",
+        "DiffPRFs",
+        "The paper's proof is wrong: whether a node's rows are all of one class is read off the rows "
+        f"without noise, and bootstrap samples hold a row several times. {SHOWN}",
     )
     variants = (
         {},
@@ -103,10 +94,6 @@ class DiffPRFs(ForestClassifier):
     controls = tuple(replace(each, when=CORRECTED) for each in CONTROLS if each.name in ("cuts", "children"))
     seconds = (0.2, 1.1)
     consistency: bool = flag(default=True, about="Corrected mode: whether the counts are made to agree.")
-
-    @property
-    def _paper(self) -> bool:
-        return self.mode == "paper"
 
     @property
     def _cuts(self) -> str:

@@ -36,7 +36,7 @@ from abc import abstractmethod
 
 from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
-from dpcore.methods.offers import Offer
+from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, whole
 from dpcore.methods.trees.base import CRITERIA, DEPTH, MOST_DEPTH, RIGHT, TreeClassifier
 from dpcore.methods.trees.plan import Chooser, Exponential, NoisyGain, Plan
@@ -61,10 +61,7 @@ class SuLQID3(ID3):
 
     title = "SuLQ-ID3"
     good_for = "one tree, comparison"
-    offers = (
-        Offer(label="SuLQ-ID3: one tree, by noisy counts"),
-        Offer(label="SuLQ-ID3", mode="paper", remark=RIGHT, holds=True),
-    )
+    offers = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", RIGHT, holds=True)
     variants = ({}, {"max_depth": 1})
 
     def _chooser(self) -> Chooser:
@@ -76,10 +73,7 @@ class PINQID3(ID3):
 
     title = "PINQ-ID3"
     good_for = "one tree, comparison"
-    offers = (
-        Offer(label="PINQ-ID3: one tree, by noisy tables"),
-        Offer(label="PINQ-ID3", mode="paper", remark=RIGHT, holds=True),
-    )
+    offers = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True)
     variants = ({}, {"max_depth": 4})
 
     def _chooser(self) -> Chooser:
@@ -91,10 +85,7 @@ class DiffPID3(ID3):
 
     title = "DiffP-ID3"
     good_for = "one small tree to show"
-    offers = (
-        Offer(label="DiffP-ID3: one tree, by the exponential mechanism"),
-        Offer(label="DiffP-ID3", mode="paper", remark=RIGHT, holds=True),
-    )
+    offers = both("DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", RIGHT, holds=True)
     variants = ({}, {"criterion": "InfoGain"})
     criterion: str = choice(
         default="Max",
@@ -104,4 +95,4 @@ class DiffPID3(ID3):
     )
 
     def _chooser(self) -> Chooser:
-        return Exponential(score=CRITERIA[self.criterion], ordinary=self.mode == "paper")
+        return Exponential(score=CRITERIA[self.criterion], ordinary=self._paper)

@@ -42,7 +42,7 @@ class PlainForest(ForestClassifier):
     title = "Plain forest"
     good_for = "the reference without noise"
     provable_printed = "none"
-    offers = (Offer(label="Plain forest", mode="paper", remark=NO_NOISE),)
+    offers = (Offer("Plain forest", "paper", remark=NO_NOISE),)
     seconds = (0.35, 0.35)
     modes = ("paper",)
     mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
