@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore.dashboard import panels, workbench
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import budgets, classifier, figures_003, forest, paper_figures, predict, take_home
+from dpcore.dashboard.tabs import classifier, figures_003, forest, paper_figures, predict, take_home
 from dpcore.datasets import Dataset
 
 PAGE = "forests"
@@ -17,7 +17,7 @@ def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
     return {
         "Price": lambda: panels.price(shown),
         "Trees": lambda: forest.tree(PAGE, shown),
-        "Where the budget went": lambda: budgets.budget(shown),
+        "Where the budget went": lambda: forest.budget(shown),
         "Accuracy": lambda: classifier.accuracy(PAGE, shown),
         "Draw again": lambda: classifier.redraws(PAGE, shown),
         "Predict": lambda: predict.predict(PAGE, shown),

@@ -20,8 +20,8 @@ from dpcore.dashboard import controls, jobs, session
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.tabs.take_home import take_home
+from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
-from dpcore.methods.base import Synthesizer
 from dpcore.text import number
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
@@ -174,11 +174,7 @@ def accuracy(page: str, shown: Shown) -> None:
     if target is None or data.test.empty:
         st.info("Accuracy needs a class column and test rows. Choose them on the page Data & schema.")
         return
-    frame = remember(
-        shown,
-        "accuracy",
-        lambda: accuracies(page, shown, target),
-    )
+    frame = remember(shown, "accuracy", lambda: accuracies(page, shown, target))
     majority = float(frame.loc[frame["model"] == "majority class", "accuracy"].iloc[0])
     models = frame[frame["model"] != "majority class"]
     st.markdown(
@@ -199,13 +195,19 @@ def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
     release, data = shown.release, shown.data
     with jobs.cancellable("Training classifiers", f"{page}.accuracy") as progress:
         found = [evaluate.tstr(data.train, data.test, release.synthetic, release.schema, target, progress=progress)]
-        # With NumPy's noise, of which nothing is left at this epsilon.
-        quiet = METHODS[release.method](**{**release.parameters, "noise": "laplace"}).at_epsilon(NO_NOISE)
-        if isinstance(quiet, Synthesizer) and math.isfinite(release.ledger.epsilon_claimed):
-            rows = quiet.fit(data.train, schema=release.schema).sample(len(release.synthetic))
+        if math.isfinite(release.ledger.epsilon_claimed):
+            rows = without_noise(shown).sample(len(release.synthetic))
             scores = evaluate.tstr(data.train, data.test, rows, release.schema, target, include_real=False)
             found.append(scores[scores["trained_on"] == "released"].assign(trained_on="same method, no noise"))
     return pd.concat(found, ignore_index=True)
+
+
+def without_noise(shown: Shown) -> Any:
+    """The same method fitted again, as large as it was, at an epsilon at which nothing is left of NumPy's noise."""
+    release = shown.release
+    sizes = release.model.sizes if isinstance(release.artifact, Model) else {}
+    method = METHODS[release.method](**{**release.parameters, **sizes, "noise": "laplace"})
+    return method.at_epsilon(NO_NOISE).fit(shown.data.train, schema=release.schema)
 
 
 def comparisons(shown: Shown) -> list[tuple[Any, pd.DataFrame]]:
@@ -233,10 +235,11 @@ def distances(shown: Shown, degree: int) -> pd.DataFrame:
 
 
 def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
-    """A chart with its alternative text, and the table of real shares behind it, marked as the chart is."""
+    """A chart with its alternative text, and the table behind it, marked as the chart is."""
     st.vega_lite_chart(charts.specification(picture))  # its description is the alternative text
     if data is not None:
-        table_behind(data, f"The numbers behind this chart. {REAL_DATA}")
+        mark = f". {REAL_DATA}" if REAL_DATA in picture.title.text else ""
+        table_behind(data, f"The numbers behind this chart{mark}")
 
 
 def table_behind(frame: pd.DataFrame, title: str) -> None:

@@ -18,10 +18,10 @@ import zipfile
 
 from dpcore.errors import ParameterError
 from dpcore.export.artifacts import Rows, Table
-from dpcore.export.privacy_card import card, contents, markdown, privacy
+from dpcore.export.privacy_card import card, markdown, warned
 from dpcore.export.quoting import plain
 from dpcore.export.release import Release
-from dpcore.export.replay import notebook_of, replay, show_code
+from dpcore.export.replay import RUN, again, notebook_of, show_code, whence
 from dpcore.export.report import Report, report_of
 from dpcore.export.spreadsheet import spreadsheet_csv
 
@@ -30,6 +30,7 @@ REPORTS = (
     "Each randomized their own answers, before anybody collected them, by the rules in `rules.json`: a report supports "
     "the true value with probability gain + base, and any other with its base."
 )
+COMPARED = "**`report.html` holds comparisons with the real rows, which carry no guarantee: do not publish it.**"
 
 
 def bundle(release: Release, *, table: Table = "csv", told: Report | None = None) -> bytes:
@@ -66,17 +67,33 @@ def document(value: object) -> str:
 
 def readme(release: Release, table: Table = "csv", *, real: bool = False) -> str:
     """What the zip says of itself; `real` if its report compares with real rows."""
-    artifact = release.artifact
+    artifact, made = release.artifact, card(release)
     lines = [
-        f"# {card(release).title}",
+        f"# {made.title}",
         "",
         artifact.lead(repr(plain(release.data_name)), table),
         "",
-        *contents(real),
-        *privacy(release),
+        "`report.html` shows it with charts, opens without a network, and prints. `card.md` says on one page what is",
+        "protected and what is not.",
+        "",
+        *([COMPARED, ""] if real else []),
+        "## Privacy",
+        "",
+        *warned(made),
+        *(f"- {what}: {about}" for what, about in made.facts),
+        "",
         *([REPORTS, ""] if release.table_of_reports is not None else []),
         *artifact.use,
-        *replay(release),
+        "## Replay",
+        "",
+        "`replay.py` and `replay.ipynb` run the same method with the same parameters through `dpcore`. "
+        + again(release),
+        "What that costs is written, before it is drawn, to the ledger that the dashboard shows too: to the file",
+        "that `DPCORE_LEDGER` names, or the usual one.",
+        "",
+        whence(release),
+        "",
+        *RUN,
     ]
     if isinstance(artifact, Rows) and (escaped := artifact.escaped(table)):
         lines += [

@@ -1,7 +1,6 @@
 """What is released: rows, and what they were drawn from (a network or a tree of counts), each as its own type.
 
-An artifact knows its headline, the files that hold it, and how a script makes it again. A classifier is one, too:
-`model_file.Model`.
+An artifact knows its headline, and the files that hold it. A classifier is one, too: `model_file.Model`.
 """
 
 import json
@@ -25,21 +24,6 @@ from dpcore.postprocess.reports import Reports
 Table = Literal["csv", "parquet"]
 Picture = tuple[Any, pd.DataFrame]
 """A chart, and the numbers behind it."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A part of a script: what it does, in a sentence of Markdown, and its code."""
-
-    told: str
-    code: str
-
-
-LEDGER = Step(
-    "Every question that was asked of the rows, and what all of them cost.",
-    "ledger = method.ledger_\nprint(ledger.to_frame())\n"
-    "print('claimed', ledger.epsilon_claimed, 'proved', ledger.epsilon_bound)\n",
-)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,13 +61,6 @@ class Artifact(ABC):
     @abstractmethod
     def lead(self, made_from: str, table: Table) -> str:
         """The first sentence of a README."""
-
-    @abstractmethod
-    def again(self, method: str, data_name: str, table: Table | None, *, seeded: bool) -> tuple[str, list[Step]]:
-        """Imports, and the steps that make it again from a fitted `method`; with a seed, compared with the files.
-
-        Rows are compared with those of `table`, if there is one.
-        """
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -126,25 +103,6 @@ class Rows(Artifact):
     def lead(self, made_from: str, table: Table) -> str:
         """How many rows are where."""
         return f"{len(self.synthetic):,} synthetic rows in `synthetic.{table}`, made from {made_from}."
-
-    def again(self, method: str, data_name: str, table: Table | None, *, seeded: bool) -> tuple[str, list[Step]]:
-        """As many rows again."""
-        sample = Step(
-            "As many synthetic rows as the release has. They are made of what was measured, and cost nothing more.",
-            f"synthetic = method.sample({len(self.synthetic)})\nsynthetic.to_csv('synthetic-again.csv', index=False)\n",
-        )
-        if table is None or not seeded:
-            return "", [sample, LEDGER]
-        same = {
-            "csv": "dp.export.spreadsheet_csv(synthetic).encode() == Path('synthetic.csv').read_bytes()",
-            "parquet": "pd.read_parquet('synthetic.parquet').equals(synthetic)",
-        }
-        check = (
-            f"same = {same[table]}\nprint('the same rows as synthetic.{table}' if same else "
-            f"'other rows than synthetic.{table}: other data, or versions?')\n"
-        )
-        imports = "import pandas as pd\n" if table == "parquet" else ""
-        return imports, [sample, LEDGER, Step("Are these the rows of the release?", check)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

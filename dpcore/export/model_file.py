@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
-from dpcore.export.artifacts import LEDGER, Artifact, Step, Table
-from dpcore.export.quoting import literal, plain
+from dpcore.export.artifacts import Artifact, Table
+from dpcore.export.quoting import plain
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.group_tree import GroupTree
 from dpcore.postprocess.naive_bayes import Bayes
@@ -27,11 +27,6 @@ FORMAT = "dpcore model 1"
 REMEDY = "Choose a model.json that this program exported."
 MEND = "Mend the file and hand it over again; the model knows no other columns and values than its schema's."
 PREDICTORS: dict[str, Any] = {"bayes": Bayes, "forest": Forest, "classifier": GroupTree}
-CHECK = (
-    "kept = Path('model.json').read_text(encoding='utf-8')\n"
-    "same = models.Model.from_json(again).structure == models.Model.from_json(kept).structure\n"
-    "print('the same model as model.json' if same else 'another model than model.json: other data, or versions?')\n"
-)
 ABOUT: dict[str, Any] = {
     **dict.fromkeys(("method", "mode", "relation", "noise", "guarantee_void"), str),
     **dict.fromkeys(("epsilon_claimed", "epsilon_bound"), int | float),
@@ -107,18 +102,6 @@ class Model(Artifact):
         """What the model predicts."""
         what, many = self.size
         return f"`model.json` predicts {plain(self.target)!r}. {what}: {many}. Made from {made_from}."
-
-    def again(self, method: str, data_name: str, table: Table | None, *, seeded: bool) -> tuple[str, list[Step]]:
-        """The model again, and what it predicts."""
-        made = f"release_of(method, {literal(method)}, data_name={literal(data_name)}).model.to_json()"
-        model = Step(
-            "The model as a file, and what it predicts for rows that were set aside. Predicting costs nothing.",
-            f"again = models.{made}\n"
-            "Path('model-again.json').write_text(again, encoding='utf-8')\n"
-            "print(method.predict(private.test)[:10])\n",
-        )
-        check = [Step("Is this the model of the release?", CHECK)] if seeded else []
-        return "from dpcore.export import models\n", [LEDGER, model, *check]
 
     def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """The classes' probabilities, shape (n, classes).

@@ -155,44 +155,20 @@ def source(method: str) -> str:
     return f"{own}{reference}" if reference else ""
 
 
-def contents(real: bool) -> list[str]:
-    """The lines of a zip's README about the files for readers; `real` if the report compares with real rows."""
-    lines = [
-        "`report.html` shows it with charts, opens without a network, and prints. `card.md` says on one page what is",
-        "protected and what is not.",
-        "",
-    ]
-    warning = "**`report.html` holds comparisons with the real rows, which carry no guarantee: do not publish it.**"
-    return [*lines, warning, ""] if real else lines
-
-
-def privacy(release: Release) -> list[str]:
-    """The lines about privacy of a zip's README."""
-    made = card(release)
-    return [
-        "## Privacy",
-        "",
-        *warned(made),
-        *(f"- {what}: {about}" for what, about in made.facts),
-        "",
-    ]
-
-
 def markdown(made: Card) -> str:
     """The card as Markdown."""
-    return "\n".join(
-        [
-            f"# Release card: {made.title[0].lower()}{made.title[1:]}",
-            "",
-            *warned(made),
-            *(f"- **{what}:** {about}" for what, about in made.facts),
-            "",
-            "## What is not protected",
-            "",
-            *(f"- {sentence}" for sentence in made.open),
-            "",
-        ]
-    )
+    lines = [
+        f"# Release card: {made.title[0].lower()}{made.title[1:]}",
+        "",
+        *warned(made),
+        *(f"- **{what}:** {about}" for what, about in made.facts),
+        "",
+        "## What is not protected",
+        "",
+        *(f"- {sentence}" for sentence in made.open),
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def warned(made: Card) -> Sequence[str]:

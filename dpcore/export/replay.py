@@ -6,10 +6,12 @@ is written without Jupyter's libraries, which only its readers need.
 
 import itertools
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from dpcore.datasets import DATASETS
-from dpcore.export.artifacts import LEDGER, Step, Table
+from dpcore.export.artifacts import Table
+from dpcore.export.model_file import Model
 from dpcore.export.quoting import literal, plain
 from dpcore.export.release import Release
 
@@ -30,6 +32,30 @@ RUN = (
     "",
     "On Windows write `.venv\\Scripts\\python` for `.venv/bin/python`.",
 )
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of a script: what it does, in a sentence of Markdown, and its code."""
+
+    told: str
+    code: str
+
+
+LEDGER = Step(
+    "Every question that was asked of the rows, and what all of them cost.",
+    "ledger = method.ledger_\nprint(ledger.to_frame())\n"
+    "print('claimed', ledger.epsilon_claimed, 'proved', ledger.epsilon_bound)\n",
+)
+MODEL_CHECK = (
+    "kept = Path('model.json').read_text(encoding='utf-8')\n"
+    "same = models.Model.from_json(again).structure == models.Model.from_json(kept).structure\n"
+    "print('the same model as model.json' if same else 'another model than model.json: other data, or versions?')\n"
+)
+ROWS_CHECKS = {
+    "csv": "dp.export.spreadsheet_csv(synthetic).encode() == Path('synthetic.csv').read_bytes()",
+    "parquet": "pd.read_parquet('synthetic.parquet').equals(synthetic)",
+}
 CHARTS = (
     Step(
         "What is claimed, and what can be proved. The charts are drawn as images: they need no network.",
@@ -55,8 +81,7 @@ def show_code(
 
 def steps(release: Release, data: str, schema: str, table: Table | None) -> list[Step]:
     """The parts of that script."""
-    seeded = release.seed is not None
-    imports, last = release.artifact.again(release.method, release.data_name, table, seeded=seeded)
+    imports, last = released_again(release, table)
     given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
     arguments = "".join(f"    {key}={value},\n" for key, value in given.items())
     if release.data_name in DATASETS:
@@ -82,6 +107,36 @@ def steps(release: Release, data: str, schema: str, table: Table | None) -> list
         ),
         *last,
     ]
+
+
+def released_again(release: Release, table: Table | None) -> tuple[str, list[Step]]:
+    """Imports, and the steps from the fitted method to what was released; with a seed, compared with the files.
+
+    Rows are compared with those of `table`, if there is one.
+    """
+    seeded = release.seed is not None
+    if isinstance(release.artifact, Model):
+        made = f"release_of(method, {literal(release.method)}, data_name={literal(release.data_name)}).model.to_json()"
+        model = Step(
+            "The model as a file, and what it predicts for rows that were set aside. Predicting costs nothing.",
+            f"again = models.{made}\n"
+            "Path('model-again.json').write_text(again, encoding='utf-8')\n"
+            "print(method.predict(private.test)[:10])\n",
+        )
+        check = [Step("Is this the model of the release?", MODEL_CHECK)] if seeded else []
+        return "from dpcore.export import models\n", [LEDGER, model, *check]
+    sample = Step(
+        "As many synthetic rows as the release has. They are made of what was measured, and cost nothing more.",
+        f"synthetic = method.sample({len(release.synthetic)})\nsynthetic.to_csv('synthetic-again.csv', index=False)\n",
+    )
+    if table is None or not seeded:
+        return "", [sample, LEDGER]
+    code = (
+        f"same = {ROWS_CHECKS[table]}\nprint('the same rows as synthetic.{table}' if same else "
+        f"'other rows than synthetic.{table}: other data, or versions?')\n"
+    )
+    imports = "import pandas as pd\n" if table == "parquet" else ""
+    return imports, [sample, LEDGER, Step("Are these the rows of the release?", code)]
 
 
 def notebook_of(release: Release, table: Table = "csv") -> str:
@@ -130,22 +185,6 @@ def cell(kind: str, source: str, place: int) -> dict[str, Any]:
     lines = source.rstrip("\n").splitlines(keepends=True)
     unrun: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return {"cell_type": kind, "id": f"cell-{place}", "metadata": {}, **unrun, "source": lines}
-
-
-def replay(release: Release) -> list[str]:
-    """The lines of a zip's README about the script and the notebook."""
-    return [
-        "## Replay",
-        "",
-        "`replay.py` and `replay.ipynb` run the same method with the same parameters through `dpcore`. "
-        + again(release),
-        "What that costs is written, before it is drawn, to the ledger that the dashboard shows too: to the file",
-        "that `DPCORE_LEDGER` names, or the usual one.",
-        "",
-        whence(release),
-        "",
-        *RUN,
-    ]
 
 
 def again(release: Release) -> str:

@@ -100,14 +100,13 @@ def price(release: Release) -> str:
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in dict.fromkeys(frame["reason"]) if reason)
     columns = list(LEDGER)[0 if frame["scope"].any() else 1 :]
     entries = frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=words)
-    more = len(entries) - MOST_ENTRIES
-    rest = f"<p class='faded'>{more:,} more are in ledger.csv.</p>" if more > 0 else ""
     return (
         f"<p>{escape(told)}</p>"
         + figure(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound), None, 1)
         + reasons
         + figure(charts.epsilon_split(frame), None, 2)
-        + f"<h3>Every question that was asked of the rows</h3>{table(entries.head(MOST_ENTRIES))}{rest}"
+        + f"<h3>Every question that was asked of the rows</h3>{table(entries.head(MOST_ENTRIES))}"
+        + rest(len(entries) - MOST_ENTRIES, "more are in ledger.csv")
     )
 
 
@@ -127,8 +126,7 @@ def released(release: Release) -> str:
             part = np.bincount(codes[:, place], minlength=column.size) / len(codes)
             drawn.append(shares(column.name, column.labels, {"share": part}))
         found.append(f"<div class='columns'>{''.join(drawn)}</div>")
-        if len(columns) > MOST_COLUMNS:
-            found.append(f"<p class='faded'>{len(columns) - MOST_COLUMNS:,} more columns are not drawn.</p>")
+        found.append(rest(len(columns) - MOST_COLUMNS, "more columns are not drawn"))
     return "".join(found)
 
 
@@ -182,13 +180,14 @@ def shares(title: str, labels: Sequence[str], parts: Mapping[str, Floats]) -> st
     for place in kept:
         cells = "".join(bar(float(part[place]), longest if len(parts) <= MOST_BARS else 0) for part in parts.values())
         lines.append(f"<tr><td>{escape(str(labels[place])) or '(empty)'}</td>{cells}</tr>")
-    rest = (
-        f"<p class='faded'>{len(labels) - len(kept):,} rarer values are not drawn.</p>"
-        if len(labels) > len(kept)
-        else ""
-    )
     caption = f"<figcaption>{escape(title)}</figcaption>"
-    return f"<figure>{caption}<table class='shares'>{head}<tbody>{''.join(lines)}</tbody></table>{rest}</figure>"
+    more = rest(len(labels) - len(kept), "rarer values are not drawn")
+    return f"<figure>{caption}<table class='shares'>{head}<tbody>{''.join(lines)}</tbody></table>{more}</figure>"
+
+
+def rest(many: int, told: str) -> str:
+    """How many are left out, if any, and where they are."""
+    return f"<p class='faded'>{many:,} {told}.</p>" if many > 0 else ""
 
 
 def bar(share: float, longest: float) -> str:
@@ -204,11 +203,8 @@ def figure(chart: Any, frame: pd.DataFrame | None, place: int) -> str:
     """A chart, and the table behind it."""
     behind = ""
     if frame is not None:
-        more = len(frame) - MOST_ROWS
-        rest = f"<p class='faded'>{more:,} more rows are not shown.</p>" if more > 0 else ""
-        behind = (
-            f"<details><summary>The numbers behind this chart</summary>{table(frame.head(MOST_ROWS))}{rest}</details>"
-        )
+        shown = table(frame.head(MOST_ROWS)) + rest(len(frame) - MOST_ROWS, "more rows are not shown")
+        behind = f"<details><summary>The numbers behind this chart</summary>{shown}</details>"
     return f"<figure>{svg(chart, place)}</figure>{behind}"
 
 

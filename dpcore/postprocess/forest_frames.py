@@ -39,7 +39,7 @@ def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
     if most < 1:
         raise ParameterError("There is room for no node.", "Allow 1 or more.")
     every = np.flatnonzero(forest.tree == tree)  # level by level
-    kept = every[np.isin(every, upper(forest, every, most))]
+    kept = every[np.isin(every, upper(every, forest.level, forest.counts, most))]
     parent = forest.parent[kept]
     shares = forest.probabilities[kept]
     best = shares.argmax(axis=1)
@@ -62,29 +62,29 @@ def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
             "share": shares[np.arange(len(kept)), best],
             "spent": forest.spent[kept],
             "leaf": forest.leaf[kept],
-            "folded": folded(forest, every, kept),
+            "folded": folded(forest.parent, every, kept),
         }
     )
 
 
-def upper(forest: Forest, every: Ints, most: int) -> Ints:
+def upper(every: Ints, level: Ints, counts: Floats, most: int) -> Ints:
     """The nodes of a tree that are kept."""
-    depth = forest.level[every]
+    depth = level[every]
     up_to = np.cumsum(np.bincount(depth))
     levels = int((up_to <= most).sum())
     if levels != 1 or len(up_to) == 1:
         return every[depth < max(levels, 1)]
     children = every[depth == 1]
-    largest = np.argsort(-forest.counts[children], kind="stable")[: most - 1]
+    largest = np.argsort(-counts[children], kind="stable")[: most - 1]
     return np.concatenate([every[:1], children[largest]])
 
 
-def folded(forest: Forest, every: Ints, kept: Ints) -> Ints:
+def folded(parent: Ints, every: Ints, kept: Ints) -> Ints:
     """How many nodes below each kept node are not kept."""
-    below = np.zeros(len(forest.tree), dtype=np.intp)
+    below = np.zeros(len(parent), dtype=np.intp)
     below[np.setdiff1d(every, kept)] = 1
     for place in every[:0:-1].tolist():  # children before their parents, and not the root
-        below[forest.parent[place]] += below[place]
+        below[parent[place]] += below[place]
     return below[kept]
 
 
@@ -128,10 +128,8 @@ def budget(ledger: Ledger) -> pd.DataFrame:
     of several trees, or one sample of rows, so that the whole run costs another sum), and `void` (whether what the
     noise costs is no bound, because something else gives the rows away).
     """
-    at, names = ledger, list[str]()
-    while len(at.children) == 1 and not at.own_entries:
-        (at,) = at.children
-        names += [at.name] if at.name else []
+    way = inward(ledger)
+    at, names = way[-1], [part.name for part in way[1:] if part.name]
     claimed, paid = dearest(at, "epsilon_claimed", NO_LEVEL), dearest(at, "epsilon_of_noise", NO_LEVEL)
     part = (at.epsilon_claimed, at.epsilon_of_noise) != (ledger.epsilon_claimed, ledger.epsilon_of_noise)
     keys = sorted({**claimed, **paid}, key=lambda key: (key[0] if key[0] >= 0 else math.inf, PURPOSES.index(key[1])))
@@ -141,6 +139,14 @@ def budget(ledger: Ledger) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(rows, columns=["level", "purpose", "epsilon_claimed", "epsilon_of_noise"])
     return frame.assign(account=": ".join(names) or "the whole run", per_tree=part, void=bool(ledger.void))
+
+
+def inward(ledger: Ledger) -> list[Ledger]:
+    """From an account down to the part that holds all of its questions, each part of the one before."""
+    way = [ledger]
+    while len(way[-1].children) == 1 and not way[-1].own_entries:
+        way += way[-1].children
+    return way
 
 
 def dearest(ledger: Ledger, field: str, level: int) -> Spent:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -17,15 +16,12 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs import redraw
 from dpcore.datasets import Dataset
 from dpcore.evaluate import classification, learners
-from dpcore.export.release import Release
-from dpcore.methods import METHODS, PlainNaiveBayes
-from dpcore.methods.base import PrivateClassifier
+from dpcore.methods import PlainNaiveBayes
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
 
 Value = TypeVar("Value")
 Comparison = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
-NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 RELEASED, TRUTHFUL = "released", "naive Bayes, true answers"
 DEPTH = 5  # of scikit-learn's tree, if the method has none
 TREES, DEEP = 25, 20  # of scikit-learn's forest, at least; a shallow one would make the release look good
@@ -83,7 +79,7 @@ def accuracy(page: str, shown: Shown) -> None:
 
 def comparison(page: str, shown: Shown) -> Comparison | None:
     """`compared`, once per release; None if that was stopped."""
-    return once(page, shown, "compared", "Comparing", lambda progress: compared(shown.release, shown.data, progress))
+    return once(page, shown, "compared", "Comparing", lambda progress: compared(shown, progress))
 
 
 def pictures(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:
@@ -124,60 +120,39 @@ def redraws(page: str, shown: Shown) -> None:
 
 def majority(shown: Shown) -> tuple[float, float]:
     """The accuracies of always saying the training rows' most frequent class."""
-    column = shown.release.schema[shown.release.model.target]
-    train, truth = (column.encode(rows[column.name]) for rows in (shown.data.train, shown.data.test))
-    always = np.zeros((len(truth), column.size))
-    always[:, np.bincount(train, minlength=column.size).argmax()] = 1
-    found = classification.judged(always, truth, column.size)
-    return found.accuracy, found.balanced_accuracy
+    found = classification.references(shown.data, target=shown.release.model.target, n_trees=0).iloc[0]
+    return float(found["accuracy"]), float(found["balanced_accuracy"])
 
 
-def compared(release: Release, data: Dataset, progress: Progress) -> Comparison:
+def compared(shown: Shown, progress: Progress) -> Comparison:
     """Scores with references, the confusion matrix, and the costs of noise and structure (forests only)."""
-    model, schema, target = release.model, release.schema, release.model.target
+    release, data, model = shown.release, shown.data, shown.release.model
+    schema, target, models = release.schema, model.target, {RELEASED: model.predict_proba}
     progress(0.0, "judging the release")
     truth = schema[target].encode(data.test[target])
     judged = classification.judged(model.predict_proba(data.test), truth, len(model.classes_))
     confusion = classification.confusion_frame(judged.confusion, list(model.classes_))
-    plain, costs = None, None
+    costs = None
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.1, "the same method without noise")
-        plain = without_noise(release).fit(data.train, schema=schema)
+        plain = panels.without_noise(shown)
+        models[classification.PLAIN] = plain.predict_proba
         if isinstance(model.predictor, Forest) and model.reports is None:  # reports have noise in every value
-            costs = classification.noise_and_structure(model.predictor, vars(plain)["forest_"], data)
+            costs = classification.noise_and_structure(model.predictor, plain.forest_, data)
     progress(0.6, "learning from the real rows")
-    given = {**release.parameters, **model.sizes}
-    beside = beside_real(data, target, given)
-    rows = classification.scores({RELEASED: model.predict_proba}, data.test, schema, target).assign(private=True)
     if model.reports is not None and not release.exact:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
         told = PlainNaiveBayes(numbers="moments" if normal else "bins", target=target).fit(data.train, schema=schema)
-        truthful = classification.scores({TRUTHFUL: told.predict_proba}, data.test, schema, target).assign(
-            private=False
-        )
-        beside = pd.concat([truthful, beside])
-    if plain is not None:
-        same = classification.scores({classification.PLAIN: plain.predict_proba}, data.test, schema, target).assign(
-            private=False
-        )
-        beside = pd.concat([same, beside])
+        models[TRUTHFUL] = told.predict_proba
+    scores = classification.scores(models, data.test, schema, target)
+    beside = beside_real(data, target, {**release.parameters, **model.sizes})
     progress(1.0, "done")
-    return pd.concat([rows, beside], ignore_index=True), confusion, costs
+    return pd.concat([scores.assign(private=scores["model"] == RELEASED), beside], ignore_index=True), confusion, costs
 
 
 def beside_real(data: Dataset, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
     """References that learned from real rows: a tree as deep as the release, and a forest with nothing held back."""
-    depth = int(given.get("max_depth") or DEPTH)
+    depth, trees = int(given.get("max_depth") or DEPTH), max(int(given.get("n_trees") or 0), TREES)
     small = classification.references(data, target=target, n_trees=1, max_depth=depth)
-    large = classification.references(
-        data, target=target, n_trees=max(int(given.get("n_trees") or 0), TREES), max_depth=DEEP
-    )
+    large = classification.references(data, target=target, n_trees=trees, max_depth=DEEP)
     return pd.concat([small[small["model"] != classification.FOREST], large[large["model"] == classification.FOREST]])
-
-
-def without_noise(release: Release) -> PrivateClassifier:
-    """The same method, as large as it was, with an epsilon at which noise does not matter."""
-    given: dict[str, Any] = {**release.parameters, **release.model.sizes, "noise": "laplace"}
-    method = METHODS[release.method](**given).at_epsilon(NO_NOISE)
-    assert isinstance(method, PrivateClassifier)
-    return method

@@ -6,6 +6,7 @@ import zlib
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from dpcore import charts, evaluate
 from dpcore.charts.base import REAL_DATA
@@ -40,9 +41,14 @@ def released(shown: Shown) -> CountTree:
     return shown.release.artifact_as(CountTree)
 
 
+def true_counts(shown: Shown, tree: ReleasedTree | None = None) -> list[NDArray[np.float64]]:
+    """What a tree's counts would be without noise, per level; the released tree's, or another's."""
+    return tree_errors.true_counts(tree or released(shown).tree, shown.release.schema.encode(shown.data.train))
+
+
 def tree(page: str, shown: Shown) -> None:
     """The tree of counts before and after consistency, from any node down."""
-    counts, release = released(shown), shown.release
+    counts = released(shown)
     found = counts.tree
     levels, leaves = len(found.partitions), found.leaves.size
     measured = sum(found.measured)
@@ -66,14 +72,10 @@ def tree(page: str, shown: Shown) -> None:
     if len(options) > 1:
         st.selectbox("From this group down", options, options.index(at), format_func=names.__getitem__, key=key)
     if private:
-        truth = remember(
-            shown, "true tree", lambda: tree_errors.true_counts(found, release.schema.encode(shown.data.train))
-        )
-        known = tree_errors.with_truth(frame, truth)
-        panels.chart(charts.mark_real(charts.count_tree(known, width=WIDTH)), data=known)
-    else:
-        panels.chart(charts.count_tree(frame, width=WIDTH))
-        panels.table_behind(frame, "The numbers behind this chart")
+        truth = remember(shown, "true tree", lambda: true_counts(shown))
+        frame = tree_errors.with_truth(frame, truth)
+    picture = charts.count_tree(frame, width=WIDTH)
+    panels.chart(charts.mark_real(picture) if private else picture, data=frame)
     rest = levels - 1 - int(frame["level"].max())
     if rest and len(frame) == 1:
         st.caption(f"The next level has more than {MOST_NODES:,} groups here, too many to draw. The largest of all:")
@@ -107,7 +109,6 @@ def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
     release, counts = shown.release, released(shown)
     found = counts.tree
     schema, divided = release.schema, release.schema.select(found.leaves.family)
-    codes = schema.encode(shown.data.train)
     queries = (
         count_tree_frames.group_queries(found, QUERIES)
         if workload == GROUPS
@@ -119,10 +120,10 @@ def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
         "published groups": found.answers(queries, counts.leaf_counts),
     }
     if workload != GROUPS:
-        answers["no noise, same groups"] = found.answers(queries, tree_errors.true_counts(found, codes)[-1])
+        answers["no noise, same groups"] = found.answers(queries, true_counts(shown)[-1])
     epsilon, relation = float(release.parameters["epsilon"]), str(release.ledger.relation)
     if epsilon > 0:
-        truth = exact_answers(codes, schema, queries)
+        truth = exact_answers(schema.encode(shown.data.train), schema, queries)
         answers["flat"] = evaluate.flat_answers(
             truth, queries, schema if workload == EVERY else divided, epsilon=epsilon, relation=relation, seed=0
         )
@@ -138,20 +139,15 @@ def ask(page: str, shown: Shown) -> None:
         "did not divide that finely is answered as if everybody in it were spread evenly."
     )
     divided = list(released(shown).tree.leaves.family)
-    names = st.multiselect(
-        "Columns",
-        schema.names,
-        default=divided[:2],
-        max_selections=MOST_COLUMNS,
-        key=f"{page}.ask:{id(shown)}",
-    )
+    key = f"{page}.ask:{id(shown)}"
+    names = st.multiselect("Columns", schema.names, default=divided[:2], max_selections=MOST_COLUMNS, key=key)
     if not names:
         st.info("Choose a column.")
         return
     sets = {}
     for place, name in zip(st.columns(max(len(names), 2)), names, strict=False):
         with place:
-            sets[name] = group_picker(f"{page}.ask:{id(shown)}.{name}", schema, name)
+            sets[name] = group_picker(f"{key}.{name}", schema, name)
     query = RangeQuery.of(sets)
     frame = remember(shown, f"ask {query!r}", lambda: answers(shown, query))
     size, truth = query.size(schema), float(frame["true"].iloc[0])
@@ -162,15 +158,14 @@ def ask(page: str, shown: Shown) -> None:
     )
     near = frame["release"] != "flat"
     flat, width = frame[~near], (frame["high"] - frame["low"])
-    if len(flat) and width[~near].max() > WIDEST * max(width[near].max(), 1.0):  # it would squeeze the others to dots
+    apart = len(flat) and width[~near].max() > WIDEST * max(width[near].max(), 1.0)  # would squeeze the others to dots
+    if apart:
         row = flat.iloc[0]
         st.markdown(
             f"Off the chart: **flat** would have answered **{row['estimate']:,.0f}** (95 %: {row['low']:,.0f} to "
             f"{row['high']:,.0f}; {REAL_DATA})."
         )
-        panels.chart(charts.mark_real(charts.range_answers(frame[near])), data=frame)
-    else:
-        panels.chart(charts.mark_real(charts.range_answers(frame)), data=frame)
+    panels.chart(charts.mark_real(charts.range_answers(frame[near] if apart else frame)), data=frame)
     st.caption(
         f"Lines are 95 % intervals of the noise. They do not know how unevenly people are spread inside a group. {FLAT}"
     )
@@ -178,11 +173,10 @@ def ask(page: str, shown: Shown) -> None:
 
 def redraws(page: str, shown: Shown) -> None:
     """20 more trees: how far their counts are from the true ones, before and after consistency."""
-    release = shown.release
 
     def look(fitted: Synthesizer) -> pd.DataFrame:
         found: ReleasedTree = vars(fitted)["tree_"]
-        return tree_errors.level_errors(found, tree_errors.true_counts(found, release.schema.encode(shown.data.train)))
+        return tree_errors.level_errors(found, true_counts(shown, found))
 
     def draw(frame: pd.DataFrame) -> None:
         panels.chart(charts.mark_real(charts.level_errors(frame)), data=frame)

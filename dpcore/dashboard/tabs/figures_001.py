@@ -77,25 +77,19 @@ def draw_utility(frame: pd.DataFrame) -> None:
     frame = frame[frame["metric"].isin(VIEWS[view])]
     frame = frame.assign(panel=frame["metric"].str.split(" on ").str[0] + ", " + frame["data"])
     reference = frame["series"] == "NoPrivacy"
+    references = frame[reference].groupby("panel", as_index=False)["value"].mean().assign(label="without privacy")
+    look: Any = {"log_x": True, "same_y": False, "columns": 3, "width": PANEL, "references": references}
     curves(
         frame[~reference],
+        "epsilon",
+        "panel",
+        "How good the synthetic rows are",
         data=frame,
-        x="epsilon",
-        y="value",
         x_title="epsilon claimed",
         y_title="distance or error",
-        panel="panel",
-        mode="mode",
-        references=frame[reference].groupby("panel", as_index=False)["value"].mean().assign(label="without privacy"),
-        log_x=True,
-        same_y=False,
-        columns=3,
-        width=PANEL,
-        title="How good the synthetic rows are",
-    )
-    st.caption(
-        "Dashed lines stand at the epsilon that the papers claim. What they really spend is on the Ledger page: for "
-        "HMPrivBayes and JTree it has no bound."
+        caption="Dashed lines stand at the epsilon that the papers claim. What they really spend is on the Ledger "
+        "page: for HMPrivBayes and JTree it has no bound.",
+        **look,
     )
 
 
@@ -128,20 +122,15 @@ def lacks_class(data: Dataset) -> str:
 
 def draw_risks(frame: pd.DataFrame) -> None:
     """Figure 4's panels."""
-    frame = frame[frame["metric"] == "CAP"]
     curves(
-        frame,
-        x="rows",
-        y="value",
+        frame[frame["metric"] == "CAP"],
+        "rows",
+        "data",
+        "Disclosure by matching on four columns",
         x_title="rows",
         y_title="share of people whose class is betrayed",
-        panel="data",
-        mode="mode",
-        title="Disclosure by matching on four columns",
-    )
-    st.caption(
-        "A useful release scores high as well: what is true of people in general is true of you, whether or not you "
-        "are in the data. Only the part that depends on your being there is bounded by epsilon."
+        caption="A useful release scores high as well: what is true of people in general is true of you, whether or "
+        "not you are in the data. Only the part that depends on your being there is bounded by epsilon.",
     )
 
 
@@ -172,16 +161,8 @@ def times(data: Dataset, count: int, progress: Progress) -> Made:
 
 def draw_times(frame: pd.DataFrame) -> None:
     """Figure 6's panels."""
-    curves(
-        frame,
-        x="parents",
-        y="seconds",
-        x_title="parents at most",
-        y_title="seconds",
-        panel="data",
-        log_y=True,
-        title="Run time: all bits in one network, or in clusters",
-    )
+    look: Any = {"y": "seconds", "mode": None, "x_title": "parents at most", "y_title": "seconds", "log_y": True}
+    curves(frame, "parents", "data", "Run time: all bits in one network, or in clusters", **look)
 
 
 FIGURES = (

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.dashboard import panels, session
-from dpcore.dashboard.tabs.paper_figures import MODES, Figure, Made, account, beside_real, curves, lacks_accuracy, lines
+from dpcore.dashboard.tabs import paper_figures
+from dpcore.dashboard.tabs.paper_figures import MODES, REFERENCES, Figure, Made, lacks_accuracy
 from dpcore.datasets import Dataset
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
 from dpcore.methods.base import Synthesizer
@@ -34,7 +34,10 @@ def ranges(data: Dataset, count: int, _: Progress) -> Made:
     }
     public = TaxonomyRelease(with_class=False).fit(data.train.head(0), schema=data.schema).tree_
     queries, told = count_tree_frames.group_queries(public, QUERIES), MODES["corrected"]
-    ledgers = {name: account(session.account, data, method.relation, name, told) for name, method in methods.items()}
+    ledgers = {
+        name: paper_figures.account(session.account, data, method.relation, name, told)
+        for name, method in methods.items()
+    }
     for part, frame in evaluate.range_sweep(methods, data, queries, count, ledgers=ledgers):
         yield part, frame.assign(series=frame["release"], mode=told, data=data.name)
 
@@ -56,7 +59,7 @@ def accuracies(data: Dataset, count: int, progress: Progress) -> Made:
         ("NB-Synth", NaiveBayesSynthesizer(x_source="model")),
         ("PrivBayes refined", RefinedPrivBayes(relation="add_remove")),
     ]
-    return beside_real(methods, data, progress, models=MODELS, epsilons=EPSILONS, repeats=count)
+    return paper_figures.beside_real(methods, data, progress, models=MODELS, epsilons=EPSILONS, repeats=count)
 
 
 def lacks_target(data: Dataset) -> str:
@@ -67,19 +70,10 @@ def lacks_target(data: Dataset) -> str:
 
 def draw_accuracies(frame: pd.DataFrame) -> None:
     """One panel per classifier."""
-    for name, part in frame.groupby("data", sort=False):
-        curves(
-            part,
-            x="epsilon",
-            y="value",
-            x_title="epsilon",
-            y_title="accuracy on real test rows",
-            panel="model",
-            references=lines(part, "model"),
-            log_x=True,
-            title=f"What a classifier learns: {name}",
-        )
-    st.caption("The classifiers learned from released rows only, and were tested on real rows that no method has seen.")
+    look: Any = {"x_title": "epsilon", "y_title": "accuracy on real test rows", "log_x": True, "mode": None}
+    look |= {"beside": REFERENCES, "each": True}
+    told = "The classifiers learned from released rows only, and were tested on real rows that no method has seen."
+    paper_figures.curves(frame, "epsilon", "model", "What a classifier learns", caption=told, **look)
 
 
 FIGURES = (

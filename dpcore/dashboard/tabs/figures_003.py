@@ -53,23 +53,19 @@ def compared(methods: Named, data: Dataset, count: int, progress: Progress, figu
 def draw(frame: pd.DataFrame) -> None:
     """A chart per data set."""
     view = paper_figures.choice(st, "Measured by", MEASURES, "view.003")
-    for name, part in frame[frame["metric"] == view].groupby("data", sort=False):
-        paper_figures.curves(
-            part,
-            x="epsilon",
-            y="value",
-            x_title="epsilon claimed",
-            y_title=f"{view} on real test rows",
-            panel="panel",
-            mode="mode",
-            references=paper_figures.lines(part, "panel", list(LINES)),
-            log_x=True,
-            title=f"What forests learn: {name}",
-        )
-    st.caption(
-        "Dashed lines stand at the epsilon that the paper claims; as printed, DiffPRFs has none that can be proved. "
-        "The paper names 45,222 training rows, which are Adult's training and test rows together. Here forests learn "
-        "from the training rows only."
+    paper_figures.curves(
+        frame[frame["metric"] == view],
+        "epsilon",
+        "panel",
+        "What forests learn",
+        beside=[*LINES],
+        each=True,
+        x_title="epsilon claimed",
+        y_title=f"{view} on real test rows",
+        log_x=True,
+        caption="Dashed lines stand at the epsilon that the paper claims; as printed, DiffPRFs has none that can be "
+        "proved. The paper names 45,222 training rows, which are Adult's training and test rows together. Here forests "
+        "learn from the training rows only.",
     )
 
 

@@ -1,6 +1,6 @@
 """The figures of paper 004: what is run for each, and how it is drawn."""
 
-from typing import cast
+from typing import Any, cast
 
 import pandas as pd
 import streamlit as st
@@ -96,20 +96,9 @@ def draw(frame: pd.DataFrame, x_title: str, *, answers: str = "", log_x: bool = 
     if against == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
         low = (shown["series"] == "DTPD") & (shown["x"] < 0.5)
         shown = shown.assign(series=shown["series"].where(~low, "DTPD, theta below 1/2"))
-    paper_figures.curves(
-        shown,
-        x=against,
-        y="value",
-        x_title=title,
-        y_title=f"{view} on test rows",
-        panel="data",
-        mode="mode",
-        references=paper_figures.lines(shown, "data", list(LINES)),
-        log_x=log_x,
-        interval="t",
-        title=f"What randomized answers teach: {view} against {title}",
-    )
-    st.caption(answers if against == "answer" else caption)
+    look: Any = {"x_title": title, "y_title": f"{view} on test rows", "log_x": log_x, "interval": "t"}
+    look |= {"beside": [*LINES], "caption": answers if against == "answer" else caption}
+    paper_figures.curves(shown, against, "data", f"What randomized answers teach: {view} against {title}", **look)
 
 
 SUBSTITUTES = (

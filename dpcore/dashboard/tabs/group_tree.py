@@ -28,8 +28,7 @@ def tree(page: str, shown: Shown) -> None:
         "from these counts alone, which costs nothing more."
     )
     frame = remember(shown, "classifier", lambda: nodes(found, counts))
-    panels.chart(charts.forest_tree(frame, title="The tree that predicts"))
-    panels.table_behind(frame, "The numbers behind this chart")
+    panels.chart(charts.forest_tree(frame, title="The tree that predicts"), data=frame)
     groups = remember(shown, "groups", lambda: counts.rows(release.model.released["leaf_counts"]))
     largest = groups.nlargest(LARGEST, groups.columns[-1])
     with st.expander(f"The {len(largest):,} largest of {len(groups):,} groups that are not empty"):
@@ -43,36 +42,29 @@ def nodes(found: GroupTree, counts: ReleasedTree, most: int = MOST_NODES) -> pd.
     for place, node in enumerate(found.nodes):
         for child in (node.left, node.right) if node.column else ():
             level[child], parent[child] = level[place] + 1, place
-    depth = np.array(level)
-    deepest = max(int((np.cumsum(np.bincount(depth)) <= most).sum()) - 1, 0)
-    below = np.zeros(len(found.nodes), dtype=int)
-    for place in range(len(found.nodes) - 1, 0, -1):
-        below[parent[place]] += below[place] + (depth[place] > deepest)
-    kept = np.flatnonzero(depth <= deepest)
-    shares, labels = found.probabilities, found.schema[found.target].labels
-    rows = []
-    for place in kept.tolist():
-        node, above = found.nodes[place], parent[place]
-        side = "" if above < 0 else side_of(found, counts, above, place)
-        best = int(shares[place].argmax())
-        rows.append(
-            {
-                "place": place,
-                "parent": above,
-                "level": level[place],
-                "text": node.column,
-                "side": side,
-                "edge": "" if above < 0 else f"{found.nodes[above].column}: {side}",
-                "noisy": np.nan,
-                "counts": sum(node.classes),
-                "class": labels[best],
-                "share": shares[place, best],
-                "spent": np.nan,
-                "folded": int(below[place]),
-            }
-        )
-    frame = pd.DataFrame(rows).assign(x=forest_frames.across(kept, np.array(parent)[kept]))
-    return frame.assign(**{"class": pd.Categorical(frame["class"], list(labels))})
+    every, depth, above = np.arange(len(found.nodes)), np.array(level), np.array(parent)
+    totals = np.array([sum(node.classes) for node in found.nodes])
+    kept = forest_frames.upper(every, depth, totals, most)
+    shares, labels = found.probabilities[kept], list(found.schema[found.target].labels)
+    sides = ["" if up < 0 else side_of(found, counts, up, at) for at, up in zip(kept, above[kept], strict=True)]
+    edges = ["" if up < 0 else f"{found.nodes[up].column}: {side}" for up, side in zip(above[kept], sides, strict=True)]
+    return pd.DataFrame(
+        {
+            "place": kept,
+            "parent": above[kept],
+            "level": depth[kept],
+            "text": [found.nodes[at].column for at in kept],
+            "side": sides,
+            "edge": edges,
+            "noisy": np.nan,
+            "counts": totals[kept],
+            "class": pd.Categorical([labels[at] for at in shares.argmax(axis=1)], labels),
+            "share": shares.max(axis=1),
+            "spent": np.nan,
+            "folded": forest_frames.folded(above, every, kept),
+            "x": forest_frames.across(kept, above[kept]),
+        }
+    )
 
 
 def side_of(found: GroupTree, counts: ReleasedTree, above: int, place: int) -> str:

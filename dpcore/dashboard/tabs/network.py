@@ -17,11 +17,11 @@ def network(shown: Shown) -> None:
     """The network as a graph, and its families as a table."""
     found = shown.release.artifact_as(Network)
     picture, frame = found.picture
-    measured = int((frame["epsilon"] > 0).sum())
+    measured, exact = int((frame["epsilon"] > 0).sum()), math.isinf(shown.release.ledger.epsilon_claimed)
     what = f"{len(frame):,} families, {measured:,} of them measured with noise of their own"
     if found.junction_tree:
         what = f"{len(frame):,} cliques, from {len(found.clusters):,} tables that were measured with noise"
-    if math.isinf(shown.release.ledger.epsilon_claimed):
+    if exact:
         st.markdown(f"{len(frame):,} families, the best ones, chosen and measured without any noise.")
     elif shown.release.guarantee_void:
         st.markdown(f"{what}. They are part of the release, with as little protection: what the top of the page says.")
@@ -33,7 +33,7 @@ def network(shown: Shown) -> None:
     panels.chart(marked(shown, picture))
     shares = frame["epsilon"] / max(frame["epsilon"].sum(), 1e-300)
     table = frame.assign(parents=frame["parents"].map(", ".join), epsilon=frame["epsilon"].map(number), share=shares)
-    if math.isinf(shown.release.ledger.epsilon_claimed):
+    if exact:
         table = table.drop(columns=["epsilon", "share"])
     with st.expander("Every family: its table's size and price"):
         st.dataframe(

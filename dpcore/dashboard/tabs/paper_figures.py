@@ -15,6 +15,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError, DPCoreError
 from dpcore.evaluate import classification
@@ -47,16 +48,6 @@ class Figure:
     draw: Callable[[pd.DataFrame], None]
     lacks: Callable[[Dataset], str]  # why there is no figure of these data, in a sentence; empty if there is one
 
-    def runs(self, sets: Sequence[Dataset], count: int, progress: Progress) -> Made:
-        """All runs on all data sets."""
-        for i, data in enumerate(sets):
-
-            def within(fraction: float, text: str, i: int = i) -> None:
-                progress((i + fraction) / len(sets), text)
-
-            for part, frame in self.work(data, count, within):
-                yield (i + part) / len(sets), frame
-
 
 def figures(
     page: str, data: Dataset, offered: Sequence[Figure], repeats: int = 3, sets: Sequence[str] = PUBLISHED
@@ -67,16 +58,9 @@ def figures(
     """
     names = list(dict.fromkeys([data.name, *filter(here, sets)]))
     left, right = st.columns([3, 1], gap="large")
-    chosen = left.pills(
-        "Data sets",
-        names,
-        default=names[:1],
-        selection_mode="multi",
-        format_func=escaped,
-        key=f"{page}.sets:{data.token}",
-        persist_state="session",
-    )
-    count = int(right.number_input("Repeats", 1, 20, repeats, key=f"{page}.repeats", persist_state="session"))
+    look: dict[str, Any] = {"default": names[:1], "selection_mode": "multi", "format_func": escaped}
+    chosen = lasting(left.pills, "Data sets", f"{page}.sets:{data.token}", names, **look)
+    count = int(lasting(right.number_input, "Repeats", f"{page}.repeats", 1, 20, repeats))
     if not chosen:
         st.info("Choose a data set.")
         return
@@ -94,13 +78,8 @@ def figures(
     if not chosen_sets:
         return
     name = f"{page}.{figure.key}"
-    jobs.button(
-        "Make this figure",
-        name,
-        key=f"{name}.go",
-        icon=":material/play_arrow:",
-        help="Every run is charged. Finished runs are kept if you cancel.",
-    )
+    about = "Every run is charged. Finished runs are kept if you cancel."
+    jobs.button("Make this figure", name, f"{name}.go", icon=":material/play_arrow:", help=about)
     what = hash((figure.key, *((each.token, each.schema.to_json()) for each in chosen_sets)))
     memory: list[pd.DataFrame] = st.session_state.setdefault(f"dpcore.figure:{page}:{what}", [])
     stopped = f"dpcore.figure stopped:{page}:{what}"
@@ -110,15 +89,16 @@ def figures(
             st.session_state[stopped] = True  # until the last run is finished
             st.session_state["dpcore.figure"] = figure.title
             st.session_state["dpcore.figure accounts"] = {}  # a line of their own in the books of today
+            for place, one in enumerate(chosen_sets):
 
-            def within(fraction: float, text: str) -> None:
-                progress(fraction, f"{len(memory):,} done; {text}")
+                def within(part: float, text: str, place: int = place) -> None:
+                    progress((place + part) / len(chosen_sets), f"{len(memory):,} done{text and '; '}{text}")
 
-            for fraction, frame in figure.runs(chosen_sets, count, within):
-                memory.append(frame)
-                if fraction >= 1:
-                    st.session_state[stopped] = False
-                progress(fraction, f"{len(memory):,} done")
+                for part, frame in figure.work(one, count, within):
+                    memory.append(frame)
+                    if place + part >= len(chosen_sets):
+                        st.session_state[stopped] = False
+                    within(part, "")
     if memory and st.session_state.get(stopped):
         st.warning(f"Stopped before it was finished: {len(memory):,} runs are drawn, and points have fewer of them.")
     if memory:
@@ -133,14 +113,32 @@ def figures(
 
 def choice(place: Any, label: str, options: Sequence[str], key: str, **more: Any) -> str:
     """One of some options, the first unless somebody chooses, in a place of the page."""
-    settings: dict[str, Any] = {"default": options[0], "required": True, "persist_state": "session", **more}
-    return str(place.segmented_control(label, options, key=key, **settings))
+    return str(lasting(place.segmented_control, label, key, options, default=options[0], required=True, **more))
 
 
-def curves(frame: pd.DataFrame, *, data: pd.DataFrame | None = None, **look: Any) -> None:
-    """A chart of runs, and the table behind it, which may have more."""
-    how: dict[str, Any] = {"columns": 2, "width": WIDE, **look}
-    panels.chart(charts.mark_real(charts.curves(frame, **how)), data=frame if data is None else data)
+def curves(
+    frame: pd.DataFrame,
+    x: str,
+    panel: str,
+    title: str,
+    *,
+    beside: Sequence[str] = (),
+    each: bool = False,
+    data: pd.DataFrame | None = None,
+    caption: str = "",
+    **look: Any,
+) -> None:
+    """A chart of runs, or one for `each` data set, and the table behind it, which may have more; then a caption.
+
+    `beside` are the columns of references; `look` is what `charts.curves` takes besides.
+    """
+    for name, part in frame.groupby("data", sort=False) if each else [("", frame)]:
+        how: dict[str, Any] = {"y": "value", "mode": "mode", "columns": 2, "width": WIDE}
+        how |= {"references": lines(part, panel, beside) if beside else None, **look}
+        picture = charts.curves(part, x=x, panel=panel, title=f"{title}: {name}" if each else title, **how)
+        panels.chart(charts.mark_real(picture), data=part if data is None else data)
+    if caption:
+        st.caption(caption)
 
 
 def here(name: str) -> bool:

@@ -11,6 +11,7 @@ from dpcore.dashboard import housekeeping, panels
 from dpcore.dashboard.sections.intake import how_to_read
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.tabs.take_home import download
 from dpcore.datasets.formats import FORMATS
 from dpcore.datasets.reading import MAX_BYTES, read_frame
 from dpcore.errors import DPCoreError
@@ -138,16 +139,8 @@ def answers(page: str, found: Predicted) -> None:
     frame = pd.DataFrame({"predicted": counts.index.astype(str), "rows": counts.to_numpy()})
     st.dataframe(frame, hide_index=True, width="content", key=f"{page}.predicted_counts")
     escapes = spreadsheet_safe(found.rows)[1]
-    st.download_button(
-        "Download the predictions",
-        data=spreadsheet_csv(found.rows).encode("utf-8"),
-        file_name="predictions.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        type="primary",
-        on_click="ignore",
-        key=f"{page}.download_predictions",
-    )
+    table = spreadsheet_csv(found.rows).encode("utf-8")
+    download(f"{page}.download_predictions", "the predictions", table, "predictions.csv", type="primary")
     if escapes:
         st.caption(f"{escapes:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.")
     first = found.rows.head(FIRST)

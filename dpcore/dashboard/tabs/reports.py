@@ -43,8 +43,7 @@ def reports(page: str, shown: Shown) -> None:
             "all classes together. The method does this for each class."
         )
         gains = remember(shown, f"steps {name}", lambda: reconstruction.steps(found, name))
-        panels.chart(charts.steps(gains, column=name))
-        panels.table_behind(gains, "The numbers behind this chart")
+        panels.chart(charts.steps(gains, column=name), data=gains)
         return
     frame = remember(shown, f"shares {name}", lambda: reconstruction.shares_of_column(found, true, name))
     panels.chart(charts.mark_real(charts.reported_shares(frame, column=name)), data=frame)

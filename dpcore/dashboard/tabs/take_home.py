@@ -21,6 +21,13 @@ READERS = "a notebook and a script that replay it, a report with the charts, and
 WARNING = ":material/gpp_bad:"
 DO_NOT = "-do-not-publish"
 FIRST = 20
+KINDS = {  # of files, by what their names end with, and their icons
+    "zip": ("application/zip", "download"),
+    "json": ("application/json", "download"),
+    "csv": ("text/csv", "download"),
+    "html": ("text/html", "description"),
+    "ipynb": ("application/x-ipynb+json", "code"),
+}
 
 
 def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
@@ -32,17 +39,14 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
         return
     st.markdown(about_model(release, artifact) if isinstance(artifact, Model) else about_rows(artifact))
     if artifact.reports is not None and release.table_of_reports is None:
-        st.markdown(
-            "The table of reports stays here: by these rules, or with a known seed, some of its cells are true answers."
-        )
+        stays = "by these rules, or with a known seed, some of its cells are true answers."
+        st.markdown(f"The table of reports stays here: {stays}")
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=WARNING)
     table: Table = "csv"
     if isinstance(artifact, Rows):
-        chosen = st.segmented_control(
-            "Table format", ["csv", "parquet"], default="csv", required=True, key=f"{page}.format"
-        )
-        table = "parquet" if chosen == "parquet" else "csv"
+        formats: list[Table] = ["csv", "parquet"]
+        table = st.segmented_control("Table format", formats, default="csv", required=True, key=f"{page}.format")
     told = report(page, shown, comparisons)
     if told is None:
         return
@@ -50,16 +54,15 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
     packed = remember(shown, f"zip {table} {told.real}", lambda: bundle(release, table=table, told=told))
     marked = DO_NOT * told.real
     with st.container(horizontal=True):
-        download(f"{page}.download", "the release", packed, f"dpcore-release{marked}.zip", "zip", type="primary")
+        download(f"{page}.download", "the release", packed, f"dpcore-release{marked}.zip", type="primary")
         if isinstance(artifact, Model):
             model = remember(shown, "model", artifact.to_json)
-            download(f"{page}.download_model", "the model alone", model, "model.json", "json")
+            download(f"{page}.download_model", "the model alone", model, "model.json")
         download(
             f"{page}.download_report",
             "the report alone",
             told.html,
             f"dpcore-report{marked}.html",
-            "html",
             help="Opens in any browser without a network, and prints.",
         )
         download(
@@ -67,7 +70,6 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
             "the notebook alone",
             remember(shown, f"notebook {table}", lambda: notebook_of(release, table)),
             "replay.ipynb",
-            "x-ipynb+json",
             help="Keep it beside the files of the zip; the README there says how to run it.",
         )
     card(shown)
@@ -130,19 +132,11 @@ def report(page: str, shown: Shown, comparisons: Comparisons) -> Report | None:
     return told
 
 
-def download(key: str, what: str, data: str | bytes, file: str, kind: str, **look: Any) -> None:
+def download(key: str, what: str, data: str | bytes, file: str, **look: Any) -> None:
     """A button for one file; a press of it draws nothing anew."""
-    icons = {"html": "description", "x-ipynb+json": "code"}
-    st.download_button(
-        f"Download {what}",
-        data=data,
-        file_name=file,
-        mime=f"{'text' if kind == 'html' else 'application'}/{kind}",
-        icon=f":material/{icons.get(kind, 'download')}:",
-        on_click="ignore",
-        key=key,
-        **look,
-    )
+    mime, icon = KINDS[file.rpartition(".")[2]]
+    look |= {"on_click": "ignore", "icon": f":material/{icon}:"}
+    st.download_button(f"Download {what}", data, file, mime, key=key, **look)
 
 
 def card(shown: Shown) -> None:
