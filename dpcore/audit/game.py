@@ -5,6 +5,7 @@ a run released. The verdict is an audit's (`audit`): "caught" refutes the claime
 "not caught" proves nothing.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -102,12 +103,15 @@ class Twins:
     result : AuditResult
     event : Event
         By which the worlds are told apart: threshold, side, and how often it happened.
+    seconds : float
+        How long all runs took.
     """
 
     first: Floats
     second: Floats
     result: AuditResult
     event: Event
+    seconds: float
 
     @property
     def verdict(self) -> Verdict:
@@ -145,6 +149,7 @@ def run(
     trials = case.trials if trials is None else trials
     if trials < FEWEST:
         raise ParameterError(f"An audit needs {FEWEST} runs or more in each world.", "Raise trials.")
+    start = time.perf_counter()
     found, ledger = statistics(
         case.estimator, case.schema, case.pair, case.statistic, trials, seed=seed, progress=progress
     )
@@ -153,4 +158,4 @@ def run(
         bound = np.inf
     event = separating_event(found[0], found[1], alpha=alpha)
     result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials)
-    return Twins(found[0], found[1], result, event)
+    return Twins(found[0], found[1], result, event, time.perf_counter() - start)
