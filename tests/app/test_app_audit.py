@@ -26,8 +26,8 @@ from driving import (
 from streamlit.testing.v1 import AppTest
 
 from dpcore.audit import cases
+from dpcore.charts import odds
 from dpcore.charts.base import REAL_DATA
-from dpcore.charts.epsilon import odds
 from dpcore.dashboard.sections import membership_game, twin_worlds
 from dpcore.dashboard.sections.histogram_pair import interval
 from dpcore.dashboard.sections.membership_game import Game, Round, Rules

@@ -262,7 +262,7 @@ def test_a_description_sets_the_page(tmp_path):
     widget(at, f"{PAGE}.file").set_value(("config.json", text.encode(), "application/json"))
     run(at)
     assert not errors(at)
-    again = at.session_state[f"{PAGE}.chosen"].config
+    again = at.session_state[f"{PAGE}.chosen"]
     assert json.loads(again.to_json(made.data)) == json.loads(text)
 
 

@@ -14,7 +14,7 @@ import streamlit as st
 from scipy.stats import binom
 
 from dpcore import charts
-from dpcore.dashboard import links, panels
+from dpcore.dashboard import links, panels, session
 from dpcore.dashboard.sections.histogram_pair import interval
 from dpcore.dashboard.widgets import choice, number_choice
 from dpcore.datasets import Dataset
@@ -150,7 +150,7 @@ def game(page: str, data: Dataset) -> None:
         people = pd.DataFrame({"person": ["X", *PEOPLE], "ill": ill, "in the table": ["?", *["yes"] * len(PEOPLE)]})
         st.dataframe(people, hide_index=True, height="content")
         st.caption(f"{COUNT} ill people without X, {COUNT + 1} with X. Everybody knows this table but for the coin.")
-    playing: Game = st.session_state.setdefault(STATE, Game())
+    playing = session.kept(STATE, Game)
     with left:  # beside the table, so that the number, the guess and the result are on one screen
         play(page, rules, playing)
     shown, at = (playing.round.rules, float(playing.round.number)) if playing.round else (rules, None)

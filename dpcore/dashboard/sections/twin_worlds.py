@@ -14,7 +14,7 @@ from dpcore import charts
 from dpcore.audit import cases as attacks
 from dpcore.audit.cases import Case, Twins
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import controls, jobs, links, panels
+from dpcore.dashboard import controls, jobs, links, panels, session
 from dpcore.dashboard.sections.histogram_pair import piled
 from dpcore.dashboard.shell import mendable
 from dpcore.dashboard.widgets import choice, figures, lasting
@@ -38,8 +38,7 @@ def grouped(name: str) -> str:
 
 def kept() -> dict[str, Twins]:
     """What was found in this session, by case."""
-    found: dict[str, Twins] = st.session_state.setdefault("dpcore.twins", {})
-    return found
+    return session.kept("dpcore.twins", dict[str, Twins])
 
 
 def attack(page: str, data: Dataset) -> None:
