@@ -71,6 +71,16 @@ def number(epsilon: float) -> str:
     return f"{shown:,.0f}" if 1000 <= shown < MILLION else f"{shown:.3g}"
 
 
+def odds(epsilon: float) -> float:
+    """How sure an observer who was 50:50 can become at most: e^epsilon / (1 + e^epsilon).
+
+    >>> round(odds(1.0), 3), odds(float("inf"))
+    (0.731, 1.0)
+    """
+    grown = math.exp(-abs(epsilon))
+    return 1 / (1 + grown) if epsilon >= 0 else grown / (1 + grown)
+
+
 def finite_or_text(value: Any) -> Any:
     """JSON has no infinity and no NaN: write the word, or null."""
     if not isinstance(value, float) or math.isfinite(value):

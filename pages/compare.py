@@ -35,19 +35,19 @@ def settings() -> None:
     shown = sweep_runs.shown(data)
     # Folded away by each new result, as on a workbench: under another key it is another drawer, and no setting.
     with st.expander("Settings", expanded=shown is None, key=f"drawer.{PAGE}.{id(shown)}"):
-        plan = sweep.ask(PAGE, data)
+        config, left_out = sweep.ask(PAGE, data)
         housekeeping.uploader(
             "Or the settings of an earlier comparison (JSON)", type="json", key=f"{PAGE}.file", on_change=load
         )
         if refused := st.session_state.pop(f"{PAGE}.refused", ""):
             st.error(shell.escaped(refused), icon=":material/error:")
-    st.session_state[f"{PAGE}.chosen"] = plan
-    if missing := sweep.lacks(plan):
+    st.session_state[f"{PAGE}.chosen"] = config
+    if missing := sweep.lacks(config):
         st.info(missing)
     else:
         with shell.mendable():
-            finished = experiment.finished(plan.config, data, sweep_runs.place())
-            sweep.said(plan, finished, sweep_runs.paces().get(sweep_runs.speed_key(plan.config, data)))
+            finished = experiment.finished(config, data, sweep_runs.place())
+            sweep.said(config, left_out, finished, sweep_runs.paces().get(sweep_runs.speed_key(config, data)))
 
 
 def offer(label: str) -> None:
@@ -75,7 +75,7 @@ asked = jobs.requested(PAGE)
 if asked == "the last one" and last is not None:
     sweep_runs.run(PAGE, last, data)
 elif asked == "run" and not sweep.lacks(chosen):
-    sweep_runs.run(PAGE, chosen.config, data)
+    sweep_runs.run(PAGE, chosen, data)
 if shown is None:
     st.info("Press Run to compare. Nothing is asked of the rows before.", icon=":material/arrow_upward:")
 elif shown.frames:

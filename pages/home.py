@@ -17,8 +17,7 @@ left, middle, right = st.columns(3, gap="large")
 with left:
     if st.button("Try it now", type="primary", icon=":material/play_arrow:", key="home.try"):
         session.set_dataset(datasets.load("sample"))
-        for key in [key for key in st.session_state if str(key).startswith("naive_bayes.")]:
-            del st.session_state[key]  # earlier settings could be the paper's
+        session.drop("naive_bayes.")  # earlier settings could be the paper's
         jobs.request("naive_bayes")
         shell.open_page("naive_bayes")
     st.caption("Makes one synthetic copy of the bundled census-like sample. Takes a few seconds.")

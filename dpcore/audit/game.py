@@ -5,6 +5,7 @@ a run released. The verdict is an audit's (`audit`): "caught" refutes the claime
 "not caught" proves nothing.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -75,6 +76,7 @@ class Twins:
     second: Floats
     result: AuditResult
     event: Event  # by which the worlds are told apart
+    seconds: float  # how long all runs took
 
     @property
     def verdict(self) -> Verdict:
@@ -99,10 +101,12 @@ def run(
     trials = case.trials if trials is None else trials
     if trials < FEWEST:
         raise ParameterError(f"An audit needs {FEWEST} runs or more in each world.", "Raise trials.")
+    start = time.perf_counter()
     worlds = case.estimator, case.schema, case.pair
     (first, second), ledger = statistics(*worlds, case.statistic, trials, seed=seed, progress=progress)
     claimed, bound = case.epsilons(ledger)
     if case.schema.source == "inferred":  # whoever reads bounds off the rows has proved nothing
         bound = np.inf
     event = separating_event(first, second, alpha=alpha)
-    return Twins(first, second, AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials), event)
+    result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials)
+    return Twins(first, second, result, event, time.perf_counter() - start)

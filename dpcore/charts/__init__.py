@@ -15,7 +15,7 @@ A chart is as wide as its container, but one with panels cannot be: its `width` 
 from dpcore.charts.base import mark_real, specification
 from dpcore.charts.counts import count_tree, error_by_range, level_errors, range_answers
 from dpcore.charts.curves import compared, curves, sweep, sweep_variance
-from dpcore.charts.epsilon import claimed_vs_bound, epsilon_split, forest_budget, known_epsilon, odds, odds_icons
+from dpcore.charts.epsilon import claimed_vs_bound, epsilon_split, forest_budget, known_epsilon, odds_icons
 from dpcore.charts.matrices import affinity, channel_matrix, confusion, pair_heatmap, pair_tables
 from dpcore.charts.mechanisms import (
     average_errors,
@@ -43,6 +43,7 @@ from dpcore.charts.worlds import (
     world_piles,
     world_ratios,
 )
+from dpcore.text import odds
 
 __all__ = [
     "accuracy", "affinity", "answer_strip", "average_errors", "averaging", "belief", "channel_matrix",

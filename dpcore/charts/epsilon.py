@@ -108,16 +108,6 @@ def odds_icons(probability: float, *, title: str | None = None) -> Chart:
     return present(icons, title or f"{filled} in 100", seen=seen, width=alt.Step(16), height=alt.Step(16))
 
 
-def odds(epsilon: float) -> float:
-    """How sure an observer who was 50:50 can become at most: e^epsilon / (1 + e^epsilon).
-
-    >>> round(odds(1.0), 3), odds(float("inf"))
-    (0.731, 1.0)
-    """
-    grown = math.exp(-abs(epsilon))
-    return 1 / (1 + grown) if epsilon >= 0 else grown / (1 + grown)
-
-
 def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     """What is known of the epsilon that a run really costs, and where the claim is. Epsilons may be infinite."""
     finite = math.isfinite(claimed)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import jobs, links
-from dpcore.dashboard.widgets import choice, lasting
+from dpcore.dashboard.widgets import choice, lasting, number_choice
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
@@ -60,16 +60,12 @@ def epsilon_picker(
 ) -> float:
     """Epsilon on a logarithmic scale, with what it means. Touches no data."""
     left, right = st.columns([3, 1], gap="large", vertical_alignment="center")
-    epsilon: float = left.select_slider(
-        "Privacy budget epsilon",
-        options,
-        value=default,
-        key=f"{key}.epsilon",
-        persist_state="session",
-        format_func=lambda value: f"{value:g}",
-        help="How much one row can change the probability of any outcome: at most by the factor e to the epsilon. A "
-        "person with several rows has less protection.",
+    note = (
+        "How much one row can change the probability of any outcome: at most by the factor e to the epsilon. A person "
+        "with several rows has less protection."
     )
+    look = {"value": default, "help": note}
+    epsilon: float = number_choice(left.select_slider, "Privacy budget epsilon", f"{key}.epsilon", options, **look)
     with left:
         with st.container(horizontal=True, horizontal_alignment="distribute"):
             st.caption("◀ more private", width="content")
@@ -195,13 +191,9 @@ def value_of(page: str, method: PrivateEstimator, control: Control, data: Datase
 def weights(page: str, method: Any) -> tuple[float, ...]:
     """Weights that somebody typed. What is wrong with them is said at once; there are none then, and no run."""
     levels = 1 + method.iterations + method.with_class
-    text = st.text_input(
-        f"{levels} weights, from the root to the leaves",
-        value=", ".join(["1"] * levels),
-        key=f"{page}.own_shares.{levels}",
-        persist_state="session",
-        help="0: not measured. Coarse divisions come first, the class among them; a public root needs no share.",
-    )
+    label = f"{levels} weights, from the root to the leaves"
+    note = "0: not measured. Coarse divisions come first, the class among them; a public root needs no share."
+    text = lasting(st.text_input, label, f"{page}.own_shares.{levels}", ", ".join(["1"] * levels), help=note)
     try:
         found = tuple(float(word) for word in str(text).replace(";", ",").split(",") if word.strip())
     except ValueError:

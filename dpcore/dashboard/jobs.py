@@ -9,10 +9,9 @@ partly paid for is finished before other presses are heard.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -27,8 +26,6 @@ if TYPE_CHECKING:  # the first page does without what makes releases
     from dpcore.accounting.ledger import Ledger
     from dpcore.arguments import Progress
     from dpcore.datasets import Dataset
-    from dpcore.export.release import Release
-    from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
 
 
 def request(name: str, what: str = "run") -> None:
@@ -135,36 +132,21 @@ def cancels(press: RerunException, key: str) -> bool:
     return any(found.endswith(f"-cancel:{key}") for found in pressed)  # an identity ends with the key
 
 
-def synthesize(page: str, name: str, method: Synthesizer, data: Dataset, rows: int) -> None:
-    """Fit, sample, and show the release on its page; a mendable failure leaves the earlier release in place."""
-    from dpcore import export
+def release(page: str, name: str, method: Any, data: Dataset, *rows: int) -> None:
+    """Fit a classifier, or a synthesizer that is to make so many rows, and show the release on its page.
 
-    def finish(**known: Any) -> Release:
-        return export.release_of(method, name, method.sample(rows), **known)
-
-    release(page, name, method, data, "Making a copy", finish)
-
-
-def learn(page: str, name: str, method: PrivateClassifier, data: Dataset) -> None:
-    """Fit a classifier, and show it on its page; a mendable failure leaves the earlier one in place."""
-    from dpcore import export
-
-    release(page, name, method, data, "Learning privately", partial(export.release_of, method, name))
-
-
-def release(
-    page: str, name: str, method: PrivateEstimator, data: Dataset, title: str, finish: Callable[..., Release]
-) -> None:
-    """Fit, with the spending on the books, and show what `finish` makes of the fitted method.
-
-    What is paid for is not lost: from the end of the fit to the shelf, nothing touches what can stop a script.
+    The spending is on the books, and a mendable failure leaves the earlier release in place. What is paid for is not
+    lost: from the end of the fit to the shelf, nothing touches what can stop a script.
     """
-    with mendable(), cancellable(title, page) as progress:
+    from dpcore import export
+
+    with mendable(), cancellable("Making a copy" if rows else "Learning privately", page) as progress:
         start = time.perf_counter()
         known, shelf = {"name": page, "settings": links.settings_of(page)}, session.shelf()
         ledger = session.account(data, method.relation, f"{name}, {method.mode} mode")
         with unhurried(progress, ledger, page) as calm:
             method.fit(data.train, schema=data.schema, ledger=ledger, progress=calm)
-            made = finish(data_name=data.name, reading=data.reading)
+            copy = [method.sample(*rows)] if rows else []
+            made = export.release_of(method, name, *copy, data_name=data.name, reading=data.reading)
             shelf[page] = Shown(replace(made, seconds=time.perf_counter() - start, page=known), data)
         st.rerun()  # the settings fold away, the release comes up

@@ -30,8 +30,7 @@ def to(name: str, number: int) -> None:
     """Go to a step: its page, with its settings and no others. A release that the page shows stays."""
     step = LESSONS[name].steps[number]
     st.session_state["dpcore.lesson"] = (name, number)
-    for key in [key for key in st.session_state if str(key).startswith(f"{step.page}.")]:
-        del st.session_state[key]
+    session.drop(f"{step.page}.")
     links.ask(step.page, step.settings)
     if step.tab:
         st.session_state[f"{step.page}.tab"] = step.tab

@@ -19,6 +19,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from dpcore.dashboard import session
 from dpcore.datasets import Dataset
 from dpcore.domain.documents import json_value
 from dpcore.errors import DataError
@@ -40,8 +41,7 @@ def ask(page: str, settings: Settings) -> None:
 
 def waiting(page: str) -> dict[str, Any]:
     """Values for controls that were not drawn yet."""
-    found: dict[str, Any] = st.session_state.setdefault(f"dpcore.presets:{page}", {})
-    return found
+    return session.kept(f"dpcore.presets:{page}", dict[str, Any])
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
             del st.session_state[key]
     names = {name_of(page, key, data): key for key in sorted(new) if key.startswith(f"{page}.")}
     values = {name: st.session_state.get(key) for name, key in names.items()}
-    parts = st.session_state.setdefault(f"dpcore.settings:{page}", {})
+    parts = session.kept(f"dpcore.settings:{page}", dict[str, Settings])
     parts[part] = {name: value for name, value in values.items() if plain(value)}
 
 

@@ -44,12 +44,23 @@ class Shown:
     looks: pd.DataFrame | None = None
 
 
+def kept(key: str, make: Callable[[], Value]) -> Value:
+    """What the session keeps under a key; made when it is first asked for."""
+    if key not in st.session_state:
+        st.session_state[key] = make()
+    found: Value = st.session_state[key]
+    return found
+
+
+def drop(prefix: str) -> None:
+    """Forget all that is kept under keys that begin so."""
+    for key in [key for key in st.session_state if str(key).startswith(prefix)]:
+        del st.session_state[key]
+
+
 def dataset() -> Dataset:
     """The session's data; the bundled sample until somebody chooses other data."""
-    if "dpcore.data" not in st.session_state:
-        st.session_state["dpcore.data"] = datasets.load("sample")
-    data: Dataset = st.session_state["dpcore.data"]
-    return data
+    return kept("dpcore.data", lambda: datasets.load("sample"))
 
 
 def set_dataset(data: Dataset) -> None:
@@ -67,8 +78,7 @@ def shelf() -> dict[str, Shown]:
 
     Whoever makes one takes the shelf before: Streamlit may stop a script whenever it touches the session's state.
     """
-    found: dict[str, Shown] = st.session_state.setdefault("dpcore.shown", {})
-    return found
+    return kept("dpcore.shown", dict[str, Shown])
 
 
 def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
@@ -87,10 +97,7 @@ def books() -> Books:
 
     `$DPCORE_LEDGER` names the file; "session" keeps nothing, for demonstrations that many people use.
     """
-    if "dpcore.books" not in st.session_state:
-        keep_books(asked_path())
-    found: Books = st.session_state["dpcore.books"]
-    return found
+    return kept("dpcore.books", lambda: Books(asked_path()))
 
 
 def hosted() -> bool:
@@ -105,8 +112,7 @@ def keep_books(path: Path | None) -> None:
 
 def accounts() -> dict[tuple[str, str], Ledger]:
     """What this session asked, question by question, by the books' key of the data and relation; they never add up."""
-    asked: dict[tuple[str, str], Ledger] = st.session_state.setdefault("dpcore.accounts", {})
-    return asked
+    return kept("dpcore.accounts", dict[tuple[str, str], Ledger])
 
 
 def account(data: Dataset, relation: str, purpose: str) -> Ledger:

@@ -43,14 +43,14 @@ SECTIONS = {
 }
 # In the dark theme the primary color is bright, as it has letters of its own; on buttons, letters have to be dark.
 DARK_LETTERS = "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117}</style>"
+TITLES = {key: (title, icon) for entries in SECTIONS.values() for key, title, icon in entries}
 _once = Lock()
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
 
 
 def page(name: str) -> StreamlitPage:
     """The page of that file name, for navigation and links."""
-    titles = {key: (title, icon) for entries in SECTIONS.values() for key, title, icon in entries}
-    title, icon = titles[name]
+    title, icon = TITLES[name]
     return st.Page(FOLDER / "pages" / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "home")
 
 
@@ -111,8 +111,7 @@ def run() -> None:
 
 def forget(left: str) -> None:
     """Drop the runs that were asked for on a page and have not begun: they must not begin when somebody comes back."""
-    for key in [key for key in st.session_state if str(key).startswith(f"dpcore.request:{left}")]:
-        del st.session_state[key]
+    session.drop(f"dpcore.request:{left}")
 
 
 def frame(title: str, lead: str) -> None:
@@ -166,7 +165,7 @@ def price(line: Line) -> str:
 
 def known(name: str) -> None:
     """DataError if there is no page of that file name."""
-    if name not in {key for entries in SECTIONS.values() for key, *_ in entries}:
+    if name not in TITLES:
         raise DataError("These are settings of a page that is not here.", "Was the file made by another version?")
 
 

@@ -64,7 +64,7 @@ class Workbench:
         controls.run_button(self.page)
         if jobs.requested(self.page):
             name, given, *rows = st.session_state[f"{self.page}.chosen"]
-            (jobs.synthesize if rows else jobs.learn)(self.page, name, METHODS[name](**given), data, *rows)
+            jobs.release(self.page, name, METHODS[name](**given), data, *rows)
         shown: Shown | None = session.shown(self.page)
         if shown is None:
             st.info(self.invitation, icon=":material/arrow_upward:")

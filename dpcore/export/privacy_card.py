@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from dpcore.charts import odds
 from dpcore.export.quoting import plain
 from dpcore.export.release import Release
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
-from dpcore.text import number
+from dpcore.text import number, odds
 
 SCHEMA_SOURCES = {
     "declared": "declared. Bounds, bins and categories are public by declaration.",

@@ -34,13 +34,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import expit
 from scipy.stats import laplace, norm
 
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, CategoryChannel, KeepOrDraw, Warner
 from dpcore.mechanisms.randomizers.base import Floats
 from dpcore.mechanisms.randomizers.categorical import PRIME
+from dpcore.text import odds
 
 HASHES, AT_ONCE = 20_000, 2_000
 MOST_REPORTS = 150  # beyond, factorials leave the range of floats
@@ -67,11 +67,6 @@ def prior_shares(size: int, prior: ArrayLike | None) -> Floats:
     return shares
 
 
-def sure(epsilon: float) -> float:
-    """How sure somebody who was 50:50 between two answers can become at most: e^epsilon / (1 + e^epsilon)."""
-    return float(expit(float(epsilon)))
-
-
 def percent(share: float, *, certain: bool = True) -> str:
     """A share as text; what only rounding makes certain (`certain=False`: nothing is) is over 99.9 %."""
     if 0.9995 <= share < 1 or (share == 1 and not certain):
@@ -81,7 +76,7 @@ def percent(share: float, *, certain: bool = True) -> str:
 
 def believed(epsilon: float, things: str) -> str:
     """What a finite epsilon says of two answers or numbers."""
-    most = percent(sure(epsilon), certain=False)
+    most = percent(odds(epsilon), certain=False)
     may = "can be" if most.startswith("over") else "is at most"
     return f"Whoever was 50:50 between two {things} {may} {most} sure after the report."
 
@@ -195,7 +190,7 @@ def measures(channel: CategoryChannel, prior: ArrayLike | None = None) -> pd.Dat
     if not isinf(epsilon):
         text = believed(epsilon, "answers")
     rows.append(("epsilon", epsilon, text, True))
-    rows.append(("50:50 becomes at most", sure(epsilon), "The same for any two answers, whatever else is known.", True))
+    rows.append(("50:50 becomes at most", odds(epsilon), "The same for any two answers, whatever else is known.", True))
     return pd.DataFrame(rows, columns=["measure", "value", "sentence", "of_channel"])
 
 

@@ -26,8 +26,8 @@ from driving import (
 from streamlit.testing.v1 import AppTest
 
 from dpcore.audit import cases
+from dpcore.charts import odds
 from dpcore.charts.base import REAL_DATA
-from dpcore.charts.epsilon import odds
 from dpcore.dashboard.sections import membership_game, twin_worlds
 from dpcore.dashboard.sections.histogram_pair import interval
 from dpcore.dashboard.sections.membership_game import Game, Round, Rules
@@ -327,11 +327,10 @@ def test_a_round_is_dealt_guessed_once_and_revealed(monkeypatch: pytest.MonkeyPa
     assert books(at) == {}
 
 
-def test_a_second_press_that_was_on_its_way_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_press_that_was_on_its_way_counts_nothing() -> None:
     found = Game(round=Round(Rules(1.0), True, (4,)))
-    monkeypatch.setattr(membership_game, "state", lambda: found)
     for guess in (False, True, True):
-        membership_game.vote(guess)
+        found.vote(guess)
     assert found.guess is False
     assert found.scores == {(Rules(1.0), membership_game.PLAYERS): (0, 1)}
 

@@ -107,8 +107,8 @@ def test_limits():
         last = report_privacy.measures(everything)
         assert last["value"].iloc[-2:].tolist() == [inf, 1.0]
         assert "no protection" in last["sentence"].iloc[-2]
-    assert report_privacy.sure(0) == 0.5
-    assert report_privacy.sure(1e6) == 1
+    assert report_privacy.odds(0) == 0.5
+    assert report_privacy.odds(1e6) == 1
     (sentence,) = report_privacy.measures(ERRPH(2, epsilon=12.0)).query("measure == 'epsilon'")["sentence"]
     assert "can be over 99.9 % sure" in sentence
     assert report_privacy.best_guess(OUE(3, epsilon=2000.0)).right == pytest.approx(1 / 2 + 1 / 6)

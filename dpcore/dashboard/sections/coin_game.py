@@ -149,12 +149,12 @@ def one(key: str, rule: Rule) -> None:
         return
     if answer.rule != rule:
         st.caption("The rule was changed since. Press Toss to use it.")
-    told(answer.rule, answer)
+    told(answer)
 
 
-def told(rule: Rule, answer: Answer) -> None:
+def told(answer: Answer) -> None:
     """What happened, what others see of it, and what they can tell from that."""
-    said = ANSWERS[answer.said]
+    rule, said = answer.rule, ANSWERS[answer.said]
     other = "say the opposite" if rule.name == "Warner" else f"toss again: it says {said}"
     decided = "tell the truth" if answer.honest else other
     private, public = st.columns(2, gap="medium")
@@ -165,8 +165,8 @@ def told(rule: Rule, answer: Answer) -> None:
         st.markdown(":material/visibility: **What the collector gets**")
         st.markdown(f"### “{said}”")
     after, rare = rule.after(answer.said), f"10 % → {percent(rule.after(answer.said, 0.1))}"
-    before = {"Sure of “yes” before": percent(0.5), "Sure of “yes” after": percent(after)}
-    figures({**before, "… if 10 % of all are “yes”": rare})
+    sure = {"Sure of “yes” before": percent(0.5), "Sure of “yes” after": percent(after)}
+    figures({**sure, "… if 10 % of all are “yes”": rare})
     if rule.p0 == 0:
         why = "The report has nothing to do with the truth: it tells nothing about you, and nothing about anybody."
     elif rule.p0 == 1:

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.dashboard import housekeeping
+from dpcore.dashboard import housekeeping, session
 from dpcore.dashboard.shell import mendable
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
@@ -76,10 +76,7 @@ class Intake:
 
 def current() -> Intake:
     """What was read last; the bundled sample at first."""
-    if "dpcore.intake" not in st.session_state:
-        st.session_state["dpcore.intake"] = known("sample", download=False)
-    found: Intake = st.session_state["dpcore.intake"]
-    return found
+    return session.kept("dpcore.intake", lambda: known("sample", download=False))
 
 
 def known(name: str, *, download: bool) -> Intake:

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.dashboard import controls, panels, shell
+from dpcore.dashboard import controls, panels, session, shell
 from dpcore.dashboard.widgets import choice, figures, lasting, number_choice
 from dpcore.mechanisms.randomizers import ERRPH
 from dpcore.teaching import choices, counts
@@ -50,10 +50,9 @@ def assumed(text: str) -> None:
 def redrawn(key: str, label: str) -> int:
     """A button for other lots, and the seed of those in use."""
     place = f"{key}.seed"
-    st.session_state.setdefault(place, 0)
+    seed = session.kept(place, int)
     if st.button(label, icon=":material/casino:", key=f"{key}.redraw", width="stretch"):
-        st.session_state[place] += 1
-    seed: int = st.session_state[place]
+        seed = st.session_state[place] = seed + 1
     return seed
 
 

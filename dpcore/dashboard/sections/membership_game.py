@@ -14,7 +14,7 @@ import streamlit as st
 from scipy.stats import binom
 
 from dpcore import charts
-from dpcore.dashboard import links, panels
+from dpcore.dashboard import links, panels, session
 from dpcore.dashboard.sections.histogram_pair import interval
 from dpcore.dashboard.widgets import choice, number_choice
 from dpcore.datasets import Dataset
@@ -28,6 +28,7 @@ RELEASES = {
     "paper": f"As some papers print it: {ASKED} answers, paid for as one",
 }
 PLAYERS, BEST = "players", "best strategy"
+STATE = "dpcore.guessing"
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,20 @@ class Game:
     guess: bool | None = None
     scores: dict[tuple[Rules, str], tuple[int, int]] = field(default_factory=dict)
 
+    def begin(self, rules: Rules) -> None:
+        """Deal; this and what follows are callbacks of buttons."""
+        self.round, self.guess = deal(rules, lots()), None
+
+    def vote(self, inside: bool) -> None:
+        """Guess, once per round."""
+        if self.round is not None and self.guess is None:
+            self.guess = inside
+            self.count(self.round.rules, PLAYERS, int(inside == self.round.inside))
+
+    def let_play(self, rules: Rules) -> None:
+        """The best strategy plays."""
+        self.count(rules, BEST, autoplay(rules, AUTO, lots()), AUTO)
+
     def count(self, rules: Rules, who: str, right: int, rounds: int = 1) -> None:
         """Write down rounds and how many of them were guessed right."""
         before = self.scores.get((rules, who), (0, 0))
@@ -117,35 +132,6 @@ def chances(rules: Rules) -> pd.DataFrame:
     return pd.DataFrame({"number": number, "without": worlds[0], "with": worlds[1]})
 
 
-def state() -> Game:
-    """The session's game."""
-    found: Game = st.session_state.setdefault("dpcore.guessing", Game())
-    return found
-
-
-def begin(rules: Rules) -> None:
-    """A button's callback: deal."""
-    state().round, state().guess = deal(rules, lots()), None
-
-
-def vote(inside: bool) -> None:
-    """A button's callback: guess, once per round."""
-    playing = state()
-    if playing.round is not None and playing.guess is None:
-        playing.guess = inside
-        playing.count(playing.round.rules, PLAYERS, int(inside == playing.round.inside))
-
-
-def let_play(rules: Rules) -> None:
-    """A button's callback: the best strategy plays."""
-    state().count(rules, BEST, autoplay(rules, AUTO, lots()), AUTO)
-
-
-def reset() -> None:
-    """A button's callback: forget everything."""
-    st.session_state["dpcore.guessing"] = Game()
-
-
 @st.fragment
 def game(page: str, data: Dataset) -> None:
     """Rules, a round, and the scores."""
@@ -164,13 +150,13 @@ def game(page: str, data: Dataset) -> None:
         people = pd.DataFrame({"person": ["X", *PEOPLE], "ill": ill, "in the table": ["?", *["yes"] * len(PEOPLE)]})
         st.dataframe(people, hide_index=True, height="content")
         st.caption(f"{COUNT} ill people without X, {COUNT + 1} with X. Everybody knows this table but for the coin.")
-    playing = state()
+    playing = session.kept(STATE, Game)
     with left:  # beside the table, so that the number, the guess and the result are on one screen
         play(page, rules, playing)
     shown, at = (playing.round.rules, float(playing.round.number)) if playing.round else (rules, None)
     panels.chart(charts.round_worlds(chances(shown), at=at, number=shown.number))
     st.divider()
-    scores(page, rules)
+    scores(page, rules, playing)
 
 
 def play(page: str, rules: Rules, playing: Game) -> None:
@@ -181,8 +167,8 @@ def play(page: str, rules: Rules, playing: Game) -> None:
         rest, voting = voting, rest
     look: Any = {"type": rest, "icon": ":material/casino:", "width": "stretch"}
     first, second, third = st.columns(3, gap="small")
-    first.button(title, key=f"{page}.game.deal", on_click=begin, args=(rules,), **look)
-    look = {"type": voting, "disabled": not opened, "on_click": vote, "width": "stretch"}
+    first.button(title, key=f"{page}.game.deal", on_click=playing.begin, args=(rules,), **look)
+    look = {"type": voting, "disabled": not opened, "on_click": playing.vote, "width": "stretch"}
     second.button("X is in", key=f"{page}.game.in", args=(True,), **look)
     third.button("X is out", key=f"{page}.game.out", args=(False,), **look)
     if playing.round is not None:
@@ -210,7 +196,7 @@ def result(one: Round, guess: bool | None) -> None:
             st.caption(f"The other guess would have been the likelier one: {'in' if one.best else 'out'}.")
 
 
-def scores(page: str, rules: Rules) -> None:
+def scores(page: str, rules: Rules, playing: Game) -> None:
     """How often guesses were right, beside what epsilon allows."""
     limit, best = charts.odds(rules.epsilon), best_share(rules)
     st.subheader("Scores")
@@ -224,10 +210,12 @@ def scores(page: str, rules: Rules) -> None:
             f"the best strategy is right in **{100 * best:.1f} %**."
         )
     left, right = st.columns(2, gap="medium")
-    look: Any = {"on_click": let_play, "args": (rules,), "icon": ":material/smart_toy:", "width": "stretch"}
+    look: Any = {"on_click": playing.let_play, "args": (rules,), "icon": ":material/smart_toy:", "width": "stretch"}
     left.button(f"Let the best strategy play {AUTO} rounds", key=f"{page}.game.auto", **look)
-    right.button("Forget all scores", key=f"{page}.game.reset", on_click=reset, width="stretch")
-    found = score_frame(state())
+    right.button(
+        "Forget all scores", key=f"{page}.game.reset", on_click=st.session_state.pop, args=(STATE,), width="stretch"
+    )
+    found = score_frame(playing)
     if len(found):
         marks = pd.DataFrame({"epsilon": EPSILONS, "share": [charts.odds(epsilon) for epsilon in EPSILONS]})
         told = found.assign(release=found["mode"].map({"corrected": "corrected", "paper": "as printed"}))

@@ -5,18 +5,16 @@ it would cost to show it is said.
 """
 
 import math
-import time
 from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 
 from dpcore.audit import cases
-from dpcore.audit.cases import Case
+from dpcore.audit.cases import Case, Twins
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, links
 from dpcore.dashboard.sections import twin_worlds
-from dpcore.dashboard.sections.twin_worlds import Done
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import choice, lasting
 from dpcore.datasets import Dataset
@@ -65,11 +63,9 @@ def own(page: str, data: Dataset) -> None:
     jobs.button("Run on my own table", key, f"{key}.run", **look)
     if jobs.requested(key):
         with mendable(), jobs.cancellable("Running both worlds", key) as progress:
-            start = time.perf_counter()
             case = case_of(asked, data)
             found = cases.run(case, asked.trials, progress=progress)
-            kept = (asked, data.token, case, Done(found, time.perf_counter() - start))
-            st.session_state["dpcore.twins.own"] = kept
+            st.session_state["dpcore.twins.own"] = (asked, data.token, case, found)
     if "dpcore.twins.own" not in st.session_state:
         st.info("Press the button. Nothing is read before.", icon=":material/arrow_upward:")
         return
@@ -157,10 +153,10 @@ def price(asked: Asked) -> None:
     )
 
 
-def told(asked: Asked, case: Case, done: Done) -> None:
+def told(asked: Asked, case: Case, done: Twins) -> None:
     """What was run."""
     st.divider()
-    result = done.twins.result
+    result = done.result
     total = asked.runs * result.trials * result.bound
     cost = f"epsilon {number(total)}" if math.isfinite(total) else "more than any epsilon"
     st.markdown(

@@ -1,14 +1,13 @@
 """What the page of comparisons asks: methods and modes, epsilons, repeats and measures; and what that would cost."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from math import fsum
 from typing import Any
 
 import streamlit as st
 
 from dpcore import experiment
-from dpcore.accounting.relation import Relation, exact
+from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import lasting
@@ -48,20 +47,12 @@ USUAL_MEASURES = ("accuracy", "2-way AVD")
 USUAL_EPSILONS, USUAL_REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = (0.1, 0.5, 2.0), 3, 20, 10, 2_000
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A sweep that the settings describe, and what is left out of it, with reasons."""
-
-    config: Config
-    left_out: Mapping[str, str]
-
-
 def runs_of(config: Config) -> int:
     """How many releases a comparison is."""
     return len(config.methods) * len(config.epsilons) * config.repeats
 
 
-def ask(page: str, data: Dataset) -> Plan:
+def ask(page: str, data: Dataset) -> tuple[Config, dict[str, str]]:
     """All settings; moving one draws nothing and spends nothing."""
     names: list[str] = []
     for place, (spot, (title, offered)) in enumerate(
@@ -96,8 +87,8 @@ def pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], to
 
 def plan_of(
     names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None, data: Dataset, **how: Any
-) -> Plan:
-    """The sweep of those methods in those modes, without what cannot be run or measured."""
+) -> tuple[Config, dict[str, str]]:
+    """The sweep of those methods in those modes; what is left out of it as it cannot be run or measured, and why."""
     found: dict[str, Method] = {}
     left_out: dict[str, str] = {}
     for name in names:
@@ -117,22 +108,16 @@ def plan_of(
                     left_out[label] = "it has none of the chosen measures."
             except ParameterError as error:
                 left_out[label] = str(error)
-    return Plan(Config(found, skip=True, **how), left_out)
+    return Config(found, skip=True, **how), left_out
 
 
-def total(epsilons: Sequence[float]) -> float:
-    """Their exact sum, as a number: epsilons of one relation add up."""
-    return float(sum((Fraction(exact(one)) for one in epsilons), Fraction(0)))
-
-
-def said(plan: Plan, finished: Collection[int], pace: float | None) -> None:
+def said(config: Config, left_out: Mapping[str, str], finished: Collection[int], pace: float | None) -> None:
     """What pressing Run would do and cost, before anybody does; `finished`: the places of runs that are there already.
 
     `pace`: seconds per run, if known.
     """
-    config = plan.config
     relation = Relation.parse(next(iter(config.methods.values())).relation).short
-    for label, reason in plan.left_out.items():
+    for label, reason in left_out.items():
         st.caption(f":material/block: **{escaped(label)}** is left out: {escaped(reason)}")
     lacking: dict[str, list[str]] = {}
     for label, without in experiment.left_out(config.methods, config.measures).items():
@@ -147,7 +132,7 @@ def said(plan: Plan, finished: Collection[int], pace: float | None) -> None:
     if finished:
         parts.append(f"{len(finished):,} of them are finished already, and are shown without drawing them again")
     if proved:
-        parts.append(f"{'the others ' if finished else ''}together epsilon {number(total(proved))} ({relation})")
+        parts.append(f"{'the others ' if finished else ''}together epsilon {number(fsum(proved))} ({relation})")
     if len(proved) < len(rest):
         parts.append("what those as printed cost is known when they have run, and may be without bound")
     st.markdown(f"{'; '.join(parts)}." + (f" About {max(pace * len(rest), 1):,.0f} seconds." if pace and rest else ""))
@@ -161,9 +146,8 @@ def said(plan: Plan, finished: Collection[int], pace: float | None) -> None:
         )
 
 
-def lacks(plan: Plan) -> str:
+def lacks(config: Config) -> str:
     """Why this cannot be run, in a sentence; empty if it can."""
-    config = plan.config
     if not config.methods or not config.epsilons or not config.measures:
         return "Choose a method, an epsilon and a measure or more."
     if len({label.partition(" | ")[0] for label in config.methods}) > MOST_METHODS:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from math import fsum
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from dpcore.accounting.relation import Relation
 from dpcore.accounting.tally import EPSILONS
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
-from dpcore.dashboard.sections.sweep import LOCAL, total
+from dpcore.dashboard.sections.sweep import LOCAL
 from dpcore.dashboard.sections.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import lasting
@@ -77,8 +78,8 @@ def total_or_none(epsilons: pd.Series) -> str:
     """Their sum for people: none as soon as one has none."""
     without = np.isinf(epsilons)
     if not without.any():
-        return f"**{number(total(epsilons.to_list()))}**"
-    others = f"; the other {(~without).sum():,}: {number(total(epsilons[~without].to_list()))}"
+        return f"**{number(fsum(epsilons))}**"
+    others = f"; the other {(~without).sum():,}: {number(fsum(epsilons[~without]))}"
     return f"**none** ({without.sum():,} runs have none{others if not without.all() else ''})"
 
 

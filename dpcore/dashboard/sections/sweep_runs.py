@@ -59,8 +59,7 @@ def shown(data: Dataset) -> Comparison | None:
 def place() -> experiment.Place:
     """Where finished runs are kept: beside the ledger; in the session's memory, if the ledger goes with it."""
     books = session.books()
-    memory: dict[str, bytes] = st.session_state.setdefault("dpcore.sweeps", {})
-    return books.path.parent / "sweeps" if books.kept else memory
+    return books.path.parent / "sweeps" if books.kept else session.kept("dpcore.sweeps", dict[str, bytes])
 
 
 def note_of(data: Dataset, kept: experiment.Place) -> str:
@@ -131,8 +130,7 @@ def note(notes: dict[str, Ledger], made: Comparison, frame: pd.DataFrame) -> Non
 
 def paces() -> dict[Any, float]:
     """Seconds per run of this session's comparisons, by what they depend on most."""
-    found: dict[Any, float] = st.session_state.setdefault("dpcore.comparison pace", {})
-    return found
+    return session.kept("dpcore.comparison pace", dict[Any, float])
 
 
 def speed_key(config: Config, data: Dataset) -> Any:

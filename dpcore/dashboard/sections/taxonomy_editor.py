@@ -75,9 +75,9 @@ def owner_of(data: Dataset, column: Column) -> str:
 
 def current(page: str, owner: str, column: Column) -> Draft:
     """The table to edit: the column's own at first, later what was made of it."""
-    drafts: dict[str, Draft] = st.session_state.setdefault(f"{page}.drafts", {})
+    drafts = session.kept(f"{page}.drafts", dict[str, Draft])
     draft = drafts.get(owner) or draft_of(column.taxonomy or default(column))
-    edited: dict[str, Draft] = st.session_state.setdefault(f"{page}.edited", {})
+    edited = session.kept(f"{page}.edited", dict[str, Draft])
     if owner in edited and table_key(page, owner, draft) not in st.session_state:
         draft = replace(edited.pop(owner), version=draft.version + 1)  # the widget was away, and forgot its edits
     drafts[owner] = draft

@@ -5,8 +5,6 @@ runs in another way.
 """
 
 import math
-import time
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -16,7 +14,7 @@ from dpcore import charts
 from dpcore.audit import cases as attacks
 from dpcore.audit.cases import Case, Twins
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import controls, jobs, links, panels
+from dpcore.dashboard import controls, jobs, links, panels, session
 from dpcore.dashboard.sections.histogram_pair import piled
 from dpcore.dashboard.shell import mendable
 from dpcore.dashboard.widgets import choice, figures, lasting
@@ -31,14 +29,6 @@ USUAL = 0.007  # seconds of a run, where none was measured yet
 MOST_KEPT, MOST_SHOWN = 30, 14
 
 
-@dataclass(frozen=True, eq=False)
-class Done:
-    """What was found, and how many seconds it took."""
-
-    twins: Twins
-    seconds: float
-
-
 def grouped(name: str) -> str:
     """A method's name with what it is for."""
     if issubclass(METHODS[name], LocalClassifier):
@@ -46,10 +36,9 @@ def grouped(name: str) -> str:
     return f"{'Classify' if issubclass(METHODS[name], PrivateClassifier) else 'Synthesize'}: {name}"
 
 
-def kept() -> dict[str, Done]:
+def kept() -> dict[str, Twins]:
     """What was found in this session, by case."""
-    found: dict[str, Done] = st.session_state.setdefault("dpcore.twins", {})
-    return found
+    return session.kept("dpcore.twins", dict[str, Twins])
 
 
 def attack(page: str, data: Dataset) -> None:
@@ -64,9 +53,7 @@ def attack(page: str, data: Dataset) -> None:
     controls.run_button(page)
     if jobs.requested(page):
         with mendable(), jobs.cancellable("Running both worlds", page) as progress:
-            start = time.perf_counter()
-            twins = attacks.run(case, trials, progress=progress)
-            kept()[case.key] = Done(twins, time.perf_counter() - start)
+            kept()[case.key] = attacks.run(case, trials, progress=progress)
             while len(kept()) > MOST_KEPT:
                 kept().pop(next(iter(kept())))
     done = kept().get(case.key)
@@ -99,7 +86,7 @@ def settings(page: str) -> tuple[Case, int]:
     look["help"] = "More runs find smaller leaks. The suggestion is what this attack needs."
     trials = lasting(left.select_slider, "Runs in each world", f"{page}.trials", TRIALS, **look)
     done = kept().get(case.key)
-    seconds = 2 * trials * (done.seconds / 2 / done.twins.result.trials if done else USUAL)
+    seconds = 2 * trials * (done.seconds / 2 / done.result.trials if done else USUAL)
     right.caption(f"About {seconds:.0f} s on a usual computer. Noise is fresh: no seed.")
     return case, trials
 
@@ -167,28 +154,26 @@ def at_least(epsilon: float) -> str:
     return f"{math.floor(1000 * epsilon) / 1000:g}"
 
 
-def headline(case: Case, done: Done) -> None:
+def headline(case: Case, done: Twins) -> None:
     """The verdict, and the epsilons that it compares."""
-    result = done.twins.result
-    verdict(case, done.twins)
+    result = done.result
+    verdict(case, done)
     epsilons = {"Epsilon claimed": panels.told(result.claimed), "Epsilon proved": panels.told(result.bound)}
     epsilons["At least, by this attack"] = at_least(result.lower_bound)
     figures({**epsilons, "Runs in each world": f"{result.trials:,}"})
     st.caption(f"Took {done.seconds:.1f} seconds. Another {result.trials:,} runs would give other numbers, a little.")
 
 
-def pictures(page: str, case: Case, done: Done, *, real: bool = False) -> None:
+def pictures(page: str, case: Case, twins: Twins, *, real: bool = False) -> None:
     """What is behind a verdict; `real` if it was made from a person's own rows."""
-    twins, result = done.twins, done.twins.result
+    result, event = twins.result, twins.event
     mark = charts.mark_real if real else (lambda chart: chart)
-    event = twins.event
     panels.chart(mark(charts.known_epsilon(lower=result.lower_bound, claimed=result.claimed, proved=result.bound)))
     piles = piled(twins.first, twins.second, event.threshold, above=event.above)
     logarithmic = lasting(st.toggle, "Logarithmic heights, to see rare answers", f"{page}.log")
     found: Any = {"hits": event.hits, "counted": event.counted, "threshold": event.threshold, "above": event.above}
     look: Any = {"number": case.looks_at, "edge": piles.edge, "logarithmic": logarithmic}
-    picture = charts.world_piles(piles.frame, runs=result.trials, **found, **look)
-    panels.chart(mark(picture))
+    panels.chart(mark(charts.world_piles(piles.frame, runs=result.trials, **found, **look)))
     ratios = charts.world_ratios(piles.frame, number=case.looks_at, claimed=result.claimed, proved=result.bound)
     panels.chart(mark(ratios))
     st.caption(
