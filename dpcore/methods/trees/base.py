@@ -206,7 +206,6 @@ class ForestClassifier(TreeClassifier):
         return {"trees": self.n_trees_, "resample": self.resample, "rate": self.rate}
 
     def foretold(self, rows: int | None) -> str:
-        """See `PrivateEstimator.foretold`."""
         if self._paper or (self.n_trees and self.max_depth):
             return ""
         trees, depth = sizes_for(rows, self.epsilon, self.n_trees)
