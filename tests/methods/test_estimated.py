@@ -70,7 +70,7 @@ def told(column):
 def test_halves(column, expected):
     assert told(column) == expected
     attribute = Groups(column, halves(column))
-    assert attribute.fanout(*map(np.array, zip(attribute.start(), strict=True)))[0] == len(expected)
+    assert attribute.fanout(*map(np.array, zip(attribute.start, strict=True)))[0] == len(expected)
     if expected:
         sides = attribute.side(np.arange(column.size), np.zeros(column.size), np.zeros(column.size))
         assert [tuple(np.flatnonzero(sides == i)) for i in (0, 1)] == list(expected.values())
