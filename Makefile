@@ -12,13 +12,14 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-ha
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
 	--generate-hashes --quiet
 
-.PHONY: help run test check browser audit lock
+.PHONY: help run test check app slow browser audit lock
 
 help:
 	@echo "make run      start the dashboard on this computer"
-	@echo "make test     run the tests that need no browser and no patience"
+	@echo "make test     run the tests of the package, and of every page that it can be drawn"
 	@echo "make check    lint, formatting and types"
-	@echo "make audit    run the long statistical tests"
+	@echo "make app      run the tests of the dashboard's pages"
+	@echo "make slow     run the long statistical tests, and rare data on every page"
 	@echo "make browser  run the tests that drive Chromium"
 	@echo "make lock     solve both lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
 
@@ -33,11 +34,14 @@ check: $(DEV)
 	@echo "ruff format --check" && $(BIN)/ruff format --check .
 	@echo "mypy" && $(BIN)/mypy
 
-audit: $(DEV)
-	@$(BIN)/python -m pytest -m slow $(ARGS)
+app: $(DEV)
+	@$(BIN)/python -m pytest -m "app and not slow" $(ARGS)
+
+slow audit: $(DEV)
+	@$(BIN)/python -m pytest -m "slow and not browser" $(ARGS)
 
 browser: $(DEV) $(AXE)
-	@$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
+	@$(BIN)/python -m pytest -m browser $(ARGS)
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs the uv program; install it and try again." >&2; exit 1; }

@@ -18,6 +18,14 @@ from dpcore import charts
 from dpcore.dashboard import shell
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All of this folder is marked `app` but the smoke test."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.path.name != "test_smoke.py":
+            item.add_marker("app")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def loaded() -> None:
     """What a server imports beside its first page: here, no test would wait for it."""

@@ -1,0 +1,24 @@
+"""Every file in pages/ can be drawn, alone and with the sample. All that pages do is tested with `make app`."""
+
+import pytest
+from driving import PAGES, ROOT, TIMEOUT, books, charts, run, said
+from streamlit.testing.v1 import AppTest
+
+from dpcore.dashboard.shell import TITLES
+
+
+def test_pages_are_those_of_the_menu() -> None:
+    assert set(PAGES) == set(TITLES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_alone(page: str) -> None:
+    at = run(AppTest.from_file(ROOT / "pages" / f"{page}.py", default_timeout=TIMEOUT))
+    titles = {"home": "See what privacy costs"}
+    assert [title.value for title in at.title] == [titles.get(page, TITLES[page][0])]
+    assert "Data in use" in [caption.value for caption in at.sidebar.caption]
+    assert not at.error
+    first, drawn = said(at), charts(at)
+    assert said(run(at)) == first
+    assert len(charts(at)) == len(drawn)
+    assert books(at) == {}  # nobody asked for anything
