@@ -1,4 +1,4 @@
-"""What an argument may be: numbers as Python and NumPy have them (True and False are none), tables, and callbacks."""
+"""What an argument may be: numbers as Python and NumPy have them (True and False are none), arrays, tables, calls."""
 
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -6,9 +6,13 @@ from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dpcore.errors import DataError
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 LARGEST = 2**63  # of whole numbers that NumPy computes with
 Progress = Callable[[float, str], None]
 """Called by long work with the fraction done and a text; raising inside it cancels the work cleanly."""

@@ -16,7 +16,7 @@ from scipy.stats import beta
 from sklearn.base import clone
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.arguments import Progress, is_whole, no_progress
+from dpcore.arguments import Floats, Progress, is_whole, no_progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
@@ -171,7 +171,7 @@ def statistics(
     *,
     seed: int | None = None,
     progress: Progress = no_progress,
-) -> tuple[NDArray[np.float64], Ledger]:
+) -> tuple[Floats, Ledger]:
     """Numbers of so many runs in each of two worlds in turn, shape (2, trials), and the ledger of the very first.
 
     Every run is a whole one, through the method's public interface.

@@ -12,16 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.arguments import Progress, no_progress
+from dpcore.arguments import Floats, Progress, no_progress
 from dpcore.audit.bound import FEWEST, AuditResult, Event, separating_event, statistics
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.methods.base import PrivateEstimator
 
-Floats = NDArray[np.float64]
 Verdict = Literal["caught", "not caught", "no claim"]
 
 

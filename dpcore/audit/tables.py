@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dpcore.arguments import Floats
 from dpcore.audit.game import Case, Verdict
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -92,12 +92,12 @@ def both(
     ]
 
 
-def gained(noisy: NDArray[np.float64], relation: str) -> float:
+def gained(noisy: Floats, relation: str) -> float:
     """The noisy number of rows (1, 1), less the one of rows (0, 0) where these lose what those gain."""
     return float(noisy[1, 1] - (noisy[0, 0] if relation == "replace" else 0))
 
 
-def clipped(noisy: NDArray[np.float64] | float, without: float, step: float = 1.0) -> float:
+def clipped(noisy: Floats | float, without: float, step: float = 1.0) -> float:
     """How far a noisy number lies on the way from its value in the first world to that in the second, from 0 to 1.
 
     For Laplace noise that is its log-likelihood ratio but for a factor and a constant.

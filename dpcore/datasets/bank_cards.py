@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import Floats
 from dpcore.datasets.published import listed, numeric
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -115,7 +116,7 @@ def _draw(rows: int, rng: np.random.Generator, dependent: bool) -> pd.DataFrame:
     return pd.DataFrame(cells)
 
 
-def _values(attribute: Attribute, score: NDArray[np.float64], classes: NDArray[np.int64]) -> NDArray[Any]:
+def _values(attribute: Attribute, score: Floats, classes: NDArray[np.int64]) -> NDArray[Any]:
     """The numbers or categories of rows with these scores and classes, shape (rows,)."""
     column = attribute.column
     if not column.numeric:

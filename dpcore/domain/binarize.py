@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import Flags
 from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
 
@@ -51,7 +52,7 @@ class Binarization:
                 bits[:, place] = codes[:, j] >> shift & 1
         return bits
 
-    def decode(self, bits: Codes) -> tuple[Codes, NDArray[np.bool_]]:
+    def decode(self, bits: Codes) -> tuple[Codes, Flags]:
         """Codes of bits, shape (n, d), and which of them exist, same shape; a code that does not is given as 0."""
         sizes = self.source.sizes
         codes: Codes = np.empty((len(bits), len(sizes)), dtype=code_dtype(max(sizes)), order="F")

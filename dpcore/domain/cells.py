@@ -18,18 +18,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from dpcore.arguments import Floats, Ints
 from dpcore.text import as_text
 
-Floats = NDArray[np.float64]
 NUMBER = r"^([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity))$"
 WHOLE = r"^[+-]?[0-9]+$"
 # Leading zeros make a name ("01234", a post code), and so do more digits than a float holds (an account).
 NAME = r"^[+-]?(0[0-9].*|[0-9]{16,}|(?i:inf.*))$"
 
 
-def distinct(values: pd.Series[Any]) -> tuple[NDArray[np.intp], list[str]]:
+def distinct(values: pd.Series[Any]) -> tuple[Ints, list[str]]:
     """The cells' texts, each once, and every cell's place among them, shape (n,); -1 where a cell is missing."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         places, texts = distinct(pd.Series(values.cat.categories))
@@ -70,7 +69,7 @@ def typed(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     return frame.assign(**{name: numbers for name, numbers in found.items() if numbers is not None})
 
 
-def _words(values: pd.Series[Any]) -> tuple[NDArray[np.intp], pa.Array]:
+def _words(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
     """As `distinct`, without surrounding spaces."""
     if isinstance(values.dtype, pd.StringDtype) and values.dtype.storage == "pyarrow":  # a million different ones
         column = pa.chunked_array([pa.array(values, from_pandas=True)]).cast(pa.large_string())

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.arguments import is_number, plain
+from dpcore.arguments import Flags, Floats, is_number, plain
 from dpcore.domain.cells import as_numbers, distinct
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import DataError, SchemaError
@@ -173,7 +173,7 @@ class Column:
         return self.kind in ("integer", "continuous")
 
     @property
-    def edges(self) -> NDArray[np.float64]:
+    def edges(self) -> Floats:
         """The bins' boundaries, shape (bins + 1,); for integers the last one is `upper + 1`."""
         low, high = cast(float, self.lower), cast(float, self.upper) + (self.kind == "integer")
         if isinstance(self.bins, tuple):
@@ -236,7 +236,7 @@ class Column:
             codes[unknown] = self.size - 1
         return codes.astype(code_dtype(self.size))
 
-    def numbers(self, values: pd.Series[Any]) -> NDArray[np.float64]:
+    def numbers(self, values: pd.Series[Any]) -> Floats:
         """A numeric column's cells as the numbers that they are coded by, shape (n,); NaN for the code "missing".
 
         DataError as for `encode`.
@@ -249,7 +249,7 @@ class Column:
             numbers = np.floor(numbers)
         return numbers if self.missing else np.where(np.isnan(numbers), low, numbers)
 
-    def _check_cells(self, numbers: NDArray[np.float64], absent: NDArray[np.bool_]) -> None:
+    def _check_cells(self, numbers: Floats, absent: Flags) -> None:
         """Refuse numeric cells that do not fit the declaration as they are."""
         words = np.isnan(numbers) & ~absent
         if words.any():
@@ -268,7 +268,7 @@ class Column:
             )
         self._check_missing(absent)
 
-    def _check_missing(self, absent: NDArray[np.bool_]) -> None:
+    def _check_missing(self, absent: Flags) -> None:
         if absent.any() and not self.missing:
             raise DataError(
                 f"Column {self.name!r} has {int(absent.sum()):,} missing cells, but missing is not declared.",

@@ -12,42 +12,40 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import ANY
-
-Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
     """One column's codes, divided."""
 
-    blocks: Places  # for every code its block; every block holds a code
+    blocks: Ints  # for every code its block; every block holds a code
     names: tuple[str, ...]  # one per block
 
     @cached_property
-    def sizes(self) -> Places:
+    def sizes(self) -> Ints:
         """Codes per block."""
-        sizes: Places = np.bincount(self.blocks, minlength=len(self.names))
+        sizes: Ints = np.bincount(self.blocks, minlength=len(self.names))
         return sizes
 
     @cached_property
-    def ordered(self) -> Places:
+    def ordered(self) -> Ints:
         """The codes, block by block."""
         return np.argsort(self.blocks, kind="stable")
 
-    def shares(self, inside: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def shares(self, inside: Flags) -> Floats:
         """Which share of every block a set of codes covers: shape (size,) to (blocks,)."""
         return np.bincount(self.blocks, weights=inside, minlength=len(self.names)) / self.sizes
 
-    def draw(self, blocks: Places, rng: np.random.Generator) -> Places:
+    def draw(self, blocks: Ints, rng: np.random.Generator) -> Ints:
         """One code of each block, uniformly."""
         first = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         offsets = np.floor(rng.random(len(blocks)) * self.sizes[blocks]).astype(np.intp)
-        codes: Places = self.ordered[first[blocks] + offsets]
+        codes: Ints = self.ordered[first[blocks] + offsets]
         return codes
 
 
@@ -63,7 +61,7 @@ class Partition:
         """One cell that holds everything."""
         return cls(schema, tuple(Axis(np.zeros(size, dtype=np.intp), (ANY,)) for size in schema.sizes))
 
-    def refined(self, column: str, blocks: Places, names: Sequence[str]) -> Partition:
+    def refined(self, column: str, blocks: Ints, names: Sequence[str]) -> Partition:
         """The partition with one column divided in another way."""
         axes = list(self.axes)
         axes[self.schema.index(column)] = Axis(blocks, tuple(names))
@@ -84,7 +82,7 @@ class Partition:
         """The columns that are divided at all."""
         return tuple(name for name, blocks in zip(self.schema.names, self.shape, strict=True) if blocks > 1)
 
-    def parents(self, coarser: Partition) -> Places:
+    def parents(self, coarser: Partition) -> Ints:
         """For every cell the one of a coarser partition that holds it, shape (size,)."""
         place = np.zeros(1, dtype=np.intp)
         for fine, coarse in zip(self.axes, coarser.axes, strict=True):  # flat at once: an array has 64 axes
@@ -93,7 +91,7 @@ class Partition:
             place = np.add.outer(place * len(coarse.names), above).ravel()
         return place
 
-    def weights(self, sets: dict[str, NDArray[np.bool_]]) -> NDArray[np.float64]:
+    def weights(self, sets: dict[str, Flags]) -> Floats:
         """Which share of every cell a product of sets of codes covers, if values are uniform within; shape (size,)."""
         shares = np.ones(1)
         for name, axis in zip(self.schema.names, self.axes, strict=True):
@@ -101,22 +99,22 @@ class Partition:
             shares = np.multiply.outer(shares, own).ravel()
         return shares
 
-    def blocks(self, cells: Places) -> list[Places]:
+    def blocks(self, cells: Ints) -> list[Ints]:
         """Per column the block of each of some cells, shape (n,)."""
-        found: list[Places] = []
+        found: list[Ints] = []
         for size in reversed(self.shape):
             cells, block = np.divmod(cells, size)
             found.append(block)
         return found[::-1]
 
-    def draw(self, cells: Places, rng: np.random.Generator) -> Codes:
+    def draw(self, cells: Ints, rng: np.random.Generator) -> Codes:
         """One row of codes out of each cell, uniformly; shape (n,) to (n, d)."""
         codes = np.empty((len(cells), len(self.axes)), dtype=code_dtype(max(self.schema.sizes)), order="F")
         for j, blocks in enumerate(self.blocks(cells)):
             codes[:, j] = self.axes[j].draw(blocks, rng)
         return codes
 
-    def recoding(self) -> tuple[Schema, list[tuple[str, Places]]]:
+    def recoding(self) -> tuple[Schema, list[tuple[str, Ints]]]:
         """What `PrivateTable.recode` needs for a table of block numbers."""
         named = list(zip(self.schema.names, self.axes, strict=True))
         columns = tuple(numbered(name, len(axis.names)) for name, axis in named)

@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import Flags
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
@@ -30,7 +31,7 @@ class RangeQuery:
         """A query from a mapping."""
         return cls(tuple((column, tuple(sorted({int(c) for c in chosen}))) for column, chosen in codes.items()), name)
 
-    def sets(self, schema: Schema) -> dict[str, NDArray[np.bool_]]:
+    def sets(self, schema: Schema) -> dict[str, Flags]:
         """Per column which of its codes are meant; ParameterError if the schema has no such code."""
         found = {}
         for name, chosen in self.codes:

@@ -15,12 +15,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Column, unlike
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy, halves
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 MOST_CHILDREN = 6
 GRID = 1 << 32
 ROUNDING = 3  # whole numbers; more than `at` is out by, up to the largest that a float holds

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcore.arguments import is_whole
+from dpcore.arguments import Ints, is_whole
 from dpcore.domain.column import MISSING, Column
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import ParameterError
@@ -96,7 +95,7 @@ class Hierarchy:
         ]
         return tuple(sorted(found, key=lambda i: self.nodes[i].codes))
 
-    def blocks(self, cut: Sequence[int]) -> NDArray[np.intp]:
+    def blocks(self, cut: Sequence[int]) -> Ints:
         """For every code the position, in `cut`, of the node that holds it; ParameterError if not each has one."""
         held = np.full(self.size, -1, dtype=np.intp)
         for position, place in enumerate(cut):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import Ints
 from dpcore.domain.column import Codes, Counts
 
 Family = tuple[int, ...]
@@ -66,7 +67,7 @@ def _tables(codes: Codes, sizes: Sequence[int], families: list[Family]) -> list[
     """Counted over the rows; what consecutive families begin with is combined once."""
     tables = []
     prefix: Family = ()
-    steps: list[NDArray[np.intp]] = []  # steps[k]: flat index over the first k + 1 columns of the current prefix
+    steps: list[Ints] = []  # steps[k]: flat index over the first k + 1 columns of the current prefix
     for family in families:
         shared = 0
         while shared < min(len(prefix), len(family)) and prefix[shared] == family[shared]:
@@ -97,7 +98,6 @@ def _binary_tables(bits: PackedBits, codes: Codes, families: list[Family]) -> li
 
 
 Words = NDArray[np.uint64]
-Places = NDArray[np.intp]
 CHUNK = 1 << 17  # words per step: what the processor's cache holds
 
 
@@ -111,14 +111,14 @@ class PackedBits:
         self.rows = len(bits)
         self.words: Words = padded.view(np.uint64)
 
-    def products(self, places: Places) -> Words:
+    def products(self, places: Ints) -> Words:
         """Rows that are 1 in all of k columns, as words: shape (m, k) to (m, words)."""
         rows = self.words[places[:, 0]]
         for column in places.T[1:]:
             rows &= self.words[column]
         return rows
 
-    def ones(self, places: Places) -> NDArray[np.int64]:
+    def ones(self, places: Ints) -> NDArray[np.int64]:
         """How many rows are 1 in all of k columns, for m sets of columns: shape (m, k) to (m,)."""
         counts = np.full(len(places), self.rows, dtype=np.int64)
         if places.shape[1]:
@@ -126,7 +126,7 @@ class PackedBits:
                 counts[part] = popcounts(self.products(places[part]))
         return counts
 
-    def tables(self, places: Places) -> NDArray[np.int64]:
+    def tables(self, places: Ints) -> NDArray[np.int64]:
         """Contingency tables of m sets of k columns: shape (m, k) to (2, ..., 2, m)."""
         m, k = places.shape
         corners = np.empty((2,) * k + (m,), dtype=np.int64)
@@ -155,7 +155,7 @@ def cells_from_corners(corners: NDArray[Any]) -> NDArray[Any]:
     return corners
 
 
-def distinct_rows(places: Places, columns: int) -> tuple[Places, Places]:
+def distinct_rows(places: Ints, columns: int) -> tuple[Ints, Ints]:
     """The different rows of an array, and for each row the position of its equal among them."""
     if not places.shape[1]:
         return places[:1], np.zeros(len(places), dtype=np.intp)

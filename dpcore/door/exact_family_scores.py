@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Relation
-from dpcore.door.exact_counts import PackedBits, Places, cells_from_corners, popcounts
+from dpcore.arguments import Flags, Floats, Ints
+from dpcore.door.exact_counts import PackedBits, cells_from_corners, popcounts
 from dpcore.mechanisms.scores import TableScore
 
-Floats = NDArray[np.float64]
 SCORED = 1 << 14  # families that are scored together: their tables fit the processor's cache
 
 
@@ -28,7 +28,7 @@ SCORED = 1 << 14  # families that are scored together: their tables fit the proc
 class Block:
     """Families of one child: the parents' columns, shape (m, parents), and the exact scores, shape (m,)."""
 
-    parents: Places
+    parents: Ints
     scores: Floats
     weighed: tuple[float, float] = (-1.0, 0.0)
 
@@ -52,7 +52,7 @@ class FamilySearch:
         relation: Relation,
         *,
         max_parents: int,
-        related: NDArray[np.bool_] | None = None,
+        related: Flags | None = None,
     ) -> None:
         d, most = len(columns), max_parents
         self.score = score
@@ -62,7 +62,7 @@ class FamilySearch:
         self._placed: list[int] = []
         self._choose = np.array([[comb(p, i) for i in range(most + 2)] for p in range(d + 1)], dtype=np.intp)
         # By size of S, in colexicographic order: S itself as places in V; the rows that are 1 in X and S, and in S.
-        self._subsets: list[Places] = [np.zeros((comb(d, j), j), dtype=np.intp) for j in range(most)]
+        self._subsets: list[Ints] = [np.zeros((comb(d, j), j), dtype=np.intp) for j in range(most)]
         self._with: list[NDArray[np.int32]] = [np.zeros((d, comb(d, j)), dtype=np.int32) for j in range(most)]
         self._among: list[NDArray[np.int32]] = [np.zeros(comb(d, j), dtype=np.int32) for j in range(most)]
         self._with[0][:, 0] = bits.ones(np.array(columns, dtype=np.intp)[:, None])
@@ -89,7 +89,7 @@ class FamilySearch:
                     counts = popcounts(products & self._bits.words[child])
                     self._with[size][self._row[child], new][part] = counts
         rest = self._subsets[most - 1][: self._choose[at, most - 1]]
-        full: dict[int, Places] = {}
+        full: dict[int, Ints] = {}
         for child in self.blocks:
             child_row = self._row[child]
             if not self._related[child_row, row]:
@@ -110,14 +110,14 @@ class FamilySearch:
         tables = self._bits.tables(np.array([[child, *parents]], dtype=np.intp)).reshape(2, -1, 1)
         return Block(np.array([parents], dtype=np.intp), self.score.of_many(tables, self._relation))
 
-    def _products(self, column: int, rest: Places) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
+    def _products(self, column: int, rest: Ints) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
         """Rows that are 1 in the new column and in each of some subsets of V, in slices."""
         columns = np.array(self._placed, dtype=np.intp)[rest]
         for part in self._bits.chunks(len(rest)):
             holders = np.insert(columns[part], 0, column, axis=1)
             yield part, self._bits.products(holders)
 
-    def _extend(self, column: int, rest: Places, wanted: dict[int, Places]) -> None:
+    def _extend(self, column: int, rest: Ints, wanted: dict[int, Ints]) -> None:
         """Score the families of each child whose parents are the new column and one of the wanted subsets."""
         parents = np.insert(np.array(self._placed, dtype=np.intp)[rest], 0, column, axis=1)
         counts = {child: np.empty(len(subsets), dtype=np.int64) for child, subsets in wanted.items()}
@@ -142,7 +142,7 @@ class FamilySearch:
             self.blocks[child].append(Block(parents[subsets], scores))
 
     def _tables(
-        self, child: int, column: int, rest: Places, subsets: Places, counts: NDArray[np.int64]
+        self, child: int, column: int, rest: Ints, subsets: Ints, counts: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Child x parents tables, shape (2, 2^l, m), of families with the new column and m subsets of V."""
         at, most = len(self._placed), self._most

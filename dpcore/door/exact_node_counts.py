@@ -13,11 +13,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Codes
 from dpcore.domain.splits import Attribute, CodeCut, Groups, NumberCut, OneValue
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 DENSE = 4  # cells per place, up to which counting all of them is faster than sorting the places
 
 

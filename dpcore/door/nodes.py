@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.splits import NumberCut
 from dpcore.door import prices
 from dpcore.door.door import Door
@@ -42,10 +43,6 @@ from dpcore.door.prices import Claim, Claimed
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise, Weights
 from dpcore.mechanisms.scores import SplitScore
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

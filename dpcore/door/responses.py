@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import Entry
 from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, Lots
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
-
-Floats = NDArray[np.float64]
 
 
 def check(questions: Questionnaire, schema: Schema, numbers: Mapping[int, Floats], relation: Relation) -> None:
@@ -93,7 +92,7 @@ def answers(
 ) -> Reports:
     """Everybody's reports."""
     people, optional = len(codes), questions.optional
-    chosen: dict[Family, NDArray[np.intp]] = {}
+    chosen: dict[Family, Ints] = {}
     if optional:
         lots = noise.lots(people * len(optional)).reshape(people, len(optional))
         drawn = np.argpartition(lots, questions.asked - 1, axis=1)[:, : questions.asked]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.column import Codes, Column, Counts, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute
@@ -26,7 +27,6 @@ from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generat
 from dpcore.mechanisms.scores import Score, TableScore
 from dpcore.postprocess.reports import Questionnaire, Reports
 
-Floats = NDArray[np.float64]
 Family = Sequence[str]
 
 
@@ -46,7 +46,7 @@ class PrivateTable:
         noise: Noise,
         *,
         unprotected_allowed: bool = False,
-        numbers: Mapping[int, NDArray[np.float64]] | None = None,
+        numbers: Mapping[int, Floats] | None = None,
     ) -> None:
         if codes.ndim != 2 or codes.shape[1] != len(schema):
             raise SchemaError("The codes do not have the schema's columns.", "Encode the rows with the same schema.")
@@ -165,7 +165,7 @@ class PrivateTable:
         epsilon: Epsilon,
         draws: int = 1,
         **claimed: Unpack[Claimed],
-    ) -> NDArray[np.intp]:
+    ) -> Ints:
         """Exponential mechanism: positions of candidates, more probable the higher their score and public weight.
 
         Parameters
@@ -182,7 +182,7 @@ class PrivateTable:
         noise = self._door.noise
         entry, factor = self._door.choice(score, shapes, epsilon, Claim(**claimed), draws=draws)
 
-        def draw() -> NDArray[np.intp]:
+        def draw() -> Ints:
             values = score.values(self._count, candidates, self.relation)
             if values[..., 0].size != draws:
                 raise ParameterError("The score makes another number of choices than was charged.", "Pass draws=.")
@@ -219,9 +219,7 @@ class PrivateTable:
 
         return self._door.answer("noisy_scores", [entry], draw)
 
-    def growth(
-        self, score: TableScore, columns: Family, *, max_parents: int, related: NDArray[np.bool_] | None = None
-    ) -> Growth:
+    def growth(self, score: TableScore, columns: Family, *, max_parents: int, related: Flags | None = None) -> Growth:
         """A network over some columns of 0 and 1 that grows by exponential mechanisms, each charged when it is asked.
 
         `related`, of shape (len(columns), len(columns)), is public: which column (first axis) may take which other as a

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from dpcore.arguments import Floats, Ints
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
@@ -16,7 +17,6 @@ from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.learners import MAJORITY, Judged, most_frequent, one_hot, require_rows
 from dpcore.postprocess.forest import Forest, recounted
 
-Floats = NDArray[np.float64]
 Model = Callable[[pd.DataFrame], Floats]
 PLAIN = "same builder without noise"
 FOREST, TREE = "scikit-learn forest", "scikit-learn tree"
@@ -99,7 +99,7 @@ def noise_and_structure(released: Forest, plain: Forest, data: Dataset) -> pd.Da
     return scores(models, data.test, released.schema, released.target).rename(columns={"model": "step"})
 
 
-def confusion_frame(confusion: NDArray[np.intp], labels: Sequence[str]) -> pd.DataFrame:
+def confusion_frame(confusion: Ints, labels: Sequence[str]) -> pd.DataFrame:
     """`truth`, `predicted`, `count`, and `share` of the true class's rows (NaN if it has none); true classes first."""
     pairs = pd.MultiIndex.from_product([list(labels), list(labels)], names=["truth", "predicted"])
     rows = confusion.sum(axis=1, keepdims=True)

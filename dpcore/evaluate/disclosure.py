@@ -24,7 +24,7 @@ from scipy.stats import t as student
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Progress, no_progress
+from dpcore.arguments import Flags, Progress, no_progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
@@ -257,7 +257,7 @@ def correct(
     quasi_identifiers: Sequence[str] | None,
     attack: str,
     seed: int,
-) -> NDArray[np.bool_]:
+) -> Flags:
     """For which targets the attack of `advantage` is right, shape (m,): about single rows, so not for showing."""
     asked, known, sizes = _encoded(targets, synthetic, schema, sensitive, quasi_identifiers)
     if attack not in ATTACKS:

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from dpcore.arguments import is_whole, require_frame
+from dpcore.arguments import Flags, Floats, is_whole, require_frame
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.cells import as_numbers, distinct
 from dpcore.domain.column import Codes, Column
@@ -147,7 +147,7 @@ def validity(synthetic: pd.DataFrame, schema: Schema) -> float:
     return float(np.mean(shares))
 
 
-def _shares(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> list[NDArray[np.float64]]:
+def _shares(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> list[Floats]:
     """Shares of all cells of a small schema's joint table, flat, in the real and in the released rows."""
     require_rows(real, synthetic)
     family = [range(len(schema))]
@@ -222,7 +222,7 @@ def row_numbers(first: Codes, second: Codes) -> tuple[Places, Places]:
     return number[: len(first)], number[len(first) :]
 
 
-def _inside(values: pd.Series[Any], column: Column) -> NDArray[np.bool_]:
+def _inside(values: pd.Series[Any], column: Column) -> Flags:
     """Which cells hold a declared value, shape (n,)."""
     absent = values.isna().to_numpy(dtype=bool)
     if column.numeric:

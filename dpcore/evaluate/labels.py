@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from dpcore.arguments import Progress, no_progress
+from dpcore.arguments import Flags, Progress, no_progress
 from dpcore.domain.cells import as_numbers, distinct
 from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
@@ -61,7 +60,7 @@ class Label:
                 f"The label's value is not a declared category of {column.name!r}.", "Choose a listed one, or below=."
             )
 
-    def of(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
+    def of(self, frame: pd.DataFrame) -> Flags:
         """The label of every row, shape (n,)."""
         cells = frame[self.column]
         if self.below is not None:

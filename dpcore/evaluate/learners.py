@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.svm import LinearSVC
 
-from dpcore.arguments import Progress, no_progress, require_frame
+from dpcore.arguments import Ints, Progress, no_progress, require_frame
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
@@ -146,7 +146,7 @@ class Judged:
 
     accuracy: float
     balanced_accuracy: float  # the mean recall of the classes that occur
-    confusion: NDArray[np.intp]
+    confusion: Ints
 
     @classmethod
     def of(cls, truth: NDArray[Any], predicted: NDArray[Any], classes: int) -> Self:

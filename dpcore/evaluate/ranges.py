@@ -14,7 +14,7 @@ from scipy.stats import t as student
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.accounting.tally import EPSILONS
-from dpcore.arguments import Progress, no_progress
+from dpcore.arguments import Floats, Progress, no_progress
 from dpcore.datasets import Dataset
 from dpcore.domain.range_query import RangeQuery, exact_answers, query_names
 from dpcore.domain.schema import Schema
@@ -23,7 +23,6 @@ from dpcore.evaluate.learners import Table, again, encoded, require_rows
 from dpcore.methods.base import Synthesizer
 from dpcore.postprocess.count_tree import ReleasedTree
 
-Floats = NDArray[np.float64]
 EDGES = (0.0004, 0.002, 0.01, 0.05, 0.25)  # of bins of the share of the domain; the last one has no upper end
 SANE = 0.001  # of the rows: relative errors of smaller counts are measured against this
 NEARLY_NORMAL = 1e15  # so many Laplace variables sum to a normal one, as far as 53 bits can tell
@@ -187,7 +186,7 @@ def by_size(frame: pd.DataFrame, edges: Sequence[float] | None = None) -> pd.Dat
     return found.drop(columns=["order", "place"])
 
 
-def bin_names(edges: NDArray[np.float64]) -> list[str]:
+def bin_names(edges: Floats) -> list[str]:
     """What bins between edges are called, from the smallest."""
     percent = [f"{100 * edge:.4g}" for edge in edges]
     between = [f"{low}–{high} %" for low, high in pairwise(percent)]

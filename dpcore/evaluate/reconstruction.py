@@ -5,9 +5,9 @@ from math import ceil
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from dpcore.arguments import Floats
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import CategoryChannel, KeepOrDraw
@@ -17,7 +17,6 @@ from dpcore.postprocess.deconvolution import Cells, Distribution, reconstruct
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Reports
 
-Floats = NDArray[np.float64]
 SURE = 1.96
 INTERVALS = 40
 MOST_BEYOND = 40  # intervals outside the public range

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from dpcore.arguments import Floats
 from dpcore.domain.column import Codes
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.count_tree_frames import level_names
-
-Floats = NDArray[np.float64]
 
 
 def true_counts(tree: ReleasedTree, codes: Codes) -> list[Floats]:

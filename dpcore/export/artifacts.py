@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dpcore import charts
+from dpcore.arguments import Floats
 from dpcore.domain.documents import json_ready
 from dpcore.export.spreadsheet import spreadsheet_csv, spreadsheet_safe
 from dpcore.postprocess.count_tree import ReleasedTree
@@ -157,9 +157,9 @@ class CountTree(Rows):
         return found
 
     @property
-    def leaf_counts(self) -> NDArray[np.float64]:
+    def leaf_counts(self) -> Floats:
         """The published counts of the finest groups."""
-        found: NDArray[np.float64] = self.released["leaf_counts"]
+        found: Floats = self.released["leaf_counts"]
         return found
 
     @cached_property

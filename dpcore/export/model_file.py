@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import Floats
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
@@ -103,7 +104,7 @@ class Model(Artifact):
         what, many = self.size
         return f"`model.json` predicts {plain(self.target)!r}. {what}: {many}. Made from {made_from}."
 
-    def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+    def predict_proba(self, frame: pd.DataFrame) -> Floats:
         """The classes' probabilities, shape (n, classes).
 
         Raises

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dpcore import charts
+from dpcore.arguments import Floats
 from dpcore.charts.base import REAL_DATA
 from dpcore.export import privacy_card
 from dpcore.export.artifacts import Network, Picture, Rows
@@ -32,8 +32,6 @@ from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import number
-
-Floats = NDArray[np.float64]
 
 WIDTH = 920  # pixels; what a page has room for, and A4 at nine tenths of it
 MOST_ENTRIES, MOST_ROWS, MOST_VALUES, MOST_COLUMNS, MOST_NODES = 60, 200, 40, 120, 400

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Progress, is_whole, no_progress, plain, require_frame
+from dpcore.arguments import Floats, Progress, is_whole, no_progress, plain, require_frame
 from dpcore.domain.column import Codes
 from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema
@@ -219,7 +219,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             )
         return target
 
-    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
+    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, Floats]:
         """What the door needs of numbers besides codes, by the column's position; the frame fits the schema."""
         return {}
 
@@ -296,9 +296,6 @@ class Synthesizer(PrivateEstimator):
     @abstractmethod
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
         """Codes of n rows (or the release's own size), shape (n, d)."""
-
-
-Floats = NDArray[np.float64]
 
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):

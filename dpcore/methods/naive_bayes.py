@@ -41,10 +41,9 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Relation, exact
-from dpcore.arguments import Progress
+from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -107,10 +106,8 @@ class NaiveBayesSynthesizer(Synthesizer):
         about="S, the number of rows labeled during fit (paper mode and C2). By default N, where N is public.",
     )
     log_base: str = choice(default="e", options=LOG_BASES, about="Of q and Dq in paper mode; the paper does not say.")
-    tables_: list[NDArray[np.float64]] = learned(
-        "list of arrays of shape (n_classes, size)", "C1: the noisy tables after step 2."
-    )
-    class_totals_: NDArray[np.float64] = learned("array of shape (n_classes,)", "C1: estimated rows per class.")
+    tables_: list[Floats] = learned("list of arrays of shape (n_classes, size)", "C1: the noisy tables after step 2.")
+    class_totals_: Floats = learned("array of shape (n_classes,)", "C1: estimated rows per class.")
     released_codes_: Codes = learned("array of shape (S, d)", "Paper mode and C2: the released rows.")
 
     @property
@@ -193,7 +190,7 @@ class NaiveBayesSynthesizer(Synthesizer):
             )
         self.released_codes_ = self._assemble(schema, queries, labels)
 
-    def _most_probable(self, table: PrivateTable, queries: Codes) -> NDArray[np.intp]:
+    def _most_probable(self, table: PrivateTable, queries: Codes) -> Ints:
         codes = table.unprotected(
             "Algorithm 1 labels rows by the exact model; it adds no noise.", claimed_epsilon=math.inf
         )
@@ -202,7 +199,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         families = [(target,), *((target, schema.index(feature)) for feature in self.features_)]
         prior, *tables = joint_counts(codes, schema.sizes, families)
         scores = class_log_scores(np.log(prior + self.smoothing), tables, queries, self.smoothing)
-        labels: NDArray[np.intp] = scores.argmax(axis=1)
+        labels: Ints = scores.argmax(axis=1)
         return labels
 
     def _paper_sensitivity(self, rows: float) -> int:
@@ -231,7 +228,7 @@ class NaiveBayesSynthesizer(Synthesizer):
             labels = tempered.argmax(axis=1)
         return self._assemble(self.schema_, rows, labels)
 
-    def _model_rows(self, labels: NDArray[np.intp], rng: np.random.Generator) -> Codes:
+    def _model_rows(self, labels: Ints, rng: np.random.Generator) -> Codes:
         """Attribute codes x_j ~ p(x_j | c) for labels of shape (n,), columns in the order of `features_`."""
         largest = max((t.shape[1] for t in self.tables_), default=1)
         rows = np.empty((len(labels), len(self.tables_)), dtype=code_dtype(largest), order="F")
@@ -249,7 +246,7 @@ class NaiveBayesSynthesizer(Synthesizer):
             rows[:, j] = rng.integers(values, size=size)
         return rows
 
-    def _assemble(self, schema: Schema, rows: Codes, labels: NDArray[np.intp]) -> Codes:
+    def _assemble(self, schema: Schema, rows: Codes, labels: Ints) -> Codes:
         codes = np.empty((len(labels), len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
         for j, feature in enumerate(self.features_):
             codes[:, schema.index(feature)] = rows[:, j]

@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arguments import Floats
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.postprocess.simplex import draw_given
 
 Family = tuple[str, ...]
-Floats = NDArray[np.float64]
 ROUNDS = 50  # rejections of a row before the tables are smoothed
 RETRIES = 5  # times that the smoothing is doubled
 FEWEST = 100  # rows drawn together

@@ -3,11 +3,11 @@
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-Floats = NDArray[np.float64]
+from dpcore.arguments import Flags, Floats
+
 Clusters = list[list[int]]
 STARTS = 10  # of k-means
 STEEPEST = 50.0  # exponents beyond it are cut: noise can make a score as large as it likes
@@ -48,7 +48,7 @@ def contiguous_clusters(groups: list[range], k: int) -> Clusters:
     return list(clusters.values())
 
 
-def related_columns(similarity: Floats, eta: float) -> NDArray[np.bool_]:
+def related_columns(similarity: Floats, eta: float) -> Flags:
     """Which column may take which as a parent (paper 001, eq. 9), from the noisy similarities of a cluster.
 
     Not those whose similarity is at most `eta` times the best that either of the two has with any column.
@@ -57,5 +57,5 @@ def related_columns(similarity: Floats, eta: float) -> NDArray[np.bool_]:
         return np.ones(similarity.shape, dtype=bool)
     others = np.where(np.eye(len(similarity), dtype=bool), -np.inf, similarity)
     best = others.max(axis=1)
-    related: NDArray[np.bool_] = (similarity > eta * best[:, None]) & (similarity > eta * best[None, :])
+    related: Flags = (similarity > eta * best[:, None]) & (similarity > eta * best[None, :])
     return related

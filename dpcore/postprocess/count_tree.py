@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from dpcore.arguments import Floats
 from dpcore.domain.partition import Partition
 from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.schema import Schema
@@ -25,7 +25,6 @@ from dpcore.postprocess.simplex import project
 
 MOST = 2.0**53  # from here on a float does not hold every whole number
 
-Floats = NDArray[np.float64]
 HUGE = 1e100  # stands for the variance of noise that says nothing, where a number is needed
 # Half the width of a 95 % interval, in standard deviations, of one Laplace variable; of sums, which are nearer to
 # normal, it covers more.

@@ -2,15 +2,13 @@
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from dpcore.arguments import Ints
 from dpcore.domain.partition import Partition
 from dpcore.domain.range_query import RangeQuery
 from dpcore.errors import ParameterError
 from dpcore.postprocess.count_tree import ReleasedTree
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 ALL = "all rows"
 
 
@@ -52,7 +50,7 @@ def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) 
     return pd.concat(frames, ignore_index=True)[columns]
 
 
-def _rows(tree: ReleasedTree, level: int, places: Places) -> pd.DataFrame:
+def _rows(tree: ReleasedTree, level: int, places: Ints) -> pd.DataFrame:
     """Names and counts of some nodes of a level."""
     partition, fitted = tree.partitions[level], tree.consistent
     before = tree.partitions[level - 1] if level else partition

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from math import ceil, inf
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from dpcore.arguments import Floats, Ints
+
 KINDS = ("uniform", "normal", "laplace")
 REACH = 4.0  # of 100,000 normal numbers, six lie further out
 ROUNDS, NOTICED = 500, 0.01

@@ -17,13 +17,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, CodeCut, Groups, NumberCut, attributes_of, ticks_of
 from dpcore.errors import SchemaError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 NOTHING = 1e-3  # records that count as none
 FORMAT, TIE = "dpcore forest 1", 1e-5
 MOST, DEEPEST = 1 << 31, 100  # no place has a larger number, and no node more levels above it
@@ -88,7 +87,7 @@ class Forest:
         return attributes_of(self.schema, self.target, cuts=self.cuts, children=self.children)
 
     @property
-    def leaf(self) -> NDArray[np.bool_]:
+    def leaf(self) -> Flags:
         """Which nodes are leaves."""
         return self.column < 0
 
@@ -284,7 +283,7 @@ def recounted(forest: Forest, cells: Floats) -> Forest:
     return replace(forest, **summed_up(forest.level, forest.parent, forest.leaf, cells, cells))
 
 
-def summed_up(level: Ints, parent: Ints, leaf: NDArray[np.bool_], cells: Floats, shown: Floats) -> dict[str, Any]:
+def summed_up(level: Ints, parent: Ints, leaf: Flags, cells: Floats, shown: Floats) -> dict[str, Any]:
     """Counts, classes and probabilities of all nodes, from those of classes in leaves."""
     classes = np.where(leaf[:, None], np.maximum(shown, 0.0), 0.0)
     levels = [np.flatnonzero(level == depth) for depth in range(1, int(level.max(initial=0)) + 1)]

@@ -6,16 +6,14 @@ import re
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import Epsilon, exact
+from dpcore.arguments import Floats, Ints
 from dpcore.domain.splits import Groups
 from dpcore.errors import ParameterError
 from dpcore.postprocess.forest import Forest
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 PURPOSES = ("counts of records", "choices", "classes in leaves", "other")
 NO_LEVEL = -1
 REST = "levels that no tree reached"

@@ -8,15 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
+from dpcore.arguments import Floats, Ints
 from dpcore.domain.partition import Axis, Partition
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 FORMAT = "dpcore tree of groups 1"
 # The difference of two noisy counts has 1.4 times the standard deviation of one. In a leaf of fewer than about three
 # times that many rows, noise alone may make another class the largest.

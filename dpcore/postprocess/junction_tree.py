@@ -12,12 +12,11 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arguments import Floats, Ints
 from dpcore.postprocess.bayes_net import conditional, margin
 from dpcore.postprocess.simplex import draw_given, project, systematic_sample
 
-Floats = NDArray[np.float64]
 Edge = tuple[int, int]
 Scope = tuple[int, ...]
 Graph = dict[int, set[int]]  # each column's neighbors
@@ -232,7 +231,7 @@ def _conditional(table: Floats, clique: Scope, separator: Scope) -> Floats:
 
 def sample_rows(
     cliques: Sequence[Scope], parents: Sequence[int], tables: Sequence[Floats], size: int, rng: np.random.Generator
-) -> NDArray[np.intp]:
+) -> Ints:
     """Codes of `size` rows from a junction tree's tables, shape (size, d).
 
     The root's counts are its expected ones, rounded up or down (`systematic_sample`); below it, so are the counts of a

@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import Flags, Floats, Ints
 from dpcore.errors import ParameterError
 
-Floats = NDArray[np.float64]
 AGREE = 1e-6  # exact counts may differ by rounding, not by more
 
 
@@ -27,10 +27,10 @@ class CountTree:
     at whatever level; siblings need not be adjacent; several roots make a forest. Values are an array per level.
     """
 
-    def __init__(self, parents: Sequence[NDArray[np.intp]], roots: int = 1) -> None:
+    def __init__(self, parents: Sequence[Ints], roots: int = 1) -> None:
         _require(roots >= 1, "A tree has no roots.", "Give it one or more.")
-        self.parents: tuple[NDArray[np.intp], ...] = ()
-        self.leaves: tuple[NDArray[np.bool_], ...] = ()
+        self.parents: tuple[Ints, ...] = ()
+        self.leaves: tuple[Flags, ...] = ()
         self.sizes: tuple[int, ...] = (int(roots),)
         for level, given in enumerate(parents):
             above, size = np.asarray(given), self.sizes[-1]

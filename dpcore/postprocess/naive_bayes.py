@@ -10,12 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 
-Floats = NDArray[np.float64]
 FORMAT = "dpcore naive bayes 1"
 SUMS = 1e-6
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import Floats, Ints
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, KeepOrDraw
@@ -20,7 +21,6 @@ from dpcore.postprocess.simplex import project_rows
 from dpcore.text import finite_or_text
 
 Family = tuple[str, ...]
-Floats = NDArray[np.float64]
 RECONSTRUCTIONS = ("clip", "project", "likelihood")
 ROUNDS, SETTLED = 2_000, 1e-9
 
@@ -63,9 +63,9 @@ class Reports:
     people: int
     channels: Mapping[Family, Channel]
     values: Mapping[Family, NDArray[Any]]
-    asked: Mapping[Family, NDArray[np.intp]] = field(default_factory=dict)
+    asked: Mapping[Family, Ints] = field(default_factory=dict)
 
-    def who(self, family: Family) -> NDArray[np.intp]:
+    def who(self, family: Family) -> Ints:
         """The places of the people who were asked for it."""
         return self.asked[family] if family in self.asked else np.arange(self.people)
 

@@ -8,12 +8,11 @@ from dataclasses import replace
 from math import sinh, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Column
 
-Floats = NDArray[np.float64]
-Rule = NDArray[np.intp]
+Rule = Ints
 FLOOR = 1e-6
 FEWEST_BINS = 3  # with two, a class in the middle of the range cannot be told from the others
 MOST_EPSILON = 50.0

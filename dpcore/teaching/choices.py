@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH
 
-Floats = NDArray[np.float64]
 Voter = Literal["comes", "changes"]
 MOST_CANDIDATES, MOST_VOTES = 8, 1_000_000
 FURTHEST = 700.0  # beyond it, e^-epsilon is nearly no number any more

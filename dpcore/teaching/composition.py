@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
 from dpcore.teaching.counts import Laplace
 
@@ -105,7 +106,6 @@ def _some(parts: int) -> int:
     return parts
 
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 DOUBLE_BITS, FEW_BITS = 53, 20
 NEAR = 32  # lots on either side in which another one with the same answer is looked for

@@ -16,12 +16,11 @@ from math import ceil, exp, expm1, inf, isfinite, log, sqrt, tanh
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
 
-Floats = NDArray[np.float64]
 HALVINGS = 200
 ROUNDING = 1e-9
 

@@ -36,9 +36,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import laplace, norm
 
+from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, CategoryChannel, KeepOrDraw, Warner
-from dpcore.mechanisms.randomizers.base import Floats
 from dpcore.mechanisms.randomizers.categorical import PRIME
 from dpcore.text import odds
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from dpcore.arguments import Floats
 from dpcore.audit.game import Case
 from dpcore.audit.tables import bits, both, changed, even, frame_of, gained
 from dpcore.mechanisms.scores.naive_bayes import class_log_scores
@@ -19,7 +19,7 @@ EVEN = even(15)
 
 
 @cache
-def label_losses(exponent: float) -> NDArray[np.float64]:
+def label_losses(exponent: float) -> Floats:
     """ln of P'[label | x] / P[label | x] for the tables of `LABELS`, shape (label, a, b, c)."""
     x = np.array(list(np.ndindex(2, 2, 2)), dtype=np.uint8)
     logs = []
@@ -29,7 +29,7 @@ def label_losses(exponent: float) -> NDArray[np.float64]:
         tables = [pd.crosstab(codes["y"], codes[n]).reindex(index=[0, 1], columns=[0, 1], fill_value=0) for n in "abc"]
         scores = class_log_scores(np.log(prior + 1.0), [t.to_numpy(dtype=float) for t in tables], x, 1.0)
         logs.append(exponent * scores - np.logaddexp.reduce(exponent * scores, axis=1, keepdims=True))
-    found: NDArray[np.float64] = (logs[1] - logs[0]).T.reshape(2, 2, 2, 2)
+    found: Floats = (logs[1] - logs[0]).T.reshape(2, 2, 2, 2)
     return found
 
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import beta
 
-Floats = NDArray[np.float64]
+from dpcore.arguments import Floats
+
 FEWEST, BINS, MOST_STEPS = 8, 40, 60
 FULL = 16  # numbers that a bar should have, on average
 TAIL = 0.002  # share of the runs in each of the outermost bars, at most, if numbers have no steps

@@ -6,9 +6,9 @@ import zlib
 import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
 from dpcore import charts, evaluate
+from dpcore.arguments import Floats
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
@@ -41,7 +41,7 @@ def released(shown: Shown) -> CountTree:
     return shown.release.artifact_as(CountTree)
 
 
-def true_counts(shown: Shown, tree: ReleasedTree | None = None) -> list[NDArray[np.float64]]:
+def true_counts(shown: Shown, tree: ReleasedTree | None = None) -> list[Floats]:
     """What a tree's counts would be without noise, per level; the released tree's, or another's."""
     return tree_errors.true_counts(tree or released(shown).tree, shown.release.schema.encode(shown.data.train))
 

@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import Floats, Ints
 from dpcore.mechanisms.noise.draws import Weights, uniform, words
 
-Floats = NDArray[np.float64]
 WIDEST = 2.0**53  # far beyond it, both geometric draws stop at the largest integer and their difference at 0: no noise
 
 
@@ -59,12 +59,10 @@ class Noise(ABC):
         """
 
     @abstractmethod
-    def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
+    def select(self, scores: Floats, factor: float) -> Ints:
         """Exponential mechanism along the last axis: index r with probability proportional to exp(factor * score)."""
 
-    def select_grouped(
-        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
-    ) -> NDArray[np.intp]:
+    def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
         """One exponential mechanism per group, r with probability proportional to weight(r) exp(factor * score(r)).
 
         Scores, groups and weights are of shape (candidates,), and the chosen places of shape (m,). Groups are 0 to
@@ -98,17 +96,15 @@ class Noise(ABC):
         return block, place
 
 
-def behind_the_best(
-    scores: Floats, groups: NDArray[np.intp], weights: Weights | None
-) -> tuple[Floats, NDArray[np.intp]]:
+def behind_the_best(scores: Floats, groups: Ints, weights: Weights | None) -> tuple[Floats, Ints]:
     """How far each score is below the best of its group that weighs anything, and where groups start."""
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     possible = scores if weights is None else np.where(weights.part > 0, scores, -np.inf)
     return possible - np.maximum.reduceat(possible, starts)[groups], starts
 
 
-def best_of_groups(keys: Floats, groups: NDArray[np.intp], starts: NDArray[np.intp]) -> NDArray[np.intp]:
+def best_of_groups(keys: Floats, groups: Ints, starts: Ints) -> Ints:
     """The place of every group's largest key, the first of equal ones."""
     best = np.flatnonzero(keys == np.maximum.reduceat(keys, starts)[groups])
-    first: NDArray[np.intp] = best[np.flatnonzero(np.diff(groups[best], prepend=-1))]
+    first: Ints = best[np.flatnonzero(np.diff(groups[best], prepend=-1))]
     return first

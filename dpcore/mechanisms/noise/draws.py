@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Places = NDArray[np.intp]
+from dpcore.arguments import Flags, Floats, Ints
+
+Integers = NDArray[np.int64]
 
 WORD = 64
 TOGETHER = 1 << 14  # draws at a time: they fit the processor's cache
@@ -43,7 +43,7 @@ def words(count: int) -> NDArray[np.uint64]:
     return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
 
-def uniform(bounds: Ints) -> Ints:
+def uniform(bounds: Integers) -> Integers:
     """Whole numbers from 0 to below some bounds of 1 or more, shape (n,): words are cut to size, or drawn anew."""
     most = (bounds - 1).astype(np.uint64)
     mask = most.copy()
@@ -57,7 +57,7 @@ def uniform(bounds: Ints) -> Ints:
     return found.astype(np.int64)
 
 
-def laplace(scales: Floats) -> Ints:
+def laplace(scales: Floats) -> Integers:
     """Discrete Laplace noise, P(z) proportional to exp(-|z| / scale); positive scales of shape (n,)."""
     found = np.empty(len(scales), dtype=np.int64)
     for start in range(0, len(scales), TOGETHER):
@@ -66,7 +66,7 @@ def laplace(scales: Floats) -> Ints:
     return found
 
 
-def geometric(scales: Floats) -> Ints:
+def geometric(scales: Floats) -> Integers:
     """floor(-scale ln U), shape (n,)."""
     drawn = words(len(scales))
     middle = drawn.astype(float) + 0.5
@@ -101,8 +101,8 @@ def one_geometric(scale: float, drawn: int) -> int:
 class Weights(NamedTuple):
     """Weights of candidates as exact fractions part / whole, from 0 to 1; int arrays of shape (candidates,)."""
 
-    part: Ints
-    whole: Ints
+    part: Integers
+    whole: Integers
 
 
 class Choice:
@@ -114,7 +114,7 @@ class Choice:
     """
 
     def __init__(
-        self, scores: Floats, starts: Places, factor: float, weights: Weights | None = None, bits: int | None = None
+        self, scores: Floats, starts: Ints, factor: float, weights: Weights | None = None, bits: int | None = None
     ) -> None:
         self._scores, self._factor, self._weights = scores, factor, weights
         self._bits = 61 - len(scores).bit_length() if bits is None else bits
@@ -126,7 +126,7 @@ class Choice:
         self._before = np.where(starts > 0, self._sums[starts - 1], 0)
         self.totals = self._sums[starts + sizes - 1] - self._before
 
-    def draw(self) -> Places:
+    def draw(self) -> Ints:
         """The places of one candidate of every group that has any weight; shape (groups,) if all have."""
         groups = np.flatnonzero(self.totals)
         chosen = np.empty(len(groups), dtype=np.intp)
@@ -137,7 +137,7 @@ class Choice:
             open_ = open_[~taken]
         return chosen
 
-    def propose(self, groups: Places) -> tuple[Places, NDArray[np.bool_]]:
+    def propose(self, groups: Ints) -> tuple[Ints, Flags]:
         """A place for each of some groups, and whether it is taken."""
         target = self._before[groups] + uniform(self.totals[groups])
         places = np.searchsorted(self._sums, target, side="right")
@@ -150,7 +150,7 @@ class Choice:
             taken[i] = self._exactly(int(places[i]), float(self.best[groups[i]]), int(offered[i]), int(drawn[i]))
         return places, taken
 
-    def _float(self, places: Places | slice, best: Floats) -> Floats:
+    def _float(self, places: Ints | slice, best: Floats) -> Floats:
         """2^bits w(r), right to a relative `EXP_ERROR` / 2 where it is a normal float."""
         with np.errstate(over="ignore", under="ignore"):
             behind = np.minimum(self._scores[places] - np.where(np.isneginf(best), 0.0, best), 0.0)

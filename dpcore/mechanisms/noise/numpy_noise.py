@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.mechanisms.noise.base import WIDEST, Floats, Noise, Scored, behind_the_best, best_of_groups
+from dpcore.arguments import Floats, Ints
+from dpcore.mechanisms.noise.base import WIDEST, Noise, Scored, behind_the_best, best_of_groups
 from dpcore.mechanisms.noise.draws import Weights
 
 ROUNDING = 1e-9  # relative; scores this close are equal for an exact choice
@@ -39,13 +40,11 @@ class NumpyNoise(Noise):
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         return values + self._rng.laplace(0.0, scale, values.shape)
 
-    def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
+    def select(self, scores: Floats, factor: float) -> Ints:
         """See `Noise.select`; drawn by the Gumbel-max identity, which needs no normalizing sum."""
         return np.asarray(np.argmax(factor * scores + self._rng.gumbel(size=scores.shape), axis=-1))
 
-    def select_grouped(
-        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
-    ) -> NDArray[np.intp]:
+    def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
         """See `Noise.select_grouped`; by the Gumbel-max identity."""
         behind, starts = behind_the_best(scores, groups, weights)
         keys = factor * behind + self._rng.gumbel(size=scores.shape)
@@ -91,9 +90,7 @@ class ExactNoise(NumpyNoise):
         super().reals(values, 1.0, grid=grid, origin=origin)
         return values
 
-    def select_grouped(
-        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
-    ) -> NDArray[np.intp]:
+    def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
         """See `Noise.select_grouped`; scores that differ by rounding alone are equal."""
         keys = self._rng.gumbel(size=scores.shape) + log_of(weights)
         behind, starts = behind_the_best(scores, groups, weights)
@@ -119,13 +116,11 @@ class NoNoise(Noise):
         """The values."""
         return values
 
-    def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
+    def select(self, scores: Floats, factor: float) -> Ints:
         """The arg max."""
         return np.asarray(np.argmax(scores, axis=-1))
 
-    def select_grouped(
-        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
-    ) -> NDArray[np.intp]:
+    def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
         """The arg max of every group."""
         behind, starts = behind_the_best(scores, groups, weights)
         return best_of_groups(behind, groups, starts)

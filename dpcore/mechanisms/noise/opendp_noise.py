@@ -7,7 +7,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.mechanisms.noise.base import Floats, Noise, Scored
+from dpcore.arguments import Floats, Ints
+from dpcore.mechanisms.noise.base import Noise, Scored
 from dpcore.mechanisms.noise.draws import WIDEST_SCALE, Choice, Weights, laplace
 
 FEW = 20  # draws of one question; OpenDP takes some 10 µs for each, and 300 µs to be asked
@@ -51,14 +52,12 @@ class OpenDPNoise(Noise):
         steps = np.rint((values - origin) / grid).astype(np.int64)
         return origin + grid * self.counts(steps, scale / grid)
 
-    def select(self, scores: Floats, factor: float) -> NDArray[np.intp]:
+    def select(self, scores: Floats, factor: float) -> Ints:
         size = scores.shape[-1]
         starts = np.arange(0, scores.size, size)
         return (choice(scores.ravel(), starts, factor).draw() - starts).reshape(scores.shape[:-1])
 
-    def select_grouped(
-        self, scores: Floats, groups: NDArray[np.intp], factor: float, weights: Weights | None = None
-    ) -> NDArray[np.intp]:
+    def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
         return choice(scores, np.flatnonzero(np.diff(groups, prepend=-1)), factor, weights).draw()
 
     def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
@@ -87,7 +86,7 @@ class OpenDPNoise(Noise):
 
 
 def choice(
-    scores: Floats, starts: NDArray[np.intp], factor: float, weights: Weights | None = None, bits: int | None = None
+    scores: Floats, starts: Ints, factor: float, weights: Weights | None = None, bits: int | None = None
 ) -> Choice:
     """Exact lots for no more than was asked for."""
     return Choice(scores, starts, factor * (1 - SPARE), weights, bits)

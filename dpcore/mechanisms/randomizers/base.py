@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon
+from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
 
-Floats = NDArray[np.float64]
 Lots = Callable[[int], Floats]  # that many independent uniform numbers of [0, 1)
 LOTS = 2.0**53  # lots are multiples of 1 / LOTS
 SMALLEST_RATIO = 700.0  # beyond it, e^-epsilon is nearly no number any more

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon, exact
-from dpcore.arguments import is_number
+from dpcore.arguments import Floats, is_number
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.randomizers.base import LOTS, CategoryChannel, Floats, Lots, checked_size, drawable, falling
+from dpcore.mechanisms.randomizers.base import LOTS, CategoryChannel, Lots, checked_size, drawable, falling
 
 ONE_OF = ("A randomizer is set by p0, or by epsilon, not by both.", "Give one of them.")
 ROUNDING = 1e-9

@@ -7,8 +7,9 @@ from typing import Self
 import numpy as np
 
 from dpcore.accounting.relation import Epsilon, exact
+from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.randomizers.base import LOTS, Channel, Floats, Lots
+from dpcore.mechanisms.randomizers.base import LOTS, Channel, Lots
 
 SMALLEST = 2.0**-54  # half of the smallest lot above 0
 STEP, SMALLEST_STEP = 2.0**-20, 2.0**-1000

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Relation
+from dpcore.arguments import Floats
 from dpcore.domain.column import Counts
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Weights
 
 UNIT = 2.0**-53  # the relative error of one operation
 
-Floats = NDArray[np.float64]
 CountTables = Callable[[Sequence[Sequence[str]]], list[Counts]]
 Shape = tuple[int, ...]
 

@@ -7,13 +7,13 @@ from math import log2, prod
 import numpy as np
 
 from dpcore.accounting.relation import Relation
+from dpcore.arguments import Floats
 from dpcore.domain.column import Counts
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores.base import (
     UNIT,
     Bounds,
     CountTables,
-    Floats,
     Score,
     Shape,
     TableScore,

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Relation
+from dpcore.arguments import Floats
 from dpcore.domain.column import Codes
-from dpcore.mechanisms.scores.base import UNIT, Bounds, CountTables, Floats, Score, Shape, most_rows
+from dpcore.mechanisms.scores.base import UNIT, Bounds, CountTables, Score, Shape, most_rows
 
 MOST_VALUES = 1 << 20  # of a column
 

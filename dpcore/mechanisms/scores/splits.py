@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Relation
+from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Counts
 from dpcore.mechanisms.noise import Weights
 from dpcore.mechanisms.scores.base import (
     UNIT,
     Bounds,
     CountTables,
-    Floats,
     Score,
     Shape,
     TableScore,
@@ -182,7 +182,7 @@ class IntervalSplit(OwnCandidates):
     worthless_below: int = -1
 
     @property
-    def cuts(self) -> NDArray[np.intp]:
+    def cuts(self) -> Ints:
         """The candidates."""
         return np.array(self.places or range(self.low + 1, self.high), dtype=np.intp)
 

@@ -7,10 +7,9 @@ from abc import abstractmethod
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon, exact
-from dpcore.arguments import Progress
+from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -24,7 +23,6 @@ from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.group_tree import GroupTree, tree_of
 from dpcore.postprocess.simplex import project, systematic_sample
 
-Floats = NDArray[np.float64]
 MOST_LEAVES = 1_000_000
 ROUNDS = "h, the number of specializations."
 SCORES: dict[str, SplitScore] = {"Max": Max(), "InfoGain": InfoGain()}

@@ -13,9 +13,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.arguments import Ints
 from dpcore.domain.column import MISSING, Column
 from dpcore.domain.partition import Partition, numbered
 from dpcore.domain.schema import Schema
@@ -47,7 +47,7 @@ class Value:
         low, high = self.codes[0], self.codes[-1] + 1
         return tuple(Value(column.interval(a, b), tuple(range(a, b))) for a, b in ((low, at), (at, high)))
 
-    def division(self, size: int) -> NDArray[np.intp]:
+    def division(self, size: int) -> Ints:
         """For every code of the column the child that holds it, -1 outside of the value."""
         return placed(self.children, size)
 
@@ -55,7 +55,7 @@ class Value:
 Cut = tuple[Value, ...]  # of a column: values that share no code; of all columns together, they hold all codes
 
 
-def placed(values: Cut, size: int) -> NDArray[np.intp]:
+def placed(values: Cut, size: int) -> Ints:
     """For every code the value that holds it, or -1."""
     found = np.full(size, -1, dtype=np.intp)
     for i, value in enumerate(values):

@@ -45,12 +45,12 @@ from math import inf
 import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
-from dpcore.arguments import Progress, is_number
+from dpcore.arguments import Floats, Progress, is_number
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
-from dpcore.methods.groups.base import MOST_LEAVES, Floats, GeneralizingSynthesizer, check_leaves, leaf_share
+from dpcore.methods.groups.base import MOST_LEAVES, GeneralizingSynthesizer, check_leaves, leaf_share
 from dpcore.methods.groups.descent import Step, Walk
 from dpcore.methods.offers import SHOWN, Offer
 from dpcore.methods.parameters import Control, choice, flag, learned, number, text, whole

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Relation
+from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -18,7 +18,6 @@ from dpcore.methods.parameters import CORRECTED, Control, learned, number, text,
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
 
-Floats = NDArray[np.float64]
 MOST_ALPHA = 1e6
 WIDEST = 1e100  # numbers are squared
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)

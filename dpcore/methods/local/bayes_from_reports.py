@@ -5,8 +5,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -16,7 +16,6 @@ from dpcore.postprocess.reports import RECONSTRUCTIONS, Family, Questionnaire, R
 from dpcore.postprocess.shrinkage import Rule, floored, merged, shrunk, spread
 from dpcore.postprocess.simplex import project
 
-Floats = NDArray[np.float64]
 FINISHES = ("shrink", *RECONSTRUCTIONS)
 # The standard deviation of a normal distribution, at least, as a share of the public range. Where the noise can carry a
 # variance below 0, a class would become a spike that decides everything.

@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import exact
-from dpcore.arguments import Progress
+from dpcore.arguments import Flags, Floats, Ints, Progress
 from dpcore.domain.column import Column
 from dpcore.domain.splits import Attribute, NumberCut, attributes_of
 from dpcore.door import PrivateTable
@@ -61,8 +61,6 @@ from dpcore.postprocess.deconvolution import NOTICED, Cells, assigned, reconstru
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 CUTS, CHILDREN = "lengths", "few"
 VARIANTS = ("by_class", "global", "local")
 RANDOMIZERS = ("uniform", "normal")
@@ -248,7 +246,7 @@ class Reconstruction:
         ]
         return Division(self.positions[j], float(self.ticks[j][at]), found, children)
 
-    def allowed(self, node: Node, j: int) -> NDArray[np.bool_]:
+    def allowed(self, node: Node, j: int) -> Flags:
         """Which boundaries of a column lie in what a node has left of it."""
         attribute = self.attributes[j]
         low, high = node.ranges.get(self.positions[j], attribute.start)

@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.relation import exact
-from dpcore.arguments import Progress, is_number
+from dpcore.arguments import Floats, Progress, is_number
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Groups, attributes_of
@@ -59,7 +59,6 @@ from dpcore.methods.parameters import PAPER, Control, choice, number, text
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, families
 
-Floats = NDArray[np.float64]
 CUTS, CHILDREN = "values", "halves"
 NOTHING = 1e-6  # below this, 2 theta - 1 tells nothing that any number of people could make up for
 LEAST = 1e-9  # bits of gain

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import attributes_of
 from dpcore.mechanisms.scores.base import xlog2
 from dpcore.postprocess.forest import Forest
 
-Floats = NDArray[np.float64]
 Ranges = Mapping[int, tuple[float, float]]
 LEAST = 1e-9  # bits; below it there is but one class
 

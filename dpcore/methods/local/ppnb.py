@@ -49,7 +49,6 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon, exact, shares_of
 from dpcore.arguments import Progress, is_number
@@ -67,7 +66,6 @@ from dpcore.postprocess.reports import Family, Questionnaire
 from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging
 from dpcore.text import number as rounded_up
 
-Floats = NDArray[np.float64]
 TRANSFORMED = (
     "The ratio of the densities of a x + b at two x grows without bound in the tails, and the two sets are finite: a "
     "single report can rule a value out."

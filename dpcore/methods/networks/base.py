@@ -7,10 +7,9 @@ from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon, Relation
-from dpcore.arguments import Progress
+from dpcore.arguments import Floats, Progress
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
@@ -26,7 +25,6 @@ from dpcore.postprocess.simplex import project
 from dpcore.text import finite_or_text
 
 SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
-Floats = NDArray[np.float64]
 MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
 MOST_PARENTS = 10
 RELATION = "Which tables are neighbors (`Relation`). Paper mode knows replace only."

@@ -60,7 +60,7 @@ from math import inf
 import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
-from dpcore.arguments import Progress
+from dpcore.arguments import Floats, Progress
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -69,7 +69,7 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.scores import Entropy, TableScore
 from dpcore.mechanisms.scores.base import xlog2
-from dpcore.methods.networks.base import SCORES, ClusteredSynthesizer, Floats, grow_from, pair_matrix, to_measure
+from dpcore.methods.networks.base import SCORES, ClusteredSynthesizer, grow_from, pair_matrix, to_measure
 from dpcore.methods.offers import NO_NOISE, Offer, both
 from dpcore.methods.parameters import Control, choice, number, text, whole
 from dpcore.postprocess.bayes_net import Family

@@ -52,10 +52,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Progress
+from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -115,7 +114,7 @@ class JTree(Synthesizer):
         "list of tuples of column names", "The junction tree, from its root downwards."
     )
     parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
-    tables_: list[NDArray[np.float64]] = learned(
+    tables_: list[Floats] = learned(
         "list of arrays", "A table per clique, an axis per column: not negative, and equal on what two cliques share."
     )
     epsilons_: list[float] = learned("list of float", "What each cluster's table was charged.")
@@ -276,12 +275,12 @@ RATES = np.arange(1, 1_001) / 1_000
 
 
 def noisy_margins(
-    information: NDArray[np.float64],
-    thresholds: NDArray[np.float64],
+    information: Floats,
+    thresholds: Floats,
     scale: float,
     rng: np.random.Generator,
     draws: int = 1,
-) -> NDArray[np.float64]:
+) -> Floats:
     """How far pairs lie above the printed rule: I + Lap(scale) - threshold - rho, one rho ~ Lap(scale) per draw.
 
     `information` and `thresholds` are in nats, shape (pairs,); the result has shape (draws, pairs), because an audit
@@ -289,11 +288,11 @@ def noisy_margins(
     """
     margin, unit = (information - thresholds, scale) if np.isfinite(scale) else (np.zeros(len(thresholds)), 1.0)
     rho = rng.laplace(0.0, unit, (draws, 1))
-    found: NDArray[np.float64] = margin + rng.laplace(0.0, unit, (draws, len(margin))) - rho
+    found: Floats = margin + rng.laplace(0.0, unit, (draws, len(margin))) - rho
     return found
 
 
-def amplified(epsilon: float, rate: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def amplified(epsilon: float, rate: Floats | float) -> Floats:
     """eps_alpha, which a secret sample may spend: the whole then costs ln(1 + rate (e^eps_alpha - 1)) = epsilon."""
     most = min(epsilon, 500.0)  # e^500 is a number; beyond, the two epsilons grow together
     return np.asarray(np.log1p(np.expm1(most) / rate) + (epsilon - most))

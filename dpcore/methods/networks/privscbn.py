@@ -38,12 +38,12 @@ from itertools import combinations
 import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
-from dpcore.arguments import Progress
+from dpcore.arguments import Floats, Progress
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, Jaccard
-from dpcore.methods.networks.base import ClusteredSynthesizer, Floats, pair_matrix
+from dpcore.methods.networks.base import ClusteredSynthesizer, pair_matrix
 from dpcore.methods.offers import both
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import spectral_clusters

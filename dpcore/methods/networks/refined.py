@@ -37,15 +37,14 @@ from fractions import Fraction
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
-from dpcore.arguments import Progress
+from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.scores import DistanceFromMargins
-from dpcore.methods.networks.base import Floats, NetworkSynthesizer
+from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import learned, text
 from dpcore.postprocess.simplex import draw_given, fit_margins, merge_rare, project, project_rows
@@ -83,7 +82,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
     margins_: list[Floats] = learned(
         "list of arrays of shape (values, classes)", "Per column but the class: the released margins."
     )
-    groups_: list[NDArray[np.intp]] = learned(
+    groups_: list[Ints] = learned(
         "list of int arrays of shape (values,)", "Per column but the class: the coarse value of each value."
     )
     edges_: list[tuple[str, str]] = learned("list of (child, parent)")
@@ -224,14 +223,14 @@ class RefinedPrivBayes(NetworkSynthesizer):
         size, schema = n or self._rows_of(self.rows_), self.schema_
         names = [name for name in schema.names if name != self.class_]
         codes: Codes = np.empty((size, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
-        nothing: NDArray[np.intp] = np.zeros(size, dtype=np.intp)
+        nothing: Ints = np.zeros(size, dtype=np.intp)
         classes = len(self.class_totals_)
         label = draw_given(rows_to_one(self.class_totals_[None]), nothing, rng)
         if self.class_:
             codes[:, schema.index(self.class_)] = label
         margins = dict(zip(names, self.margins_, strict=True))
         groups = dict(zip(names, self.groups_, strict=True))
-        coarse: dict[str, NDArray[np.intp]] = {}
+        coarse: dict[str, Ints] = {}
         tree = dict(zip((child for child, _ in self.edges_), self.edge_tables_, strict=True))
         parents = dict(self.edges_)
         for name in [name for name in names if name not in tree] + list(tree):
@@ -247,7 +246,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         return codes
 
 
-def add_up(margin: Floats, groups: NDArray[np.intp]) -> Floats:
+def add_up(margin: Floats, groups: Ints) -> Floats:
     """A margin, shape (values, classes), of the coarse column, shape (groups, classes)."""
     return np.stack([margin[groups == group].sum(axis=0) for group in range(groups.max() + 1)])
 

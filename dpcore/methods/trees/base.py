@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon, Relation
-from dpcore.arguments import Progress
+from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, attributes_of, ticks_of
 from dpcore.door import PrivateTable
@@ -108,7 +107,7 @@ class TreeClassifier(PrivateClassifier):
         target = self._target(schema, self.target)
         return attributes_of(schema, target, cuts=self._cuts, children=self._children)
 
-    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, NDArray[np.float64]]:
+    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, Floats]:
         return ticks_of(schema, frame, self._attributes(schema))
 
     def _check(self, schema: Schema) -> None:
@@ -126,7 +125,7 @@ class TreeClassifier(PrivateClassifier):
         return max(isqrt(len(schema) - 1), 1) if features == "sqrt" else int(features)
 
     @property
-    def feature_importances_(self) -> NDArray[np.float64]:
+    def feature_importances_(self) -> Floats:
         """How much each column lowers the impurity, in the schema's order without the class, from noisy counts."""
         return np.asarray(self.forest_.importance(), dtype=float)
 

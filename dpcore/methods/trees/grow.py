@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from dpcore.accounting.relation import exact
-from dpcore.arguments import Progress
+from dpcore.arguments import Flags, Floats, Ints, Progress
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, Groups
 from dpcore.door import Division, PrivateNodes
-from dpcore.methods.trees.plan import Flags, Floats, Ints, Plan
+from dpcore.methods.trees.plan import Plan
 from dpcore.postprocess.forest import Forest, summed_up
 from dpcore.postprocess.least_squares import CountTree
 

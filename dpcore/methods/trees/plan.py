@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Epsilon, exact
+from dpcore.arguments import Flags, Floats, Ints
 from dpcore.door import Division, PrivateNodes
 from dpcore.mechanisms.scores import SplitScore
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 FEWEST = 1.5  # records of a node that is divided: a single one has nothing to divide
 
 
