@@ -1,7 +1,9 @@
 """Mechanisms that give one of several values, and what an observer may believe after any of them."""
 
-from collections.abc import Iterator
-from math import exp, log
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import exp, log, sqrt
+from string import ascii_lowercase, ascii_uppercase
 from typing import Literal
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.randomizers import ERRPH
+from dpcore.mechanisms.randomizers import KeepOrDraw
 
 Voter = Literal["comes", "changes"]
 MOST_CANDIDATES, MOST_VOTES = 8, 1_000_000
@@ -67,7 +69,7 @@ def election(votes: tuple[int, ...], epsilon: float, voter: Voter, chosen: int) 
     first, second = log_choice(votes, epsilon), log_choice(other, epsilon)
     return pd.DataFrame(
         {
-            "candidate": [chr(ord("A") + place) for place in range(len(votes))],
+            "candidate": list(ascii_uppercase[: len(votes)]),
             "votes": votes,
             "probability": np.exp(first),
             "votes_other": other,
@@ -101,15 +103,21 @@ def _neighbors(votes: tuple[int, ...], voter: Voter) -> Iterator[tuple[int, NDAr
             yield up, other
 
 
-def response_matrix(size: int, epsilon: float) -> pd.DataFrame:
-    """Randomized response with `size` values: `truth`, `reported`, `probability`, one row per pair of values.
+def response_matrix(channel: KeepOrDraw, names: Sequence[str] = ascii_lowercase) -> pd.DataFrame:
+    """What becomes of each of a few values: `truth`, `reported`, `probability`, one row per pair of values.
 
-    The truth is reported with probability e^epsilon / (e^epsilon + size - 1), every other value with 1 / (the same).
+    With ERRPH of k values the truth is reported with probability e^epsilon / (e^epsilon + k - 1), every other value
+    with 1 / (the same).
     """
-    found = ERRPH(size, epsilon=epsilon).matrix
-    names = [chr(ord("a") + place) for place in range(size)]
-    rows = [(a, b, float(found[j, i])) for i, a in enumerate(names) for j, b in enumerate(names)]
+    pairs = product(enumerate(names[: channel.size]), repeat=2)
+    rows = [(truth, said, float(channel.matrix[j, i])) for (i, truth), (j, said) in pairs]
     return pd.DataFrame(rows, columns=["truth", "reported", "probability"])
+
+
+def share_deviation(channel: KeepOrDraw, share: float, people: int) -> float:
+    """The standard deviation of a share that is estimated from so many people's reports, over their lots alone."""
+    true, other = float(channel.matrix[0, 0]), float(channel.matrix[0, 1])
+    return sqrt((share * true * (1 - true) + (1 - share) * other * (1 - other)) / people) / (true - other)
 
 
 def response_loss(frame: pd.DataFrame) -> float:

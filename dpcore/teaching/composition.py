@@ -19,6 +19,9 @@ from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
 from dpcore.teaching.counts import Laplace
 
+PEOPLE = ("A", "B", "You", "C", "D", "E", "F", "G")
+COLUMNS = ("age", "town", "job", "ill")
+
 
 def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> pd.DataFrame:
     """One count asked again and again with Laplace noise, `epsilon` for each answer, and the average so far.
@@ -100,6 +103,25 @@ def split_columns_epsilon(epsilon: Epsilon, columns: int) -> Epsilon:
     return exact(epsilon) * Fraction(_some(columns))
 
 
+def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
+    """A made-up table, cut into groups of people and into groups of columns.
+
+    Under replace your values may be those of a row in another group: the count of the next one may change as well.
+    """
+    rows = {person: group for group, block in enumerate(np.array_split(PEOPLE, parts)) for person in block}
+    blocks = {column: group for group, block in enumerate(np.array_split(COLUMNS, parts)) for column in block}
+    own = rows["You"]
+    touched = {own} if relation is Relation.ADD_REMOVE else {own, (own + 1) % parts}
+    cells = [(person, column) for person in PEOPLE for column in COLUMNS]
+    base = pd.DataFrame(cells, columns=["person", "column"])
+    by_people = base["person"].map(rows)
+    by_columns = base["column"].map(blocks)
+    return {
+        "people": base.assign(part=[f"count {part + 1}" for part in by_people], yours=by_people.isin(touched)),
+        "columns": base.assign(part=[f"count {part + 1}" for part in by_columns], yours=True),
+    }
+
+
 def _some(parts: int) -> int:
     if parts < 1:
         raise ParameterError("There is no part to ask.", "Split into one part at least.")
@@ -108,6 +130,7 @@ def _some(parts: int) -> int:
 
 Integers = NDArray[np.int64]
 DOUBLE_BITS, FEW_BITS = 53, 20
+WIDEST = 30  # possible answers of each world when zoomed in, about
 NEAR = 32  # lots on either side in which another one with the same answer is looked for
 
 
@@ -137,6 +160,13 @@ def possible_answers(count: int, epsilon: float, bits: int, low: float, high: fl
     ]
     found = pd.concat(parts, ignore_index=True)
     return found[found["answer"].between(low, high)].reset_index(drop=True)
+
+
+def zoomed_answers(count: int, epsilon: float, bits: int) -> pd.DataFrame:
+    """The possible answers around the middle of both counts, about 30 of each world."""
+    gap = 2.0 ** (1 - bits) / epsilon * exp(epsilon / 2)
+    low, high = count + 0.5 - WIDEST / 2 * gap, count + 0.5 + WIDEST / 2 * gap
+    return possible_answers(count, epsilon, bits, low, high)
 
 
 def telltale_share(count: int, epsilon: float, *, bits: int = DOUBLE_BITS, draws: int = 20_000, seed: int = 0) -> float:

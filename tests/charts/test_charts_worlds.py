@@ -1,4 +1,4 @@
-"""Charts of twin worlds and of the game, and the bins that they are made of."""
+"""Charts of twin worlds and of the game."""
 
 import json
 import math
@@ -7,15 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import vl_convert
-from scipy.stats import beta
 
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
 from dpcore.charts.colors import CLAIMED, FADED, INK, RELEASED
-from dpcore.dashboard.sections import histogram_pair, membership_game
-from dpcore.dashboard.sections.membership_game import BEST, PLAYERS, Game, Rules
+from dpcore.teaching import histogram_pair, membership_game
+from dpcore.teaching.membership_game import BEST, PLAYERS, Game, Rules
 
-INF, NAN = math.inf, math.nan
+INF = math.inf
 HOSTILE = "a.b['0']:Q <img src=https://x.test/y> {{y}}"
 FIELDS = {
     *("from", "to", "share", "world", "count", "text", "low", "high", "middle", "left", "right", "log_ratio", "ratio"),
@@ -151,55 +150,6 @@ def test_numbers_of_runs_stay_behind():
         assert max(len(rows) for rows in spec_of(chart)["datasets"].values()) < 150
 
 
-# Bins
-
-
-@pytest.mark.parametrize("above", [True, False])
-@pytest.mark.parametrize("threshold", [-1.0, 0.123, 3.0, 40.0, INF])
-@pytest.mark.parametrize("kind", ["noise", "whole", "two", "constant", "atoms", "huge"])
-def test_every_run_is_in_a_bin_and_none_straddles_the_event(kind, threshold, above):
-    first, second = noise(), noise(1.0, seed=2)
-    if kind == "whole":
-        first, second, threshold = first.round(), second.round(), np.round(threshold) if threshold < INF else INF
-    if kind == "two":
-        first, second, threshold = (first > 0) * 1.0, (second > 0) * 1.0, 1.0 if threshold < INF else INF
-    if kind == "constant":
-        first, second, threshold = first * 0 + 7, second * 0 + 7, 7.0 if threshold < INF else INF
-    if kind == "atoms":
-        first, second = first.clip(0, 1), second.clip(0, 1)
-        threshold = min(max(threshold, 0.0), 1.0) if threshold < INF else INF
-    if kind == "huge":
-        first, second, threshold = first * 1e9, second * 1e9, threshold * 1e9
-    found = binned(first, second, threshold, above=above)
-    frame = found.frame
-    assert frame[["first", "second"]].sum().tolist() == [400, 400]
-    assert (frame["right"] > frame["left"]).all()
-    assert np.allclose(frame["right"].iloc[:-1], frame["left"].iloc[1:])
-    assert len(frame) <= 400
-    if math.isfinite(threshold):
-        inside = frame["left"] >= found.edge if above else frame["right"] <= found.edge
-        for name, values in (("first", first), ("second", second)):
-            happened = values >= threshold if above else values <= threshold
-            assert frame.loc[inside, name].sum() == happened.sum()
-
-
-def test_what_is_no_number_is_told_and_what_is_infinite_is_at_the_end():
-    found = binned([NAN, 1.0, 2.0, INF], [-INF, 1.0, 2.0, 3.0], 2.0)
-    assert found.lost == 1
-    assert found.frame["first"].tolist() == [1, 1, 1]
-    assert found.frame["second"].tolist() == [2, 1, 1]
-    assert binned([NAN] * 4, [NAN] * 4, INF).lost == 8
-
-
-def test_intervals_of_ratios_by_hand():
-    frame = binned([0.0] * 30 + [1.0] * 10, [0.0] * 40, INF).frame
-    low = np.log(beta.ppf(0.0125, 40, 1) / beta.ppf(0.9875, 31, 10))
-    assert frame["low"].iloc[0] == pytest.approx(low)
-    assert frame["log_ratio"].tolist() == pytest.approx([np.log(4 / 3), -INF])
-    assert frame["low"].iloc[1] == -INF
-    assert frame["high"].iloc[1] == pytest.approx(np.log(beta.ppf(0.9875, 1, 40) / beta.ppf(0.0125, 10, 31)))
-
-
 # Bands, events and epsilons
 
 
@@ -262,38 +212,3 @@ def test_scores_stand_beside_each_other():
     assert rows["at"].nunique() == 3
     assert rows["at"].between(0.8, 1.25).all()
     assert {*rows["release"]} == {"corrected", "as printed"}
-
-
-@pytest.mark.parametrize("mode", ["corrected", "paper"])
-@pytest.mark.parametrize("epsilon", membership_game.EPSILONS)
-def test_chances_are_those_of_the_release(mode, epsilon):
-    rules = Rules(epsilon, mode)
-    found = membership_game.chances(rules)
-    if mode == "paper":
-        assert found[["without", "with"]].sum().tolist() == pytest.approx([1, 1])
-    else:
-        ratio = found["with"] / found["without"]
-        assert np.log(ratio).abs().to_numpy() == pytest.approx(epsilon)
-        assert found[["without", "with"]].sum().max() <= 1
-    rng = np.random.default_rng(5)
-    dealt = [membership_game.deal(rules, rng) for _ in range(4_000)]
-    for name, inside in (("without", False), ("with", True)):
-        numbers = pd.Series([one.number for one in dealt if one.inside == inside])
-        share = found["number"].map(numbers.value_counts(normalize=True)).fillna(0.0)
-        error = np.sqrt(found[name] * (1 - found[name]) / len(numbers))
-        assert ((share - found[name]).abs() <= 5 * error + 1e-3).all()  # false alarms: below 1e-4
-
-
-@pytest.mark.parametrize("mode", ["corrected", "paper"])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_the_best_strategy_is_as_good_as_it_says(mode, epsilon):
-    rules, rounds = Rules(epsilon, mode), 4_000
-    right = membership_game.autoplay(rules, rounds, np.random.default_rng(7))
-    low, high = histogram_pair.interval(np.array([float(right)]), rounds, 0.001)
-    assert low[0] <= membership_game.best_share(rules) <= high[0]
-
-
-def test_the_best_share_is_what_epsilon_allows_and_more_where_it_is_broken():
-    assert [round(membership_game.best_share(Rules(e)), 3) for e in (0.1, 1.0, 5.0)] == [0.525, 0.731, 0.993]
-    assert all(membership_game.best_share(Rules(e, "paper")) > charts.odds(e) for e in membership_game.EPSILONS)
-    assert membership_game.best_share(Rules(1.0, "paper")) < charts.odds(9.0)

@@ -12,6 +12,7 @@ from scipy.stats import norm
 
 from dpcore.accounting.relation import Relation
 from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import ERRPH
 from dpcore.teaching.choices import (
     choice_loss,
     choice_probabilities,
@@ -19,6 +20,7 @@ from dpcore.teaching.choices import (
     posterior,
     response_loss,
     response_matrix,
+    share_deviation,
     votes_from,
 )
 from dpcore.teaching.composition import (
@@ -29,6 +31,7 @@ from dpcore.teaching.composition import (
     repeated_answers,
     split_columns_epsilon,
     split_people_epsilon,
+    split_tables,
     telltale_share,
     textbook_laplace,
 )
@@ -234,11 +237,21 @@ def test_bad_votes_are_told_and_not_repeated(text, cause):
 @pytest.mark.parametrize("size", [2, 4, 10])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_randomized_response_has_its_epsilon_exactly(size, epsilon):
-    frame = response_matrix(size, epsilon)
+    frame = response_matrix(ERRPH(size, epsilon=epsilon))
     assert frame.groupby("truth")["probability"].sum().tolist() == pytest.approx([1] * size)
     truth = frame.loc[frame["truth"] == frame["reported"], "probability"]
     assert truth.tolist() == pytest.approx([math.exp(epsilon) / (math.exp(epsilon) + size - 1)] * size)
     assert response_loss(frame) == pytest.approx(epsilon)
+
+
+def test_an_estimated_share_varies_as_it_says():
+    channel, people, repeats = ERRPH(4, epsilon=1.0), 500, 2_000
+    truth = np.repeat([0, 1], [150, 350])
+    reports = channel.report(np.tile(truth, repeats), np.random.default_rng(3).random)
+    support = channel.support(reports, np.repeat(np.arange(repeats), people), repeats)[:, 0]
+    found = (support / people - channel.matrix[0, 1]) / (channel.matrix[0, 0] - channel.matrix[0, 1])
+    assert found.mean() == pytest.approx(0.3, abs=0.01)
+    assert found.std() == pytest.approx(share_deviation(channel, 0.3, people), rel=0.08)  # 5 standard errors
 
 
 def test_beliefs_move_by_the_factor_in_odds():
@@ -253,6 +266,22 @@ def test_beliefs_move_by_the_factor_in_odds():
 
 
 # Composition
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("parts", [2, 3, 4])
+def test_your_row_is_in_one_group_of_people_and_in_all_of_columns(relation, parts):
+    tables = split_tables(parts, relation)
+    for table in tables.values():
+        assert len(table) == 8 * 4
+        assert table["part"].nunique() == parts
+    people, columns = tables["people"], tables["columns"]
+    own = people.loc[people["person"] == "You", "part"].unique()
+    touched = set(people.loc[people["yours"], "part"])
+    assert len(own) == 1
+    assert set(own) <= touched
+    assert len(touched) == (1 if relation is Relation.ADD_REMOVE else 2)
+    assert columns["yours"].all()
 
 
 def test_averages_of_answers_by_simulation():

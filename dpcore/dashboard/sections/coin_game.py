@@ -4,8 +4,7 @@ Noise is drawn when a button is pressed, from the operating system's randomness 
 stays in the session, and every other widget shows the same draw in another way.
 """
 
-from dataclasses import dataclass, replace
-from math import inf, sqrt
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,82 +14,36 @@ import streamlit as st
 from dpcore import charts
 from dpcore.dashboard import panels
 from dpcore.dashboard.widgets import choice, figures, lasting
-from dpcore.mechanisms.randomizers import RRPH, KeepOrDraw, Warner
+from dpcore.teaching.coin_game import ANSWERS, Answer, Crowd, Rule, ask, toss
 
 QUESTION = "Have you ever cheated in an exam?"
-ANSWERS = ("no", "yes")
 RULES = {"RRPH": "Truth, or a second toss", "Warner": "Truth, or the opposite (Warner)"}
 PEOPLE = (100, 1_000, 10_000)
 CROWDS = 50
-Z = 1.96
 TENTHS = ".1f"
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One channel for two answers, and the words in which people are told it; `p0` is what a report is worth."""
-
-    name: str
-    p0: float
-
-    @property
-    def p(self) -> float:
-        """Warner's probability of the truth for the same channel."""
-        return (1 + self.p0) / 2
-
-    @property
-    def channel(self) -> KeepOrDraw:
-        """The randomizer."""
-        return RRPH(p0=self.p0) if self.name == "RRPH" else Warner(p=self.p)
-
-    @property
-    def words(self) -> str:
-        """What everybody is told."""
-        if self.name == "Warner":
-            return (
-                f"Spin a spinner that shows green with probability {percent(self.p)}. **Green: tell the truth. "
-                "Red: say the opposite.** Nobody else sees the spinner."
-            )
-        if self.p0 == 0.5:
-            return (
-                "Toss a coin. **Heads: tell the truth. Tails: toss again, and say yes for heads and no for tails.** "
-                "Nobody else sees the coins."
-            )
-        return (
-            f"Spin a spinner that shows green with probability {percent(self.p0)}. **Green: tell the truth. Red: toss "
-            "a coin, and say yes for heads and no for tails.** Nobody else sees them."
-        )
-
-    def after(self, said: int, prior: float = 0.5) -> float:
-        """How sure an observer is of "yes", who thought so with probability `prior` before the report."""
-        no, yes = self.channel.matrix[said] * (1 - prior, prior)
-        return float(yes / (no + yes)) if no + yes else prior
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One person's answer: what is true, what the lot said, and what was reported."""
-
-    rule: Rule
-    truth: int
-    honest: bool
-    said: int
-
-
-@dataclass(frozen=True, eq=False)
-class Crowd:
-    """A crowd's reports: `counts` of people by report and truth, and one row of `estimates` per crowd asked."""
-
-    rule: Rule
-    share: float
-    people: int
-    counts: pd.DataFrame
-    estimates: pd.DataFrame
 
 
 def percent(value: float, digits: str = ".3g") -> str:
     """A share with as many digits as it needs, or with these."""
     return f"{100 * value:{digits}} %"
+
+
+def words(rule: Rule) -> str:
+    """What everybody is told."""
+    if rule.name == "Warner":
+        return (
+            f"Spin a spinner that shows green with probability {percent(rule.p)}. **Green: tell the truth. "
+            "Red: say the opposite.** Nobody else sees the spinner."
+        )
+    if rule.p0 == 0.5:
+        return (
+            "Toss a coin. **Heads: tell the truth. Tails: toss again, and say yes for heads and no for tails.** "
+            "Nobody else sees the coins."
+        )
+    return (
+        f"Spin a spinner that shows green with probability {percent(rule.p0)}. **Green: tell the truth. Red: toss "
+        "a coin, and say yes for heads and no for tails.** Nobody else sees them."
+    )
 
 
 @st.fragment
@@ -119,21 +72,12 @@ def rule_picker(key: str) -> Rule:
     note = "The rest is as good as a fair coin. With Warner's words the truth is told with p = (1 + p0) / 2."
     p0 = lasting(right.slider, label, f"{key}.p0", 0, 100, 50, 5, format="%d %%", help=note)
     rule = Rule(name, p0 / 100)
-    st.info(rule.words, icon=":material/casino:")
+    st.info(words(rule), icon=":material/casino:")
     st.caption(
         f"**The same channel in other words:** either rule says the truth {percent(rule.p)} of the time "
         f"({percent(rule.p0)} plus half of the rest). Switch the words: no probability below changes."
     )
     return rule
-
-
-def toss(rule: Rule, truth: int, rng: np.random.Generator) -> Answer:
-    """What one person reports."""
-    if rule.name == "Warner":
-        honest = bool(rng.random() < rule.p)
-        return Answer(rule, truth, honest, truth if honest else 1 - truth)
-    honest = bool(rng.random() < rule.p0)
-    return Answer(rule, truth, honest, truth if honest else int(rng.random() < 0.5))
 
 
 def one(key: str, rule: Rule) -> None:
@@ -178,28 +122,6 @@ def told(answer: Answer) -> None:
             f"{percent(chance)} say “{said}” as well. You can always say that it was the lot."
         )
     st.markdown(why)
-
-
-def ask(rule: Rule, share: float, people: int, rng: np.random.Generator) -> Crowd:
-    """One crowd in which exactly that share is "yes" (rounded to people), asked once."""
-    yes = round(share * people)
-    truth = np.repeat([0, 1], [people - yes, yes]).astype(np.int8)
-    said = rule.channel.report(truth, rng.random)
-    cells = np.bincount(2 * said + truth, minlength=4)
-    counts = pd.DataFrame({"said": np.repeat(ANSWERS, 2), "truth": np.tile(ANSWERS, 2), "people": cells})
-    return Crowd(rule, yes / people, people, counts, estimate(rule, said, people))
-
-
-def estimate(rule: Rule, said: np.ndarray, people: int) -> pd.DataFrame:
-    """The unbiased share of "yes" with its interval.
-
-    People are fixed and only their lots are random: each report varies by a (1 - a) with a = (1 + p0) / 2, whatever is
-    true, so that the estimate's variance is (1 - p0^2) / (4 n p0^2) and needs no estimate itself.
-    """
-    support = np.bincount(said, minlength=2).astype(float)
-    share = float(rule.channel.estimate(support, np.array(float(people)))[1] / people)
-    half = Z * sqrt((1 - rule.p0**2) / (4 * people)) / rule.p0 if rule.p0 else inf
-    return pd.DataFrame({"said": [support[1] / people], "estimate": share, "low": share - half, "high": share + half})
 
 
 def many(key: str, rule: Rule) -> None:

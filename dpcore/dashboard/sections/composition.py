@@ -3,7 +3,6 @@
 Arithmetic on made-up numbers, as in `dashboard.mechanisms`: no data are read and nothing is spent.
 """
 
-import math
 from functools import lru_cache
 
 import numpy as np
@@ -19,11 +18,7 @@ from dpcore.teaching import composition as teaching
 from dpcore.text import number
 
 TRUTH, MOST_ANSWERS, SMALL_DELTA = 100, 100, 1e-6
-PEOPLE = ("A", "B", "You", "C", "D", "E", "F", "G")
-COLUMNS = ("age", "town", "job", "ill")
-YOU = PEOPLE.index("You")
 COUNTS = (0, 1, 10, 100, 1_000, 10_000)
-WIDEST = 30  # possible answers of each world in the zoomed picture, about
 
 
 @st.fragment
@@ -93,14 +88,14 @@ def groups(page: str) -> None:
     key = f"{page}.groups"
     left, right = st.columns([2, 5], gap="large")
     with left:
-        parts = lasting(st.slider, "Parts", f"{key}.parts", 2, len(COLUMNS), 4)
+        parts = lasting(st.slider, "Parts", f"{key}.parts", 2, len(teaching.COLUMNS), 4)
         epsilon = epsilon_slider(key, "epsilon for the count of each part")
         relation = Relation(choice(st.radio, "Neighbors", f"{key}.relation", controls.RELATIONS))
         people = float(teaching.split_people_epsilon(epsilon, parts, relation))
         columns = float(teaching.split_columns_epsilon(epsilon, parts))
         told = {"People: epsilon in all": f"{people:.3g}", "Columns: epsilon in all": f"{columns:.3g}"}
         figures(told, beside=False)
-    tables = split_tables(parts, relation)
+    tables = teaching.split_tables(parts, relation)
     with right:
         look(
             "your row. Groups of people: you are in one of them. Groups of columns: **you are in all of them.** Only "
@@ -131,35 +126,9 @@ def groups(page: str) -> None:
         panels.table_behind(both, "The cells behind these pictures")
 
 
-def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
-    """A made-up table, cut into groups of people and into groups of columns.
-
-    Under replace your values may be those of a row in another group: the count of the next one may change as well.
-    """
-    rows = {person: group for group, block in enumerate(np.array_split(PEOPLE, parts)) for person in block}
-    blocks = {column: group for group, block in enumerate(np.array_split(COLUMNS, parts)) for column in block}
-    own = rows["You"]
-    touched = {own} if relation is Relation.ADD_REMOVE else {own, (own + 1) % parts}
-    cells = [(person, column) for person in PEOPLE for column in COLUMNS]
-    base = pd.DataFrame(cells, columns=["person", "column"])
-    by_people = base["person"].map(rows)
-    by_columns = base["column"].map(blocks)
-    return {
-        "people": base.assign(part=[f"count {part + 1}" for part in by_people], yours=by_people.isin(touched)),
-        "columns": base.assign(part=[f"count {part + 1}" for part in by_columns], yours=True),
-    }
-
-
 # How many answers give their world away, by the true count; with numbers of a few bits, or those of programs.
 telltale_share = lru_cache(512)(teaching.telltale_share)
-
-
-@lru_cache(64)
-def zoomed(count: int, epsilon: float, bits: int) -> pd.DataFrame:
-    """The possible answers around the middle of both counts, about 30 of each world."""
-    gap = 2.0 ** (1 - bits) / epsilon * math.exp(epsilon / 2)
-    low, high = count + 0.5 - WIDEST / 2 * gap, count + 0.5 + WIDEST / 2 * gap
-    return teaching.possible_answers(count, epsilon, bits, low, high)
+zoomed_answers = lru_cache(64)(teaching.zoomed_answers)
 
 
 @st.fragment
@@ -180,7 +149,7 @@ def floats(page: str) -> None:
             "… 53 bits (usual)": f"{full:.2%}" if full else "none seen",
         }
         figures({**told, "… whole numbers": "0 %"}, beside=False)
-    answers = zoomed(count, epsilon, bits)
+    answers = zoomed_answers(count, epsilon, bits)
     whole = np.arange(count - 4, count + 6, dtype=float)
     both = pd.DataFrame({"world": np.repeat(["without", "with"], len(whole)), "answer": [*whole, *whole], "both": True})
     with right:

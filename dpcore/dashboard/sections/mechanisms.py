@@ -181,7 +181,7 @@ def response(page: str) -> None:
         size = lasting(st.slider, "Values to choose from (k)", f"{key}.k", 2, 10, 4)
         epsilon = epsilon_slider(key, "epsilon of one report")
         channel = ERRPH(size, epsilon=epsilon)
-        matrix = choices.response_matrix(size, epsilon)
+        matrix = choices.response_matrix(channel)
         truth, ratio = float(channel.matrix[0, 0]), f"e^{choices.response_loss(matrix):.3g}"
         figures({"A report is the truth": f"{100 * truth:.1f} %", "Largest ratio in a column": ratio}, beside=False)
         if st.button("Play the coin game", icon=":material/casino:", key=f"{key}.game", width="stretch"):
@@ -192,7 +192,7 @@ def response(page: str) -> None:
             f"differ by the factor e^epsilon = {math.exp(epsilon):.3g}, exactly."
         )
         panels.chart(charts.channel_matrix(matrix))
-        near = 2 * spread(channel, 0.3, PEOPLE)
+        near = 2 * choices.share_deviation(channel, 0.3, PEOPLE)
         central = 2 * noise_of("Laplace", epsilon, 0.0).deviation / PEOPLE
         st.markdown(
             f"**The price:** from {PEOPLE:,} such reports a share of 30 % is known to about **± {100 * near:.3g} "
@@ -205,12 +205,6 @@ def response(page: str) -> None:
             "the lots and of the noise; which people were asked is another matter."
         )
         panels.table_behind(matrix, "The numbers behind this chart")
-
-
-def spread(channel: ERRPH, share: float, people: int) -> float:
-    """The standard deviation of an estimated share, over the lots of that many given people."""
-    true, other = float(channel.matrix[0, 0]), float(channel.matrix[0, 1])
-    return math.sqrt((share * true * (1 - true) + (1 - share) * other * (1 - other)) / people) / (true - other)
 
 
 @st.fragment

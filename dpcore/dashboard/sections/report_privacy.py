@@ -14,6 +14,7 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Warner
 from dpcore.teaching import report_privacy
+from dpcore.teaching.choices import response_matrix
 from dpcore.teaching.report_privacy import percent
 from dpcore.text import number
 
@@ -85,8 +86,7 @@ def categories(page: str) -> None:
     st.table(table_of(channel))
     with st.expander("The channel: what becomes of an answer"):
         names = [f"value {place + 1}" for place in range(size)]
-        cells = [(a, b, channel.matrix[j, i]) for i, a in enumerate(names) for j, b in enumerate(names)]
-        panels.chart(charts.channel_matrix(pd.DataFrame(cells, columns=["truth", "reported", "probability"])))
+        panels.chart(charts.channel_matrix(response_matrix(channel, names)))
 
 
 def same_channel(size: int, p0: float) -> str:

@@ -15,13 +15,13 @@ from dpcore.audit import cases as attacks
 from dpcore.audit.cases import Case, Twins
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, links, panels, session
-from dpcore.dashboard.sections.histogram_pair import piled
 from dpcore.dashboard.shell import mendable
 from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.base import LocalClassifier
+from dpcore.teaching.histogram_pair import piled
 
 MODES = {"paper": "As printed", "corrected": "Corrected"}
 TRIALS = (20, 50, 100, 200, 300, 400, 500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 10_000)

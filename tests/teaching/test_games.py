@@ -1,0 +1,169 @@
+"""The games that pages play, without a page: coins, crowds, rounds, scores, and the bins of two worlds' runs."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import beta
+
+from dpcore.teaching import membership_game
+from dpcore.teaching.coin_game import Rule, ask, estimate, toss
+from dpcore.teaching.histogram_pair import interval, piled
+from dpcore.teaching.membership_game import Game, Round, Rules
+from dpcore.text import odds
+
+INF, NAN = math.inf, math.nan
+
+
+def noise(shift=0.0, runs=400, seed=1):
+    return np.random.default_rng(seed).laplace(shift, 1.0, runs)
+
+
+# Coins
+
+
+def test_two_rules_are_one_channel():
+    for p0 in np.linspace(0, 1, 11):
+        first, second = Rule("RRPH", p0), Rule("Warner", p0)
+        assert first.channel.matrix == pytest.approx(second.channel.matrix)
+
+
+@pytest.mark.parametrize("rule", [Rule("RRPH", 0.5), Rule("Warner", 0.5), Rule("RRPH", 0.2), Rule("Warner", 0.9)])
+def test_tosses_and_crowds_follow_the_channel(rule):
+    rng = np.random.default_rng(11)
+    for truth in (0, 1):
+        answers = [toss(rule, truth, rng) for _ in range(4_000)]
+        yes = np.mean([answer.said for answer in answers])
+        assert yes == pytest.approx(rule.channel.matrix[1, truth], abs=0.035)
+        assert all(answer.said == truth for answer in answers if answer.honest)
+    crowds = pd.concat([ask(rule, 0.3, 500, rng).estimates for _ in range(400)])
+    assert crowds["estimate"].mean() == pytest.approx(0.3, abs=0.02)
+    covered = ((crowds["low"] <= 0.3) & (crowds["high"] >= 0.3)).mean()
+    assert 0.91 <= covered <= 0.985
+
+
+def test_the_estimate_by_hand():
+    found = estimate(Rule("RRPH", 0.5), np.repeat([0, 1], [600, 400]).astype(np.int8), 1_000).iloc[0]
+    assert found["estimate"] == pytest.approx((0.4 - 0.25) / 0.5)
+    assert found["high"] - found["estimate"] == pytest.approx(1.96 * np.sqrt(0.75 / 4_000) / 0.5)
+    assert Rule("RRPH", 0.5).after(1, 0.1) == pytest.approx(0.25)
+    assert Rule("RRPH", 1.0).after(1, 0.0) == 0
+
+
+def test_only_truth_tells_all():
+    for name, share in (("RRPH", 0.0), ("Warner", 1.0), ("RRPH", 0.37)):
+        rule, rng = Rule(name, 1.0), np.random.default_rng(1)
+        assert [toss(rule, truth, rng).said for truth in (0, 1)] == [0, 1]
+        found = ask(rule, share, 100, rng).estimates.iloc[0]
+        assert found["estimate"] == found["low"] == found["high"] == pytest.approx(share)
+
+
+# Rounds and scores
+
+
+def test_a_second_press_that_was_on_its_way_counts_nothing():
+    found = Game(round=Round(Rules(1.0), True, (4,)))
+    for guess in (False, True, True):
+        found.vote(guess)
+    assert found.guess is False
+    assert found.scores == {(Rules(1.0), membership_game.PLAYERS): (0, 1)}
+
+
+@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("epsilon", membership_game.EPSILONS)
+def test_chances_are_those_of_the_release(mode, epsilon):
+    rules = Rules(epsilon, mode)
+    found = membership_game.chances(rules)
+    if mode == "paper":
+        assert found[["without", "with"]].sum().tolist() == pytest.approx([1, 1])
+    else:
+        ratio = found["with"] / found["without"]
+        assert np.log(ratio).abs().to_numpy() == pytest.approx(epsilon)
+        assert found[["without", "with"]].sum().max() <= 1
+    rng = np.random.default_rng(5)
+    dealt = [membership_game.deal(rules, rng) for _ in range(4_000)]
+    for name, inside in (("without", False), ("with", True)):
+        numbers = pd.Series([one.number for one in dealt if one.inside == inside])
+        share = found["number"].map(numbers.value_counts(normalize=True)).fillna(0.0)
+        error = np.sqrt(found[name] * (1 - found[name]) / len(numbers))
+        assert ((share - found[name]).abs() <= 5 * error + 1e-3).all()  # false alarms: below 1e-4
+
+
+@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_the_best_strategy_is_as_good_as_it_says(mode, epsilon):
+    rules, rounds = Rules(epsilon, mode), 4_000
+    right = membership_game.autoplay(rules, rounds, np.random.default_rng(7))
+    low, high = interval(np.array([float(right)]), rounds, 0.001)
+    assert low[0] <= membership_game.best_share(rules) <= high[0]
+
+
+def test_the_best_share_is_what_epsilon_allows_and_more_where_it_is_broken():
+    assert [round(membership_game.best_share(Rules(e)), 3) for e in (0.1, 1.0, 5.0)] == [0.525, 0.731, 0.993]
+    assert all(membership_game.best_share(Rules(e, "paper")) > odds(e) for e in membership_game.EPSILONS)
+    assert membership_game.best_share(Rules(1.0, "paper")) < odds(9.0)
+
+
+# Bins
+
+
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("threshold", [-1.0, 0.123, 3.0, 40.0, INF])
+@pytest.mark.parametrize("kind", ["noise", "whole", "two", "constant", "atoms", "huge"])
+def test_every_run_is_in_a_bin_and_none_straddles_the_event(kind, threshold, above):
+    first, second = noise(), noise(1.0, seed=2)
+    if kind == "whole":
+        first, second, threshold = first.round(), second.round(), np.round(threshold) if threshold < INF else INF
+    if kind == "two":
+        first, second, threshold = (first > 0) * 1.0, (second > 0) * 1.0, 1.0 if threshold < INF else INF
+    if kind == "constant":
+        first, second, threshold = first * 0 + 7, second * 0 + 7, 7.0 if threshold < INF else INF
+    if kind == "atoms":
+        first, second = first.clip(0, 1), second.clip(0, 1)
+        threshold = min(max(threshold, 0.0), 1.0) if threshold < INF else INF
+    if kind == "huge":
+        first, second, threshold = first * 1e9, second * 1e9, threshold * 1e9
+    found = piled(first, second, threshold, above=above)
+    frame = found.frame
+    assert frame[["first", "second"]].sum().tolist() == [400, 400]
+    assert (frame["right"] > frame["left"]).all()
+    assert np.allclose(frame["right"].iloc[:-1], frame["left"].iloc[1:])
+    assert len(frame) <= 400
+    if math.isfinite(threshold):
+        inside = frame["left"] >= found.edge if above else frame["right"] <= found.edge
+        for name, values in (("first", first), ("second", second)):
+            happened = values >= threshold if above else values <= threshold
+            assert frame.loc[inside, name].sum() == happened.sum()
+
+
+def test_what_is_no_number_is_told_and_what_is_infinite_is_at_the_end():
+    found = piled(np.array([NAN, 1.0, 2.0, INF]), np.array([-INF, 1.0, 2.0, 3.0]), 2.0, above=True)
+    assert found.lost == 1
+    assert found.frame["first"].tolist() == [1, 1, 1]
+    assert found.frame["second"].tolist() == [2, 1, 1]
+    assert piled(np.full(4, NAN), np.full(4, NAN), INF, above=True).lost == 8
+
+
+def test_intervals_of_ratios_by_hand():
+    frame = piled(np.repeat([0.0, 1.0], [30, 10]), np.zeros(40), INF, above=True).frame
+    low = np.log(beta.ppf(0.0125, 40, 1) / beta.ppf(0.9875, 31, 10))
+    assert frame["low"].iloc[0] == pytest.approx(low)
+    assert frame["log_ratio"].tolist() == pytest.approx([np.log(4 / 3), -INF])
+    assert frame["low"].iloc[1] == -INF
+    assert frame["high"].iloc[1] == pytest.approx(np.log(beta.ppf(0.9875, 1, 40) / beta.ppf(0.0125, 10, 31)))
+
+
+def test_scores_have_their_intervals():
+    game = Game()
+    for right in (6, 67):
+        game.count(Rules(1.0), membership_game.BEST, right, 8 if right == 6 else 92)
+    game.count(Rules(0.5, "paper"), membership_game.PLAYERS, 1)
+    found = membership_game.score_frame(game)
+    assert found[["who", "mode", "epsilon", "rounds", "right"]].to_numpy().tolist() == [
+        [membership_game.PLAYERS, "paper", 0.5, 1, 1],
+        [membership_game.BEST, "corrected", 1.0, 100, 73],
+    ]
+    assert found["low"].tolist() == pytest.approx([0.025, beta.ppf(0.025, 73, 28)])
+    assert found["high"].tolist() == pytest.approx([1.0, beta.ppf(0.975, 74, 27)])
+    assert found["allowed"].tolist() == [odds(0.5), odds(1.0)]
