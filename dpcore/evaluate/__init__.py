@@ -5,6 +5,7 @@ show them to people who may see the data, and leave them out of what is publishe
 """
 
 from dpcore.domain.range_query import query_names
+from dpcore.evaluate.baselines import references
 from dpcore.evaluate.distances import marginal_avd, marginals, noise_floor, pair, validity
 from dpcore.evaluate.labels import Label, misclassification
 from dpcore.evaluate.learners import MODELS, real_ceiling, tstr
@@ -25,6 +26,7 @@ __all__ = [
     "range_queries",
     "range_sweep",
     "real_ceiling",
+    "references",
     "tstr",
     "validity",
 ]

@@ -1,4 +1,4 @@
-"""What one run of a sweep is measured by: one place for all metrics, and for what they have to be compared with.
+"""What one run of a sweep is measured by: one place for all metrics.
 
 Synthesizers are measured by their synthetic rows, private classifiers by what they predict for real test rows.
 """
@@ -15,11 +15,10 @@ from dpcore.domain.column import Codes
 from dpcore.domain.range_query import exact_answers, random_queries
 from dpcore.door.exact_counts import Counter
 from dpcore.errors import ParameterError
-from dpcore.evaluate.classification import FOREST, judged
-from dpcore.evaluate.classification import references as trained_references
+from dpcore.evaluate.classification import judged
 from dpcore.evaluate.distances import marginal_avd, noise_floor
 from dpcore.evaluate.labels import Label, misclassification
-from dpcore.evaluate.learners import MODELS, real_ceiling, tstr
+from dpcore.evaluate.learners import MODELS, tstr
 from dpcore.evaluate.ranges import range_answers
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 
@@ -35,7 +34,6 @@ MEASURES = (*SCORES, *AVDS, RANGE_ERROR, *PROTOCOLS)  # of synthesizers
 CLASSIFIER_MEASURES = tuple(SCORES)
 MOST_SUBSETS = 1_000  # of columns, drawn at random where there are more; Adult's 15 have 455 triples
 QUERIES = {"count": 200, "max_columns": 3, "seed": 0}  # a public workload
-REAL, FLOOR = "trained on real rows", "a fresh sample of the real rows"
 
 
 def left_out(methods: Mapping[str, Method], measures: Sequence[str]) -> dict[str, list[str]]:
@@ -182,40 +180,3 @@ class Evaluator:
         rng, n = np.random.default_rng(seed), len(self.train)
         found = [self._range_error(None, self.train[rng.integers(n, size=n)]) for _ in range(draws)]
         return float(np.mean(found))
-
-
-def references(
-    data: Dataset, measures: Sequence[str], models: Sequence[str] = MODELS[:1], *, forest: bool = False
-) -> pd.DataFrame:
-    """What runs have to be compared with. Reads real rows: not private.
-
-    Parameters
-    ----------
-    measures : sequence of str
-        Some of `MEASURES`; those about an SVM have no references here.
-    models : sequence of str
-        The models that learn from synthetic rows.
-    forest : bool
-        Whether private classifiers are compared too: then scikit-learn's random forest of full depth is among them.
-
-    Returns
-    -------
-    DataFrame
-        `metric`, `model` ("" if it is for all), `reference`, `value`: for accuracies `MAJORITY` and what the models,
-        or the forest, learn from the real training rows; for distances and range queries `FLOOR`.
-    """
-    rows: list[tuple[str, str, str, float]] = []
-    target = data.schema.target
-    if set(measures) & set(SCORES) and target is not None:
-        scores = real_ceiling(data.train, data.test, data.schema, target, models=list(models)).set_index("model")
-        if forest:
-            found = trained_references(data, target=target, n_trees=25, max_depth=20).set_index("model")
-            scores = pd.concat([scores, found.loc[found.index == FOREST]])
-        for metric in (name for name in measures if name in SCORES):
-            for model, value in scores[SCORES[metric]].items():
-                learner = str(model)
-                about = (learner, REAL) if learner in MODELS else ("", learner)
-                rows.append((metric, *about, float(value)))
-    evaluator = Evaluator(data)
-    rows += [(name, "", FLOOR, evaluator.floor(name)) for name in measures if name in (*AVDS, RANGE_ERROR)]
-    return pd.DataFrame(rows, columns=["metric", "model", "reference", "value"])

@@ -5,7 +5,8 @@ measured by (`evaluate.evaluator`) reads real rows and is never private. A sweep
 what it has finished can be kept in a folder (`store`), from which a sweep that was stopped goes on.
 """
 
-from dpcore.evaluate.evaluator import CLASSIFIER_MEASURES, MEASURES, Method, left_out, references
+from dpcore.evaluate.baselines import references
+from dpcore.evaluate.evaluator import CLASSIFIER_MEASURES, MEASURES, Method, left_out
 from dpcore.experiment.config import Config, Place, parameters_of, rows_key
 from dpcore.experiment.engine import COLUMNS, Run, entry_of, finished, plan, stream, sweep, tidy
 from dpcore.experiment.store import Store

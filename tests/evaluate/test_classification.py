@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix
 
@@ -62,49 +61,6 @@ def test_scores_are_those_of_the_classifier(data):
     assert list(frame.columns) == ["model", "accuracy", "balanced_accuracy"]
     assert frame["model"].tolist() == ["its own", "its forest"]
     assert frame["accuracy"].tolist() == [fitted.score(data.test)] * 2
-
-
-def test_references(data, plain):
-    frame = classification.references(data, target="ill", n_trees=5, max_depth=3, plain=plain.probability)
-    assert frame["model"].tolist() == [
-        classification.MAJORITY,
-        classification.PLAIN,
-        classification.FOREST,
-        classification.TREE,
-    ]
-    assert not frame["private"].any()
-    scores = frame.set_index("model")
-    assert scores.loc[classification.MAJORITY, "accuracy"] == (data.test["ill"] == "no").mean()
-    assert scores.loc[classification.MAJORITY, "balanced_accuracy"] == 0.5
-    assert (scores.loc[[classification.PLAIN, classification.FOREST, classification.TREE], "accuracy"] > 0.8).all()
-    again = classification.references(data, target="ill", n_trees=5, max_depth=3)
-    pd.testing.assert_frame_equal(again, frame.drop(index=1).reset_index(drop=True))
-
-
-def test_references_of_rare_data(data, small_schema):
-    one = data.train[data.train["ill"] == "no"]
-    frame = classification.references(replace(data, train=one), target="ill", n_trees=2)
-    assert frame["accuracy"].nunique() == 1  # all predict the only class they saw
-    ill = replace(data, train=data.train[data.train["ill"] == "yes"])
-    assert set(classification.references(ill, target="ill", n_trees=2)["accuracy"]) == {
-        (data.test["ill"] == "yes").mean()
-    }
-    gaps = data.train.assign(**{"a.b[0]:Q": None})
-    assert classification.references(replace(data, train=gaps), target="ill", n_trees=2)["accuracy"].notna().all()
-    many = classification.references(data, target="grade", n_trees=2)  # another class column than the schema's
-    assert many.loc[0, "balanced_accuracy"] == pytest.approx(1 / 3)
-    alone = replace(data, schema=small_schema.select(["ill"]))
-    assert classification.references(alone, target="ill")["model"].tolist() == [classification.MAJORITY]
-    with pytest.raises(DataError):
-        classification.references(replace(data, test=data.test.head(0)), target="ill")
-
-
-def test_numbers_reach_scikit_learn_as_they_are(data, small_schema):
-    frame = data.test.head(2).assign(**{"a.b[0]:Q": ["y", None], "age": [7, 99], "grade": ["mid", "high"]})
-    found = classification.inputs(frame, small_schema.encode(frame), small_schema, 4)
-    assert found[0, :6].tolist() == [0, 1, 0, 0, 1, 7]
-    assert found[1, :6].tolist() == [0, 0, 0, 1, 2, 99]
-    assert found[:, 6] == pytest.approx(frame["height"].to_numpy(), rel=1e-6)
 
 
 def test_exact_counts_in_the_same_trees(data, released):

@@ -1,6 +1,5 @@
 """What runs are measured by: the same numbers as direct calls of the evaluation, and what does not apply."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -9,9 +8,8 @@ from dpcore.datasets import Dataset, split
 from dpcore.domain.range_query import random_queries
 from dpcore.errors import ParameterError
 from dpcore.evaluate import evaluator
-from dpcore.evaluate.evaluator import FLOOR, MEASURES, RANGE_ERROR, REAL, Evaluator, check_measures, left_out
+from dpcore.evaluate.evaluator import MEASURES, RANGE_ERROR, Evaluator, check_measures, left_out
 from dpcore.evaluate.labels import Label
-from dpcore.evaluate.learners import MAJORITY
 from dpcore.methods import PPNB, DiffPRFs, NaiveBayesSynthesizer, TaxonomyRelease
 
 ROWS = NaiveBayesSynthesizer(x_source="model", random_state=2)
@@ -90,19 +88,6 @@ def test_measures_of_another_kind_are_refused_or_left_out(data):
             check_measures(["SVM error"], data, [], None, ROWS, skip=skip)
     label = Label(column="ill", equals="yes")
     assert check_measures(["SVM error"], data, [], label, ROWS) == [("SVM error", "")]
-
-
-def test_references_are_those_of_direct_calls(data):
-    found = evaluator.references(data, ["accuracy", "2-way AVD", RANGE_ERROR], ["Bayes net"], forest=True)
-    values = found.set_index(["metric", "model", "reference"])["value"]
-    real = evaluate.real_ceiling(data.train, data.test, data.schema, "ill", models=["Bayes net"]).set_index("model")
-    assert values["accuracy", "Bayes net", REAL] == real.loc["Bayes net", "accuracy"]
-    assert values["accuracy", "", MAJORITY] == real.loc[MAJORITY, "accuracy"]
-    assert ("accuracy", "", "scikit-learn forest") in values.index
-    assert values["2-way AVD", "", FLOOR] == evaluate.noise_floor(data.train, data.schema, 2)["avd"].mean()
-    # A share p of n resampled rows errs by sqrt(2 p (1 - p) / (pi n)) on average.
-    assert 0 < values["range-query error", "", FLOOR] < np.sqrt(0.5 / (np.pi * len(data.train)))
-    assert len(found) == 5
 
 
 def test_every_measure_has_a_name_once():

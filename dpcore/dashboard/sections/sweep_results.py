@@ -18,7 +18,8 @@ from dpcore.dashboard.sections.sweep import LOCAL
 from dpcore.dashboard.sections.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import lasting
-from dpcore.evaluate.evaluator import FLOOR, RANGE_ERROR, REAL
+from dpcore.evaluate.baselines import FLOOR, REAL
+from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.export.spreadsheet import spreadsheet_csv
 from dpcore.text import number

@@ -8,14 +8,15 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore import experiment
+from dpcore import evaluate, experiment
 from dpcore.accounting.ledger import Ledger
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.sections.sweep import runs_of
 from dpcore.dashboard.shell import mendable
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
-from dpcore.evaluate import evaluator
+from dpcore.evaluate.baselines import FLOOR, FOREST, REAL
+from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment import Config
 from dpcore.methods.base import PrivateClassifier
 
@@ -85,7 +86,8 @@ def run(page: str, config: Config, data: Dataset) -> None:
     with mendable(), jobs.cancellable("Comparing", page) as progress:
         progress(0.0, "measuring the real rows")
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
-        made.references = evaluator.references(data, config.measures, config.models, forest=trees)
+        kinds = (REAL, MAJORITY, *([FOREST] if trees else []), FLOOR)
+        made.references = evaluate.references(data, kinds, config.measures, models=config.models)
         written = len(experiment.finished(config, data, kept))
         remember(config, data, kept)
         st.session_state[KEY] = made

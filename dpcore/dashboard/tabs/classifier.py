@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts
+from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, panels
@@ -15,7 +15,10 @@ from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs import redraw
 from dpcore.datasets import Dataset
-from dpcore.evaluate import classification, learners
+from dpcore.evaluate import classification
+from dpcore.evaluate.baselines import DEEP, DEPTH, FOREST, TREE, TREES
+from dpcore.evaluate.evaluator import SCORES
+from dpcore.evaluate.learners import MAJORITY
 from dpcore.methods import PlainNaiveBayes
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
@@ -23,8 +26,6 @@ from dpcore.postprocess.naive_bayes import Bayes
 Value = TypeVar("Value")
 Comparison = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
 RELEASED, TRUTHFUL = "released", "naive Bayes, true answers"
-DEPTH = 5  # of scikit-learn's tree, if the method has none
-TREES, DEEP = 25, 20  # of scikit-learn's forest, at least; a shallow one would make the release look good
 
 
 def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
@@ -65,7 +66,7 @@ def accuracy(page: str, shown: Shown) -> None:
     )
     panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
     if costs is not None:
-        majority = float(scores.loc[scores["model"] == learners.MAJORITY, "accuracy"].iloc[0])
+        majority = float(scores.loc[scores["model"] == MAJORITY, "accuracy"].iloc[0])
         panels.chart(charts.mark_real(charts.costs(costs, majority=majority)), data=costs)
         st.caption(
             "From the release to the same trees with exact counts of all rows: what the noise in the leaves cost, and, "
@@ -111,17 +112,14 @@ def redraws(page: str, shown: Shown) -> None:
             for metric, values in again
         ]
         st.markdown(f"Nine of ten runs have {' and '.join(told)} ({REAL_DATA}).")
-        accuracy, balanced = remember(shown, "majority", lambda: majority(shown))
+        target = shown.release.model.target
+        accuracy, balanced = remember(
+            shown, "majority", lambda: evaluate.references(shown.data, [MAJORITY], target=target)["value"]
+        )
         st.caption(
             f"For reference: always saying the most frequent class has {accuracy:.1%} accuracy and {balanced:.1%} "
             f"balanced accuracy ({REAL_DATA}). More references are on the tab Accuracy."
         )
-
-
-def majority(shown: Shown) -> tuple[float, float]:
-    """The accuracies of always saying the training rows' most frequent class."""
-    found = classification.references(shown.data, target=shown.release.model.target, n_trees=0).iloc[0]
-    return float(found["accuracy"]), float(found["balanced_accuracy"])
 
 
 def compared(shown: Shown, progress: Progress) -> Comparison:
@@ -153,6 +151,7 @@ def compared(shown: Shown, progress: Progress) -> Comparison:
 def beside_real(data: Dataset, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
     """References that learned from real rows: a tree as deep as the release, and a forest with nothing held back."""
     depth, trees = int(given.get("max_depth") or DEPTH), max(int(given.get("n_trees") or 0), TREES)
-    small = classification.references(data, target=target, n_trees=1, max_depth=depth)
-    large = classification.references(data, target=target, n_trees=trees, max_depth=DEEP)
-    return pd.concat([small[small["model"] != classification.FOREST], large[large["model"] == classification.FOREST]])
+    kinds = (MAJORITY, TREE, FOREST)
+    found = evaluate.references(data, kinds, target=target, n_trees=trees, tree_depth=depth)
+    wide = found.pivot_table("value", "reference", "metric", sort=False).rename(columns=SCORES)
+    return wide.rename_axis("model").reset_index().assign(private=False)

@@ -10,7 +10,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard.tabs import paper_figures
 from dpcore.dashboard.tabs.paper_figures import Figure, Made, Run, lacks_accuracy
 from dpcore.datasets import Dataset
-from dpcore.evaluate.classification import PLAIN, judged, truth_of
+from dpcore.evaluate.classification import PLAIN, judged
 from dpcore.evaluate.evaluator import SCORES
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.evaluate.reconstruction import boolean_data
@@ -65,7 +65,8 @@ def records(data: Dataset, count: int, progress: Progress) -> Made:
 def every(asked: Asked, data: Dataset, count: int, progress: Progress, numbers: str = "moments") -> Made:
     """Both accuracies of all runs, repeats outermost, with those of plain naive Bayes and of the majority class."""
     progress(0.0, f"learning from the true answers of {data.name}")
-    truth = truth_of(data.test, data.schema, data.schema.target or "")
+    target = data.schema.target or ""
+    truth = data.schema[target].encode(data.test[target])
 
     def measure(run: Run, ledger: Ledger, _: Progress) -> pd.DataFrame:
         method = cast(PrivateClassifier, run.method.at_epsilon(run.method.epsilon))

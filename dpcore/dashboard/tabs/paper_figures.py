@@ -18,8 +18,7 @@ from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError, DPCoreError
-from dpcore.evaluate import classification
-from dpcore.evaluate.evaluator import SCORES
+from dpcore.evaluate.learners import MAJORITY
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
 
 MODES = {"paper": "as printed", "corrected": "corrected"}
@@ -235,15 +234,13 @@ def beside_real(
 
 
 def beside_plain(found: Made, data: Dataset, plain: PrivateClassifier, labels: Mapping[str, str]) -> Made:
-    """Runs of classifiers, beside some of `classification.references` and a plain method, under labels."""
+    """Runs of classifiers, beside the majority class and a plain method, under labels."""
     fitted = plain.fit(data.train, schema=data.schema)
-    how: dict[str, Any] = {"target": data.schema.target or "", "plain": fitted.predict_proba, "n_trees": 0}
-    references = classification.references(data, **how).set_index("model")
+    references = evaluate.references(data, [MAJORITY], plain=fitted.predict_proba)
+    values = references.set_index(["reference", "metric"])["value"]
     for part, frame in found:
         if "metric" in frame:  # a run that failed has none
-            fields = frame["metric"].map(SCORES)
-            beside = {label: fields.map(dict(references.loc[name])) for label, name in labels.items()}
-            frame = frame.assign(**beside)
+            frame = frame.assign(**{label: frame["metric"].map(values[name]) for label, name in labels.items()})
         yield part, frame
 
 

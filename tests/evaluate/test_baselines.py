@@ -1,0 +1,92 @@
+"""What releases are compared with: the same numbers as direct calls, every kind of reference, and rare data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import evaluate
+from dpcore.datasets import Dataset, split
+from dpcore.errors import DataError, ParameterError
+from dpcore.evaluate.baselines import FLOOR, FOREST, REAL, TREE, inputs
+from dpcore.evaluate.classification import PLAIN
+from dpcore.evaluate.evaluator import RANGE_ERROR
+from dpcore.evaluate.learners import MAJORITY
+from dpcore.methods import PlainForest
+
+KINDS = [MAJORITY, FOREST, TREE]
+
+
+@pytest.fixture(scope="module")
+def data(small_frame, small_schema):
+    train, test = split(small_frame, seed=4)
+    return Dataset(name="small", train=train, test=test, schema=small_schema)
+
+
+def values(found):
+    return found.set_index(["metric", "model", "reference"])["value"]
+
+
+def accuracies(data, **how):
+    """By reference, of three trained ones."""
+    found = evaluate.references(data, KINDS, ["accuracy"], n_trees=2, **how)
+    return dict(zip(found["reference"], found["value"], strict=True))
+
+
+def test_references_are_those_of_direct_calls(data):
+    kinds = [REAL, MAJORITY, FOREST, FLOOR]
+    found = evaluate.references(data, kinds, ["accuracy", "2-way AVD", RANGE_ERROR], models=["Bayes net"])
+    assert len(found) == 5
+    found = values(found)
+    real = evaluate.real_ceiling(data.train, data.test, data.schema, "ill", models=["Bayes net"]).set_index("model")
+    assert found["accuracy", "Bayes net", REAL] == real.loc["Bayes net", "accuracy"]
+    assert found["accuracy", "", MAJORITY] == real.loc[MAJORITY, "accuracy"]
+    assert found["accuracy", "", FOREST] > 0.8
+    assert found["2-way AVD", "", FLOOR] == evaluate.noise_floor(data.train, data.schema, 2)["avd"].mean()
+    # A share p of n resampled rows errs by sqrt(2 p (1 - p) / (pi n)) on average.
+    assert 0 < found["range-query error", "", FLOOR] < np.sqrt(0.5 / (np.pi * len(data.train)))
+
+
+def test_all_kinds_in_the_order_asked_for(data):
+    model = PlainForest(n_trees=5, max_depth=3, resample="full", random_state=1)
+    plain = model.fit(data.train, schema=data.schema).predict_proba
+    how = {"n_trees": 5, "max_depth": 3, "tree_depth": 3}
+    found = evaluate.references(data, KINDS, plain=plain, **how)
+    assert list(dict.fromkeys(found["reference"])) == [*KINDS, PLAIN]
+    assert found["metric"].tolist() == ["accuracy", "balanced accuracy"] * 4
+    scores = values(found)
+    assert scores["accuracy", "", MAJORITY] == (data.test["ill"] == "no").mean()
+    assert scores["balanced accuracy", "", MAJORITY] == 0.5
+    assert all(scores["accuracy", "", kind] > 0.8 for kind in (PLAIN, FOREST, TREE))
+    again = evaluate.references(data, KINDS, **how)
+    pd.testing.assert_frame_equal(again, found.head(6))
+    assert evaluate.references(data, [FLOOR]).empty  # accuracies have none
+    with pytest.raises(ParameterError, match="'oracle' is not known"):
+        evaluate.references(data, ["oracle"])
+
+
+def test_references_of_rare_data(data, small_schema):
+    one = data.train[data.train["ill"] == "no"]
+    assert len(set(accuracies(replace(data, train=one)).values())) == 1  # all predict the only class they saw
+    ill = replace(data, train=data.train[data.train["ill"] == "yes"])
+    assert set(accuracies(ill).values()) == {(data.test["ill"] == "yes").mean()}
+    gaps = data.train.assign(**{"a.b[0]:Q": None})
+    assert len(accuracies(replace(data, train=gaps))) == 3
+    many = values(evaluate.references(data, KINDS, target="grade", n_trees=2))  # another class than the schema's
+    assert many["balanced accuracy", "", MAJORITY] == pytest.approx(1 / 3)
+    alone = replace(data, schema=small_schema.select(["ill"]))
+    assert list(accuracies(alone)) == [MAJORITY]
+    (real, _) = evaluate.references(alone, [REAL, MAJORITY], ["accuracy"])["value"]
+    assert np.isnan(real)  # nothing can be learned from no column
+    assert evaluate.references(replace(data, schema=replace(small_schema, target=None)), [REAL]).empty
+    with pytest.raises(DataError):
+        evaluate.references(replace(data, test=data.test.head(0)), KINDS, target="ill")
+
+
+def test_numbers_reach_scikit_learn_as_they_are(data, small_schema):
+    frame = data.test.head(2).assign(**{"a.b[0]:Q": ["y", None], "age": [7, 99], "grade": ["mid", "high"]})
+    found = inputs(frame, small_schema.encode(frame), small_schema, 4)
+    assert found[0, :6].tolist() == [0, 1, 0, 0, 1, 7]
+    assert found[1, :6].tolist() == [0, 0, 0, 1, 2, 99]
+    assert found[:, 6] == pytest.approx(frame["height"].to_numpy(), rel=1e-6)
