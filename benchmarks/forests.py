@@ -28,7 +28,7 @@ from benchmarks.evaluate import best
 from dpcore import datasets
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
-from dpcore.evaluate.classification import judged
+from dpcore.evaluate.learners import judged
 from dpcore.methods import METHODS, DiffPRFs, PlainForest
 from dpcore.methods.base import PrivateClassifier
 

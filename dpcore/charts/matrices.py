@@ -96,7 +96,7 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str, width: int = 240) -> Cha
 def confusion(frame: pd.DataFrame, *, title: str = "") -> Chart:
     """Which classes are taken for which: a cell per true and predicted class.
 
-    `frame`: of `classification.confusion_frame`. Up to 12 classes have their numbers written.
+    `frame`: of `learners.confusion_frame`. Up to 12 classes have their numbers written.
     """
     data = tidy(frame, ["truth", "predicted"], ["count", "share"])
     names = in_order([*data["truth"], *data["predicted"]])

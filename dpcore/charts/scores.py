@@ -138,7 +138,7 @@ def classifier_scores(frame: pd.DataFrame, *, title: str = "") -> Chart:
 def costs(frame: pd.DataFrame, *, majority: float | None = None, title: str = "") -> Chart:
     """From exact trees to the released ones: what choices by chance cost, and what noise in the counts costs.
 
-    `frame`: of `classification.noise_and_structure`, maybe of several runs, which are averaged: `step`, `accuracy`
+    `frame`: of `tree_errors.noise_and_structure`, maybe of several runs, which are averaged: `step`, `accuracy`
     (0..1). `majority`: the most frequent class's share.
     """
     data = tidy(frame, ["step"], ["accuracy"]).dropna()

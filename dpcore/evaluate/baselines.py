@@ -11,15 +11,16 @@ import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from dpcore.arguments import Floats
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.evaluate.classification import PLAIN, Floats, Model, judged
 from dpcore.evaluate.evaluator import AVDS, RANGE_ERROR, SCORES, Evaluator
-from dpcore.evaluate.learners import MAJORITY, MODELS, Judged, one_hot, real_ceiling, require_rows
+from dpcore.evaluate.learners import MAJORITY, MODELS, Judged, Model, one_hot, real_ceiling, require_rows
 
 REAL, FLOOR = "trained on real rows", "a fresh sample of the real rows"
+PLAIN = "same builder without noise"
 FOREST, TREE = "scikit-learn forest", "scikit-learn tree"
 KINDS = (REAL, MAJORITY, FOREST, TREE, FLOOR)
 DEPTH = 5  # of scikit-learn's tree, if the method has none
@@ -83,7 +84,7 @@ def references(
             elif kind == MAJORITY:
                 found = [("", real_ceiling(train, test, schema, target, models=()).iloc[0])]
             elif kind == PLAIN and plain:
-                found = [("", judged(plain(data.test), truth, classes))]
+                found = [("", evaluator.judged(plain, target))]
             elif kind in forests and len(schema) > 1:
                 grown = forests[kind].fit(inputs(data.train, train, schema, place), train[:, place])
                 predicted = grown.predict(inputs(data.test, test, schema, place))

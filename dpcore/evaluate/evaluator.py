@@ -15,10 +15,9 @@ from dpcore.domain.column import Codes
 from dpcore.domain.range_query import exact_answers, random_queries
 from dpcore.door.exact_counts import Counter
 from dpcore.errors import ParameterError
-from dpcore.evaluate.classification import judged
 from dpcore.evaluate.distances import marginal_avd, noise_floor
 from dpcore.evaluate.labels import Label, misclassification
-from dpcore.evaluate.learners import MODELS, tstr
+from dpcore.evaluate.learners import MODELS, Judged, Model, judged, tstr
 from dpcore.evaluate.ranges import range_answers
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 
@@ -116,10 +115,20 @@ class Evaluator:
         queries = random_queries(self.data.schema, **QUERIES)
         return queries, exact_answers(self.train, self.data.schema, queries) / len(self.train)
 
+    def judged(self, model: Model, target: str) -> Judged:
+        """How well a model tells the class of the test rows."""
+        schema = self.data.schema
+        return judged(model(self.data.test), self.test[:, schema.index(target)], schema[target].size)
+
+    def scores(self, models: Mapping[str, Model], target: str) -> pd.DataFrame:
+        """`model`, `accuracy` and `balanced_accuracy` of models on the test rows."""
+        found = [(name, self.judged(model, target)) for name, model in models.items()]
+        rows = [(name, one.accuracy, one.balanced_accuracy) for name, one in found]
+        return pd.DataFrame(rows, columns=["model", *SCORES.values()])
+
     def of_classifier(self, fitted: PrivateClassifier, asked: Sequence[Pair]) -> list[float]:
         """Some `CLASSIFIER_MEASURES` of a released classifier on the test rows."""
-        truth = self.test[:, self.data.schema.index(fitted.target_)]
-        found = judged(fitted.predict_proba(self.data.test), truth, len(fitted.classes_))
+        found = self.judged(fitted.predict_proba, fitted.target_)
         return [float(getattr(found, SCORES[metric])) for metric, _ in asked]
 
     def of_rows(self, fitted: Synthesizer, synthetic: pd.DataFrame, asked: Sequence[Pair]) -> list[float]:

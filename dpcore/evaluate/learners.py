@@ -1,4 +1,4 @@
-"""Train on synthetic, test on real: how well a release serves to learn a classifier.
+"""How good classifiers are: those that learn from a release (train on synthetic, test on real), and released ones.
 
 The classifiers work on codes, so numbers are known to them by their public bins: one-hot for the linear models,
 categories for the Bayes net. All shapes come from the schema, so tables that lack a value agree with those that do not.
@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.svm import LinearSVC
 
-from dpcore.arguments import Ints, Progress, no_progress, require_frame
+from dpcore.arguments import Floats, Ints, Progress, no_progress, require_frame
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
@@ -39,6 +39,8 @@ MODELS = (*LINEAR, BAYES_NET)
 MAJORITY = "majority class"
 Table = pd.DataFrame | Codes
 """Rows of a schema, or their codes, for callers who encode once."""
+Model = Callable[[pd.DataFrame], Floats]
+"""What gives rows' probabilities, shape (n, classes)."""
 M = TypeVar("M", bound=PrivateEstimator)
 
 
@@ -156,6 +158,23 @@ class Judged:
         rows, hits = confusion.sum(axis=1), confusion.diagonal()
         recall = hits[rows > 0] / rows[rows > 0]
         return cls(float(hits.sum() / len(truth)), float(recall.mean()), confusion)
+
+
+def judged(probability: Floats, truth: NDArray[Any], classes: int) -> Judged:
+    """Probabilities, shape (n, classes), against class codes; the most probable class counts, the first of several."""
+    if probability.shape != (len(truth), classes):
+        raise ParameterError("There is not one probability per row and class.", "Pass an array (rows, classes).")
+    if not len(truth):
+        raise DataError("There are no rows to judge by.", "Use data with at least one row.")
+    return Judged.of(truth, probability.argmax(axis=1), classes)
+
+
+def confusion_frame(confusion: Ints, labels: Sequence[str]) -> pd.DataFrame:
+    """`truth`, `predicted`, `count`, and `share` of the true class's rows (NaN if it has none); true classes first."""
+    pairs = pd.MultiIndex.from_product([list(labels), list(labels)], names=["truth", "predicted"])
+    rows = confusion.sum(axis=1, keepdims=True)
+    shares = np.divide(confusion, rows, out=np.full(confusion.shape, np.nan), where=rows > 0)
+    return pairs.to_frame(index=False).assign(count=confusion.ravel(), share=shares.ravel())
 
 
 def most_frequent(classes: NDArray[Any]) -> int:

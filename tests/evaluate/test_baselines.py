@@ -9,8 +9,7 @@ import pytest
 from dpcore import evaluate
 from dpcore.datasets import Dataset, split
 from dpcore.errors import DataError, ParameterError
-from dpcore.evaluate.baselines import FLOOR, FOREST, REAL, TREE, inputs
-from dpcore.evaluate.classification import PLAIN
+from dpcore.evaluate.baselines import FLOOR, FOREST, PLAIN, REAL, TREE, inputs
 from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.methods import PlainForest

@@ -8,7 +8,8 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_m
 
 from dpcore.datasets import Dataset, split
 from dpcore.errors import DataError, ParameterError
-from dpcore.evaluate import classification
+from dpcore.evaluate import learners, tree_errors
+from dpcore.evaluate.evaluator import Evaluator
 from dpcore.methods import DiffPRFs, PlainForest
 
 
@@ -31,7 +32,7 @@ def released(data):
 
 def test_judged_by_hand():
     probability = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.5, 0.5, 0.0], [0.1, 0.9, 0.0]])
-    found = classification.judged(probability, np.array([0, 0, 0, 1]), 3)
+    found = learners.judged(probability, np.array([0, 0, 0, 1]), 3)
     assert found.accuracy == 0.75  # of two equal ones the first counts
     assert found.balanced_accuracy == pytest.approx((2 / 3 + 1) / 2)  # the third class does not occur
     assert found.confusion.tolist() == [[2, 1, 0], [0, 1, 0], [0, 0, 0]]
@@ -41,7 +42,7 @@ def test_judged_by_hand():
 def test_judged_as_scikit_learn_does(seed):
     rng = np.random.default_rng(seed)
     probability, truth = rng.random((50, 4)), rng.integers(0, 4, 50)
-    found, predicted = classification.judged(probability, truth, 4), probability.argmax(axis=1)
+    found, predicted = learners.judged(probability, truth, 4), probability.argmax(axis=1)
     assert found.accuracy == pytest.approx(accuracy_score(truth, predicted))
     assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(truth, predicted))
     np.testing.assert_array_equal(found.confusion, confusion_matrix(truth, predicted, labels=range(4)))
@@ -49,22 +50,22 @@ def test_judged_as_scikit_learn_does(seed):
 
 def test_nothing_to_judge_is_refused():
     with pytest.raises(DataError, match="no rows"):
-        classification.judged(np.zeros((0, 2)), np.zeros(0, dtype=int), 2)
+        learners.judged(np.zeros((0, 2)), np.zeros(0, dtype=int), 2)
     with pytest.raises(ParameterError, match="probability per row"):
-        classification.judged(np.zeros((3, 2)), np.zeros(3, dtype=int), 3)
+        learners.judged(np.zeros((3, 2)), np.zeros(3, dtype=int), 3)
 
 
 def test_scores_are_those_of_the_classifier(data):
     fitted = DiffPRFs(n_trees=3, max_depth=2, random_state=1).fit(data.train, schema=data.schema)
     models = {"its own": fitted.predict_proba, "its forest": fitted.forest_.probability}
-    frame = classification.scores(models, data.test, data.schema, "ill")
+    frame = Evaluator(data).scores(models, "ill")
     assert list(frame.columns) == ["model", "accuracy", "balanced_accuracy"]
     assert frame["model"].tolist() == ["its own", "its forest"]
     assert frame["accuracy"].tolist() == [fitted.score(data.test)] * 2
 
 
 def test_exact_counts_in_the_same_trees(data, released):
-    exact = classification.with_true_counts(released, data.train)
+    exact = tree_errors.with_true_counts(released, data.train)
     leaves = released.apply(data.train)
     truth = (data.train["ill"] == "yes").to_numpy().astype(int)
     for place in np.flatnonzero(released.leaf):
@@ -81,10 +82,10 @@ def test_exact_counts_in_the_same_trees(data, released):
 
 
 def test_trees_without_noise_have_exact_counts_already(data, plain):
-    exact = classification.with_true_counts(plain, data.train)
+    exact = tree_errors.with_true_counts(plain, data.train)
     np.testing.assert_allclose(exact.counts, plain.counts, atol=1e-6)
     np.testing.assert_allclose(exact.classes, plain.classes, atol=1e-2)
-    frame = classification.noise_and_structure(plain, plain, data)
+    frame = tree_errors.noise_and_structure(plain, plain, data)
     assert frame["accuracy"].nunique() == 1
 
 
@@ -92,9 +93,9 @@ def test_two_costs_apart(data, released, plain):
     # Every leaf is made to predict the other class: that is noise in leaves, and exact counts mend it.
     turned = {name: getattr(released, name)[:, ::-1].copy() for name in ("classes", "probabilities")}
     upset = replace(released, **turned)
-    frame = classification.noise_and_structure(upset, plain, data).set_index("step")
-    assert list(frame.index) == list(classification.STEPS)
-    mended = classification.noise_and_structure(released, plain, data).set_index("step")
+    frame = tree_errors.noise_and_structure(upset, plain, data).set_index("step")
+    assert list(frame.index) == list(tree_errors.STEPS)
+    mended = tree_errors.noise_and_structure(released, plain, data).set_index("step")
     assert frame.loc["released", "accuracy"] < 0.5 < frame.loc["same trees, exact counts", "accuracy"]
     assert frame.loc["same trees, exact counts", "accuracy"] == mended.loc["same trees, exact counts", "accuracy"]
     truth = (data.test["ill"] == "yes").to_numpy().astype(int)
@@ -103,12 +104,12 @@ def test_two_costs_apart(data, released, plain):
 
 def test_exact_counts_are_those_of_the_training_rows(data, released, plain):
     turned = data.test.assign(ill=np.where(data.test["ill"] == "yes", "no", "yes"))
-    frame = classification.noise_and_structure(released, plain, replace(data, test=turned)).set_index("step")
+    frame = tree_errors.noise_and_structure(released, plain, replace(data, test=turned)).set_index("step")
     assert (frame.loc[["same trees, exact counts", "exact trees"], "accuracy"] < 0.5).all()
 
 
 def test_a_confusion_as_a_frame():
-    frame = classification.confusion_frame(np.array([[3, 1], [0, 0]]), ["no", "yes"])
+    frame = learners.confusion_frame(np.array([[3, 1], [0, 0]]), ["no", "yes"])
     assert frame["truth"].tolist() == ["no", "no", "yes", "yes"]
     assert frame["predicted"].tolist() == ["no", "yes"] * 2
     assert frame["count"].tolist() == [3, 1, 0, 0]

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from dpcore import experiment
 from dpcore.datasets import Dataset, split
 from dpcore.errors import ParameterError
-from dpcore.evaluate.classification import judged
+from dpcore.evaluate.learners import judged
 from dpcore.methods import DiffPID3, DiffPRFs, NaiveBayesSynthesizer
 
 BOTH = ["accuracy", "balanced accuracy"]

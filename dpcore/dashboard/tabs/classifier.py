@@ -15,10 +15,10 @@ from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs import redraw
 from dpcore.datasets import Dataset
-from dpcore.evaluate import classification
-from dpcore.evaluate.baselines import DEEP, DEPTH, FOREST, TREE, TREES
-from dpcore.evaluate.evaluator import SCORES
-from dpcore.evaluate.learners import MAJORITY
+from dpcore.evaluate import tree_errors
+from dpcore.evaluate.baselines import DEEP, DEPTH, FOREST, PLAIN, TREE, TREES
+from dpcore.evaluate.evaluator import SCORES, Evaluator
+from dpcore.evaluate.learners import MAJORITY, confusion_frame
 from dpcore.methods import PlainNaiveBayes
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
@@ -127,22 +127,21 @@ def compared(shown: Shown, progress: Progress) -> Comparison:
     release, data, model = shown.release, shown.data, shown.release.model
     schema, target, models = release.schema, model.target, {RELEASED: model.predict_proba}
     progress(0.0, "judging the release")
-    truth = schema[target].encode(data.test[target])
-    judged = classification.judged(model.predict_proba(data.test), truth, len(model.classes_))
-    confusion = classification.confusion_frame(judged.confusion, list(model.classes_))
+    evaluator = Evaluator(data)
+    confusion = confusion_frame(evaluator.judged(model.predict_proba, target).confusion, list(model.classes_))
     costs = None
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.1, "the same method without noise")
         plain = panels.without_noise(shown)
-        models[classification.PLAIN] = plain.predict_proba
+        models[PLAIN] = plain.predict_proba
         if isinstance(model.predictor, Forest) and model.reports is None:  # reports have noise in every value
-            costs = classification.noise_and_structure(model.predictor, plain.forest_, data)
+            costs = tree_errors.noise_and_structure(model.predictor, plain.forest_, data)
     progress(0.6, "learning from the real rows")
     if model.reports is not None and not release.exact:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
         told = PlainNaiveBayes(numbers="moments" if normal else "bins", target=target).fit(data.train, schema=schema)
         models[TRUTHFUL] = told.predict_proba
-    scores = classification.scores(models, data.test, schema, target)
+    scores = evaluator.scores(models, target)
     beside = beside_real(data, target, {**release.parameters, **model.sizes})
     progress(1.0, "done")
     return pd.concat([scores.assign(private=scores["model"] == RELEASED), beside], ignore_index=True), confusion, costs

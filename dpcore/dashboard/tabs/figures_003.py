@@ -7,7 +7,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard.tabs import paper_figures
 from dpcore.dashboard.tabs.paper_figures import MODES, Figure, Made, Named, lacks_accuracy
 from dpcore.datasets import Dataset
-from dpcore.evaluate.classification import PLAIN
+from dpcore.evaluate.baselines import PLAIN
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.methods import DiffPRF, DiffPRFs, PlainForest
 

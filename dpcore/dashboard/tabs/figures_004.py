@@ -10,8 +10,8 @@ from dpcore.arguments import Progress
 from dpcore.dashboard.tabs import paper_figures
 from dpcore.dashboard.tabs.paper_figures import Figure, Made, Run, lacks_accuracy
 from dpcore.datasets import Dataset
-from dpcore.evaluate.classification import PLAIN, judged
-from dpcore.evaluate.evaluator import SCORES
+from dpcore.evaluate.baselines import PLAIN
+from dpcore.evaluate.evaluator import SCORES, Evaluator
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.mechanisms.randomizers import RRPH, Warner
@@ -65,13 +65,12 @@ def records(data: Dataset, count: int, progress: Progress) -> Made:
 def every(asked: Asked, data: Dataset, count: int, progress: Progress, numbers: str = "moments") -> Made:
     """Both accuracies of all runs, repeats outermost, with those of plain naive Bayes and of the majority class."""
     progress(0.0, f"learning from the true answers of {data.name}")
-    target = data.schema.target or ""
-    truth = data.schema[target].encode(data.test[target])
+    evaluator = Evaluator(data)
 
     def measure(run: Run, ledger: Ledger, _: Progress) -> pd.DataFrame:
         method = cast(PrivateClassifier, run.method.at_epsilon(run.method.epsilon))
         fitted = method.fit(data.train, schema=data.schema, ledger=ledger)
-        found = judged(fitted.predict_proba(data.test), truth, len(fitted.classes_))
+        found = evaluator.judged(fitted.predict_proba, fitted.target_)
         values = {metric: getattr(found, field) for metric, field in SCORES.items()}
         return pd.DataFrame(values.items(), columns=["metric", "value"]).assign(**fitted.ledger_.epsilons)
 

@@ -13,7 +13,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
-from dpcore.evaluate import classification
+from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export.model_file import Model
 from dpcore.export.release import Release
 from dpcore.methods import METHODS
@@ -113,11 +113,10 @@ def of_rows(release: Release, data: Dataset) -> Callable[[pd.DataFrame], dict[st
 
 def of_models(release: Release, data: Dataset) -> Callable[[Any], dict[str, float]]:
     """Accuracies on the rows kept aside."""
-    column = release.schema[release.model.target]
-    truth = column.encode(data.test[column.name])
+    evaluator = Evaluator(data)
 
     def measure(model: Any) -> dict[str, float]:
-        found = classification.judged(model.predict_proba(data.test), truth, column.size)
+        found = evaluator.judged(model.predict_proba, release.model.target)
         return {"accuracy": found.accuracy, "balanced accuracy": found.balanced_accuracy}
 
     return measure
