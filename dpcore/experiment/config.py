@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
-from dpcore.accounting.store.secret import kept_secret
+from dpcore.accounting.store.file import kept_secret
 from dpcore.datasets import Content, Dataset
 from dpcore.domain.documents import json_ready, json_value
 from dpcore.errors import DPCoreError, ParameterError

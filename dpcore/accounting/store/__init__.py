@@ -11,7 +11,7 @@ What is promised:
 - Never too little. A process that is killed leaves whole charges or none: SQLite's journal and file are synced at every
   commit. A charge whose answer was never drawn may stay on the books; the reverse cannot happen.
 - Loss and damage are seen. Every line has a sum, the head has the sum of all and the number of changes (`sheet`), and a
-  small file beside the ledger has them too (`witness`): a file that was damaged, cut, or replaced by an older copy is
+  small file beside the ledger has them too (`file`): a file that was damaged, cut, or replaced by an older copy is
   an error, and not a smaller total. A ledger and its witness that are deleted, or put back, together go unnoticed.
 - Several tabs and processes of one computer at once: read, check against the cap and write are one transaction.
 
@@ -35,8 +35,7 @@ from dpcore import text as texts
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.accounting.store.file import BookFile, IncompleteError
-from dpcore.accounting.store.sheet import Cell, Sheet
-from dpcore.accounting.store.written import UnreadableError, known, moment, number, rounded, text, whole
+from dpcore.accounting.store.sheet import Cell, Sheet, UnreadableError, known, moment, number, rounded, text, whole
 from dpcore.accounting.tally import Spent, Totals
 from dpcore.errors import BookError, BudgetError
 

@@ -8,9 +8,17 @@ import sqlite3
 import time
 from math import inf
 
-from dpcore.accounting.store.secret import check_of
-from dpcore.accounting.store.sheet import APPLICATION, VERSION, Sheet
-from dpcore.accounting.store.written import UnreadableError, known, moment, number, text, whole
+from dpcore.accounting.store.sheet import (
+    APPLICATION,
+    VERSION,
+    Sheet,
+    UnreadableError,
+    known,
+    moment,
+    number,
+    text,
+    whole,
+)
 
 PATIENCE = 30.0  # seconds
 
@@ -32,7 +40,7 @@ def renew(c: sqlite3.Connection, secret: bytes) -> Sheet:
     runs = c.execute(f"SELECT sha256, relation, token, purpose, begun, {spent} FROM runs ORDER BY id").fetchall()
     c.execute("DROP TABLE runs")
     c.execute("DROP TABLE accounts")
-    sheet = Sheet.make(c, check_of(secret))
+    sheet = Sheet.make(c, secret)
     places = {}
     for sha256, relation, name, *paid, cap in accounts:
         limit = None if cap is None else text(number(cap))

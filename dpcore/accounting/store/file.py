@@ -1,15 +1,23 @@
 """The SQLite file under the books: a connection for each transaction, checked, and errors that say what to do.
 
 A rollback journal, not a write-ahead log: between two transactions the file by itself is everything, and a copy of it
-is a copy of all charges.
+is a copy of all charges. Beside it stand two more:
+
+secret      32 random bytes, which turn what is known of rows into names that tell nothing of them.
+witness     How far the ledger has come. SQLite cannot know that a file was put back from last week, or lost its end. So
+            the number of changes, with the sum over all lines after the last of them, stands here too, and is written
+            after each commit: the ledger may be further than its witness (a process was killed between the two), never
+            less far.
 """
 
+import hashlib
 import io
 import os
 import secrets
 import shutil
 import sqlite3
 import tempfile
+import time
 import weakref
 import zipfile
 from collections.abc import Iterator
@@ -19,12 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from dpcore.accounting.store.earlier import PATIENCE, renew
-from dpcore.accounting.store.secret import NAME, SIZE, check_of, kept_secret
-from dpcore.accounting.store.sheet import MADE, Sheet, tables
-from dpcore.accounting.store.witness import Witness
-from dpcore.accounting.store.written import UnreadableError
+from dpcore.accounting.store.sheet import Sheet, State, UnreadableError, check_of, tables
 from dpcore.errors import BookError
 
+NAME, SIZE = "dpcore.secret", 32
 BUSY = "is in use by another program, which does not let go of it"
 CAUSES = {
     "SQLITE_BUSY": BUSY,
@@ -90,12 +96,9 @@ class BookFile:
         aside = self.path.with_name(f"{self.path.name}.aside-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
         try:
             with self.transaction() as sheet:
-                with os.fdopen(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-                    file.write(sheet.c.serialize())
-                    file.flush()
-                    os.fsync(file.fileno())
-                Witness.of(aside).write(*sheet.state)
-                sheet.clear(check_of(self._own_secret(make=True)))
+                write_new(aside, sheet.c.serialize())
+                write_witness(aside, sheet.state)
+                sheet.clear(self._own_secret(make=True))
         except BookError as error:
             if BUSY in error.cause:
                 raise
@@ -115,18 +118,15 @@ class BookFile:
     def go_on(self) -> None:
         """Take what the file holds for all that was ever charged, whatever its witness says."""
         with self.transaction(writes=False, believe=True) as sheet:
-            Witness.of(self.path).write(*sheet.state, anew=True)
+            write_witness(self.path, sheet.state, anew=True)
 
     def copy(self) -> bytes:
         """The ledger as it is at one moment, with its witness and secret, as a zip."""
         raw = io.BytesIO()
-        with self.transaction(writes=False) as sheet, tempfile.TemporaryDirectory() as folder:
-            witness = Witness(Path(folder) / "witness")
-            witness.write(*sheet.state)
-            with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr(self.path.name, sheet.c.serialize())
-                archive.writestr(Witness.of(self.path).path.name, witness.path.read_bytes())
-                archive.writestr(NAME, self._own_secret(make=False))
+        with self.transaction(writes=False) as sheet, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(self.path.name, sheet.c.serialize())
+            archive.writestr(witness_of(self.path).name, witnessed(sheet.state))
+            archive.writestr(NAME, self._own_secret(make=False))
         return raw.getvalue()
 
     @contextmanager
@@ -136,11 +136,13 @@ class BookFile:
         `whole`: every line is checked before, not only those that are used. `believe`: the witness is not asked.
         """
         try:
-            with closing(self._opened(believe=believe)) as c:
-                witness = Witness.of(self.path)
-                seen = None if believe else witness.read()  # first: the file may go on, and never back
-                c.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-                try:
+            self._there(believe=believe)
+            c = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            with closing(c):
+                self._ready(c, believe=believe)
+                seen = None if believe else read_witness(self.path)  # first: the file may go on, and never back
+                with c:
+                    c.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
                     sheet = Sheet(c)
                     if not believe:
                         self._compare(sheet, seen)
@@ -148,12 +150,8 @@ class BookFile:
                         sheet.check()
                     yield sheet
                     sheet.seal()
-                    c.execute("COMMIT")
-                except BaseException:
-                    c.rollback()
-                    raise
                 if sheet.changed:
-                    witness.write(*sheet.state)
+                    write_witness(self.path, sheet.state)
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", None) or "SQLITE_NOTADB"
             cause = next((told for known, told in CAUSES.items() if name.startswith(known)), f"failed ({name})")
@@ -163,61 +161,130 @@ class BookFile:
         except OSError as error:
             raise BookError(f"The ledger {self.path} cannot be opened: {error.strerror}.", WAY_ON) from error
 
-    def _compare(self, sheet: Sheet, seen: tuple[int, str] | None) -> None:
+    def _there(self, *, believe: bool) -> None:
+        """Make the file if there is none, and never was."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not self.path.exists():
+            self._none_lost("is gone, with {:,} changes that were written to it", believe=believe)
+            with suppress(FileExistsError):  # to open it but through SQLite would undo the locks of other threads
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+    def _ready(self, c: sqlite3.Connection, *, believe: bool) -> None:
+        """Bring an earlier version's tables up to date, and make those of a file that has none."""
+        c.execute(f"PRAGMA synchronous={'FULL' if self.kept else 'OFF'}")
+        if "runs_of_account" in tables(c):
+            with c:
+                sheet = renew(c, self._own_secret(make=True))
+                if not believe:  # there was none, or somebody was killed here
+                    self._compare(sheet, read_witness(self.path) or sheet.state)
+                write_witness(self.path, sheet.state)
+        c.execute("PRAGMA journal_mode=PERSIST")  # to write a file again is faster than to make one
+        if not tables(c):
+            with c:
+                c.execute("BEGIN IMMEDIATE")  # two processes may come first
+                if not tables(c):
+                    self._none_lost("is empty, though {:,} changes were written to it", believe=believe)
+                    made = Sheet.make(c, self._own_secret(make=True))
+                    write_witness(self.path, made.state, anew=True)
+
+    def _none_lost(self, cause: str, *, believe: bool) -> None:
+        """Refuse to begin a ledger that its witness has seen further."""
+        seen = None if believe else read_witness(self.path)
+        if seen is not None and seen[0]:
+            raise self._incomplete(cause.format(seen[0]))
+
+    def _compare(self, sheet: Sheet, seen: State | None) -> None:
         """Whether the file is as far as its witness has seen it."""
-        if seen is None and sheet.count:
-            raise self._incomplete("has no witness beside it, so that nobody can tell whether it is complete")
-        if seen is not None and sheet.count < seen[0]:
+        if seen is None:
+            if sheet.count:
+                raise self._incomplete("has no witness beside it, so that nobody can tell whether it is complete")
+        elif sheet.count < seen[0]:
             lost = seen[0] - sheet.count
             raise self._incomplete(f"lacks the last {lost:,} of {seen[0]:,} changes that were written to it")
-        if seen is not None and sheet.count == seen[0] and sheet.state != seen:
+        elif sheet.count == seen[0] and sheet.state != seen:
             raise self._incomplete("is not the one that its witness has seen")
 
     def _incomplete(self, cause: str) -> IncompleteError:
         return IncompleteError(f"The ledger {self.path} {cause}.", f"{WAY_ON} Or go on with what it holds.")
-
-    def _opened(self, *, believe: bool) -> sqlite3.Connection:
-        """A connection to the file at the path, which is made if there is none, and brought up to date."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not self.path.exists():
-            seen = None if believe else Witness.of(self.path).read()
-            if seen is not None and seen[0]:
-                raise self._incomplete(f"is gone, with {seen[0]:,} changes that were written to it")
-            with suppress(FileExistsError):  # to open it but through SQLite would undo the locks of other threads
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        c = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-        try:
-            c.execute(f"PRAGMA synchronous={'FULL' if self.kept else 'OFF'}")
-            if "runs_of_account" in tables(c):
-                sheet, witness = renew(c, self._own_secret(make=True)), Witness.of(self.path)
-                if not believe:
-                    self._compare(sheet, witness.read() or sheet.state)  # there was none, or somebody was killed here
-                witness.write(*sheet.state)
-                c.execute("COMMIT")
-            c.execute("PRAGMA journal_mode=PERSIST")  # to write a file again is faster than to make one
-            if tables(c) != MADE:
-                c.execute("BEGIN IMMEDIATE")  # two processes may come first
-                if tables(c) != MADE:
-                    self._made(c, believe=believe)
-                c.execute("COMMIT")
-        except BaseException:
-            c.close()
-            raise
-        return c
-
-    def _made(self, c: sqlite3.Connection, *, believe: bool) -> None:
-        """The first tables of a file that has none."""
-        if tables(c):
-            raise UnreadableError
-        witness = Witness.of(self.path)
-        seen = None if believe else witness.read()
-        if seen is not None and seen[0]:
-            raise self._incomplete(f"is empty, though {seen[0]:,} changes were written to it")
-        sheet = Sheet.make(c, check_of(self._own_secret(make=True)))
-        witness.write(*sheet.state, anew=True)
 
 
 def remove(folder: str, owner: int) -> None:
     """Remove a temporary folder; a fork leaves its parent's alone."""
     if os.getpid() == owner:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Write a file that was not there, readable by its owner only, and on the disk when this returns."""
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def kept_secret(folder: Path, *, make: bool = True) -> bytes:
+    """The secret of a folder, made on first use and readable by its owner only.
+
+    OSError if the file can be neither read nor made, or holds something else.
+    """
+    path, new = folder / NAME, folder / f"{NAME}.{secrets.token_hex(8)}"
+    if make and not path.exists():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            write_new(new, secrets.token_bytes(SIZE))
+            with suppress(FileExistsError):
+                path.hardlink_to(new)  # whole at once, and never in the place of another process's
+        finally:
+            new.unlink(missing_ok=True)
+    found = path.read_bytes()
+    if len(found) != SIZE:
+        raise OSError(0, f"{NAME} has another length than {SIZE} bytes")
+    return found
+
+
+def witness_of(ledger: Path) -> Path:
+    """The witness of the ledger at a path."""
+    return ledger.with_name(f"{ledger.name}.witness")
+
+
+def witnessed(state: State) -> bytes:
+    """What a witness says, with a sum that a damaged line would not have."""
+    line = f"{state[0]:020d} {state[1]} "
+    return f"{line}{hashlib.sha256(line.encode()).hexdigest()[:16]}\n".encode()
+
+
+def state_of(raw: bytes) -> State | None:
+    """What a witness has seen; None if it says nothing that can be understood."""
+    try:
+        count, total, _ = raw.decode("ascii").split(" ")
+        state = int(count), total
+    except ValueError:
+        return None
+    return state if witnessed(state) == raw else None
+
+
+def read_witness(ledger: Path) -> State | None:
+    """How far the witness has seen a ledger come; None without a file, or UnreadableError."""
+    for _ in range(5):
+        try:
+            found = state_of(witness_of(ledger).read_bytes())
+        except FileNotFoundError:
+            return None
+        if found is not None:
+            return found
+        time.sleep(0.002)  # another process may be writing
+    raise UnreadableError
+
+
+def write_witness(ledger: Path, state: State, *, anew: bool = False) -> None:
+    """Say how far the ledger has come, unless somebody has said more, or `anew`."""
+    path = witness_of(ledger)
+    new = anew or not path.exists()
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o600), "r+b", 0) as file:
+        before = state_of(file.read())
+        if anew or before is None or before[0] < state[0]:
+            file.seek(0)
+            file.write(witnessed(state))  # in place: at once, for whoever reads
+            file.truncate()
+        if new:
+            os.fsync(file.fileno())

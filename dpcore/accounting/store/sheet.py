@@ -9,9 +9,14 @@ its own: this is about accidents.
 from __future__ import annotations
 
 import hashlib
+import hmac
+import re
 import sqlite3
+from datetime import datetime
+from fractions import Fraction
+from math import ceil, inf
 
-from dpcore.accounting.store.written import UnreadableError, whole
+from dpcore.accounting.relation import Epsilon, Relation
 
 APPLICATION = 0x64706B31  # "dpk1", in the file's header
 VERSION = 2
@@ -26,8 +31,15 @@ TABLES = {
 MADE = {name: f"CREATE TABLE {name} ({columns}, sum TEXT NOT NULL)" for name, columns in TABLES.items()}
 LINES = ("accounts", "runs")
 MODULUS = 2**256
+UNIT = 2**100
 
 Cell = str | int | None
+State = tuple[int, str]
+"""How many changes there were, and the sum of all lines after the last."""
+
+
+class UnreadableError(Exception):
+    """The file holds something else than the books write."""
 
 
 class Sheet:
@@ -45,19 +57,19 @@ class Sheet:
         self.count, self.total, self.secret = whole(count), int(total, 16), str(secret)
 
     @classmethod
-    def make(cls, c: sqlite3.Connection, secret: str) -> Sheet:
+    def make(cls, c: sqlite3.Connection, secret: bytes) -> Sheet:
         """The tables, without any line."""
         for statement in MADE.values():
             c.execute(statement)
         c.execute(f"PRAGMA application_id={APPLICATION}")
         c.execute(f"PRAGMA user_version={VERSION}")
-        head: list[Cell] = [0, f"{0:064x}", secret]
+        head: list[Cell] = [0, f"{0:064x}", check_of(secret)]
         c.execute("INSERT INTO head VALUES (1,?,?,?,?)", [*head, hexed("head", 1, head)])
         return cls(c)
 
     @property
-    def state(self) -> tuple[int, str]:
-        """How many changes there were, and the sum of all lines: what the witness is told."""
+    def state(self) -> State:
+        """What the witness is told."""
         return self.count, f"{self.total:064x}"
 
     def check(self) -> None:
@@ -100,12 +112,12 @@ class Sheet:
         self._read[table, place], self.changed = cells, True
         return place
 
-    def clear(self, secret: str) -> None:
+    def clear(self, secret: bytes) -> None:
         """Remove all lines."""
         for table in LINES:
             self.c.execute(f"DELETE FROM {table}")
         self._read.clear()
-        self.total, self.secret, self.changed = 0, secret, True
+        self.total, self.secret, self.changed = 0, check_of(secret), True
 
     def seal(self) -> None:
         """Count the change, if there was one."""
@@ -129,3 +141,47 @@ def number_of(table: str, place: Cell, cells: tuple[Cell, ...] | list[Cell]) -> 
 def hexed(table: str, place: Cell, cells: tuple[Cell, ...] | list[Cell]) -> str:
     """The sum of a line as text."""
     return f"{number_of(table, place, cells):064x}"
+
+
+def check_of(secret: bytes) -> str:
+    """By what a ledger knows its secret again."""
+    return hmac.digest(secret, b"dpcore ledger", "sha256").hex()
+
+
+def rounded(total: Epsilon) -> Epsilon:
+    """The next multiple of 2^-100 from above: sums of a thousand shares would need ever more digits otherwise."""
+    return total if isinstance(total, float) else Fraction(ceil(total * UNIT), UNIT)
+
+
+def text(epsilon: Epsilon) -> str:
+    """An epsilon as text."""
+    return "inf" if epsilon == inf else str(Fraction(epsilon))
+
+
+def number(written: object) -> Epsilon:
+    """An epsilon from its text."""
+    if not isinstance(written, str) or not re.fullmatch(r"[0-9]{1,400}(/[1-9][0-9]{0,99})?|inf", written):
+        raise UnreadableError
+    return inf if written == "inf" else Fraction(written)
+
+
+def whole(written: object) -> int:
+    """A count."""
+    if not isinstance(written, int) or written < 0:
+        raise UnreadableError
+    return written
+
+
+def known(relation: object) -> Relation:
+    """A relation from its name."""
+    if relation not in set(Relation):
+        raise UnreadableError
+    return Relation(str(relation))
+
+
+def moment(written: object) -> datetime:
+    """A time from its text."""
+    try:
+        return datetime.fromisoformat(str(written))
+    except ValueError:
+        raise UnreadableError from None
