@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-ha
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
 	--generate-hashes --quiet
 
-.PHONY: help run test check app slow browser audit lock
+.PHONY: help run test check app slow browser audit mutants lock
 
 help:
 	@echo "make run      start the dashboard on this computer"
@@ -21,6 +21,7 @@ help:
 	@echo "make app      run the tests of the dashboard's pages"
 	@echo "make slow     run the long statistical tests, and rare data on every page"
 	@echo "make browser  run the tests that drive Chromium"
+	@echo "make mutants  plant faults, and see that the tests catch each of them"
 	@echo "make lock     solve both lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
 
 run: $(RUN)
@@ -42,6 +43,9 @@ slow audit: $(DEV)
 
 browser: $(DEV) $(AXE)
 	@$(BIN)/python -m pytest -m browser $(ARGS)
+
+mutants: $(DEV)
+	@$(BIN)/python scripts/mutants.py $(ARGS)
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs the uv program; install it and try again." >&2; exit 1; }

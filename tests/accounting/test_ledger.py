@@ -25,6 +25,10 @@ def entry(claimed, bound=None, name="q"):
 
 def test_relation_decides_one_or_two():
     assert (Relation.ADD_REMOVE.histogram_l1, Relation.REPLACE.histogram_l1) == (1, 2)
+    assert "add or remove" in Relation.ADD_REMOVE.short
+    assert "is private" in Relation.ADD_REMOVE.sentence
+    assert "change" in Relation.REPLACE.short
+    assert "is public" in Relation.REPLACE.sentence
     with pytest.raises(ParameterError, match="replace"):
         Relation.parse("swap")
 

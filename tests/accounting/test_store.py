@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -268,7 +269,8 @@ def test_a_session_that_keeps_nothing():
 
 def test_only_its_owner_reads_the_file(books):
     new_run(books)
-    assert books.path.stat().st_mode & 0o077 == 0
+    for file in (books.path, books.path.with_name("dpcore.secret")):
+        assert file.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize(
@@ -319,6 +321,39 @@ def test_numbers_that_nobody_wrote(books, change):
         return
     with pytest.raises(BookError, match="is damaged"):
         new_run(books).charge(entry(Fraction(1)))
+
+
+def test_a_changed_line_and_a_lost_one_are_seen_by_the_sums(books):
+    run = new_run(books)
+    run.charge(entry(Fraction(1)))
+    new_run(books).charge(entry(Fraction(2)))
+    with sqlite3.connect(books.path) as c:
+        c.execute("UPDATE accounts SET bound='2'")
+    with pytest.raises(BookError, match="is damaged"):
+        run.charge(entry(Fraction(1)))  # which reads its own lines alone
+    with c:
+        c.execute("UPDATE accounts SET bound='3'")
+    assert books.account(SHA, "add_remove").totals.bound == 3
+    with c:
+        c.execute("DELETE FROM runs WHERE id=2")
+    c.close()
+    with pytest.raises(BookError, match="is damaged"):
+        books.accounts()
+
+
+def test_charges_at_once_wait_for_each_other(in_memory):
+    """Whoever reads totals to add to them keeps others from doing so: nothing is lost, and nobody is refused."""
+    path = in_memory / "ledger.sqlite"
+    new_run(Books(path))
+
+    def spend(_):
+        run = new_run(Books(path))
+        for _ in range(25):
+            run.charge(entry(Fraction(1, 2)))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(spend, range(4)))
+    assert Books(path).account(SHA, "add_remove").totals.bound == 50
 
 
 def test_a_time_that_nobody_wrote(books):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.mechanisms.noise import draws, make_noise
+from dpcore.mechanisms.noise import draws, make_noise, opendp_noise
 from dpcore.mechanisms.noise.draws import Choice, Weights, geometric, laplace, one_geometric, uniform
 from dpcore.mechanisms.noise.opendp_noise import SPARE, by_opendp
 
@@ -206,6 +206,16 @@ def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_asked_for(m
     monkeypatch.setattr(Choice, "__init__", lambda self, *how: heard.append(how[2]) or original(self, *how))
     make_noise("auto", None).select(np.zeros(3), 1 / 3)
     assert 1 - Fraction(heard[1]) * 3 >= Fraction(SPARE) / 2
+
+
+def test_tables_have_scales_of_their_own_and_reals_one_in_steps(monkeypatch):
+    asked = []
+    monkeypatch.setattr(opendp_noise, "laplace", lambda scales: asked.append(scales) or np.zeros(len(scales), int))
+    noise = make_noise("auto", None)
+    noise.many_counts([np.zeros((5, 6), int), np.zeros(7, int)], [2.0, 3.0])
+    noise.reals(np.zeros(40), 4.0, grid=0.25)
+    np.testing.assert_allclose(asked[0], [2.0] * 30 + [3.0] * 7, rtol=1e-9)
+    np.testing.assert_allclose(asked[1], [16.0] * 40, rtol=1e-9)
 
 
 def test_reals_move_to_the_grid_and_stay_on_it():

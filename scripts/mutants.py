@@ -1,0 +1,289 @@
+"""Plants the faults of scripts/mutants.toml, one at a time in copies of the tree, and names the test that catches each.
+
+    python scripts/mutants.py                     all of them; fails if one survives
+    python scripts/mutants.py -k door --jobs 2    those with "door" in their id, file or tests
+    python scripts/mutants.py --check             only whether each still fits the source; run it after every change
+
+A fault is a text that stands once in its file and what stands there instead. One whose text is gone, or stands there
+twice, is stale: it must be written anew. The tests that caught something run once more on a copy without faults, so
+that a test which always fails catches nothing.
+"""
+
+import argparse
+import ast
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import traceback
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import cache_from_source
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parents[1]
+FAULTS = ROOT / "scripts" / "mutants.toml"
+NODE_MODULES = Path("tests/browser/node_modules")
+LIBRARIES = ("altair", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.ensemble", "streamlit.testing.v1")
+THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS")}  # a process with threads does not fork
+CAUGHT, SURVIVED, LATE, BROKEN = "caught", "SURVIVED", "TOO LATE", "BROKEN"
+ENDED = {0: SURVIVED, 1: CAUGHT}  # by pytest's exit code; others mean that no test came to a verdict
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One planted fault; `tests` is what pytest is told to run, `tier` the marker of those that are slow."""
+
+    id: str
+    file: str
+    old: str
+    new: str
+    loses: str
+    tests: str
+    tier: str = ""
+
+    def planted(self, source: str) -> str:
+        return source.replace(self.old, self.new)
+
+    def complaint(self, root: Path) -> str:
+        """Why it cannot be planted, or nothing."""
+        path = root / self.file
+        if not path.is_file():
+            return f"there is no {self.file}"
+        source = path.read_text()
+        if (times := source.count(self.old)) != 1:
+            return f"its text stands {times} times in {self.file}"
+        if self.old == self.new:
+            return "nothing is changed"
+        if gone := [word for word in shlex.split(self.tests) if re.match("tests/", word) and not named(root, word)]:
+            return f"there is no {', '.join(gone)}"
+        try:
+            ast.parse(self.planted(source) if path.suffix == ".py" else "")
+        except SyntaxError as error:
+            return f"what is planted is not Python: {error}"
+        return ""
+
+
+def named(root: Path, test: str) -> bool:
+    """Whether the file of a test is there, and the function that is asked for."""
+    file, _, function = test.partition("::")
+    path = root / file
+    return path.exists() and (not function or f"def {function.partition('[')[0]}(" in path.read_text())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one fault: `test` failed first, or `output` tells why none did."""
+
+    fault: Fault
+    ended: str
+    seconds: float
+    test: str = ""
+    output: str = ""
+
+
+def read(path: Path) -> list[Fault]:
+    faults = [Fault(**entry) for entry in tomllib.loads(path.read_text())["fault"]]
+    if len({fault.id for fault in faults}) < len(faults):
+        raise SystemExit(f"{path.name}: two faults have the same id")
+    return faults
+
+
+def copy_tree(folder: Path) -> None:
+    """What git knows or would add, as it stands in the checkout."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    if (ROOT / NODE_MODULES).exists():
+        (folder / NODE_MODULES).symlink_to((ROOT / NODE_MODULES).resolve())
+
+
+class Copy:
+    """A copy of the tree, and a process that has loaded the libraries and forks one for each run of tests."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        copy_tree(folder)
+        environment = os.environ | {"PYTHONPATH": str(folder), "COLUMNS": "1000", **THREADS}
+        self._nurse = subprocess.Popen(
+            [sys.executable, __file__, "--nurse"],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def pytest(self, words: list[str], patience: float) -> tuple[int | None, str]:
+        """Exit code and output, of the tests as they stand here; no code if they took too long."""
+        loaded = "ignore::pytest.PytestAssertRewriteWarning"  # of libraries that have a plugin, which nobody uses here
+        command = ["-q", "-n", "0", "-rfE", "--tb=no", "-p", "no:cacheprovider", "-W", loaded, *words]
+        with tempfile.NamedTemporaryFile("r") as output:
+            print(json.dumps([command, patience, output.name]), file=self._nurse.stdin, flush=True)
+            return json.loads(self._nurse.stdout.readline()), output.read()
+
+    def close(self) -> None:
+        self._nurse.terminate()
+        self._nurse.communicate()
+
+
+def nurse() -> None:
+    """Run tests, as standard input asks for, in a process of their own that need not load what never changes."""
+    for name in LIBRARIES:
+        import_module(name)
+    for line in sys.stdin:
+        words, patience, output = json.loads(line)
+        child = os.fork()
+        if not child:
+            tested(words, output)
+        print(json.dumps(ended(child, patience)), flush=True)
+
+
+def tested(words: list[str], output: str) -> NoReturn:
+    """What a new process does: it is pytest, and its exit code is pytest's."""
+    os.setsid()
+    sys.path[0] = str(Path.cwd())
+    for stream, opened in ((0, os.open(os.devnull, os.O_RDONLY)), (1, os.open(output, os.O_WRONLY))):
+        os.dup2(opened, stream)
+    os.dup2(1, 2)
+    code = 3
+    try:
+        code = int(import_module("pytest").main(words))
+    except BaseException:  # it is told, and this process ends without another word
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+
+def ended(child: int, patience: float) -> int | None:
+    """The exit code of a process; none, and its whole group is killed, if it takes too long or this one is ended."""
+    late, found = time.monotonic() + patience, 0
+    try:
+        while time.monotonic() < late:
+            found, status = os.waitpid(child, os.WNOHANG)
+            if found:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.02)
+        return None
+    finally:
+        if not found:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def failures(output: str) -> list[str]:
+    return re.findall(r"^(?:FAILED|ERROR) (\S+::\S+(?: [^-\n]\S*)*)", output, re.MULTILINE)
+
+
+@contextmanager
+def planted(fault: Fault, folder: Path) -> Iterator[None]:
+    """The file with the fault, and afterwards without; compiled files go by size and second, which may be equal."""
+    path = folder / fault.file
+    source = path.read_text()
+    try:
+        path.write_text(fault.planted(source))
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)
+        yield
+    finally:
+        path.write_text(source)
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)
+
+
+def tried(fault: Fault, copy: Copy, patience: float) -> Verdict:
+    words = [*shlex.split(fault.tests), "-m", fault.tier or "not slow and not browser"]
+    start = time.monotonic()
+    with planted(fault, copy.folder):
+        code, output = copy.pytest(["-x", *words], patience)
+    ended = LATE if code is None else ENDED.get(code, BROKEN)
+    first = next(iter(failures(output)), "")
+    return Verdict(fault, ended, time.monotonic() - start, first, output)
+
+
+def always_failing(verdicts: list[Verdict], copy: Copy) -> list[str]:
+    """Of the tests that caught something, those that fail without any fault."""
+    tests = sorted({verdict.test for verdict in verdicts if verdict.ended == CAUGHT})
+    if not tests:
+        return []
+    code, output = copy.pytest(["-m", "", *tests], patience=3_600)
+    return failures(output) or ([] if code == 0 else [output])
+
+
+def run(faults: list[Fault], jobs: int, patience: float) -> bool:
+    """Try all, say what became of each, and whether every one was caught."""
+    with tempfile.TemporaryDirectory(prefix="dpcore-mutants-") as place, ThreadPoolExecutor(jobs) as pool:
+        copies = [Copy(Path(place) / f"{number}" / "dpcore") for number in range(jobs)]
+        free: SimpleQueue[Copy] = SimpleQueue()
+        for copy in copies:
+            free.put(copy)
+
+        def one(fault: Fault) -> Verdict:
+            copy = free.get()
+            try:
+                verdict = tried(fault, copy, patience)
+            finally:
+                free.put(copy)
+            print(f"{verdict.ended:8} {verdict.seconds:6.1f} s  {fault.id:60} {verdict.test}", flush=True)
+            return verdict
+
+        start = time.monotonic()
+        try:
+            verdicts = list(pool.map(one, faults))
+            failing = always_failing(verdicts, copies[0])
+        finally:
+            for copy in copies:
+                copy.close()
+    seconds = time.monotonic() - start
+    free_of = [verdict for verdict in verdicts if verdict.ended != CAUGHT]
+    for verdict in free_of:
+        print(f"\n{verdict.ended}: {verdict.fault.id} ({verdict.fault.loses})")
+        print("\n".join(verdict.output.splitlines()[-15:]) if verdict.ended == BROKEN else f"  {verdict.fault.tests}")
+    for test in failing:
+        print(f"\nFAILS WITHOUT A FAULT: {test}")
+    print(f"\n{len(verdicts)} planted, {len(verdicts) - len(free_of)} caught, {len(free_of)} not, in {seconds:.0f} s")
+    return not free_of and not failing
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-k", default="", metavar="PATTERN", help="only faults with this in their id, file or tests")
+    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="copies at work at a time")
+    parser.add_argument("--patience", type=float, default=600, help="seconds that the tests of one fault may take")
+    parser.add_argument("--check", action="store_true", help="run no tests: only look for stale faults")
+    parser.add_argument("--nurse", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.nurse:
+        nurse()
+        return 0
+
+    faults = [one for one in read(FAULTS) if re.search(arguments.k, f"{one.id} {one.file} {one.tests}")]
+    stale = {fault: complaint for fault in faults if (complaint := fault.complaint(ROOT))}
+    fitting = [fault for fault in faults if fault not in stale]
+    caught = arguments.check or run(fitting, arguments.jobs, arguments.patience)
+    for fault, complaint in stale.items():
+        print(f"STALE: {fault.id}: {complaint}")
+    print(f"{len(faults)} faults, {len(stale)} stale")
+    return 0 if faults and caught and not stale else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
