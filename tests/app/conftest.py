@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import ClassVar
@@ -14,8 +15,9 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import app_test
 
-from dpcore import charts
+from dpcore import charts, datasets
 from dpcore.dashboard import shell
+from dpcore.datasets import Dataset
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -65,6 +67,21 @@ def ledger_file(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         path = Path(folder) / "state" / "ledger.sqlite"
         monkeypatch.setenv("DPCORE_LEDGER", str(path))
         yield path
+
+
+@functools.cache
+def few_rows() -> Dataset:
+    """2,000 rows of the bundled sample, and its public bound as small: most of a test would be spent on more."""
+    whole = datasets.load("sample")
+    schema = replace(whole.schema, max_rows=2_000)
+    return replace(whole, train=whole.train.head(1_400), test=whole.test.head(600), schema=schema)
+
+
+@pytest.fixture
+def quick_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sample of every session is a small one; other pages, `test_smoke.py` and the browsers see the whole."""
+    small, load = few_rows(), datasets.load
+    monkeypatch.setattr(datasets, "load", lambda name, **how: small if name == "sample" else load(name, **how))
 
 
 ICONS = functools.cache(charts.odds_icons)

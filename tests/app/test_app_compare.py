@@ -10,6 +10,7 @@ import streamlit as st
 from driving import (
     books,
     charts,
+    dataset,
     errors,
     key_of,
     mendable,
@@ -22,7 +23,7 @@ from driving import (
 )
 from streamlit.testing.v1 import AppTest
 
-from dpcore import experiment
+from dpcore import evaluate, experiment
 from dpcore.dashboard.sections import sweep, sweep_results, sweep_runs
 from dpcore.datasets import load
 
@@ -30,9 +31,18 @@ PAGE = "compare"
 REAL = "Uses real data"
 
 
+REFERENCES = functools.cache(evaluate.references)
+
+
 @pytest.fixture(autouse=True)
-def in_one_process(monkeypatch):
+def in_one_process(monkeypatch, quick_sample):
+    """Runs in this process, and what they are compared with once for all tests that compare the same."""
     monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
+
+    def known(data, kinds, measures, models):
+        return REFERENCES(data, tuple(kinds), tuple(measures), models=tuple(models))
+
+    monkeypatch.setattr(evaluate, "references", known)
 
 
 def at_page(**settings) -> AppTest:
@@ -47,6 +57,7 @@ def change(at: AppTest, **settings) -> AppTest:
 
 
 SMALL = {"methods__0": ["NB-Synth"], "methods__1": ["DiffP-ID3"], "epsilons": [0.5, 2.0], "repeats": 2}
+FEWEST = {"epsilons": [0.5], "repeats": 1}  # a run of each method
 
 
 def compared(**settings) -> AppTest:
@@ -115,12 +126,16 @@ def test_runs_are_charged_drawn_and_marked():
     change(at, repeats=3)
     assert "12 runs; 8 of them are finished already, and are shown without drawing them again; the others together "
     assert "epsilon 5 (add or remove one row)" in said(at)
+    before = books(at)  # settings leave results and the ledger alone
+    change(at, epsilons=[0.1], relation="replace", axis="proved")
+    assert books(at) == before
+    assert len(comparison(at).frames) == 8
 
 
 def test_numbers_are_those_of_the_library():
     at = compared(seed=5)
     made = comparison(at)
-    direct = experiment.sweep(data=load("sample"), **made.config.asked)
+    direct = experiment.sweep(data=made.data, n_jobs=1, **made.config.asked)
     pd.testing.assert_frame_equal(experiment.tidy(made.frames).drop(columns="seconds"), direct.drop(columns="seconds"))
     assert "proved none (8 runs have none); the noise alone would give 10 (add" in said(at).replace("**", "")
     assert "A known seed made the noise" in " ".join(errors(at))
@@ -132,7 +147,8 @@ def test_numbers_are_those_of_the_library():
 
 
 def test_every_tab_is_drawn():
-    at = compared(measures=["accuracy", "balanced accuracy", "1-way AVD", "3-way AVD", "range-query error"])
+    measures = ["accuracy", "balanced accuracy", "1-way AVD", "3-way AVD", "range-query error"]
+    at = compared(**FEWEST, measures=measures)
     for name in tabs(at):
         at.session_state[f"{PAGE}.tab"] = name
         run(at)
@@ -141,14 +157,6 @@ def test_every_tab_is_drawn():
         assert len(drawn) == (name not in ("Medians", "Take away")), name
         for spec, _ in drawn:
             assert REAL in " ".join(spec["title"]["text"])
-
-
-def test_moving_a_setting_leaves_results_and_the_ledger_alone():
-    at = compared()
-    before, frames = books(at), len(comparison(at).frames)
-    change(at, epsilons=[0.1], relation="replace", axis="proved")
-    assert books(at) == before
-    assert len(comparison(at).frames) == frames
 
 
 def test_a_failed_run_has_its_reason(monkeypatch):
@@ -248,22 +256,23 @@ def test_another_session_offers_to_go_on(monkeypatch):
 
 
 def test_a_note_that_is_damaged_is_no_traceback(monkeypatch):
-    at = compared()
+    at = compared(**FEWEST)
     (note,) = at.session_state["dpcore.books"].path.parent.joinpath("sweeps").glob("last-*.json")
     for text in (b"{", b"\xff\xfe", note.read_bytes().replace(b'"epsilons"', b'"epsilon"')):
         note.write_bytes(text)
         assert "earlier comparison" not in said(started(PAGE)).replace("Or the settings of an earlier comparison", "")
 
 
-def test_a_description_sets_the_page(tmp_path):
-    made = comparison(compared(modes=["corrected", "paper"], repeats=3, seed=4))
-    text = made.config.to_json(made.data)
+def test_a_description_sets_the_page():
+    first = at_page(**SMALL | {"modes": ["corrected", "paper"], "repeats": 3, "seed": 4})
+    data = dataset(first)
+    text = first.session_state[f"{PAGE}.chosen"].to_json(data)
     at = started(PAGE)
     widget(at, f"{PAGE}.file").set_value(("config.json", text.encode(), "application/json"))
     run(at)
     assert not errors(at)
     again = at.session_state[f"{PAGE}.chosen"]
-    assert json.loads(again.to_json(made.data)) == json.loads(text)
+    assert json.loads(again.to_json(data)) == json.loads(text)
 
 
 @pytest.mark.parametrize("raw", [b"", b"{}", b"\xff", b'{"format": "dpcore sweep 1"}'])

@@ -1,9 +1,7 @@
 """The page of trees and forests: every method of both modes, its tabs, predictions for files, and its figures."""
 
 import functools
-import io
 import json
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -36,14 +34,13 @@ from driving import (
     widget,
     words,
 )
+from prepared import another, asked, choose, data, files, marked, nothing_new, page, with_release
 from streamlit.testing.v1 import AppTest
-from test_app_release import another
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
-from dpcore import Schema, datasets, experiment
+from dpcore import datasets, experiment
 from dpcore.dashboard import controls
 from dpcore.dashboard.tabs import classifier, figures_003, forest, paper_figures, redraw
-from dpcore.datasets import Dataset
 from dpcore.export.model_file import Model
 
 CORRECTED = list(controls.offered("forests", "corrected"))
@@ -63,11 +60,10 @@ TABS = [
     "The paper's figures",
     "Take home",
 ]
-MARK = "do not publish"
 
 
 @pytest.fixture(autouse=True)
-def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def this_page(monkeypatch: pytest.MonkeyPatch, quick_sample: None) -> None:
     """Small grids, one process, and no data set but the one in use."""
     monkeypatch.setattr(driving, "PAGE", "forests")
     monkeypatch.setattr(figures_003, "EPSILONS", {"depths": (0.5, 1.0), "forests": (0.5, 1.0)})
@@ -76,44 +72,6 @@ def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures_003, "DEPTH", 2)
     monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
     monkeypatch.setattr(paper_figures, "here", lambda _: False)
-
-
-def data(frame: pd.DataFrame | None = None, name: str = "people", **schema: Any) -> Dataset:
-    """80 rows with a declared schema, 24 of them to test on."""
-    rows = people() if frame is None else frame
-    found = Schema.infer(rows)
-    asked = {"source": "declared", "notes": (), "target": "ill" if "ill" in rows else None} | schema
-    return Dataset(name, rows[24:], rows[:24], replace(found, **asked), f"sum of {name}")
-
-
-def page(given: Dataset | None = None) -> AppTest:
-    """The page in a new session with these data in use, or the small table."""
-    at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
-    at.session_state["dpcore.data"] = data() if given is None else given
-    return run(at.switch_page("pages/forests.py"))
-
-
-def choose(at: AppTest, mode: str, variant: str) -> AppTest:
-    """Only what changes: every run of the script costs time."""
-    for key, value in {"mode": mode, f"variant.{mode}": variant}.items():
-        if widget(at, f"forests.{key}").value != value:
-            change(at, **{key: value})
-    return at
-
-
-def asked(at: AppTest) -> dict[str, Any]:
-    """The constructor's arguments that the Run button would use."""
-    return at.session_state["forests.chosen"][1]
-
-
-def nothing_new(at: AppTest, first: Any, spent: dict[Any, Any]) -> bool:
-    waiting = [key for key in at.session_state if str(key).startswith("dpcore.request:")]
-    return shown(at) is first and books(at) == spent and not waiting
-
-
-def marked(at: AppTest) -> list[bool]:
-    """Which charts of the tab say that they read real rows; the settings' icons left out."""
-    return [MARK in json.dumps(spec["title"]) for spec, _ in charts(at) if "in 100" not in json.dumps(spec)]
 
 
 def give(at: AppTest, key: str, name: str, raw: bytes) -> AppTest:
@@ -130,8 +88,10 @@ def predicted(at: AppTest) -> Any:
 
 @pytest.mark.parametrize(("mode", "variant"), VARIANTS)
 def test_every_method_and_mode_runs_on_the_sample(mode: str, variant: str) -> None:
-    at = released(choose(page(datasets.load("sample")), mode, variant))
-    release = shown(at).release
+    at = choose(page(datasets.load("sample")), mode, variant)
+    wanted = asked(at)
+    release = shown(released(at)).release
+    assert {key: release.parameters[key] for key in wanted} == wanted
     name = variant.partition(":")[0].partition(" (")[0]
     assert (release.method, release.parameters["mode"]) == (name, mode)
     ledger = release.ledger
@@ -158,9 +118,8 @@ def test_from_run_to_zip(variant: str, downloads: list[Any]) -> None:
     for each in TABS:
         tab(at, each)
         assert not mendable(at), each
-    with zipfile.ZipFile(io.BytesIO(downloads[-1]())) as archive:
-        model = Model.from_json(archive.read("model.json"))
-        config = json.loads(archive.read("config.json"))
+    content = files(downloads[-1]())
+    model, config = Model.from_json(content["model.json"]), json.loads(content["config.json"])
     assert config["parameters"]["epsilon"] == 5.0
     rows = people().head(40)
     assert (model.predict(rows) == shown(at).release.model.predict(rows)).all()
@@ -179,14 +138,14 @@ def test_nothing_is_computed_in_tabs_that_are_shut(monkeypatch: pytest.MonkeyPat
 
 
 def test_accuracy_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    at = tab(released(page()), "Accuracy")
+    at = with_release("Accuracy")
     first = shown(at).memory["compared"]
     assert all(marked(at))
     assert len(marked(at)) == 3
     assert set(first[0]["model"]) >= {"released", "majority class", "same builder without noise", "scikit-learn tree"}
     tab(tab(at, "Price"), "Accuracy")
     assert shown(at).memory["compared"] is first
-    assert len(books(at)) == 1
+    assert books(at) == {}
 
 
 @pytest.mark.parametrize("how", [by_a_widget, by_the_menu])
@@ -207,20 +166,22 @@ def test_a_stopped_comparison_waits_until_it_is_asked_for(
 
 
 def test_moving_widgets_draws_nothing_and_spends_nothing() -> None:
-    at = released(page(), n_trees_ruled=False)
-    first, spent = shown(at), books(at)
-    trees = [name for name in TABS if name not in ("Draw again",)]
-    for name in trees:
+    at = change(with_release("Predict"), n_trees_ruled=False)  # a tab without charts, which every move would draw
+    first, moved = shown(at), set()
+    for name in ("Predict", *TABS):
         tab(at, name)
-        for key in [w.key for w in elements(at) if getattr(w, "key", None)]:
-            if key.endswith((".tab", ".run", ".go")) or key.startswith("cancel:"):
-                continue
-            found = [w for w in elements(at) if w.key == key]
-            if not found or getattr(found[0], "disabled", False) or (value := another(found[0])) is None:
-                continue
-            found[0].set_value(value)
+        while waiting := [
+            w
+            for w in elements(at)
+            if w.key and w.key not in moved and not getattr(w, "disabled", False) and another(w) is not None
+        ]:
+            found = min(waiting, key=lambda w: (".mode" in w.key, ".variant" in w.key))  # they put others away
+            moved.add(found.key)
+            found.set_value(another(found))
             run(at)
-            assert nothing_new(at, first, spent), (name, key)
+            assert nothing_new(at, first, {}), (name, found.key)
+    names = {key.removeprefix("forests.").partition(":")[0] for key in moved}
+    assert {"epsilon", "mode", "variant.corrected", "variant.paper", "noise", "seed", "figure", "repeats"} <= names
 
 
 def test_what_a_method_does_not_know_is_not_asked() -> None:
@@ -312,7 +273,7 @@ def test_charts_hold_no_cell_of_the_rows() -> None:
 
 @pytest.fixture
 def ready() -> AppTest:
-    return tab(released(page(), epsilon=5.0), "Predict")
+    return with_release("Predict", epsilon=5.0)
 
 
 def test_predictions_for_a_file(ready: AppTest) -> None:
@@ -478,9 +439,8 @@ RUNS = {"depths": 2 * 2 * 2, "forests": 5 * 2}  # with one repeat and the grid a
 
 @pytest.mark.parametrize("key", TITLES)
 def test_a_figure_is_made_and_every_run_is_charged(key: str) -> None:
-    at = tab(released(page()), "The paper's figures")
+    at = with_release("The paper's figures")
     first = shown(at)
-    ((account, before),) = books(at).items()
     at.number_input("forests.repeats").set_value(1)
     widget(at, "forests.figure").set_value(TITLES[key])
     press(run(at), f"forests.{key}.go")
@@ -494,8 +454,7 @@ def test_a_figure_is_made_and_every_run_is_charged(key: str) -> None:
     memories = [at.session_state[name] for name in at.session_state if str(name).startswith("dpcore.figure:")]
     found = pd.concat([frame.head(1) for memory in memories for frame in memory], ignore_index=True)
     assert len(found) == RUNS[key]
-    after = books(at)[account]
-    assert after[1] - before[1] == pytest.approx(found["epsilon_claimed"].sum())
+    assert books(at)[key_of(at), "add_remove"][1] == pytest.approx(found["epsilon_claimed"].sum())
     assert shown(at) is first
 
 
@@ -503,39 +462,39 @@ def test_a_figure_is_made_and_every_run_is_charged(key: str) -> None:
 
 
 def test_a_release_of_other_data_says_so() -> None:
-    at = released(page(datasets.load("sample")))
+    at = with_release()
     assert not [found for found in at.info if "which was chosen since" in found.value]
     other = replace(dataset(at), name="other", token="other")
     at.session_state["dpcore.data"] = other
     (told,) = [found.value for found in run(at).info if "which was chosen since" in found.value]
-    assert "made from sample" in told
+    assert "made from people" in told
 
 
 @pytest.mark.parametrize(("variant", "word"), [("SuLQ-ID3", "one tree"), ("DiffPRF", "bootstrap sample")])
 def test_only_forests_are_said_to_draw_bootstrap_samples(variant: str, word: str) -> None:
-    at = tab(released(choose(page(datasets.load("sample")), "paper", variant)), "Where the budget went")
+    at = with_release("Where the budget went", "paper", variant)
     said = " ".join(found.value for found in at.markdown)
     assert word in said
     assert ("bootstrap sample" in said) == (variant == "DiffPRF")
 
 
 def test_comparisons_with_real_rows_are_in_the_report_only_if_asked_for(downloads: list[Any]) -> None:
-    at = tab(released(page(datasets.load("sample"))), "Take home")
+    at = with_release("Take home")
     reports = []
     for real in (False, True):
         at.toggle("forests.real").set_value(real)
         run(at)
-        with zipfile.ZipFile(io.BytesIO(downloads[-1]())) as archive:
-            assert {"card.md", "replay.ipynb"} <= set(archive.namelist())
-            reports.append(archive.read("report.html").decode())
-            assert ("do not publish it" in archive.read("README.md").decode()) == real
+        content = files(downloads[-1]())
+        assert {"card.md", "replay.ipynb"} <= set(content)
+        reports.append(content["report.html"].decode())
+        assert ("do not publish it" in content["README.md"].decode()) == real
     assert ["Uses real data" in html for html in reports] == [False, True]
     assert reports[1].count("The numbers behind this chart") == reports[0].count("The numbers behind this chart") + 2
     assert any("do not publish" in error.value for error in at.error)
 
 
 def test_exact_counts_stay_here() -> None:
-    at = tab(released(choose(page(datasets.load("sample")), "paper", "Plain forest")), "Take home")
+    at = with_release("Take home", "paper", "Plain forest")
     assert not at.get("download_button")
     assert "forests.real" not in [toggle.key for toggle in at.toggle]
     assert [found.value for found in at.info if "stays here" in found.value]

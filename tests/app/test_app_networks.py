@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import zipfile
 from typing import Any
 
 import driving
@@ -16,9 +15,7 @@ from driving import (
     books,
     change,
     charts,
-    csv,
     dataset,
-    edit,
     elements,
     errors,
     key_of,
@@ -31,19 +28,16 @@ from driving import (
     run,
     said,
     shown,
-    started,
     sums,
     tab,
     tabs,
-    upload,
-    using,
     widget,
 )
+from prepared import MARK, another, asked, choose, data, files, keys, nothing_new, page, with_release
 from streamlit.testing.v1 import AppTest
-from test_app_release import another
 
-from dpcore.dashboard import controls
-from dpcore.dashboard.sections import schema_editor
+from dpcore import datasets
+from dpcore.dashboard import controls, panels
 from dpcore.dashboard.tabs import redraw
 from dpcore.domain.binarize import Binarization
 from dpcore.methods import METHODS, JTree
@@ -58,52 +52,27 @@ NO_CLUSTERS = {name for name, kind in HERE.items() if not issubclass(kind, Clust
 NO_BOUND = {name for name, kind in HERE.items() if kind.provable_printed == "none"}  # as printed
 HM = next(name for name in CORRECTED if name.startswith("HMPrivBayes"))
 NO_PRIVACY = list(PAPER)[-1]
-MARK = "do not publish"
+BOUNDED = data(max_rows=500)
 
 
 @pytest.fixture(autouse=True)
-def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def this_page(monkeypatch: pytest.MonkeyPatch, quick_sample: None) -> None:
     monkeypatch.setattr(driving, "PAGE", "networks")
 
 
-def page(target: str | None = "ill", max_rows: int | None = 500) -> AppTest:
-    """The page with 80 uploaded rows in use; `max_rows` is declared, unless it is None."""
-    at = upload(started("data"), "people.csv", csv(people()))
-    if target is not None:
-        widget(at, "data.target").set_value(target)
-    if max_rows is not None:
-        widget(at, "data.max_rows").set_value(max_rows)
-    widget(at, "data.declared").check()
-    press(at, "data.use")
-    assert dataset(at).schema.max_rows == max_rows
-    return opened(at, "networks")
-
-
-def choose(at: AppTest, mode: str, variant: str) -> AppTest:
-    return change(change(at, mode=mode), **{f"variant.{mode}": variant})
-
-
-def keys(at: AppTest) -> set[str]:
-    """Widgets of the page, without its name."""
-    return {w.key.removeprefix("networks.").partition(":")[0] for w in elements(at) if w.key}
-
-
-def asked(at: AppTest) -> dict[str, Any]:
-    """The constructor's arguments that the Run button would use."""
-    return at.session_state["networks.chosen"][1]
-
-
-def files(raw: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+def sample() -> AppTest:
+    """The page with the sample in use."""
+    return page(datasets.load("sample"))
 
 
 @pytest.mark.parametrize(("mode", "variant"), VARIANTS)
 def test_every_variant_from_run_to_zip(mode: str, variant: str, downloads: list[Any]) -> None:
     name = (CORRECTED if mode == "corrected" else PAPER)[variant]
-    at = released(choose(started("networks"), mode, variant), epsilon=0.5)
-    release = shown(at).release
-    assert (release.method, release.parameters["mode"], len(release.synthetic)) == (name, mode, 20_000)
+    at = change(choose(sample(), mode, variant), epsilon=0.5)
+    wanted = asked(at)
+    release = shown(released(at)).release
+    assert (release.method, release.parameters["mode"], len(release.synthetic)) == (name, mode, 2_000)
+    assert {key: release.parameters[key] for key in wanted} == wanted
     claimed, proved, *_ = (value for _, value in metrics(at))
     assert claimed == ("none" if name == "NoPrivacy" else "0.5")
     if mode == "corrected" or name == "PrivBayes":
@@ -139,21 +108,23 @@ def test_every_variant_from_run_to_zip(mode: str, variant: str, downloads: list[
     assert (release.guarantee_void in [w.value for w in at.warning]) == bool(release.guarantee_void)
     assert not any(name.encode() in raw for raw in content.values() for name in sums(at))
 
+    only_what_was_asked_and_answered(structure, dataset(at).schema, variant)
+    (spent,) = books(at).values()
+    if math.isfinite(release.ledger.epsilon_claimed):
+        exact = panels.without_noise(shown(at))  # for the screen's reference, which is charged to nobody
+        assert type(exact) is METHODS[name]
+        assert len(exact.sample(10)) == 10
+    assert list(books(at).values()) == [spent]
 
-@pytest.mark.parametrize(("mode", "variant"), VARIANTS)
-def test_structure_is_what_was_asked_and_answered(mode: str, variant: str) -> None:
+
+def only_what_was_asked_and_answered(structure: Any, schema: Any, variant: str) -> None:
     """Names, sizes, prices and noisy scores: no other number goes along, and no table of counts."""
-    at = choose(page(), mode, variant)
-    if mode == "corrected":
-        change(at, relation="replace")
-    structure = shown(released(at)).release.structure
     assert set(structure) <= {"families", "clusters", "similarity", "edges"}
     for family in structure["families"]:
         assert set(family) == {"child", "parents", "cluster", "cells", "epsilon"}
         assert family["cells"] >= 1
         assert math.isinf(float(family["epsilon"])) == (variant == NO_PRIVACY and float(family["epsilon"]) > 0)
     assert set(structure.get("similarity", {"names", "scores"})) == {"names", "scores"}
-    schema = dataset(at).schema
     on_bits = "columns" not in variant and not variant.startswith(("JTree", "PrivBayes refined", "Independent"))
     names = set((Binarization(schema).schema if on_bits else schema).names)
     assert {name for family in structure["families"] for name in (family["child"], *family["parents"])} == names
@@ -176,7 +147,7 @@ def test_no_privacy_says_that_it_must_not_be_published(downloads: list[Any]) -> 
 
 
 def test_hmprivbayes_as_printed_is_told_apart_by_its_factors() -> None:
-    at = released(choose(started("networks"), "paper", "HMPrivBayes"), n_clusters=3)
+    at = released(choose(sample(), "paper", "HMPrivBayes"), n_clusters=3)
     half = len(Binarization(dataset(at).schema).schema) // 2
     text = said(tab(at, "Price"))
     assert half == 25
@@ -191,7 +162,7 @@ def test_hmprivbayes_as_printed_is_told_apart_by_its_factors() -> None:
 
 
 def test_the_papers_that_are_right_are_not_called_wrong() -> None:
-    at = started("networks")
+    at = sample()
     for variant in PAPER:
         text = said(choose(at, "paper", variant))
         assert ("the paper is right" in text) == variant.startswith("PrivBayes"), variant
@@ -199,7 +170,7 @@ def test_the_papers_that_are_right_are_not_called_wrong() -> None:
 
 
 def test_paper_mode_knows_one_relation_only() -> None:
-    at = started("networks")
+    at = sample()
     assert asked(at)["relation"] == "add_remove"
     for variant in PAPER:
         choose(at, "paper", variant)
@@ -217,7 +188,7 @@ OTHERS = {"n_clusters": 2, "max_parents": 2, "score": "MI", "affinity": "paper",
 @pytest.mark.parametrize(("mode", "variant"), VARIANTS)
 def test_settings_are_the_methods_own_and_reach_it(mode: str, variant: str) -> None:
     name = (CORRECTED if mode == "corrected" else PAPER)[variant]
-    at = choose(started("networks"), mode, variant)
+    at = choose(sample(), mode, variant)
     every = {key.partition(".")[0]: f"networks.{key}" for key in keys(at)}
     kind = METHODS[name]
     expected = {key for key, control in kind.asks().items() if key in OTHERS and control.wanted(kind(mode=mode))}
@@ -229,13 +200,10 @@ def test_settings_are_the_methods_own_and_reach_it(mode: str, variant: str) -> N
     assert (asked(at)["mode"], books(at)) == (mode, {})
     if name == "PrivBayes":
         assert asked(at)["variant"] == ("binary" if "bits" in variant else "general")
-    released(at)
-    parameters = shown(at).release.parameters
-    assert {key: parameters[key] for key in expected} == {key: OTHERS[key] for key in expected}
 
 
 def test_f_is_for_bits_and_for_three_parents() -> None:
-    at = change(choose(page(), "corrected", "PrivBayes on bits"), max_parents=4)
+    at = change(choose(page(BOUNDED), "corrected", "PrivBayes on bits"), max_parents=4)
     score = widget(at, "networks.score.PrivBayes.binary")
     assert score.value == "F"
     assert asked(at)["max_parents"] == 3
@@ -248,7 +216,7 @@ def test_f_is_for_bits_and_for_three_parents() -> None:
 
 @pytest.mark.parametrize("variant", [HM, "PrivSCBN (reconstructed): clusters by Jaccard's index"])
 def test_entropies_need_a_public_bound(variant: str) -> None:
-    at = released(page(max_rows=None))
+    at = released(page())
     first, spent = shown(at), books(at)
     press(choose(at, "corrected", variant), "networks.run")
     (error,) = mendable(at)
@@ -263,14 +231,17 @@ def test_entropies_need_a_public_bound(variant: str) -> None:
     assert shown(at).release.method == variant.partition(":")[0].removesuffix(" (reconstructed)")
 
 
+OWN_TABS = ("Network", "Clusters", "Take home")  # the others are the same for all variants
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "variant"), VARIANTS)
 def test_data_without_a_class(mode: str, variant: str) -> None:
-    at = page(target=None)
+    at = page(data(target=None, max_rows=500))
     if mode == "corrected" and variant.startswith("PrivBayes refined"):
         assert widget(at, "networks.target").value == "ill"  # the last one with categories
     released(choose(at, mode, variant))
-    for name in tabs(at):
+    for name in tabs(at) if variant == HM else OWN_TABS:
         tab(at, name)
         assert not mendable(at), name
 
@@ -279,31 +250,25 @@ def test_data_without_a_class(mode: str, variant: str) -> None:
 @pytest.mark.parametrize("column", ["age", "town", "ill"])
 def test_one_column_only(column: str) -> None:
     """`ill` is a single bit, of which there is no pair."""
-    at = upload(started("data"), "people.csv", csv(people()))
-    edit(at, {i: {"use": schema_editor.IGNORED} for i, name in enumerate(people()) if name != column})
-    widget(at, "data.max_rows").set_value(500)
-    widget(at, "data.declared").check()
-    at = opened(press(at, "data.use"), "networks")
-    assert dataset(at).schema.names == (column,)
-    for mode, variant in VARIANTS if column == "ill" else [("corrected", next(iter(CORRECTED))), ("corrected", HM)]:
+    at = page(data(people()[[column]], target=None, max_rows=500))
+    first = next(iter(CORRECTED))
+    for mode, variant in VARIANTS if column == "ill" else [("corrected", first), ("corrected", HM)]:
         released(choose(at, mode, variant))
         assert list(shown(at).release.synthetic) == [column]
-        for name in ("Price", "Columns", "Pairs", "Network", "Clusters", "Take home"):
+        for name in ("Price", "Columns", "Pairs", *OWN_TABS) if variant == first else OWN_TABS:
             tab(at, name)
             assert not mendable(at), (variant, name)
 
 
 def test_no_widget_draws_or_spends() -> None:
     """All that can be moved in every tab and every variant's settings, found on the screen."""
-    at = released(choose(page(), "corrected", HM))
-    first, release, spent = shown(at), shown(at).release, books(at)
+    at = with_release("Draw again", "corrected", HM, BOUNDED)  # a tab without charts, which every move would draw
+    first, release = shown(at), shown(at).release
     moved: set[str] = set()
 
     def still(why: Any) -> None:
-        assert shown(at) is first, why
+        assert nothing_new(at, first, {}), why
         assert shown(at).release is release, why
-        assert books(at) == spent, why
-        assert not [key for key in at.session_state if str(key).startswith("dpcore.request:")], why
 
     def move() -> None:
         while waiting := [
@@ -336,27 +301,24 @@ def test_no_widget_draws_or_spends() -> None:
     assert {"column", "pair_x", "pair_y", "format", "repeats", "figure"} <= names
 
 
-@pytest.mark.parametrize(("mode", "variant"), VARIANTS)
+@pytest.mark.parametrize(("mode", "variant"), [("corrected", HM), ("paper", "JTree"), ("paper", NO_PRIVACY)])
 def test_the_reference_without_noise(mode: str, variant: str) -> None:
-    at = tab(released(choose(page(), mode, variant)), "Accuracy")
+    at = with_release("Accuracy", mode, variant, BOUNDED)
     trained = set(shown(at).memory["accuracy"]["trained_on"])
     assert ("same method, no noise" in trained) == (variant != NO_PRIVACY)
     assert trained >= {"released", "real"}
-    assert len(books(at)) == 1  # it is for this screen, and charged to nobody
-    (spent,) = books(at).values()
-    assert spent[1] == pytest.approx(1 if variant != NO_PRIVACY else math.inf)
+    assert books(at) == {}  # it is for this screen, and charged to nobody
 
 
 REDRAWN = [
     ("corrected", HM, "add_remove"),
-    ("corrected", "PrivBayes on columns", "replace"),
     ("paper", "PrivSCBN (reconstructed)", "replace"),
 ]
 
 
 @pytest.mark.parametrize(("mode", "variant", "relation"), REDRAWN)
 def test_redraws_cost_twenty_times_epsilon(mode: str, variant: str, relation: str) -> None:
-    at = choose(page(), mode, variant)
+    at = choose(page(BOUNDED), mode, variant)
     if mode == "corrected":
         change(at, relation=relation)
     at = tab(released(at, epsilon=0.5), "Draw again")
@@ -380,8 +342,7 @@ def test_graph_and_matrix_hold_names_and_noisy_numbers_only() -> None:
     """No chart of a network carries rows: at most a point per family or link, and a cell per pair of bits."""
     frame = people().assign(pay=np.linspace(0, 5000, 80).round(5))
     frame.loc[40, "pay"] = 1234.56789
-    at = opened(using("pay.csv", csv(frame)), "networks")
-    at = released(choose(at, "corrected", HM), relation="replace")
+    at = released(choose(page(data(frame)), "corrected", HM), relation="replace")
     bits = len(Binarization(dataset(at).schema).schema)
     for name in ("Network", "Clusters"):
         spec, tables = charts(tab(at, name))[-1]
@@ -415,7 +376,7 @@ def test_each_page_keeps_its_own_release(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_seeded_release_comes_again(downloads: list[Any]) -> None:
-    at = tab(released(choose(page(), "corrected", HM), seed=5), "Take home")
+    at = tab(released(choose(page(BOUNDED), "corrected", HM), seed=5), "Take home")
     first = files(downloads[-1]())
     tab(released(at), "Take home")
     second = files(downloads[-1]())

@@ -41,6 +41,7 @@ from driving import (
     using,
     widget,
 )
+from prepared import another
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Schema
@@ -226,21 +227,6 @@ def test_seeded_release_replays_whatever_was_kept_aside(downloads: list[Any], tm
 
 
 # No widget but Run asks the rows anything
-
-
-def another(found: Any) -> Any:
-    """Another value of a widget, None if it has none or is none to move."""
-    kind, value = getattr(found, "type", ""), getattr(found, "value", None)
-    if kind in ("selectbox", "radio", "button_group", "select_slider"):
-        several = isinstance(value, list)  # then any option is another value
-        shown_as = found.format_func(value) if value is not None and not several else None
-        others = [option for option in found.options if option != shown_as]
-        return (float(others[0]) if kind == "select_slider" else others[0]) if others else None
-    if kind == "number_input":
-        return 1 if value is None else value + 1 if value + 1 <= (found.max or value) else value - 1
-    if kind in ("checkbox", "toggle"):
-        return not value
-    return {"slider": getattr(found, "min", None), "text_input": "x", "text_area": "x"}.get(kind)
 
 
 def test_no_widget_of_any_tab_draws_or_spends() -> None:

@@ -9,10 +9,9 @@ from typing import Any
 import driving
 import numpy as np
 import pandas as pd
+import prepared
 import pytest
 from driving import (
-    ROOT,
-    TIMEOUT,
     books,
     change,
     charts,
@@ -32,9 +31,10 @@ from driving import (
     widget,
     words,
 )
+from prepared import MARK, PEOPLE, asked, choose, data
 from streamlit.testing.v1 import AppTest
 
-from dpcore import Schema, datasets
+from dpcore import datasets
 from dpcore.dashboard import controls
 from dpcore.dashboard.tabs import figures_004, paper_figures
 from dpcore.datasets import Dataset
@@ -48,11 +48,10 @@ VARIANTS = [(mode, label) for mode, offers in OFFERED.items() for label in offer
 LEARN = "Learn from reports"
 USUAL = LocalClassifier.asks()["epsilon"].shown
 TABS = ["Price", "Reports", "Accuracy", "Draw again", "Predict", "Take home", "The paper's figures"]
-MARK = "do not publish"
 
 
 @pytest.fixture(autouse=True)
-def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def this_page(monkeypatch: pytest.MonkeyPatch, quick_sample: None) -> None:
     """Small grids, and no data set but the one in use."""
     monkeypatch.setattr(driving, "PAGE", "responses")
     monkeypatch.setattr(figures_004, "GRID", (0.4, 0.9))
@@ -60,34 +59,9 @@ def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper_figures, "here", lambda _: False)
 
 
-def data(frame: pd.DataFrame | None = None, **schema: Any) -> Dataset:
-    """80 rows with a declared schema, 24 of them to test on."""
-    rows = people() if frame is None else frame
-    asked = {"source": "declared", "notes": (), "target": "ill"} | schema
-    return Dataset("people", rows[24:], rows[:24], replace(Schema.infer(rows), **asked), "sum of people")
-
-
-def page(given: Dataset | None = None, what: str = LEARN) -> AppTest:
+def page(given: Dataset = PEOPLE, what: str = LEARN) -> AppTest:
     """The page in a new session with these data in use, or the small table."""
-    at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
-    at.session_state["dpcore.data"] = data() if given is None else given
-    run(at.switch_page("pages/responses.py"))
-    if what != at.segmented_control("responses.what").value:
-        at.segmented_control("responses.what").set_value(what)
-        run(at)
-    return at
-
-
-def choose(at: AppTest, mode: str, variant: str) -> AppTest:
-    for key, value in {"mode": mode, f"variant.{mode}": variant}.items():
-        if widget(at, f"responses.{key}").value != value:
-            change(at, **{key: value})
-    return at
-
-
-def asked(at: AppTest) -> dict[str, Any]:
-    """The constructor's arguments that the Run button would use."""
-    return at.session_state["responses.chosen"][1]
+    return prepared.page(given, **{"responses.what": what})
 
 
 # Before anything runs
@@ -128,8 +102,10 @@ def test_settings_draw_nothing_and_fit_the_mode() -> None:
 
 @pytest.mark.parametrize(("mode", "variant"), VARIANTS)
 def test_every_method_and_mode_runs_on_the_sample(mode: str, variant: str) -> None:
-    at = released(choose(page(datasets.load("sample")), mode, variant))
-    release = shown(at).release
+    at = choose(page(datasets.load("sample")), mode, variant)
+    wanted = asked(at)
+    release = shown(released(at)).release
+    assert {key: release.parameters[key] for key in wanted} == wanted
     name = OFFERED[mode][variant][0]
     assert (release.method, release.parameters["mode"]) == (name, mode)
     ledger = release.ledger
@@ -178,7 +154,7 @@ def test_the_class_is_told_by_every_report() -> None:
     at = tab(released(page(datasets.load("sample"))), "Reports")
     widget(at, "responses.reported.PPNB").set_value("income")
     run(at)
-    assert "14,151 reports tell of **income**" in said(at)
+    assert "1,400 reports tell of **income**" in said(at)
 
 
 def test_numbers_are_drawn_as_numbers() -> None:

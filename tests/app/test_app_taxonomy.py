@@ -36,8 +36,8 @@ from driving import (
     tabs,
     widget,
 )
+from prepared import another
 from streamlit.testing.v1 import AppTest
-from test_app_release import another
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
 from dpcore import Schema, Taxonomy, experiment

@@ -1,0 +1,117 @@
+"""Sessions that are ready when a test begins: at their page, with data in use, and with a release if one is needed."""
+
+import functools
+import io
+import json
+import zipfile
+from dataclasses import replace
+from typing import Any
+
+import driving
+import pandas as pd
+from driving import ROOT, TIMEOUT, books, change, charts, elements, people, released, run, shown, tabs, widget
+from streamlit.testing.v1 import AppTest
+
+from dpcore import Schema
+from dpcore.dashboard.session import Shown
+from dpcore.datasets import Dataset
+
+MARK = "do not publish"
+
+
+def data(frame: pd.DataFrame | None = None, name: str = "people", **schema: Any) -> Dataset:
+    """80 rows with a declared schema, 24 of them to test on."""
+    rows = people() if frame is None else frame
+    asked = {"source": "declared", "notes": (), "target": "ill" if "ill" in rows else None} | schema
+    return Dataset(name, rows[24:], rows[:24], replace(Schema.infer(rows), **asked), f"sum of {name}")
+
+
+PEOPLE = data()
+
+
+def page(given: Dataset = PEOPLE, **session: Any) -> AppTest:
+    """The page of the test, in a new session with these data in use and more under other keys."""
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
+    for key, value in {"dpcore.data": given, **session}.items():
+        at.session_state[key] = value
+    return run(at.switch_page(f"pages/{driving.PAGE}.py"))
+
+
+def with_release(tab: str = "", mode: str = "", variant: str = "", given: Dataset = PEOPLE, **settings: Any) -> AppTest:
+    """The page with a release of these data, and a tab open.
+
+    It was made by a press of Run, once for all tests of a worker; the session's own account is empty, and its controls
+    are as they are at first.
+    """
+    made = pressed(driving.PAGE, given, mode, variant, tuple(settings.items()))
+    at = page(given, **{"dpcore.shown": {driving.PAGE: Shown(made.release, made.data)}, f"{driving.PAGE}.tab": tab})
+    assert tab in ("", *tabs(at))
+    return at
+
+
+@functools.cache
+def pressed(name: str, given: Dataset, mode: str, variant: str, settings: tuple[tuple[str, Any], ...]) -> Shown:
+    """What a press of Run shows on that page."""
+    at = choose(page(given), mode, variant) if variant else page(given)
+    found = shown(released(at, **dict(settings)))
+    assert found is not None
+    return found
+
+
+def choose(at: AppTest, mode: str, variant: str) -> AppTest:
+    """A variant of a mode; only what changes, because every run of the script costs time."""
+    for key, value in {"mode": mode, f"variant.{mode}": variant}.items():
+        if widget(at, f"{driving.PAGE}.{key}").value != value:
+            change(at, **{key: value})
+    return at
+
+
+def at_once(at: AppTest, **settings: Any) -> AppTest:
+    """Move several settings that stand on the screen, in one run."""
+    for name, value in settings.items():
+        widget(at, f"{driving.PAGE}.{name}").set_value(value)
+    return run(at)
+
+
+def asked(at: AppTest) -> dict[str, Any]:
+    """The constructor's arguments that the Run button would use."""
+    found: dict[str, Any] = at.session_state[f"{driving.PAGE}.chosen"][1]
+    return found
+
+
+def keys(at: AppTest) -> set[str]:
+    """Widgets of the page, without its name."""
+    return {w.key.removeprefix(f"{driving.PAGE}.").partition(":")[0] for w in elements(at) if w.key}
+
+
+def nothing_new(at: AppTest, first: Any, spent: dict[Any, Any]) -> bool:
+    """Whether the page shows that release still, nothing was charged, and nothing waits to be run."""
+    waiting = [key for key in at.session_state if str(key).startswith("dpcore.request:")]
+    return shown(at) is first and books(at) == spent and not waiting
+
+
+def marked(at: AppTest) -> list[bool]:
+    """Which charts of the tab say that they read real rows; the settings' icons left out."""
+    return [MARK in json.dumps(spec["title"]) for spec, _ in charts(at) if "in 100" not in json.dumps(spec)]
+
+
+def files(raw: bytes) -> dict[str, bytes]:
+    """What is in a zip."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def another(found: Any) -> Any:
+    """Another value of a widget, None if it has none or is none to move."""
+    kind, value = getattr(found, "type", ""), getattr(found, "value", None)
+    if kind in ("selectbox", "radio", "button_group", "select_slider"):
+        several = isinstance(value, list)  # then any option is another value
+        shown_as = found.format_func(value) if value is not None and not several else None
+        others = [option for option in found.options if option != shown_as]
+        return (float(others[0]) if kind == "select_slider" else others[0]) if others else None
+    if kind == "number_input":
+        return 1 if value is None else value + 1 if value + 1 <= (found.max or value) else value - 1
+    if kind in ("checkbox", "toggle"):
+        return not value
+    return {"slider": getattr(found, "min", None), "text_input": "x", "text_area": "x"}.get(kind)
