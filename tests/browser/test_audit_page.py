@@ -30,10 +30,8 @@ def enter(visitor, name: str) -> None:
     settle(visitor.page)
 
 
-@pytest.mark.parametrize("size", [(1366, 768), (1920, 1080)])
-def test_a_printed_method_is_caught(visitor, size):
+def test_a_printed_method_is_caught(visitor):
     page = visitor.page
-    page.set_viewport_size({"width": size[0], "height": size[1]})
     visitor.open("audit")
     visitor.choose("Method", "Synthesize: DiffGen", exact=True)
     slider = page.get_by_role("slider", name="Runs in each world")
@@ -51,6 +49,10 @@ def test_a_printed_method_is_caught(visitor, size):
     assert float(visitor.metric("At least, by this attack").inner_text()) > 1
     expect(page.locator(f"{CHART} svg.marks").filter(visible=True)).to_have_count(3)
     expect(page.locator("svg").get_by_text("What the attacker saw, run by run")).to_be_visible()
+    assert fits(visitor)
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    settle(page)
+    expect(verdict).to_be_in_viewport()
     assert fits(visitor)
     assert "nothing yet" in visitor.data_in_use
 
@@ -78,18 +80,4 @@ def test_the_game_by_keyboard(visitor):
     enter(visitor, "Let the best strategy play 100 rounds")
     expect(page.locator("svg").get_by_text("Scores, and the most that epsilon allows")).to_be_visible()
     assert fits(visitor)
-    assert "nothing yet" in visitor.data_in_use
-
-
-def test_a_row_of_ones_own_is_marked(visitor):
-    visitor.open("audit")
-    panel = visitor.tab("With a row of my own data")
-    page = visitor.page
-    slider = page.get_by_role("slider", name="Runs in each world")
-    slider.press("Home")
-    settle(page)
-    visitor.press("Run on my own table")
-    expect(page.get_by_role("heading", name=re.compile("Not caught|Caught"))).to_be_visible(timeout=LONG)
-    marked = panel.locator("svg").get_by_text("Uses real data: do not publish")
-    expect(marked).to_have_count(3)
     assert "nothing yet" in visitor.data_in_use

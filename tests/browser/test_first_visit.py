@@ -90,10 +90,31 @@ def test_themes_follow_the_browser(visitor):
     visitor.page.wait_for_function(f"{background} === 'rgb(255, 255, 255)'")
 
 
+MENUS = """
+window.menus = new Set();
+new MutationObserver(() => {
+    for (const menu of document.querySelectorAll("[data-testid=stSidebarNav]")) menus.add(menu.innerText);
+}).observe(document, {subtree: true, childList: true, characterData: true});
+"""
+
+
+def listed(visitor, fresh_address, path):
+    """Open a fresh server, whose menu never lists files meanwhile."""
+    visitor.address = fresh_address
+    visitor.page.add_init_script(MENUS)
+    visitor.open(path)
+    menus = visitor.page.evaluate("[...menus]")
+    assert any("Compare methods" in menu for menu in menus)
+    assert not [menu for menu in menus if "naive bayes" in menu]
+
+
+def test_the_menu_of_a_fresh_server_never_lists_files(visitor, fresh_address):
+    listed(visitor, fresh_address, "")
+
+
 @pytest.mark.parametrize("path", ["naive_bayes", "ledger"])
 def test_deep_link_to_a_fresh_server(visitor, fresh_address, path):
-    visitor.address = fresh_address
-    visitor.open(path)
+    listed(visitor, fresh_address, path)
     menu = visitor.page.get_by_role("navigation", name="App pages")
     expect(menu.get_by_role("link").get_by_role("paragraph")).to_have_text(
         [
@@ -122,20 +143,6 @@ def test_deep_link_to_a_fresh_server(visitor, fresh_address, path):
     assert visitor.ledger() == ["1", "1.5", "1.5"]
 
 
-def test_keyboard_alone(visitor):
-    visitor.open("naive_bayes")
-    focused = "document.activeElement.innerText || ''"
-    for _ in range(60):
-        visitor.page.keyboard.press("Tab")
-        if visitor.page.evaluate(focused).strip().endswith("Run"):
-            break
-    else:
-        pytest.fail("Tab does not reach Run.")
-    visitor.page.keyboard.press("Enter")
-    expect(visitor.metric("Epsilon proved")).to_have_text("1")
-    assert visitor.ledger() == ["1", "1", "1"]
-
-
 def test_settings_that_were_opened_are_folded_away_by_a_release(visitor):
     visitor.try_now()
     drawer = visitor.page.locator("details").filter(has=visitor.page.locator("summary", has_text="Settings"))
@@ -161,20 +168,3 @@ def test_a_lesson_stays_in_reach(visitor):
         visitor.page.mouse.wheel(0, distance)
         expect(visitor.page.get_by_role("button", name="Next", exact=True)).to_be_in_viewport(ratio=1)
         expect(visitor.page.get_by_text("a model is learned with epsilon 1")).to_be_in_viewport(ratio=1)
-
-
-@pytest.mark.parametrize("path", ["", "ledger"])
-def test_the_menu_of_a_fresh_server_never_lists_files(visitor, fresh_address, path):
-    visitor.address = fresh_address
-    visitor.page.add_init_script(
-        """
-        window.menus = new Set();
-        new MutationObserver(() => {
-            for (const menu of document.querySelectorAll("[data-testid=stSidebarNav]")) menus.add(menu.innerText);
-        }).observe(document, {subtree: true, childList: true, characterData: true});
-        """
-    )
-    visitor.open(path)
-    menus = visitor.page.evaluate("[...menus]")
-    assert any("Compare methods" in menu for menu in menus)
-    assert not [menu for menu in menus if "naive bayes" in menu]

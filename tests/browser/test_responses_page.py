@@ -1,4 +1,4 @@
-"""Randomized responses: the coin game before an audience, a round of reports, and figures on simulated customers."""
+"""Randomized responses: the coin game before an audience, and a round of reports."""
 
 import io
 import json
@@ -16,7 +16,6 @@ from scripts.screenshots import settle
 pytestmark = pytest.mark.browser
 
 CHART = '[data-testid="stVegaLiteChart"]'
-LONG = 90_000  # milliseconds; figures on a busy computer
 
 
 def what(visitor, name: str) -> None:
@@ -28,10 +27,8 @@ def fits(visitor) -> bool:
     return visitor.page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
 
 
-@pytest.mark.parametrize("size", [(1366, 768), (1920, 1080)])
-def test_the_coin_game_on_a_projector(visitor, size):
+def test_the_coin_game_on_a_projector(visitor):
     page = visitor.page
-    page.set_viewport_size({"width": size[0], "height": size[1]})
     visitor.open()
     visitor.go("Randomized responses")
     expect(page.get_by_text("Here nobody holds them:", exact=True)).to_be_visible()
@@ -48,20 +45,12 @@ def test_the_coin_game_on_a_projector(visitor, size):
     assert visitor.metric("Estimate").inner_text() == estimate  # other words draw nothing anew
     visitor.press("Ask 50 other crowds like this")
     assert visitor.metric("Estimate").inner_text() == estimate
-    assert fits(visitor)
-
-
-def test_what_a_report_gives_away(visitor):
-    visitor.open()
-    visitor.go("Randomized responses")
+    for size in ((1366, 768), (1920, 1080)):
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        settle(page)
+        assert fits(visitor)
     what(visitor, "How private is one report?")
-    page = visitor.page
-    expect(page.get_by_text("What does one report give away?")).to_be_visible()
-    assert visitor.metric("Breach (the paper’s)").inner_text() == "33.3 %"
     expect(page.get_by_text("Same channel, different Breach.")).to_be_visible()
-    page.get_by_role("radio", name="epsilon", exact=True).click()
-    settle(page)
-    expect(page.locator(CHART).first).to_be_visible()
     assert fits(visitor)
 
 
@@ -98,34 +87,3 @@ def test_a_round_of_reports_to_the_zip(visitor):
     visitor.run()
     expect(visitor.metric("Epsilon proved")).to_have_text("none")
     expect(page.get_by_role("alert").filter(has_text="No finite epsilon can be proved")).to_be_visible()
-
-
-def test_a_tree_from_bits_and_a_figure_of_customers(visitor):
-    visitor.open()
-    visitor.go("Data & schema")
-    page = visitor.page
-    page.get_by_role("radio", name="Bank cards", exact=True).click()
-    settle(page)
-    visitor.press("Use these data")
-    visitor.go("Randomized responses")
-    what(visitor, "Learn from reports")
-    page.get_by_test_id("stRadio").get_by_text("DTPD: a tree from randomized bits", exact=True).click()
-    settle(page)
-    visitor.run()
-    tree = visitor.tab("Tree")
-    expect(tree.locator(CHART).first).to_be_visible()
-    before = visitor.headline()
-    panel = visitor.tab("The paper's figures")
-    box = page.get_by_role("spinbutton", name="Repeats")
-    box.fill("1")
-    box.press("Enter")
-    settle(page)
-    page.get_by_role("radio", name="Fig. 3: PPNB and DTPD").click()
-    settle(page)
-    visitor.press("Make this figure")
-    expect(panel.locator("svg").get_by_text("DTPD", exact=True).first).to_be_visible(timeout=LONG)
-    page.get_by_role("radio", name="epsilon of one answer").click()
-    settle(page)
-    expect(panel.get_by_text(re.compile("the comparison is fair for a single bit"))).to_be_visible()
-    assert visitor.headline() == before
-    assert visitor.ledger()[1:] == ["none", "none"]
