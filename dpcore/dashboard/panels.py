@@ -20,6 +20,7 @@ from dpcore.dashboard import controls, jobs, session
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.tabs.take_home import take_home
+from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
 from dpcore.text import number
@@ -192,13 +193,13 @@ def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
     The reference without noise is for the screen only: it is never released. What it is better at is the price of
     privacy: noise, and whatever a method leaves out because its epsilon is small.
     """
-    release, data = shown.release, shown.data
+    release, real = shown.release, evaluator(shown)
     with jobs.cancellable("Training classifiers", f"{page}.accuracy") as progress:
-        found = [evaluate.tstr(data.train, data.test, release.synthetic, release.schema, target, progress=progress)]
+        found = [real.learned(release.synthetic, target, progress=progress)]
         if math.isfinite(release.ledger.epsilon_claimed):
             rows = without_noise(shown).sample(len(release.synthetic))
-            scores = evaluate.tstr(data.train, data.test, rows, release.schema, target, include_real=False)
-            found.append(scores[scores["trained_on"] == "released"].assign(trained_on="same method, no noise"))
+            scores = real.learned(rows, target, include_real=False)
+            found.append(scores.assign(trained_on="same method, no noise"))
     return pd.concat(found, ignore_index=True)
 
 
@@ -220,13 +221,17 @@ def comparisons(shown: Shown) -> list[tuple[Any, pd.DataFrame]]:
     return found
 
 
+def evaluator(shown: Shown) -> Evaluator:
+    """The real rows of a release, encoded and counted once."""
+    return remember(shown, "evaluator", lambda: Evaluator(shown.data))
+
+
 def distances(shown: Shown, degree: int) -> pd.DataFrame:
     """AVD and noise floor per column (`attributes`) or pair (`a`, `b`)."""
-    release, real = shown.release, shown.data.train
+    release, real = shown.release, evaluator(shown)
     most = None if len(release.schema) <= PAIRS_AT_MOST else PAIRS_AT_MOST**2 // 2
-    frame = evaluate.marginal_avd(real, release.synthetic, release.schema, degree, max_subsets=most)
-    rows = len(release.synthetic)
-    floor = evaluate.noise_floor(real, release.schema, degree, rows=rows, max_subsets=most)
+    frame = real.distances(release.synthetic, degree, most=most)
+    floor = real.floors(degree, most=most, rows=len(release.synthetic))
     merged = frame.merge(floor.rename(columns={"avd": "floor"}), on="attributes")
     if degree == 2:
         merged["a"], merged["b"] = merged["attributes"].str[0], merged["attributes"].str[1]

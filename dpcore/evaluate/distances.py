@@ -53,7 +53,7 @@ def marginal_avd(
     max_subsets : int, optional
         Compare only this many subsets, drawn with `seed`. All by default.
     counts : Counter, optional
-        Of the real rows' columns, for callers who count once.
+        Of the real rows' columns, for callers who count once; bits are counted anew.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def marginal_avd(
         raise ParameterError("The 'on' parameter is not known.", "Choose columns or bits.")
     if on == "bits":
         binary = Binarization(schema)
-        first, second, schema = binary.encode(first), binary.encode(second), binary.schema
+        first, second, schema, counts = binary.encode(first), binary.encode(second), binary.schema, None
     subsets = _subsets(len(schema), degree, max_subsets, seed)
     avd = _distances(first, second, schema.sizes, subsets, counts)
     return pd.DataFrame({"attributes": [tuple(schema.names[j] for j in subset) for subset in subsets], "avd": avd})
@@ -88,6 +88,7 @@ def noise_floor(
     repeats: int = 5,
     max_subsets: int | None = None,
     seed: int = 0,
+    counts: Counter | None = None,
 ) -> pd.DataFrame:
     """`marginal_avd` between the real rows and resamples of them: nothing below it can be asked of a release.
 
@@ -102,7 +103,8 @@ def noise_floor(
         raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
     rng = np.random.default_rng([seed, 1])  # not the stream that draws the subsets
     draws = (codes[rng.integers(len(codes), size=rows)] for _ in range(repeats))
-    options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed}
+    counts = counts or Counter(codes, schema.sizes)
+    options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed, "counts": counts}
     frames = [marginal_avd(codes, drawn, schema, degree, **options) for drawn in draws]
     return frames[0].assign(avd=np.mean([frame["avd"] for frame in frames], axis=0))
 

@@ -1,4 +1,4 @@
-"""What one run of a sweep is measured by: one place for all metrics.
+"""The real rows that releases are measured on, and what one run of a sweep is measured by.
 
 Synthesizers are measured by their synthetic rows, private classifiers by what they predict for real test rows.
 """
@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
-from dpcore.domain.range_query import exact_answers, random_queries
+from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
 from dpcore.door.exact_counts import Counter
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import marginal_avd, noise_floor
 from dpcore.evaluate.labels import Label, misclassification
-from dpcore.evaluate.learners import MODELS, Judged, Model, judged, tstr
+from dpcore.evaluate.learners import MODELS, Judged, Model, Table, judged, tstr
 from dpcore.evaluate.ranges import range_answers
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 
@@ -113,7 +114,7 @@ class Evaluator:
     def _queries(self) -> tuple[list[Any], Any]:
         """The workload, and the shares of the training rows that are its true answers."""
         queries = random_queries(self.data.schema, **QUERIES)
-        return queries, exact_answers(self.train, self.data.schema, queries) / len(self.train)
+        return queries, self.answers(queries) / len(self.train)
 
     def judged(self, model: Model, target: str) -> Judged:
         """How well a model tells the class of the test rows."""
@@ -139,31 +140,46 @@ class Evaluator:
         that is a tree of counts answers by it, any other by the shares of its rows.
         """
         codes = self.data.schema.encode(synthetic)
-        learned = self._learned(codes, list(dict.fromkeys(model for metric, model in asked if metric in SCORES)))
-        return [
-            float(learned[SCORES[metric]][model])
-            if metric in SCORES
-            else self._distance(metric, codes)
-            if metric in AVDS
-            else self._range_error(fitted, codes)
-            if metric == RANGE_ERROR
-            else self._mistaken(metric, synthetic)
-            for metric, model in asked
-        ]
+        learned = pd.DataFrame()
+        if models := list(dict.fromkeys(model for metric, model in asked if metric in SCORES)):
+            learned = self.learned(codes, models=models, include_real=False).set_index("model")
 
-    def _learned(self, codes: Codes, models: Sequence[str]) -> pd.DataFrame:
-        """How well is told what each model learned from some rows."""
+        def value(metric: str, model: str) -> Any:
+            if metric in SCORES:
+                return learned[SCORES[metric]][model]
+            if metric in AVDS:
+                return self.distances(codes, *AVDS[metric])["avd"].mean()
+            return self._range_error(fitted, codes) if metric == RANGE_ERROR else self._mistaken(metric, synthetic)
+
+        return [float(value(*pair)) for pair in asked]
+
+    def learned(self, released: Table, target: str | None = None, **how: Any) -> pd.DataFrame:
+        """`tstr` on the test rows, of some rows."""
         schema = self.data.schema
-        if not models:
-            return pd.DataFrame()
-        tables = self.train, self.test, codes
-        return tstr(*tables, schema, schema.target or "", models=models, include_real=False).set_index("model")
+        return tstr(self.train, self.test, released, schema, target or schema.target or "", **how)
 
-    def _distance(self, metric: str, codes: Codes) -> float:
-        degree, on = AVDS[metric]
-        counts = self._counts if on == "columns" else None
-        options: dict[str, Any] = {"on": on, "max_subsets": MOST_SUBSETS, "counts": counts}
-        return float(marginal_avd(self.train, codes, self.data.schema, degree, **options)["avd"].mean())
+    def distances(
+        self, released: Table, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS
+    ) -> pd.DataFrame:
+        """`marginal_avd` of some rows from the training rows, in at most so many subsets."""
+        schema = self.data.schema
+        return marginal_avd(self.train, released, schema, degree, on=on, max_subsets=most, counts=self._counts)
+
+    def floors(self, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS, **how: Any) -> pd.DataFrame:
+        """`noise_floor` of the same subsets."""
+        schema = self.data.schema
+        return noise_floor(self.train, schema, degree, on=on, max_subsets=most, counts=self._counts, **how)
+
+    def floor(self, metric: str, draws: int = 5) -> float:
+        """A distance or range-query error of fresh samples of the training rows, as many rows as they are."""
+        if metric in AVDS:
+            return float(self.floors(*AVDS[metric], repeats=draws)["avd"].mean())
+        rng, n = np.random.default_rng(0), len(self.train)
+        return float(np.mean([self._range_error(None, self.train[rng.integers(n, size=n)]) for _ in range(draws)]))
+
+    def answers(self, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
+        """How many training rows some range queries ask for."""
+        return exact_answers(self.train, self.data.schema, queries)
 
     def _range_error(self, fitted: Synthesizer | None, codes: Codes) -> float:
         queries, truth = self._queries
@@ -179,13 +195,3 @@ class Evaluator:
         asked: dict[str, Any] = {"protocol": PROTOCOLS[metric], "repeats": 1}
         found = misclassification(self.data.test, synthetic, self.data.schema, self.label, **asked)
         return float(found["error"].mean())
-
-    def floor(self, metric: str, draws: int = 5, seed: int = 0) -> float:
-        """A distance or range-query error of fresh samples of the training rows, as many rows as they are."""
-        if metric in AVDS:
-            degree, on = AVDS[metric]
-            asked: dict[str, Any] = {"on": on, "max_subsets": MOST_SUBSETS, "repeats": draws, "seed": seed}
-            return float(noise_floor(self.train, self.data.schema, degree, **asked)["avd"].mean())
-        rng, n = np.random.default_rng(seed), len(self.train)
-        found = [self._range_error(None, self.train[rng.integers(n, size=n)]) for _ in range(draws)]
-        return float(np.mean(found))

@@ -1,6 +1,6 @@
 """What randomized answers look like beside the truth, and what is made of them again. Reads real rows: not private."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -55,9 +55,8 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame, column: str) -> pd.D
     (unbiased: it can be below 0 or above 1), and `low` to `high`, its 95 % interval for the share of these people: luck
     is in their lots, and in who was asked.
     """
-    told = [margin(reports, family, column) for family in families_of(reports, column)]
-    people = np.array([one.people for one in told], dtype=float)
-    found, spread = np.stack([one.shares for one in told]), np.stack([one.variance for one in told])
+    told = (margin(reports, family, column) for family in families_of(reports, column))
+    people, said, found, spread = (np.array(each, dtype=float) for each in zip(*told, strict=True))
     sure = np.isfinite(spread).all(axis=1)  # the others tell nothing
     if sure.any():
         weights = 1 / np.maximum(spread[sure], TINY)
@@ -69,7 +68,7 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame, column: str) -> pd.D
         {
             "value": known.labels,
             "real": np.bincount(known.encode(frame[column]), minlength=known.size) / max(len(frame), 1),
-            "reported": np.stack([one.said for one in told]).T @ people / max(people.sum(), 1),
+            "reported": said.T @ people / max(people.sum(), 1),
             "reconstructed": found,
             "low": found - half,
             "high": found + half,
@@ -77,18 +76,8 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame, column: str) -> pd.D
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Margin:
-    """What one kind of report tells of a column: so many people, and by value what they said, shares and variances."""
-
-    people: int
-    said: Floats
-    shares: Floats
-    variance: Floats
-
-
-def margin(reports: Reports, family: Family, column: str) -> Margin:
-    """One kind of report, summed over the other columns in it."""
+def margin(reports: Reports, family: Family, column: str) -> tuple[int, Floats, Floats, Floats]:
+    """What one kind of report tells of a column: so many people; by value what they said, shares and variances."""
     channel, shape, axis = reports.category(family), reports.shape(family), family.index(column)
     people = len(reports.values[family])
     others = tuple(i for i in range(len(shape)) if i != axis)
@@ -102,7 +91,7 @@ def margin(reports: Reports, family: Family, column: str) -> Margin:
     share, cells = np.clip(found, 0.0, 1.0), channel.size // len(found)
     left_out = 1 - people / max(reports.people, 1)
     spread = variance(channel, share, people, cells) + left_out * share * (1 - share) / max(people, 1)
-    return Margin(people, said, found, spread)
+    return people, said, found, spread
 
 
 def variance(channel: CategoryChannel, shares: Floats, people: int, cells: int) -> Floats:

@@ -17,7 +17,7 @@ from dpcore.dashboard.tabs import redraw
 from dpcore.datasets import Dataset
 from dpcore.evaluate import tree_errors
 from dpcore.evaluate.baselines import DEEP, DEPTH, FOREST, PLAIN, TREE, TREES
-from dpcore.evaluate.evaluator import SCORES, Evaluator
+from dpcore.evaluate.evaluator import SCORES
 from dpcore.evaluate.learners import MAJORITY, confusion_frame
 from dpcore.methods import PlainNaiveBayes
 from dpcore.postprocess.forest import Forest
@@ -127,7 +127,7 @@ def compared(shown: Shown, progress: Progress) -> Comparison:
     release, data, model = shown.release, shown.data, shown.release.model
     schema, target, models = release.schema, model.target, {RELEASED: model.predict_proba}
     progress(0.0, "judging the release")
-    evaluator = Evaluator(data)
+    evaluator = panels.evaluator(shown)
     confusion = confusion_frame(evaluator.judged(model.predict_proba, target).confusion, list(model.classes_))
     costs = None
     if math.isfinite(release.ledger.epsilon_claimed):

@@ -14,7 +14,7 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs import redraw
-from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
+from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.evaluate import tree_errors
@@ -43,7 +43,7 @@ def released(shown: Shown) -> CountTree:
 
 def true_counts(shown: Shown, tree: ReleasedTree | None = None) -> list[Floats]:
     """What a tree's counts would be without noise, per level; the released tree's, or another's."""
-    return tree_errors.true_counts(tree or released(shown).tree, shown.release.schema.encode(shown.data.train))
+    return tree_errors.true_counts(tree or released(shown).tree, panels.evaluator(shown).train)
 
 
 def tree(page: str, shown: Shown) -> None:
@@ -123,11 +123,11 @@ def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
         answers["no noise, same groups"] = found.answers(queries, true_counts(shown)[-1])
     epsilon, relation = float(release.parameters["epsilon"]), str(release.ledger.relation)
     if epsilon > 0:
-        truth = exact_answers(schema.encode(shown.data.train), schema, queries)
+        truth = panels.evaluator(shown).answers(queries)
         answers["flat"] = evaluate.flat_answers(
             truth, queries, schema if workload == EVERY else divided, epsilon=epsilon, relation=relation, seed=0
         )
-    frame = evaluate.by_size(evaluate.range_queries(shown.data.train, answers, schema, queries))
+    frame = evaluate.by_size(evaluate.range_queries(panels.evaluator(shown).train, answers, schema, queries))
     return frame.assign(baseline=frame["release"].isin(["flat", "no noise, same groups"]))
 
 
@@ -207,7 +207,7 @@ def answers(shown: Shown, query: RangeQuery) -> pd.DataFrame:
     release, counts = shown.release, released(shown)
     found = counts.tree
     schema, epsilon = release.schema, float(release.parameters["epsilon"])
-    truth = exact_answers(schema.encode(shown.data.train), schema, [query])
+    truth = panels.evaluator(shown).answers([query])
     noisy, noisy_margin = found.noisy_answers([query])
     rows = [
         ("noisy: the fewest nodes", noisy[0], noisy_margin[0]),
