@@ -130,7 +130,7 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
     if not control.wanted(method):
         if control.otherwise:
             key, text = control.otherwise
-            st.selectbox(control.label, [text], disabled=True, key=f"{page}.{key}")
+            lasting(st.selectbox, control.label, f"{page}.{key}", [text], disabled=True)
         return {}
     given: dict[str, Any]
     match control.name:

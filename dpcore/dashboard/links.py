@@ -17,7 +17,6 @@ from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore.dashboard import session
 from dpcore.datasets import Dataset
@@ -53,7 +52,8 @@ def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
         told = "The settings from that link or file do not fit this page, and were left out."
         st.warning(told, icon=":material/link_off:")
     keys = {name: key_of(page, name, data) for name in asked}
-    before = drawn()
+    new = drawn()
+    new.clear()
     try:
         for name, key in keys.items():
             st.session_state[key] = asked[name]
@@ -62,11 +62,10 @@ def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
         if not asked:
             raise
         asked.clear()
-        for key in set(keys.values()) - before:  # those are drawn already, and not to be touched
+        for key in keys.values():
             st.session_state.pop(key, None)
         st.session_state["dpcore.presets.refused"] = True
         st.rerun()
-    new = drawn() - before
     for name, key in keys.items():
         if key in new:
             del asked[name]
@@ -78,10 +77,9 @@ def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
     parts[part] = {name: value for name, value in values.items() if plain(value)}
 
 
-def drawn() -> frozenset[str]:
-    """The keys of all controls that this run has drawn so far."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return frozenset() if context is None else context.shared.widget_user_keys_this_run.snapshot()
+def drawn() -> set[str]:
+    """The keys of the controls that were drawn since settings were last begun: `widgets.lasting` adds them."""
+    return session.kept("dpcore.drawn", set[str])
 
 
 def key_of(page: str, name: str, data: Dataset) -> str:

@@ -5,9 +5,12 @@ from typing import Any
 
 import streamlit as st
 
+from dpcore.dashboard import links
+
 
 def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, **look: Any) -> Any:
     """A control of Streamlit's whose value lasts as long as the session."""
+    links.drawn().add(key)
     found = draw(label, *bounds, key=key, persist_state="session", **look)
     return int(found) if isinstance(found, float) and type(bounds[0]) is int else found  # a link may say 5.0
 

@@ -63,6 +63,8 @@ DRAWS = {"altair_chart", "area_chart", "bar_chart", "line_chart", "scatter_chart
 CONVERTS = {"save", "show", "to_dict", "to_html", "to_json", "to_url"}
 ON_FIRST_USE = {"charset_normalizer", "opendp", "python_calamine", "vl_convert"}
 DEFINED = (types.FunctionType, property, cached_property, classmethod, staticmethod)
+USE_STREAMLITS_OWN = ("dpcore.dashboard.housekeeping", "dpcore.dashboard.jobs")  # to give memory back; to hear presses
+STREAMLITS_OWN = ("streamlit.runtime", "streamlit.proto", "streamlit.elements", "streamlit.delta_generator")
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
 
 
@@ -126,10 +128,12 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
 
 
 def streamlit_imports(source: str, module: str) -> list[str]:
-    if layer(module) in ("dashboard", "pages", "app"):
-        return []
-    found = imports(ast.parse(source), module)
-    return [f"{module}, line {line}: imports {name}" for line, name in found if name.split(".")[0] == "streamlit"]
+    """Imports of Streamlit outside the dashboard, and everywhere of what it keeps to itself."""
+    inside = layer(module) in ("dashboard", "pages", "app")
+    found = [item for item in imports(ast.parse(source), module) if item[1].split(".")[0] == "streamlit"]
+    own = () if module in USE_STREAMLITS_OWN else STREAMLITS_OWN
+    wrong = [item for item in found if not inside or item[1].startswith(own)]
+    return [f"{module}, line {line}: imports {name}" for line, name in wrong]
 
 
 def eager_imports(source: str, module: str) -> list[str]:
@@ -273,6 +277,8 @@ def test_silent_methods_are_found() -> None:
         (wrong_imports, "pages.a", "from pages import b"),
         (wrong_imports, "pages.a", "import app"),
         (streamlit_imports, "dpcore.charts", "def f():\n    import streamlit as st"),
+        (streamlit_imports, "dpcore.dashboard.links", "from streamlit.runtime.scriptrunner import RerunException"),
+        (streamlit_imports, "pages.a", "from streamlit import runtime"),
         (streamlit_imports, "scripts.make", "from streamlit.testing import v1"),
         (eager_imports, "dpcore.mechanisms.noise", "try:\n    import opendp.prelude\nexcept ImportError:\n    pass"),
         (eager_imports, "dpcore.mechanisms.noise", "class A:\n    import opendp"),
