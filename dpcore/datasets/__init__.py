@@ -16,15 +16,15 @@ from dataclasses import dataclass, field, replace
 from http.client import HTTPException
 from os import PathLike, fspath
 from pathlib import Path
-from secrets import token_hex
+from secrets import randbits, token_hex
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 
 from dpcore.datasets.bank_cards import bank_cards, bank_cards_schema
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
-from dpcore.datasets.splitting import secret_seed, split
 from dpcore.domain.cells import typed
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
@@ -211,6 +211,36 @@ def read(
     note = " ".join([_share(test_share), "Test rows were chosen by lot before any fit.", *doubts])
     again = {"test_share": test_share, "split_seed": seed, **reading}
     return Dataset(name or "data", train, test, schema, note=note, reading=again, content=Content(raw))
+
+
+def secret_seed() -> int:
+    """A seed from the operating system's entropy, for the lots of `split`."""
+    return randbits(63)
+
+
+def split(frame: pd.DataFrame, test_share: float = 0.3, seed: int | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Training and test rows by lot; the lots never look at values. Both parts keep the order of the rows.
+
+    Every row draws its own lot. While the seed is secret the lots are independent of the rows, and those of two files
+    that differ by one row, wherever it stands, can be coupled so that all other rows draw alike: the split is 1-stable,
+    and a method's epsilon holds for the whole file. With a public seed it holds for the training rows as they stand,
+    but not for the file: whoever knows the order could tell a missing row by the lots of all rows after it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        All rows.
+    test_share : float
+        The chance of each row, between 0 (no test rows) and 1, exclusive.
+    seed : int, optional
+        The same seed gives the same lots; by default a fresh secret one.
+    """
+    if not 0 <= test_share < 1:
+        raise ParameterError(f"The test share is {test_share:g}.", "Choose at least 0 and less than 1.")
+    if seed is not None and seed < 0:
+        raise ParameterError(f"The seed of the split is {seed}.", "Choose 0 or a positive whole number.")
+    test = np.random.default_rng(secret_seed() if seed is None else seed).random(len(frame)) < test_share
+    return frame[~test].reset_index(drop=True), frame[test].reset_index(drop=True)
 
 
 def _share(test_share: float) -> str:

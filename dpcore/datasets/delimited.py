@@ -59,10 +59,10 @@ def text_table(
     cells = _cells(f"{body}\n".encode(), delimiter, len(headers), before).unify_dictionaries()
     if not cells.num_rows:
         raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
-    found = list(doubts(text, headers, cells, delimiter, decimal, blank))
+    found = "\n".join(doubts(text, headers, cells, delimiter, decimal, blank))
     columns = [clean(column, missing, decimal) for column in cells.columns]
-    read_as = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
-    return pa.Table.from_arrays(columns, headers), read_as | ({"doubts": "\n".join(found)} if found else {})
+    read_as = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "doubts": found}
+    return pa.Table.from_arrays(columns, headers), read_as
 
 
 NO_TEXT = "The file is not text, although its extension says so.", "Check its format, or choose its encoding by hand."

@@ -81,7 +81,7 @@ def table_of(
         table, read_as = workbook_table(raw, missing, limit)
     else:
         table, read_as = text_table(raw, missing, **written)
-    return table, {"format": kind, **read_as}
+    return table, {"format": kind, **{key: told for key, told in read_as.items() if told}}
 
 
 def check_signature(raw: bytes, kind: str) -> None:

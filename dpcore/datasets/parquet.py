@@ -42,8 +42,7 @@ def parquet_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Ta
         raise DataError("The Parquet file is cut short or damaged.", "Save or upload it again.") from None
     if not table.num_rows or not headers:
         raise DataError("The file has no rows.", "Choose a file with rows.")
-    doubts = "\n".join(doubts_of_names(headers))
-    return pa.Table.from_arrays(columns, headers), {"doubts": doubts} if doubts else {}
+    return pa.Table.from_arrays(columns, headers), {"doubts": "\n".join(doubts_of_names(headers))}
 
 
 def is_text(kind: pa.DataType) -> bool:

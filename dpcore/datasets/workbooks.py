@@ -54,12 +54,10 @@ def workbook_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.T
         raise DataError("The workbook is protected by a password.", "Save it without one.") from None
     except (calamine.CalamineError, OSError):
         raise DataError("The workbook is cut short or damaged.", MEND) from None
-    read_as = {"sheet": visible[0]}
+    read_as = {"sheet": visible[0], "doubts": "\n".join(doubts)}
     if others := len(sheets) - 1:
         hidden = len(sheets) - len(visible)
         read_as["other sheets"] = f"{others:,} not read" + (f", {hidden:,} of them hidden" if hidden else "")
-    if doubts:
-        read_as["doubts"] = "\n".join(doubts)
     return pa.Table.from_arrays([clean(column, missing, ".") for column in columns], headers), read_as
 
 

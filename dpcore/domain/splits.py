@@ -1,14 +1,14 @@
 """What a tree can ask about one column: which child of a node a record goes to. All public.
 
-Four kinds. `Groups` has a child per group of values: per value, or per child in the column's taxonomy, whose own
+Five kinds. `Groups` has a child per group of values: per value, or per child in the column's taxonomy, whose own
 children can divide a node further down. `OneValue` sets one value apart from all others. `CodeCut` cuts an order of
-values or of public bins in two, `NumberCut` a number anywhere in its range. What a node may still be divided by is its
-`range`, two numbers that tighten on the way down: a place in the taxonomy, the first code and the one behind the last,
-or two ticks of a grid.
+values or of public bins in two, `NumberCut` a number anywhere in its range. `Blocks` parts groups that were released.
+What a node may still be divided by is its `range`, two numbers that tighten on the way down: a place in the taxonomy,
+the first code (or group) and the one behind the last, or two ticks of a grid.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.arguments import Floats, Ints
-from dpcore.domain.column import Column, unlike
+from dpcore.domain.column import MISSING, Column, unlike
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy, halves
 
@@ -157,6 +157,54 @@ class NumberCut(Attribute):
         for _ in range(2 * ROUNDING + 1):
             found = np.where(self.ticks(found) > ticks, found - 1, found)
         return np.asarray(np.maximum(found, self._edges[0]), dtype=float)
+
+
+class Blocks(Attribute):
+    """Groups of codes in two: those of numbers below the cut go left, those of categories but for the one at it.
+
+    `blocks` has every code's group. Of two groups the first goes left; "missing" is the last of numbers.
+    """
+
+    def __init__(self, column: Column, blocks: Ints) -> None:
+        self.blocks, self.many = blocks, int(blocks.max()) + 1
+        self.ordered = column.numeric or self.many == 2
+        super().__init__(column, (0.0, float(self.many)))
+
+    def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
+        groups = self.blocks[values]
+        return np.asarray(groups >= cuts if self.ordered else groups == cuts, dtype=np.intp)
+
+    def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
+        if self.ordered:
+            return super().ranges(low, high, cuts, child)
+        return np.where(child == 0, low, cuts), np.where(child == 0, high, cuts + 1)
+
+    def left(self, cut: float) -> list[int]:
+        """The groups that go left."""
+        return [group for group in range(self.many) if (group < cut if self.ordered else group != cut)]
+
+    def cut(self, left: Collection[int]) -> float:
+        """The inverse of `left`; ValueError if no cut parts the groups in this way."""
+        found = len(left) if self.ordered else min({*range(self.many)}.difference(left), default=-1)
+        if self.left(found) != sorted(left):
+            raise ValueError
+        return float(found)
+
+    def text(self, low: float, cut: float, child: int) -> str:
+        left = self.left(cut)
+        groups = [group for group in range(self.many) if group not in left] if child else left
+        names = [self._named([group]) for group in groups]
+        if self.column.numeric and MISSING not in names:
+            return self._named(groups)
+        return ", ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1:,} more of {self.many:,}"
+
+    def _named(self, groups: list[int]) -> str:
+        """Some groups of numbers, or one of categories, as it is called where it is released."""
+        codes = np.flatnonzero(np.isin(self.blocks, groups)).tolist()
+        if self.column.numeric:
+            missing = codes[-1] == self.column.size - self.column.missing
+            return MISSING if missing else self.column.interval(codes[0], codes[-1] + 1)
+        return {node.codes: node.name for node in Hierarchy.of(self.column).nodes}.get(tuple(codes), "")
 
 
 def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> dict[int, Attribute]:

@@ -1,11 +1,10 @@
 """Releases, and the files that they are taken home in."""
 
 from dpcore.export.archive import bundle
-from dpcore.export.quoting import plain
+from dpcore.export.quoting import plain, spreadsheet_csv, spreadsheet_safe
 from dpcore.export.release import Release, release_of
 from dpcore.export.replay import notebook_of, show_code
 from dpcore.export.report import report_of
-from dpcore.export.spreadsheet import spreadsheet_csv, spreadsheet_safe
 
 __all__ = [
     "Release",

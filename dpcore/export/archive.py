@@ -19,11 +19,10 @@ import zipfile
 from dpcore.errors import ParameterError
 from dpcore.export.artifacts import Rows, Table
 from dpcore.export.privacy_card import card, markdown, warned
-from dpcore.export.quoting import plain
+from dpcore.export.quoting import plain, spreadsheet_csv
 from dpcore.export.release import Release
 from dpcore.export.replay import RUN, again, notebook_of, show_code, whence
 from dpcore.export.report import Report, report_of
-from dpcore.export.spreadsheet import spreadsheet_csv
 
 REPORTS = (
     "`reports.csv` has one row per person: what that person reported; cells are empty where a person was not asked. "

@@ -17,7 +17,7 @@ import pandas as pd
 from dpcore import charts
 from dpcore.arguments import Floats
 from dpcore.domain.documents import json_ready
-from dpcore.export.spreadsheet import spreadsheet_csv, spreadsheet_safe
+from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.reports import Reports
 

@@ -71,9 +71,9 @@ class Model(Artifact):
     sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def predictor(self) -> Forest | GroupTree | Bayes:
+    def predictor(self) -> Forest | Bayes:
         """The trees, or the tables and normal distributions of naive Bayes."""
-        found: Forest | GroupTree | Bayes = next(self.released[name] for name in PREDICTORS if name in self.released)
+        found: Forest | Bayes = next(self.released[name] for name in PREDICTORS if name in self.released)
         return found
 
     @property
@@ -85,11 +85,11 @@ class Model(Artifact):
     def size(self) -> tuple[str, str]:
         """What predicts."""
         found = self.predictor
-        if isinstance(found, Forest):
-            return "Trees", f"{found.trees:,}"
         if isinstance(found, Bayes):
             return "Columns that tell", f"{len(found.columns):,}"
-        return "Nodes of the tree", f"{len(found.nodes):,}"
+        if isinstance(found, GroupTree):
+            return "Nodes of the tree", f"{len(found.tree):,}"
+        return "Trees", f"{found.trees:,}"
 
     def config(self) -> dict[str, Any]:
         """What is predicted, and what rules gave."""

@@ -1,12 +1,16 @@
-"""Texts that anybody may have written, in Markdown and in Python; `spreadsheet` has those in tables."""
+"""Texts that anybody may have written: in Markdown, in Python, and in tables that a spreadsheet opens."""
 
+import csv
 import math
 import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 WEB = re.compile(r"www(?=\.)", re.IGNORECASE)
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 def plain(text: str) -> str:
@@ -24,3 +28,45 @@ def literal(value: Any) -> str:
         parts = ", ".join(map(literal, value))
         return f"[{parts}]" if isinstance(value, list) else f"({parts}{',' * (len(value) == 1)})"
     return ascii(value)
+
+
+def spreadsheet_safe(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """The frame with an apostrophe before texts (headers too) that a spreadsheet would run, and how many there were.
+
+    See the advice of OWASP on CSV injection. Numbers are left alone, and so are texts that are nothing but a number.
+    """
+    headers, cells, escaped = [], [], 0
+    for name in frame.columns:
+        values = frame[name]
+        if not pd.api.types.is_numeric_dtype(values):
+            distinct = pd.Series(values.dropna().unique().astype(object))
+            risky = {v: f"'{v}" for v in distinct if runs_as_formula(str(v))}
+            if risky:
+                values = values.astype(object)
+                hit = values.isin(list(risky))
+                escaped += int(hit.sum())
+                values = values.where(~hit, values.map(lambda v, risky=risky: risky.get(v, v)))
+        headers.append(f"'{name}" if runs_as_formula(str(name)) else name)
+        escaped += headers[-1] != name
+        cells.append(values)
+    safe = pd.DataFrame(dict(enumerate(cells)))  # by position: an escaped header may equal another one
+    safe.columns = pd.Index(headers)
+    return safe, escaped
+
+
+def spreadsheet_csv(frame: pd.DataFrame, **how: Any) -> str:
+    """`spreadsheet_safe` as CSV that ends no cell and no row where a text does; `how` is for `DataFrame.to_csv`.
+
+    Carriage returns end a row for many readers, and Python's writer leaves texts that have them unquoted.
+    """
+    safe = spreadsheet_safe(frame)[0]
+    plainly: str = safe.to_csv(index=False, lineterminator="\n", **how)
+    if "\r" not in plainly:
+        return plainly
+    quoted: str = safe.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC, **how)
+    return quoted
+
+
+def runs_as_formula(text: str) -> bool:
+    """Whether a spreadsheet may run a cell with this text."""
+    return text.startswith(FORMULA_STARTS) and NUMBER.fullmatch(text) is None

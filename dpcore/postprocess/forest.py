@@ -9,9 +9,9 @@ a node side by side.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import Attribute, CodeCut, Groups, NumberCut, attributes_of, ticks_of
+from dpcore.domain.splits import Attribute, Blocks, CodeCut, Groups, NumberCut, attributes_of, ticks_of
 from dpcore.errors import SchemaError
 
 NOTHING = 1e-3  # records that count as none
 FORMAT, TIE = "dpcore forest 1", 1e-5
-MOST, DEEPEST = 1 << 31, 100  # no place has a larger number, and no node more levels above it
+MOST = 1 << 31  # no place has a larger number
 CUTS, VOTES = ("numbers", "lengths", "bins", "values"), ("majority", "probability")
 CHILDREN = ("few", "values", "halves")
 
@@ -76,13 +76,41 @@ class Forest:
     probabilities: Floats
     spent: Floats
 
+    deepest: ClassVar[int] = 100  # no node of a file has more levels above it
+
+    @classmethod
+    def of_one(cls, parent: Sequence[int], *, classes: Floats, **told: Any) -> Self:
+        """One tree whose numbers nobody asked for one by one, of nodes level by level; ValueError if it is too deep."""
+        level = [0]
+        for above in parent[1:]:
+            level.append(level[above] + 1)
+        require(level[-1] <= cls.deepest)
+        fanout, nothing = np.bincount(parent[1:], minlength=len(parent)), np.full(len(parent), np.nan)
+        found = cls(
+            vote="probability",
+            tree=np.zeros(len(parent), dtype=np.intp),
+            level=np.array(level),
+            parent=np.array(parent),
+            first=np.where(fanout > 0, 1 + np.cumsum(fanout) - fanout, 0),
+            fanout=fanout,
+            low=nothing.copy(),
+            noisy=nothing,
+            counts=classes.sum(axis=1),
+            classes=classes,
+            spent=nothing,
+            **told,
+        )
+        for _, here, low, _ in found.ranges():
+            found.low[here] = low
+        return found
+
     @property
     def trees(self) -> int:
         """How many trees there are."""
         return int((self.level == 0).sum())
 
     @property
-    def attributes(self) -> dict[int, Attribute]:
+    def attributes(self) -> Mapping[int, Attribute]:
         """What trees ask, by the column's position."""
         return attributes_of(self.schema, self.target, cuts=self.cuts, children=self.children)
 
@@ -195,31 +223,35 @@ class Forest:
         """Raise ValueError unless every walk from a root ends at a leaf of its own tree, and all numbers fit."""
         n, d, target = len(self.tree), len(self.schema), self.schema.index(self.target)
         wide = n, self.schema.columns[target].size
-        _require(self.vote in VOTES and self.cuts in CUTS and self.children in CHILDREN)
-        _require(n > 0 and all(getattr(self, name).shape == (wide if name in BY_CLASS else (n,)) for name in ARRAYS))
+        require(self.vote in VOTES and self.cuts in CUTS and self.children in CHILDREN)
+        require(n > 0 and all(getattr(self, name).shape == (wide if name in BY_CLASS else (n,)) for name in ARRAYS))
         inner, roots = np.flatnonzero(~self.leaf), self.trees
         fan = self.fanout[inner]
-        _require(((self.column >= -1) & (self.column < d) & (self.column != target)).all())
-        _require((fan >= 2).all() and fan.sum() == n - roots and not self.fanout[self.leaf].any())
+        require(((self.column >= -1) & (self.column < d) & (self.column != target)).all())
+        require((fan >= 2).all() and fan.sum() == n - roots and not self.fanout[self.leaf].any())
         # Nodes stand level by level, and children side by side in their parents' order.
         above = np.repeat(inner, fan)
-        _require((self.parent[:roots] == -1).all() and (self.parent[roots:] == above).all())
-        _require((above < np.arange(roots, n)).all() and (np.diff(self.level) >= 0).all() and self.level[-1] <= DEEPEST)
-        _require((self.first[inner] == roots + np.cumsum(fan) - fan).all())
-        _require((self.level[:roots] == 0).all() and (self.level[roots:] == self.level[above] + 1).all())
-        _require((self.tree[:roots] == np.arange(roots)).all() and (self.tree[roots:] == self.tree[above]).all())
-        self._check_divisions(inner)
-        _require((self.classes >= 0).all() and (self.probabilities >= 0).all() and not (self.spent < 0).any())
+        require((self.parent[:roots] == -1).all() and (self.parent[roots:] == above).all())
+        require((above < np.arange(roots, n)).all() and (np.diff(self.level) >= 0).all())
+        require(self.level[-1] <= self.deepest)
+        require((self.first[inner] == roots + np.cumsum(fan) - fan).all())
+        require((self.level[:roots] == 0).all() and (self.level[roots:] == self.level[above] + 1).all())
+        require((self.tree[:roots] == np.arange(roots)).all() and (self.tree[roots:] == self.tree[above]).all())
+        for attribute, here, low, high in self.ranges():
+            require((self.fanout[here] == attribute.fanout(low, high)).all())
+            require((self.low[here] == low).all())
+            require(fits(attribute, self.cut[here], low, high))
+        require((self.classes >= 0).all() and (self.probabilities >= 0).all() and not (self.spent < 0).any())
         with np.errstate(over="ignore"):
             totals = self.classes.sum(axis=1)
-        _require(np.allclose(totals, self.counts, rtol=1e-6, atol=1e-6) and np.isfinite(totals).all())
-        _require(np.allclose(self.probabilities.sum(axis=1), 1.0, atol=1e-6))
+        require(np.allclose(totals, self.counts, rtol=1e-6, atol=1e-6) and np.isfinite(totals).all())
+        require(np.allclose(self.probabilities.sum(axis=1), 1.0, atol=1e-6))
 
-    def _check_divisions(self, inner: Ints) -> None:
-        """Each division fits what its ancestors left of the column's range."""
+    def ranges(self) -> Iterator[tuple[Attribute, Ints, Floats, Floats]]:
+        """By column that trees ask: the nodes that ask it, and what their ancestors left of its range."""
         levels = [np.flatnonzero(self.level == depth) for depth in range(1, int(self.level.max()) + 1)]
         attributes = self.attributes
-        for position in np.unique(self.column[inner]).tolist():
+        for position in np.unique(self.column[~self.leaf]).tolist():
             attribute = attributes[position]
             low, high = (np.full(len(self.level), end) for end in attribute.start)
             for at in levels:
@@ -229,13 +261,12 @@ class Forest:
                 here, above = at[own], above[own]
                 child = here - self.first[above]
                 low[here], high[here] = attribute.ranges(low[above], high[above], self.cut[above], child)
-            here = inner[self.column[inner] == position]
-            _require((self.fanout[here] == attribute.fanout(low[here], high[here])).all())
-            _require((self.low[here] == low[here]).all())
-            _require(fits(attribute, self.cut[here], low[here], high[here]))
+            here = np.flatnonzero(self.column == position)
+            yield attribute, here, low[here], high[here]
 
 
-def _require(holds: bool | np.bool_) -> None:
+def require(holds: bool | np.bool_) -> None:
+    """Raise ValueError if something does not hold."""
     if not holds:
         raise ValueError
 
@@ -244,8 +275,8 @@ def fits(attribute: Attribute, cut: Floats, low: Floats, high: Floats) -> bool:
     """Whether divisions of some ranges are such as trees make."""
     if isinstance(attribute, Groups):
         return bool(np.isnan(cut).all())
-    start, end = (low, high) if isinstance(attribute, NumberCut) else (0, attribute.column.size)
-    if isinstance(attribute, CodeCut):
+    start, end = (low, high) if isinstance(attribute, NumberCut | Blocks) else (0, attribute.column.size)
+    if isinstance(attribute, CodeCut) or (isinstance(attribute, Blocks) and attribute.ordered):
         start, end = low + 1, high
     return bool(((start <= cut) & (cut < end) & (cut == np.floor(cut))).all())
 
@@ -270,11 +301,11 @@ def decoded(values: Any, kind: Any) -> NDArray[Any]:
     """The inverse of `encoded`; ValueError if a value is no finite number of that kind."""
     rows = [v for row in values for v in row] if isinstance(values[0], list) else values
     if kind is float:
-        _require(all(type(v) in (int, float, type(None)) for v in rows))
+        require(all(type(v) in (int, float, type(None)) for v in rows))
         found = np.array(values, dtype=float)
-        _require(not np.isinf(found).any())
+        require(not np.isinf(found).any())
         return found
-    _require(isinstance(values, list) and all(type(v) is int and abs(v) < MOST for v in rows))
+    require(isinstance(values, list) and all(type(v) is int and abs(v) < MOST for v in rows))
     return np.array(values, dtype=kind)
 
 

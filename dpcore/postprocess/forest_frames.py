@@ -10,7 +10,7 @@ import pandas as pd
 from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Floats, Ints
-from dpcore.domain.splits import Groups
+from dpcore.domain.splits import CodeCut, NumberCut
 from dpcore.errors import ParameterError
 from dpcore.postprocess.forest import Forest
 
@@ -109,7 +109,7 @@ def side_of(forest: Forest, place: int) -> tuple[str, str]:
     attribute = forest.attributes[column]
     child = place - int(forest.first[above])
     side = attribute.text(float(forest.low[above]), float(forest.cut[above]), child)
-    cut = attribute.column.numeric and not isinstance(attribute, Groups)
+    cut = attribute.column.numeric and isinstance(attribute, CodeCut | NumberCut)
     return side, f"{attribute.column.name}{'' if cut else ':'} {side}"
 
 

@@ -1,129 +1,95 @@
-"""A decision tree learned from released counts of groups, as plain data: what it asks, what it predicts, its JSON."""
+"""A decision tree learned from released counts of groups: a `Forest` of one binary tree that asks for groups."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
 from dpcore.arguments import Floats, Ints
-from dpcore.domain.partition import Axis, Partition
+from dpcore.domain.column import Column
+from dpcore.domain.partition import Partition
 from dpcore.domain.schema import Schema
+from dpcore.domain.splits import Blocks
 from dpcore.errors import SchemaError
+from dpcore.postprocess.forest import Forest, require
 
+Document = Mapping[str, Any]
 FORMAT = "dpcore tree of groups 1"
 # The difference of two noisy counts has 1.4 times the standard deviation of one. In a leaf of fewer than about three
 # times that many rows, noise alone may make another class the largest.
 DEVIATIONS = 4.0
 
 
-@dataclass(frozen=True)
-class Node:
-    """A node of a tree of groups."""
+@dataclass(frozen=True, eq=False)
+class GroupTree(Forest):
+    """A decision tree over generalized rows; `groups` has the group of every code, by the columns that it asks."""
 
-    classes: tuple[float, ...]  # released counts of the rows that come here, by class
-    column: str = ""  # which divides them; "" for a leaf
-    goes_left: tuple[int, ...] = ()  # the column's groups that do
-    left: int = 0  # the children's places
-    right: int = 0
-
-
-@dataclass(frozen=True)
-class GroupTree:
-    """A decision tree over generalized rows."""
-
-    schema: Schema
-    target: str
-    groups: dict[str, tuple[int, ...]]  # by column that the tree asks: every code's group
-    nodes: tuple[Node, ...]  # the root first, parents before their children
+    groups: Mapping[str, Ints]
+    deepest = 1_000  # a column of many groups is asked for one after the other
 
     @property
-    def probabilities(self) -> Floats:
-        """The classes' shares in every node, shape (nodes, classes); evenly spread where no row was released."""
-        counts = np.array([node.classes for node in self.nodes])
-        totals = counts.sum(axis=1, keepdims=True)
-        even = np.full(counts.shape, 1 / counts.shape[1])
-        shares: Floats = np.divide(counts, totals, out=even, where=totals > 0)
-        return shares
-
-    def apply(self, frame: pd.DataFrame) -> Ints:
-        """The leaf of every row, shape (n,); DataError if rows do not fit the schema. They need no class."""
-        at = np.zeros(len(frame), dtype=np.intp)
-        names = [name for name in self.schema.names if name != self.target]
-        if not names:
-            return at
-        codes = self.schema.select(names).encode(frame)  # also columns that this tree happens not to ask
-        coming = {0: np.arange(len(frame))}
-        for place, node in enumerate(self.nodes):
-            here = coming.pop(place)
-            at[here] = place
-            if node.column:
-                groups = np.array(self.groups[node.column])[codes[here, names.index(node.column)]]
-                left = np.isin(groups, node.goes_left)
-                coming |= {node.left: here[left], node.right: here[~left]}
-        return at
-
-    def probability(self, frame: pd.DataFrame) -> Floats:
-        """The classes' probabilities of every row, shape (n, classes)."""
-        found: Floats = self.probabilities[self.apply(frame)]
-        return found
+    def attributes(self) -> Mapping[int, Blocks]:
+        return {self.schema.index(name): Blocks(self.schema[name], codes) for name, codes in self.groups.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """The tree without its schema as JSON-ready values."""
-        return {
-            "format": FORMAT,
-            "target": self.target,
-            "groups": {name: list(groups) for name, groups in self.groups.items()},
-            "nodes": [
-                {**vars(node), "classes": list(node.classes), "goes_left": list(node.goes_left)} for node in self.nodes
-            ],
-        }
+        """The tree without its schema as JSON-ready values: a node, all that is left below it, and then the right."""
+        order, coming = list[int](), [0]
+        while coming:
+            order.append(coming.pop())
+            left = int(self.first[order[-1]])
+            coming += [] if self.leaf[order[-1]] else [left + 1, left]
+        number, attributes, nodes = np.argsort(order), self.attributes, []
+        for place in order:
+            told = {"classes": self.classes[place].tolist(), "column": "", "goes_left": [], "left": 0, "right": 0}
+            if not self.leaf[place]:
+                asked, left = attributes[int(self.column[place])], self.first[place]
+                told |= {"column": asked.column.name, "goes_left": asked.left(self.cut[place])}
+                told |= {"left": int(number[left]), "right": int(number[left + 1])}
+            nodes.append(told)
+        groups = {name: codes.tolist() for name, codes in self.groups.items()}
+        return {"format": FORMAT, "target": self.target, "groups": groups, "nodes": nodes}
 
     @classmethod
-    def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
+    def from_dict(cls, schema: Schema, document: Document) -> Self:
         """The inverse of `to_dict`; SchemaError if the document is damaged or does not fit the schema."""
         try:
-            if document["format"] != FORMAT:
-                raise ValueError
-            groups = {str(name): tuple(map(int, codes)) for name, codes in document["groups"].items()}
-            nodes = tuple(
-                Node(
-                    classes=tuple(map(float, raw["classes"])),
-                    column=str(raw["column"]),
-                    goes_left=tuple(map(int, raw["goes_left"])),
-                    left=int(raw["left"]),
-                    right=int(raw["right"]),
-                )
-                for raw in document["nodes"]
-            )
-            found = cls(schema, str(document["target"]), groups, nodes)
+            require(document["format"] == FORMAT)
+            groups = {str(name): np.array(codes, dtype=np.intp) for name, codes in document["groups"].items()}
+            for name, codes in groups.items():
+                known = np.unique(codes)
+                require(codes.shape == (schema[name].size,) and np.array_equal(known, np.arange(len(known))))
+            found = cls.planted(schema, str(document["target"]), groups, document["nodes"])
             found._check()
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, SchemaError):
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, SchemaError):
             raise SchemaError("This is no tree of that schema.", "Choose a file that this program exported.") from None
         return found
 
-    def _check(self) -> None:
-        """Raise ValueError unless every row's walk ends at a leaf."""
-        classes = self.schema[self.target].size
-        for name, groups in self.groups.items():
-            if name == self.target or len(groups) != self.schema[name].size or min(groups) < 0:
-                raise ValueError
-            if max(groups) >= len(groups):
-                raise ValueError
-        below = sorted(place for node in self.nodes if node.column for place in (node.left, node.right))
-        if below != list(range(1, len(self.nodes))) or not self.nodes:
-            raise ValueError
-        for i, node in enumerate(self.nodes):
-            if len(node.classes) != classes or not all(isfinite(count) and count >= 0 for count in node.classes):
-                raise ValueError
-            if node.column and (
-                min(node.left, node.right) <= i or not set(node.goes_left) <= {*self.groups[node.column]}
-            ):
-                raise ValueError
+    @classmethod
+    def planted(cls, schema: Schema, target: str, groups: Mapping[str, Ints], nodes: Sequence[Document]) -> Self:
+        """The tree of a document's nodes, level by level."""
+        below = [[int(node["left"]), int(node["right"])] if node["column"] else [] for node in nodes]
+        # Every node but the first is the child of one in front of it, so that all walks end.
+        require(sorted(child for pair in below for child in pair) == [*range(1, len(nodes))])
+        require(all(child > place for place, pair in enumerate(below) for child in pair))
+        order, parent = [0], [-1]
+        for at, place in enumerate(order):  # which grows
+            order += below[place]
+            parent += [at] * len(below[place])
+        stand, asked = [nodes[place] for place in order], {name: Blocks(schema[name], groups[name]) for name in groups}
+        classes = np.array([node["classes"] for node in stand], dtype=float)
+        totals, even = classes.sum(axis=1, keepdims=True), np.full(classes.shape, 1 / classes.shape[1])
+        told: dict[str, Any] = {"schema": schema, "target": target, "cuts": "bins", "children": "few", "groups": groups}
+        return cls.of_one(
+            parent,
+            column=np.array([schema.index(node["column"]) if node["column"] else -1 for node in stand]),
+            cut=np.array([asked[n["column"]].cut(n["goes_left"]) if n["column"] else np.nan for n in stand]),
+            classes=classes,
+            probabilities=np.divide(classes, totals, out=even, where=totals > 0),
+            **told,
+        )
 
 
 def tree_of(leaves: Partition, counts: Floats, target: str, *, deviation: float) -> GroupTree:
@@ -137,44 +103,39 @@ def tree_of(leaves: Partition, counts: Floats, target: str, *, deviation: float)
     places = leaves.blocks(cells)
     weights, total = counts[cells], float(counts[cells].sum())
     axes = {name: axis for name, axis in zip(schema.names, leaves.axes, strict=True) if name != target}
-    features = [(name, told) for name, axis in axes.items() for told in told_by(schema, name, axis)]
+    features = [(name, told) for name, axis in axes.items() for told in told_by(schema[name], len(axis.names))]
     if not features or not total:
         by_class = np.bincount(places[at], weights=weights, minlength=schema[target].size)
-        return GroupTree(schema, target, {}, (Node(tuple(by_class.tolist())),))
+        return GroupTree.planted(schema, target, {}, [{"classes": by_class, "column": ""}])
     told_rows = np.column_stack([told[places[schema.index(name)]].astype(np.float32) for name, told in features])
     enough = min(DEVIATIONS * deviation / total, 0.5)
     # scikit-learn breaks ties between equally good questions by lot; the seed is public and always the same.
-    model = DecisionTreeClassifier(criterion="entropy", min_weight_fraction_leaf=enough, random_state=0)
+    stops: dict[str, Any] = {"min_weight_fraction_leaf": enough, "max_depth": GroupTree.deepest}
+    model = DecisionTreeClassifier(criterion="entropy", random_state=0, **stops)
     with warnings.catch_warnings():  # which groups are left may hold as many classes as groups
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         tree = model.fit(told_rows, places[at], sample_weight=weights).tree_
     classes = np.zeros((tree.node_count, schema[target].size))
     classes[:, model.classes_] = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None]
-    nodes = []
-    for i, by_class in enumerate(classes.tolist()):
-        if tree.children_left[i] < 0:
-            nodes.append(Node(tuple(by_class)))
-            continue
-        name, told = features[tree.feature[i]]
-        left = tuple(np.flatnonzero(told <= tree.threshold[i]).tolist())
-        nodes.append(Node(tuple(by_class), name, left, int(tree.children_left[i]), int(tree.children_right[i])))
-    asked = {node.column for node in nodes}
-    groups = {name: tuple(axis.blocks.tolist()) for name, axis in axes.items() if name in asked}
-    return GroupTree(schema, target, groups, tuple(nodes))
+    asked = [features[i] if i >= 0 else ("", np.empty(0)) for i in tree.feature]
+    nodes = [
+        {"classes": by_class, "column": name, "goes_left": np.flatnonzero(told <= at), "left": left, "right": right}
+        for (name, told), by_class, at, left, right in zip(
+            asked, classes, tree.threshold, tree.children_left, tree.children_right, strict=True
+        )
+    ]
+    names = {name for name, _ in asked}
+    return GroupTree.planted(schema, target, {name: axis.blocks for name, axis in axes.items() if name in names}, nodes)
 
 
-def told_by(schema: Schema, name: str, axis: Axis) -> list[Floats]:
+def told_by(column: Column, groups: int) -> list[Floats]:
     """What a tree may ask of a column: numbers for its groups, of shape (groups,) each.
 
     Whether it is a certain group; of numbers, whether it is up to a certain one (the last group may be "missing").
     """
-    if len(axis.names) < 2:
-        return []
-    column, each = schema[name], np.eye(len(axis.names))
-    if len(axis.names) == 2:
-        return [each[1]]
+    each = np.eye(groups)
+    if groups < 3:
+        return list(each[1:])
     if not column.numeric:
         return list(each)
-    lowest = np.array([np.flatnonzero(axis.blocks == i)[0] for i in range(len(axis.names))])
-    ranks = np.argsort(np.argsort(lowest)).astype(float)
-    return [ranks, each[int(np.argmax(ranks))]] if column.missing else [ranks]
+    return [np.arange(groups, dtype=float), *each[groups - column.missing :]]

@@ -17,8 +17,8 @@ import pytest
 
 from dpcore import datasets
 from dpcore.accounting.ledger import Entry
-from dpcore.accounting.store import Books, IncompleteError
-from dpcore.accounting.store.file import NAME
+from dpcore.accounting.store import Books
+from dpcore.accounting.store.file import NAME, IncompleteError
 from dpcore.errors import BookError
 
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.export import bundle, plain, release_of, show_code
-from dpcore.export.spreadsheet import spreadsheet_safe
+from dpcore.export.quoting import spreadsheet_safe
 from dpcore.methods import NaiveBayesSynthesizer
 from dpcore.text import number
 

@@ -16,8 +16,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.export.privacy_card import card, markdown
-from dpcore.export.quoting import literal, plain
-from dpcore.export.spreadsheet import spreadsheet_csv
+from dpcore.export.quoting import literal, plain, spreadsheet_csv
 from dpcore.methods import METHODS
 
 NASTY = "\u2028\u2029\x85\n\r\t'\"\\{}`<>&|#*_[]()$,;=+-@%: \ufeff\u202e👍ß"

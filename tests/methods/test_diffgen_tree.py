@@ -13,9 +13,11 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.partition import Partition
 from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.methods import DiffGen, DiffGenTree, DTDiff
-from dpcore.postprocess.group_tree import GroupTree, Node, told_by, tree_of
+from dpcore.postprocess import forest_frames
+from dpcore.postprocess.group_tree import GroupTree, told_by, tree_of
 
 RELATIONS = ["add_remove", "replace"]
 N = Column(name="n", kind="integer", lower=0, upper=5, bins=6)
@@ -89,44 +91,68 @@ def grown(counts, columns, deviation=0.0):
 def test_a_tree_by_hand():
     """One question sets v apart; u and w differ in nothing, and are told apart all the same, as nothing forbids it."""
     tree = grown([[9, 1], [2, 4], [18, 2]], [C])
-    root, *_ = nodes = tree.nodes
-    assert (root.column, root.goes_left) == ("c", (0, 2))
-    assert root.classes == pytest.approx((29, 7))
-    assert nodes[root.left].classes == pytest.approx((27, 3))
-    assert nodes[root.right].column == ""
-    assert nodes[root.right].classes == pytest.approx((2, 4))
-    assert sorted(node.classes[0] for node in nodes if not node.column) == pytest.approx([2, 9, 18])
+    root, *_ = nodes = tree.to_dict()["nodes"]
+    assert (root["column"], root["goes_left"]) == ("c", [0, 2])
+    assert root["classes"] == pytest.approx((29, 7))
+    assert nodes[root["left"]]["classes"] == pytest.approx((27, 3))
+    assert nodes[root["right"]]["column"] == ""
+    assert nodes[root["right"]]["classes"] == pytest.approx((2, 4))
+    assert sorted(node["classes"][0] for node in nodes if not node["column"]) == pytest.approx([2, 9, 18])
     shares = tree.probability(pd.DataFrame({"c": ["v", "u", "w"]}))
     np.testing.assert_allclose(shares, [[1 / 3, 2 / 3], [0.9, 0.1], [0.9, 0.1]])
 
 
 def test_numbers_are_asked_in_order():
     tree = grown([[8, 0], [8, 0], [0, 8], [0, 8], [0, 8], [0, 8]], [N])
-    assert [node.column for node in tree.nodes] == ["n", "", ""]
-    assert tree.nodes[0].goes_left == (0, 1)
+    assert [node["column"] for node in tree.to_dict()["nodes"]] == ["n", "", ""]
+    assert tree.to_dict()["nodes"][0]["goes_left"] == [0, 1]
 
 
 def test_missing_numbers_may_be_asked_for():
-    divided = Partition.whole(SCHEMA).refined("m", np.array([1, 1, 0, 0, 2]), ("2–3", "0–1", "(missing)"))
-    ranks, missing = told_by(SCHEMA, "m", divided.axes[3])
-    assert ranks.tolist() == [1, 0, 2]
+    ranks, missing = told_by(M, 3)
+    assert ranks.tolist() == [0, 1, 2]
     assert missing.tolist() == [0, 0, 1]
-    assert told_by(SCHEMA, "c", divided.axes[1]) == []  # not divided
+    assert told_by(C, 1) == []  # not divided
     tree = grown([[8, 0], [8, 0], [8, 0], [8, 0], [0, 8]], [M])
-    assert [node.column for node in tree.nodes] == ["m", "", ""]
+    assert [node["column"] for node in tree.to_dict()["nodes"]] == ["m", "", ""]
     np.testing.assert_allclose(tree.probability(pd.DataFrame({"m": [None, 3]})), [[0, 1], [1, 0]])
 
 
 @pytest.mark.parametrize(("deviation", "leaves"), [(0.0, 3), (2.4, 3), (2.6, 2), (1e50, 1)])
 def test_a_leaf_holds_four_deviations_of_the_noise(deviation, leaves):
     tree = grown([[10, 0], [3, 9], [15, 10]], [C], deviation)
-    assert sum(not node.column for node in tree.nodes) == leaves
+    assert tree.leaf.sum() == leaves
+
+
+def test_branches_say_which_groups_they_are():
+    """As released groups are called; several numbers as one interval, several others by the first of them."""
+    tree = Taxonomy((("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")))
+    kinds = Column(name="k", kind="categorical", categories=tuple("abcd"), taxonomy=tree)
+    leaves = Partition.whole(Schema(columns=(kinds, M, Y), target="y")).refined("y", np.arange(2), Y.labels)
+    leaves = leaves.refined("k", np.array([0, 0, 1, 2]), ("x", "c", "d"))
+    leaves = leaves.refined("m", np.array([0, 1, 1, 2, 3]), ("0", "1–2", "3", "(missing)"))
+    k, m, y = (index.ravel() for index in np.indices(leaves.shape))
+    for true, sides in (
+        (k == 1, ["", "x, d", "c"]),
+        (k == 0, ["", "c, d", "x"]),  # together they are y, but y is no group that was released
+        (m >= 2, ["", "0–2", "3, (missing)"]),
+        (m >= 1, ["", "0", "1–2 and 2 more of 4"]),
+    ):
+        found = tree_of(leaves, np.where(true == y, 8.0, 0.0), "y", deviation=0)
+        assert forest_frames.nodes(found)["side"].tolist() == sides
+
+
+def test_a_column_of_many_groups_makes_a_deep_tree_that_opens():
+    many = Column(name="c", kind="categorical", categories=tuple(f"v{i}" for i in range(120)))
+    tree = grown([[100 + i, 100 - 50 * (i % 2) + i] for i in range(120)], [many])
+    assert tree.level.max() > 100
+    assert GroupTree.from_dict(tree.schema, tree.to_dict()).to_dict() == tree.to_dict()
 
 
 def test_there_is_a_tree_without_rows_columns_or_classes():
-    assert grown(np.zeros((3, 2)), [C]).nodes == (Node(classes=(0, 0)),)
+    assert grown(np.zeros((3, 2)), [C]).classes.tolist() == [[0, 0]]
     np.testing.assert_allclose(grown(np.zeros((3, 2)), [C]).probability(FRAME), 1 / 2)
-    assert grown([5, 3], []).nodes == (Node(classes=(5, 3)),)
+    assert grown([5, 3], []).classes.tolist() == [[5, 3]]
     np.testing.assert_allclose(grown([5, 3], []).probability(FRAME), [[5 / 8, 3 / 8]] * 300)
     one = grown([[0, 5], [0, 2], [0, 0]], [C])
     np.testing.assert_allclose(one.probability(FRAME), [[0, 1]] * 300)
@@ -146,7 +172,7 @@ def test_the_document_alone_predicts(epsilon):
             node = document["nodes"][node["left"] if group in node["goes_left"] else node["right"]]
         assert shares[row] == pytest.approx(np.array(node["classes"]) / sum(node["classes"]))
     again = GroupTree.from_dict(SCHEMA, document)
-    assert again == method.classifier_
+    assert again.to_dict() == document
     np.testing.assert_array_equal(again.probability(FRAME), shares)
 
 

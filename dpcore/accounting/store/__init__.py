@@ -34,23 +34,10 @@ from typing import Any, Protocol
 from dpcore import text as texts
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
-from dpcore.accounting.store.file import BookFile, IncompleteError
+from dpcore.accounting.store.file import BookFile
 from dpcore.accounting.store.sheet import Cell, Sheet, UnreadableError, known, moment, number, rounded, text, whole
 from dpcore.accounting.tally import Spent, Totals
 from dpcore.errors import BookError, BudgetError
-
-__all__ = [
-    "Account",
-    "BookedLedger",
-    "Books",
-    "IncompleteError",
-    "Line",
-    "OpenRun",
-    "Run",
-    "asked_path",
-    "durable_ledger",
-    "usual_path",
-]
 
 SESSION = "session"
 NOTHING: tuple[Cell, ...] = ("0", "0", "0", 0, "")  # claimed, of the noise, proved, looks, void
@@ -122,7 +109,10 @@ class Books(BookFile):
             token, place, purpose, begun, *before = sheet.line("runs", run.place) or ("", 0, "", "")
             if token != run.token:
                 raise BookError(f"The ledger {self.path} no longer has this run.", "Nothing was drawn. Run it again.")
-            key, relation, name, *earlier, cap = sheet.line("accounts", whole(place)) or unreadable()
+            account = sheet.line("accounts", whole(place))
+            if account is None:
+                raise UnreadableError
+            key, relation, name, *earlier, cap = account
             after, limit = more(earlier, spent, looks, void), None if cap is None else number(cap)
             total = number(after[2])
             if limit is not None and total > limit and not drawn:
@@ -243,11 +233,6 @@ def account_of(sheet: Sheet, key: str, relation: Relation) -> tuple[Any, ...]:
         if (known_key, known_relation) == (key, str(relation)):
             return place, *rest
     return None, "", *NOTHING, None
-
-
-def unreadable() -> tuple[Cell, ...]:
-    """An account of a run that is not there."""
-    raise UnreadableError
 
 
 def growth(old: Epsilon, new: Epsilon) -> Epsilon:

@@ -195,13 +195,12 @@ class BookFile:
 
     def _compare(self, sheet: Sheet, seen: State | None) -> None:
         """Whether the file is as far as its witness has seen it."""
-        if seen is None:
-            if sheet.count:
-                raise self._incomplete("has no witness beside it, so that nobody can tell whether it is complete")
-        elif sheet.count < seen[0]:
+        if seen is None and sheet.count:
+            raise self._incomplete("has no witness beside it, so that nobody can tell whether it is complete")
+        if seen is not None and sheet.count < seen[0]:
             lost = seen[0] - sheet.count
             raise self._incomplete(f"lacks the last {lost:,} of {seen[0]:,} changes that were written to it")
-        elif sheet.count == seen[0] and sheet.state != seen:
+        if seen is not None and sheet.count == seen[0] and sheet.state != seen:
             raise self._incomplete("is not the one that its witness has seen")
 
     def _incomplete(self, cause: str) -> IncompleteError:

@@ -7,7 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Account, IncompleteError, usual_path
+from dpcore.accounting.store import Account, usual_path
+from dpcore.accounting.store.file import IncompleteError
 from dpcore.dashboard import controls, panels, session
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import figures

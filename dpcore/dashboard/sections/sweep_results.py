@@ -21,7 +21,7 @@ from dpcore.dashboard.widgets import lasting
 from dpcore.evaluate.baselines import FLOOR, REAL
 from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.evaluate.learners import MAJORITY
-from dpcore.export.spreadsheet import spreadsheet_csv
+from dpcore.export.quoting import spreadsheet_csv
 from dpcore.text import number
 
 Axis = Literal["claimed", "proved", "of the noise alone"]

@@ -20,7 +20,6 @@ from dpcore.evaluate.baselines import DEEP, DEPTH, FOREST, PLAIN, TREE, TREES
 from dpcore.evaluate.evaluator import SCORES
 from dpcore.evaluate.learners import MAJORITY, confusion_frame
 from dpcore.methods import PlainNaiveBayes
-from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
 
 Value = TypeVar("Value")
@@ -134,8 +133,8 @@ def compared(shown: Shown, progress: Progress) -> Comparison:
         progress(0.1, "the same method without noise")
         plain = panels.without_noise(shown)
         models[PLAIN] = plain.predict_proba
-        if isinstance(model.predictor, Forest) and model.reports is None:  # reports have noise in every value
-            costs = tree_errors.noise_and_structure(model.predictor, plain.forest_, data)
+        if "forest" in model.released and model.reports is None:  # reports have noise in every value
+            costs = tree_errors.noise_and_structure(model.released["forest"], plain.forest_, data)
     progress(0.6, "learning from the real rows")
     if model.reports is not None and not release.exact:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)

@@ -9,12 +9,12 @@ from dpcore import charts
 from dpcore.accounting.ledger import Ledger
 from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
-from dpcore.dashboard.tabs import group_tree
 from dpcore.postprocess import forest_frames
+from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.forest import Forest
 from dpcore.text import number
 
-MOST_NODES = 40
+MOST_NODES, LARGEST = 40, 20
 COMPOSED = {
     "one": "There is **one tree**, grown from all rows: a record pays on one way down, from the root to a leaf.",
     "disjoint": "Each row is in **one tree only**, by lot. One person can change one tree, so all trees together cost "
@@ -29,15 +29,15 @@ COMPOSED = {
 
 def forest_of(shown: Shown) -> Forest | None:
     """The released forest; None for methods that release groups."""
-    found = shown.release.model.predictor
-    return found if isinstance(found, Forest) else None
+    found: Forest | None = shown.release.model.released.get("forest")
+    return found
 
 
 def tree(page: str, shown: Shown) -> None:
     """One tree at a time, and what the trees look at; for methods that release groups, their tree of counts."""
     found, release = forest_of(shown), shown.release
     if found is None:
-        group_tree.tree(page, shown)
+        group_tree(page, shown)
         return
     if sizes := release.model.sizes:
         many, deep = (sizes[name] for name in ("n_trees", "max_depth"))
@@ -68,6 +68,23 @@ def tree(page: str, shown: Shown) -> None:
         return
     weights = remember(shown, "importance", lambda: found.importance().rename_axis("column").reset_index(name="share"))
     panels.chart(mark(charts.importance(weights)), data=weights)
+
+
+def group_tree(page: str, shown: Shown) -> None:
+    """The tree that predicts, and the largest of the groups that it was learned from."""
+    released = shown.release.model.released
+    counts: ReleasedTree = released["tree"]
+    st.markdown(
+        f"This method releases noisy counts of **{counts.leaves.size:,} groups**. The tree that predicts was learned "
+        "from these counts alone, which costs nothing more."
+    )
+    frame = remember(shown, "classifier", lambda: forest_frames.nodes(released["classifier"], most=MOST_NODES))
+    panels.chart(charts.forest_tree(frame, title="The tree that predicts"), data=frame)
+    groups = remember(shown, "groups", lambda: counts.rows(released["leaf_counts"]))
+    largest = groups.nlargest(LARGEST, groups.columns[-1])
+    with st.expander(f"The {len(largest):,} largest of {len(groups):,} groups that are not empty"):
+        columns = [*largest.columns[-1:], *largest.columns[:-1]]
+        st.dataframe(largest[columns], hide_index=True, key=f"{page}.groups")
 
 
 def budget(shown: Shown) -> None:

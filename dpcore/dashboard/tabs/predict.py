@@ -16,7 +16,7 @@ from dpcore.datasets.formats import FORMATS
 from dpcore.datasets.reading import MAX_BYTES, read_frame
 from dpcore.errors import DPCoreError
 from dpcore.export.model_file import Model
-from dpcore.export.spreadsheet import spreadsheet_csv, spreadsheet_safe
+from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
 from dpcore.postprocess.naive_bayes import Bayes
 
 Value = TypeVar("Value")

@@ -37,7 +37,6 @@ class Node:
     ranges: Ranges = field(default_factory=dict)
     column: int = -1
     cut: float = np.nan
-    low: float = np.nan
     first: int = 0
     fanout: int = 0
 
@@ -99,7 +98,7 @@ def grow(
                 continue
             attribute = attributes[division.column]
             low, high = node.ranges.get(division.column, attribute.start)
-            node.column, node.cut, node.low = division.column, division.cut, low
+            node.column, node.cut = division.column, division.cut
             node.first, node.fanout, node.held = len(nodes), len(division.held), None
             estimates = settled(division.classes, float(node.classes.sum()))
             ranges = np.full((3, node.fanout), [[low], [high], [division.cut]])
@@ -112,26 +111,10 @@ def grow(
     for node in reversed(nodes):
         if node.fanout:
             node.classes = np.sum([child.classes for child in nodes[node.first : node.first + node.fanout]], axis=0)
-    found: dict[str, Any] = {
-        name: np.array([getattr(node, name) for node in nodes], dtype=kind)
-        for kind, names in ((np.intp, ("level", "parent", "column", "first", "fanout")), (float, ("cut", "low")))
-        for name in names
-    }
-    shown, unknown = np.stack([node.classes for node in nodes]), np.full(len(nodes), np.nan)
-    return Forest(
-        schema=schema,
-        target=target,
-        cuts=cuts,
-        children=children,
-        vote="probability",
-        tree=np.zeros(len(nodes), dtype=np.intp),
-        noisy=unknown,
-        counts=shown.sum(axis=1),
-        classes=shown,
-        probabilities=np.stack([node.votes for node in nodes]),
-        spent=unknown.copy(),
-        **found,
-    )
+    names = {"column": "column", "cut": "cut", "classes": "classes", "probabilities": "votes"}
+    told: dict[str, Any] = {name: np.array([getattr(node, own) for node in nodes]) for name, own in names.items()}
+    told |= {"schema": schema, "target": target, "cuts": cuts, "children": children}
+    return Forest.of_one([node.parent for node in nodes], **told)
 
 
 def shares(classes: Floats, otherwise: Floats) -> Floats:
