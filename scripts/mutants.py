@@ -148,6 +148,7 @@ class Copy:
 
 def nurse() -> None:
     """Run tests, as standard input asks for, in a process of their own that need not load what never changes."""
+    signal.signal(signal.SIGTERM, leave)
     for name in LIBRARIES:
         import_module(name)
     for line in sys.stdin:
@@ -158,8 +159,14 @@ def nurse() -> None:
         print(json.dumps(ended(child, patience)), flush=True)
 
 
+def leave(*_: object) -> NoReturn:
+    """Unwind, so that nothing is left running."""
+    sys.exit(1)
+
+
 def tested(words: list[str], output: str) -> NoReturn:
     """What a new process does: it is pytest, and its exit code is pytest's."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.setsid()
     sys.path[0] = str(Path.cwd())
     for stream, opened in ((0, os.open(os.devnull, os.O_RDONLY)), (1, os.open(output, os.O_WRONLY))):
@@ -177,9 +184,9 @@ def tested(words: list[str], output: str) -> NoReturn:
 
 def ended(child: int, patience: float) -> int | None:
     """The exit code of a process; none, and its whole group is killed, if it takes too long or this one is ended."""
-    late, found = time.monotonic() + patience, 0
+    late, found, asker = time.monotonic() + patience, 0, os.getppid()
     try:
-        while time.monotonic() < late:
+        while time.monotonic() < late and os.getppid() == asker:
             found, status = os.waitpid(child, os.WNOHANG)
             if found:
                 return os.waitstatus_to_exitcode(status)
@@ -250,6 +257,7 @@ def run(faults: list[Fault], jobs: int, patience: float) -> bool:
             verdicts = list(pool.map(one, faults))
             failing = always_failing(verdicts, copies[0])
         finally:
+            pool.shutdown(wait=False, cancel_futures=True)
             for copy in copies:
                 copy.close()
     seconds = time.monotonic() - start
@@ -275,6 +283,7 @@ def main() -> int:
         nurse()
         return 0
 
+    signal.signal(signal.SIGTERM, leave)
     faults = [one for one in read(FAULTS) if re.search(arguments.k, f"{one.id} {one.file} {one.tests}")]
     stale = {fault: complaint for fault in faults if (complaint := fault.complaint(ROOT))}
     fitting = [fault for fault in faults if fault not in stale]

@@ -169,3 +169,11 @@ def test_columns_of_very_many_bins_are_merged_and_not_refused():
     method = RefinedPrivBayes(epsilon=HUGE, random_state=0).fit(frame, schema=schema)
     assert method.groups_[0].max() < MOST_GROUPS
     assert marginal_avd(frame, method.sample(30_000), schema, 1)["avd"].max() < 1e-2
+
+
+def test_what_is_bought_twice_counts_by_the_inverse_of_its_variance(monkeypatch):
+    method, means = RefinedPrivBayes(), []
+    monkeypatch.setattr(method, "_tables", lambda *_: ([np.ones(1)], [0.0]))
+    monkeypatch.setattr(method, "_set_margins", lambda _table, noisy, _names: means.extend(noisy))
+    method._measure_again(None, [], [np.zeros(1)], [], TREE + EDGES)
+    assert means[0] == pytest.approx(0.15**2 / (0.85**2 + 0.15**2))  # of noise with scales of 1 / .85 and 1 / .15
