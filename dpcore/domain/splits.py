@@ -181,7 +181,7 @@ class Blocks(Attribute):
 
     def left(self, cut: float) -> list[int]:
         """The groups that go left."""
-        return [group for group in range(self.many) if (group < cut if self.ordered else group != cut)]
+        return [*range(int(cut))] if self.ordered else [group for group in range(self.many) if group != cut]
 
     def cut(self, left: Collection[int]) -> float:
         """The inverse of `left`; ValueError if no cut parts the groups in this way."""
