@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore.dashboard import panels, workbench
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import classifier, figures_003, forest, paper_figures, predict, take_home
+from dpcore.dashboard.tabs import classifier, forest, paper_figures, predict, take_home
 from dpcore.datasets import Dataset
 
 PAGE = "forests"
@@ -21,7 +21,7 @@ def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
         "Accuracy": lambda: classifier.accuracy(PAGE, shown),
         "Draw again": lambda: classifier.redraws(PAGE, shown),
         "Predict": lambda: predict.predict(PAGE, shown),
-        "The paper's figures": lambda: paper_figures.figures(PAGE, data, figures_003.FIGURES, repeats=5),
+        "The paper's figures": lambda: paper_figures.figures(PAGE, data, "003", repeats=5),
         "Take home": lambda: take_home.take_home(PAGE, shown, lambda: classifier.pictures(PAGE, shown)),
     }
 

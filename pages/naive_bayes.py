@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from dpcore.dashboard import panels, workbench
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import figures_000, paper_figures, redraw
+from dpcore.dashboard.tabs import paper_figures, redraw
 from dpcore.datasets import Dataset
 
 PAGE = "naive_bayes"
@@ -14,7 +14,7 @@ def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
     """What is shown of a release."""
     more = {
         "Draw again": lambda: redraw.redraws(PAGE, shown),
-        "The paper's figures": lambda: paper_figures.figures(f"{PAGE}.figures", data, figures_000.FIGURES, repeats=5),
+        "The paper's figures": lambda: paper_figures.figures(f"{PAGE}.figures", data, "000", repeats=5),
     }
     return panels.tabs(PAGE, shown, more)
 

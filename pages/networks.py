@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from dpcore.dashboard import panels, workbench
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import figures_001, network, paper_figures, redraw
+from dpcore.dashboard.tabs import network, paper_figures, redraw
 from dpcore.datasets import Dataset
 
 PAGE = "networks"
@@ -16,7 +16,7 @@ def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
         "Network": lambda: network.network(shown),
         "Clusters": lambda: network.clusters(shown),
         "Draw again": lambda: redraw.redraws(PAGE, shown),
-        "The paper's figures": lambda: paper_figures.figures(PAGE, data, figures_001.FIGURES),
+        "The paper's figures": lambda: paper_figures.figures(PAGE, data, "001"),
     }
     return panels.tabs(PAGE, shown, more)
 

@@ -7,7 +7,7 @@ import streamlit as st
 from dpcore.dashboard import links, panels, session, shell, workbench
 from dpcore.dashboard.sections import coin_game, report_privacy
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import classifier, figures_004, forest, paper_figures, predict, reports, take_home
+from dpcore.dashboard.tabs import classifier, forest, paper_figures, predict, reports, take_home
 from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
 from dpcore.methods.base import PrivateEstimator
@@ -44,7 +44,7 @@ def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
 
 def figures(data: Dataset) -> None:
     """The paper's figures."""
-    paper_figures.figures(PAGE, data, figures_004.FIGURES, repeats=5, sets=figures_004.SETS)
+    paper_figures.figures(PAGE, data, "004", repeats=5)
 
 
 def waiting(data: Dataset) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from dpcore.dashboard import panels, workbench
 from dpcore.dashboard.sections import taxonomy_editor
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import count_tree, figures_002, paper_figures
+from dpcore.dashboard.tabs import count_tree, paper_figures
 from dpcore.datasets import Dataset
 
 PAGE = "taxonomy"
@@ -20,7 +20,7 @@ def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
         "Ask a range": lambda: count_tree.ask(PAGE, shown),
         "Error by range": lambda: count_tree.errors(PAGE, shown),
         "Draw again": lambda: count_tree.redraws(PAGE, shown),
-        "The patent's claims": lambda: paper_figures.figures(PAGE, data, figures_002.FIGURES),
+        "The patent's claims": lambda: paper_figures.figures(PAGE, data, "002"),
     }
     return panels.tabs(PAGE, shown, more)
 

@@ -1,4 +1,4 @@
-"""The command `dpcore`: the dashboard, from any folder, as .streamlit/config.toml says.
+"""The command `dpcore`: the dashboard, from any folder, as .streamlit/config.toml says; and `dpcore figure`.
 
 Streamlit finds the file that lies beside app.py by itself, but lets variables of the environment win over it, which may
 be there for another app. Here the file's options become flags, over which nothing wins but a flag of the same name.
@@ -23,9 +23,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     What cannot be understood ends the process with 2 and a message, as do Streamlit's own refusals.
     """
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["figure"]:
+        from dpcore.experiment.figures.command import main as figure
+
+        return figure(words[1:])
     parser = command()
     try:
-        flags, rest = split(sys.argv[1:] if arguments is None else arguments)
+        flags, rest = split(words)
     except ValueError as error:
         parser.error(str(error))
     asked, unknown = parser.parse_known_args(rest)
@@ -46,11 +51,12 @@ def command() -> argparse.ArgumentParser:
     """What can be asked for in the command's own words."""
     parser = argparse.ArgumentParser(
         prog="dpcore",
-        usage="dpcore [-h] [--port PORT] [--no-browser] [--SECTION.OPTION VALUE ...] [version]",
+        usage="dpcore [-h] [--port PORT] [--no-browser] [--SECTION.OPTION VALUE ...] [version | figure NAME ...]",
         description="Start the dashboard on this computer and open it in a browser. Ctrl+C ends it.",
         epilog="Every option of Streamlit can be set for one run by its full name, such as --server.maxUploadSize 200. "
         "What is not set is as the dashboard's own config.toml has it: for this computer only, without statistics of "
-        "use, and without details of errors, which could show a private cell.",
+        "use, and without details of errors, which could show a private cell. `dpcore figure --help` tells how a "
+        "figure of a paper is made again without the dashboard.",
         allow_abbrev=False,
     )
     parser.add_argument("words", nargs="*", metavar="version", help="say which version this is, and end")

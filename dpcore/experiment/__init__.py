@@ -1,15 +1,18 @@
-"""Sweeps: methods x epsilons x repeats on one data set, as a tidy frame.
+"""Many runs on one data set, as a tidy frame: sweeps of methods x epsilons x repeats, and the figures of papers.
 
 Every run is a release of its own and costs its epsilon; their sum is what showing all of them would cost. What they are
 measured by (`evaluate.evaluator`) reads real rows and is never private. A sweep can be written down as a `Config`, and
-what it has finished can be kept in a folder (`store`), from which a sweep that was stopped goes on.
+what it has finished can be kept in a folder (`store`), from which a sweep that was stopped goes on. `figure` makes one
+of the papers' figures again.
 """
 
 from dpcore.evaluate.baselines import references
 from dpcore.evaluate.evaluator import CLASSIFIER_MEASURES, MEASURES, Method, left_out
 from dpcore.experiment.config import Config, Place, parameters_of, rows_key
-from dpcore.experiment.engine import COLUMNS, Run, entry_of, finished, plan, stream, sweep, tidy
+from dpcore.experiment.engine import Run
+from dpcore.experiment.figures import figure
 from dpcore.experiment.store import Store
+from dpcore.experiment.sweeps import COLUMNS, entry_of, finished, plan, stream, sweep, tidy
 
 __all__ = [
     "CLASSIFIER_MEASURES",
@@ -21,6 +24,7 @@ __all__ = [
     "Run",
     "Store",
     "entry_of",
+    "figure",
     "finished",
     "left_out",
     "parameters_of",

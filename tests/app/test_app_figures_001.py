@@ -1,11 +1,9 @@
 """The figures of paper 001: made on request, charged run by run, kept when somebody cancels."""
 
-import functools
 import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import driving
@@ -35,10 +33,13 @@ from driving import (
 from streamlit.testing.v1 import AppTest
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
-from dpcore import datasets, experiment
+from dpcore import datasets
 from dpcore.dashboard.sections import schema_editor
-from dpcore.dashboard.tabs import figures_001, paper_figures
+from dpcore.dashboard.tabs import paper_figures
 from dpcore.errors import DataError, ParameterError
+from dpcore.experiment import engine
+from dpcore.experiment.figures import networks as figures_001
+from dpcore.experiment.figures.base import Figure
 from dpcore.methods import JTree
 
 TITLES = {"figure_5": "Fig. 5: utility", "figure_4": "Fig. 4: disclosure", "figure_6": "Fig. 6: run time"}
@@ -54,7 +55,7 @@ def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures_001, "EPSILONS", (0.2, 1.0))
     monkeypatch.setattr(figures_001, "ROWS", (100, 200))
     monkeypatch.setattr(figures_001, "PARENTS", {"adult": (1,), "big5": (1, 2)})
-    monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
+    monkeypatch.setattr(engine, "effective_n_jobs", lambda _: 1)
     monkeypatch.setattr(paper_figures, "here", lambda _: False)
 
 
@@ -208,14 +209,15 @@ def test_failed_runs_are_told_in_words_and_cost_nothing(small: AppTest, monkeypa
 
 
 def test_if_all_runs_fail_there_is_no_chart(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    def work(*_: Any) -> Iterator[tuple[float, pd.DataFrame]]:
-        run = {"series": "JTree", "mode": "corrected", "data": "people.csv", "relation": "replace", "epsilon": 1.0}
-        yield 1.0, pd.DataFrame([{**run, "repeat": 0, "metric": "2-way AVD", "value": np.nan, "error": "Lost."}])
+    def lost(*_: Any, **__: Any) -> Any:
+        raise DataError("Lost.", "Look for it.")
 
-    lost = [figures_001.Figure("figure_6", TITLES["figure_6"], "", work, figures_001.draw_times, lambda _: "")]
-    monkeypatch.setattr(figures_001, "FIGURES", lost)
+    monkeypatch.setattr(figures_001, "PARENTS", {"big5": (1,)})
+    monkeypatch.setattr(figures_001.HMPrivBayes, "fit", lost)
+    monkeypatch.setattr(figures_001.PrivBayes, "fit", lost)
+    figure(small, "figure_6")
     at = press(run(small), "networks.figure_6.go")
-    assert "1 runs of JTree" in at.warning[0].value
+    assert "1 runs of HMPrivBayes" in at.warning[0].value
     assert len(charts(at)) == 1
     assert entries(at, "figure_6") == []
 
@@ -247,7 +249,7 @@ def test_every_run_that_failed_is_counted(small: AppTest, monkeypatch: pytest.Mo
     def never(*_: Any, **__: Any) -> pd.DataFrame:
         raise DataError("The rows ran out.", "Bring more.")
 
-    monkeypatch.setattr(figures_001.disclosure, "risk_by_rows", never)
+    monkeypatch.setattr(figures_001.Risk, "release", never)
     at = made(small, "figure_4")
     assert not mendable(at)
     assert len(at.warning) == 4  # methods
@@ -258,17 +260,16 @@ def test_every_run_that_failed_is_counted(small: AppTest, monkeypatch: pytest.Mo
 
 
 def test_an_error_between_runs_keeps_what_is_finished(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = figures_001.times
+    original = Figure.stream
 
-    def work(*args: Any) -> Iterator[tuple[float, pd.DataFrame]]:
-        for number, found in enumerate(original(*args)):
+    def work(*args: Any, **how: Any) -> Iterator[tuple[float, pd.DataFrame]]:
+        for number, found in enumerate(original(*args, **how)):
             if number == 2:
                 raise DataError("The rows ran out.", "Bring more.")
             yield found
 
-    broken = [replace(figure, work=work) for figure in figures_001.FIGURES if figure.key == "figure_6"]
-    monkeypatch.setattr(figures_001, "FIGURES", broken)
-    at = press(run(small), "networks.figure_6.go")
+    monkeypatch.setattr(Figure, "stream", work)
+    at = made(small, "figure_6")
     (error,) = mendable(at)
     assert "The rows ran out." in error
     assert "Bring more." in error

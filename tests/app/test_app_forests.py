@@ -1,6 +1,5 @@
 """The page of trees and forests: every method of both modes, its tabs, predictions for files, and its figures."""
 
-import functools
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,9 +37,11 @@ from prepared import another, asked, choose, data, files, marked, nothing_new, p
 from streamlit.testing.v1 import AppTest
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
-from dpcore import datasets, experiment
+from dpcore import datasets
 from dpcore.dashboard import controls
-from dpcore.dashboard.tabs import classifier, figures_003, forest, paper_figures, redraw
+from dpcore.dashboard.tabs import classifier, forest, paper_figures, redraw
+from dpcore.experiment import engine
+from dpcore.experiment.figures import trees as figures_003
 from dpcore.export.model_file import Model
 
 CORRECTED = list(controls.offered("forests", "corrected"))
@@ -70,7 +71,7 @@ def this_page(monkeypatch: pytest.MonkeyPatch, quick_sample: None) -> None:
     monkeypatch.setattr(figures_003, "DEPTHS", (2,))
     monkeypatch.setattr(figures_003, "TREES", 2)
     monkeypatch.setattr(figures_003, "DEPTH", 2)
-    monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
+    monkeypatch.setattr(engine, "effective_n_jobs", lambda _: 1)
     monkeypatch.setattr(paper_figures, "here", lambda _: False)
 
 

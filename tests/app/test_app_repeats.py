@@ -1,6 +1,5 @@
 """Panels that run a method many times: charged for every run, and stopped by a press of Cancel."""
 
-import functools
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
@@ -34,10 +33,12 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.scriptrunner import RerunData, RerunException, StopException, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
-from dpcore import NaiveBayesSynthesizer, datasets, experiment
+from dpcore import NaiveBayesSynthesizer, datasets
 from dpcore.dashboard import jobs
-from dpcore.dashboard.tabs import figures_000, paper_figures
+from dpcore.dashboard.tabs import paper_figures
 from dpcore.errors import BudgetError
+from dpcore.experiment import engine
+from dpcore.experiment.figures import naive_bayes as figures_000
 from dpcore.text import number
 
 RUNS = 32  # of the figure, with one repeat: two methods at 16 epsilons
@@ -56,7 +57,7 @@ def small() -> AppTest:
 
 @pytest.fixture
 def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
+    monkeypatch.setattr(engine, "effective_n_jobs", lambda _: 1)
 
 
 def by_a_widget() -> BaseException:

@@ -3,7 +3,6 @@
 import io
 import json
 import zipfile
-from dataclasses import replace
 from typing import Any
 
 import driving
@@ -36,9 +35,11 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets
 from dpcore.dashboard import controls
-from dpcore.dashboard.tabs import figures_004, paper_figures
+from dpcore.dashboard.tabs import paper_figures
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
+from dpcore.experiment.figures import local as figures_004
+from dpcore.experiment.figures.base import Figure
 from dpcore.export import models
 from dpcore.methods.local.base import HIDDEN, LocalClassifier
 
@@ -293,7 +294,8 @@ def test_every_figure_is_drawn_and_charged(title: str) -> None:
 
 
 def test_fig_3_runs_on_bits() -> None:
-    frames = [frame for _, frame in figures_004.trees(data(), 1, lambda *_: None)]
+    (figure,) = [figure for figure in figures_004.FIGURES if figure.key == "trees"]
+    frames = [frame for _, frame in figure.stream(data(), 1)]
     assert {frame["series"].iloc[0] for frame in frames} == {"PPNB", "DTPD"}
     same = {frame["answer"].iloc[0] for frame in frames if frame["x"].iloc[0] == 0.9}
     assert len(same) == 2  # p0 = .9 and theta = .9 protect differently
@@ -304,16 +306,15 @@ def test_a_figure_that_was_stopped_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     change(at, repeats=2)
     press(at, "responses.noises.go")
     assert "Stopped before" not in said(at)
-    whole = figures_004.noises
+    whole = Figure.stream
 
-    def some(*asked: Any) -> Any:
-        for done, (fraction, frame) in enumerate(whole(*asked)):
+    def some(*asked: Any, **how: Any) -> Any:
+        for done, (fraction, frame) in enumerate(whole(*asked, **how)):
             if done == 3:
                 raise DataError("Stopped.", "Go on.")
             yield fraction, frame
 
-    stopping = tuple(replace(figure, work=some) if figure.key == "noises" else figure for figure in figures_004.FIGURES)
-    monkeypatch.setattr(figures_004, "FIGURES", stopping)
+    monkeypatch.setattr(Figure, "stream", some)
     press(at, "responses.noises.go")
     assert "Stopped before it was finished: 3 runs are drawn" in said(at)
 

@@ -1,6 +1,5 @@
 """The page of taxonomy trees: every variant of both modes, what is asked and charged, its tabs, and its figures."""
 
-import functools
 import io
 import json
 import zipfile
@@ -40,11 +39,13 @@ from prepared import another
 from streamlit.testing.v1 import AppTest
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
-from dpcore import Schema, Taxonomy, experiment
+from dpcore import Schema, Taxonomy
 from dpcore.dashboard import controls
-from dpcore.dashboard.tabs import count_tree, figures_002, paper_figures, redraw
+from dpcore.dashboard.tabs import count_tree, paper_figures, redraw
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
+from dpcore.experiment import engine
+from dpcore.experiment.figures import groups as figures_002
 from dpcore.methods import METHODS
 from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import ReleasedTree
@@ -66,7 +67,7 @@ def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures_002, "EPSILONS", (0.2, 1.0))
     monkeypatch.setattr(figures_002, "QUERIES", 20)
     monkeypatch.setattr(count_tree, "QUERIES", 40)
-    monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
+    monkeypatch.setattr(engine, "effective_n_jobs", lambda _: 1)
     monkeypatch.setattr(paper_figures, "here", lambda _: False)
 
 

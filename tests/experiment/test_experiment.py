@@ -91,10 +91,10 @@ def test_two_workers_give_the_same(swept, data):
 
 def test_repeats_differ_and_their_seeds_count_up(data):
     runs = experiment.plan(methods(7), [0.5, 1.0], 3)
-    assert [run.repeat for run in runs] == [0] * 4 + [1] * 4 + [2] * 4  # whole curves first
-    assert [run.label for run in runs[:4]] == ["C1", "C1", "printed", "printed"]
+    assert [run.labels["repeat"] for run in runs] == [0] * 4 + [1] * 4 + [2] * 4  # whole curves first
+    assert [run.labels["method"] for run in runs[:4]] == ["C1", "C1", "printed", "printed"]
     assert [run.method.epsilon for run in runs[:4]] == [0.5, 1.0, 0.5, 1.0]
-    assert {(run.repeat, run.method.random_state) for run in runs} == {(0, 7), (1, 8), (2, 9)}
+    assert {(run.labels["repeat"], run.method.random_state) for run in runs} == {(0, 7), (1, 8), (2, 9)}
     free = experiment.plan({"free": NaiveBayesSynthesizer()}, [1.0], 2)
     assert [run.method.random_state for run in free] == [None, None]
 

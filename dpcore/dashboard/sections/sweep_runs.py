@@ -91,14 +91,14 @@ def run(page: str, config: Config, data: Dataset) -> None:
         written = len(experiment.finished(config, data, kept))
         remember(config, data, kept)
         st.session_state[KEY] = made
-        notes: dict[str, Ledger] = {}
+        notes: dict[Any, Ledger] = {}
         ledgers = session.open_runs(config.methods, data, PURPOSE)
         progress(0.0, f"{written:,} of {made.planned:,} runs are there from before")
         start = time.perf_counter()
         for part, frame in experiment.stream(data=data, ledgers=ledgers, store=kept, **config.asked):
             count += 1
             if count > written:
-                note(notes, made, frame)
+                note(notes, data, f"{PURPOSE}: {frame['method'].iloc[0]}", frame)
                 paces()[speed_key(config, data)] = (time.perf_counter() - start) / (count - written)
             made.frames.append(frame)
             progress(part, f"{count:,} of {made.planned:,} runs")
@@ -117,17 +117,20 @@ def remember(config: Config, data: Dataset, kept: experiment.Place) -> None:
         file.write(text)
 
 
-def note(notes: dict[str, Ledger], made: Comparison, frame: pd.DataFrame) -> None:
-    """Put a finished run on the session's list of questions; a worker has charged the books before it drew noise."""
+def note(notes: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFrame) -> None:
+    """Put a finished run on the session's list of questions; a worker has charged the books before it drew noise.
+
+    A run that failed has shown nobody anything.
+    """
     run = frame.iloc[0]
     if run["error"]:
         return
-    label = str(run["method"])
-    if label not in notes:
-        notes[label] = session.note(made.data, str(run["relation"]), f"{PURPOSE}: {label}")
+    key = (data.token, run["relation"], purpose)
+    if key not in notes:
+        notes[key] = session.note(data, str(run["relation"]), purpose)
         if run["void"]:
-            notes[label].void_because(str(run["void"]))
-    notes[label].charge(experiment.entry_of(frame))
+            notes[key].void_because(str(run["void"]))
+    notes[key].charge(experiment.entry_of(frame))
 
 
 def paces() -> dict[Any, float]:

@@ -1,19 +1,23 @@
 """How much luck is in a release: the same method, run 20 more times. All of it is charged."""
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import pandas as pd
 import streamlit as st
-from sklearn.base import clone
 
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
+from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import Evaluator
+from dpcore.evaluate.learners import again
+from dpcore.experiment import engine
+from dpcore.experiment.engine import Measure, Run
 from dpcore.export.model_file import Model
 from dpcore.export.release import Release
 from dpcore.methods import METHODS
@@ -54,39 +58,47 @@ def redraws(
         draw(shown.looks)
 
 
+@dataclass
+class Redraw(Measure):
+    """Releases once more, by what `read` says of one; if one fails, nothing goes on."""
+
+    read: Callable[[Any], dict[str, float]] = dict
+
+    def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
+        """`metric` and `value`."""
+        return measured(self.read(synthetic if self.rows else run.method))
+
+    def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
+        """Nothing is left to measure."""
+        raise reason
+
+
+def measured(found: Mapping[str, float]) -> pd.DataFrame:
+    """What was read off one release, as rows."""
+    return pd.DataFrame(found.items(), columns=["metric", "value"])
+
+
 def draw_again(shown: Shown, progress: Progress, look: Callable[[Synthesizer], pd.DataFrame] | None = None) -> None:
     """Keep what the release and fresh ones are measured by, and what `look` sees in the fresh ones.
 
     Each was paid for: if somebody stops this, what is drawn is kept, unless as many are there from before.
     """
-    release, data = shown.release, shown.data
-    method = METHODS[release.method](**release.parameters)
+    release, data = shown.release, replace(shown.data, schema=shown.release.schema)
+    method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)
     ledger = session.account(data, method.relation, f"{REDRAWS} redraws of {release.method}")
     models = isinstance(release.artifact, Model)
-    measure = of_models(release, data) if models else of_rows(release, data)
-    rows: list[dict[str, Any]] = []
+    made: Any = release.model if models else release.synthetic
+    measure = Redraw(data, 0 if models else len(made), of_models(release, data) if models else of_rows(release, data))
+    runs = [Run(again(method, run), {"run": run}, f"{run} of {REDRAWS}") for run in range(1, REDRAWS + 1)]
+    frames = [measured(measure.read(made)).assign(run=0, chosen=True)]
     looks: list[pd.DataFrame] = []
     most = 0 if shown.redraws is None else int(shown.redraws["run"].max())
-
-    def note(run: int, made: Any) -> None:
-        rows.extend({"metric": k, "value": v, "run": run, "chosen": run == 0} for k, v in measure(made).items())
-
-    note(0, release.model if models else release.synthetic)
-    for run in range(1, REDRAWS + 1):
-        progress((run - 1) / REDRAWS, f"{run} of {REDRAWS}")
-        fresh = clone(method)
-        if release.seed is not None:
-            fresh.set_params(random_state=release.seed + run)
-
-        def inner(part: float, text: str, run: int = run) -> None:
-            progress((run - 1 + part) / REDRAWS, f"{run} of {REDRAWS}: {text}")
-
-        fresh.fit(data.train, schema=release.schema, ledger=ledger, progress=inner)
-        note(run, fresh if models else fresh.sample(len(release.synthetic)))
+    for place, frame in engine.stream(runs, measure, ledgers=lambda _: lambda: ledger, progress=progress):
+        frames.append(frame[["metric", "value", "run"]].assign(chosen=False))
         if look is not None:
-            looks.append(look(fresh).assign(run=run))
-        if run >= most:
-            shown.redraws = pd.DataFrame(rows)
+            looks.append(look(cast(Synthesizer, runs[place].method)).assign(run=place + 1))
+        if place + 1 >= most:
+            shown.redraws = pd.concat(frames, ignore_index=True)
             shown.looks = pd.concat(looks, ignore_index=True) if looks else None
     progress(1.0, "done")
 

@@ -1,15 +1,16 @@
 """The figures of paper 000: accuracy of what learned from synthetic rows, as printed and corrected."""
 
+from math import isfinite
+
 import pandas as pd
-import streamlit as st
 
 from dpcore import charts, evaluate
-from dpcore.arguments import Progress
-from dpcore.dashboard import controls, panels
-from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.tabs.paper_figures import Figure, Made, beside_real, lacks_accuracy, lines
+from dpcore.accounting.relation import Relation
 from dpcore.datasets import Dataset
+from dpcore.experiment.figures import base
+from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
 from dpcore.methods import NaiveBayesSynthesizer
+from dpcore.text import number
 
 EPSILONS = tuple(round(0.1 * step, 1) for step in range(16))
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])
@@ -18,36 +19,38 @@ ROWS = 10_000  # of a run, where nobody said how many people there are
 PANEL = 340  # pixels; two panels fill a laptop's page
 
 
-def accuracies(data: Dataset, count: int, progress: Progress) -> Made:
+def accuracies(data: Dataset, count: int) -> Plan:
     """Accuracy of both modes against epsilon, beside what real rows teach and what knowing nothing scores."""
     rows = data.schema.max_rows or ROWS
-    methods = [
+    methods: Named = [
         ("Algorithm 2", NaiveBayesSynthesizer(mode="paper", rows=rows)),
         ("C1-gen", NaiveBayesSynthesizer(x_source="model")),
     ]
-    found = beside_real(methods, data, progress, models=MODELS, epsilons=EPSILONS, repeats=count, rows=rows)
-    return ((part, frame.assign(rows=rows)) for part, frame in found)
+
+    return base.swept(
+        methods, data, EPSILONS, count, base.beside(data, base.REFERENCES, models=MODELS), models=MODELS, rows=rows
+    )
 
 
-def draw_accuracies(frame: pd.DataFrame) -> None:
+def draw_accuracies(frame: pd.DataFrame) -> Drawn:
     """Mean and variance of the accuracy against epsilon, per data set, and what all of it cost."""
     frame = frame.assign(series=frame["mode"] + " (" + frame["series"] + ")")
     frame = frame.sort_values(["series", "epsilon", "repeat", "model"])
     for name, part in frame.groupby("data", sort=False):
-        relations = " and ".join(controls.RELATIONS[relation].lower() for relation in sorted(part["relation"].unique()))
-        rows = part["rows"].iloc[0]
-        st.caption(f"Here on {escaped(str(name))}, {rows:,} synthetic rows per run; epsilon under: {relations}.")
-        beside = lines(part, "model")
+        relations = " and ".join(Relation(relation).short for relation in sorted(part["relation"].unique()))
+        yield f"Here on {name}, {part['rows'].iloc[0]:,} synthetic rows per run; epsilon under: {relations}."
+        beside = base.lines(part, "model")
         beside = pd.concat([beside, STATED], ignore_index=True) if name == "adult" else beside
         picture = charts.sweep(part, y="value", y_title="accuracy on real test rows", references=beside, width=PANEL)
-        panels.chart(charts.mark_real(picture), data=part.drop(columns=["mode", "data", "error"]))
+        yield picture, part.drop(columns=["mode", "data", "error"])
         if part.groupby(["series", "epsilon"])["repeat"].nunique().max() > 1:
-            panels.chart(charts.mark_real(charts.sweep_variance(part, width=PANEL)))
+            yield charts.sweep_variance(part, width=PANEL), None
         cost = []
         for series, runs in part.drop_duplicates(["series", "epsilon", "repeat"]).groupby("series"):
             claimed, bound = runs["epsilon_claimed"].sum(), runs["epsilon_bound"].sum()
-            cost.append(f"{series}: claimed {panels.told(claimed)}, proved {panels.told(bound)}")
-        st.caption(f"All these runs together cost epsilon, by method: {'; '.join(cost)}.")
+            proved = number(bound) if isfinite(bound) else "none"
+            cost.append(f"{series}: claimed {number(claimed)}, proved {proved}")
+        yield f"All these runs together cost epsilon, by method: {'; '.join(cost)}."
 
 
 FIGURES = (
@@ -61,6 +64,5 @@ FIGURES = (
         "not known); 5 repeats take about a minute on a laptop.",
         accuracies,
         draw_accuracies,
-        lacks_accuracy,
     ),
 )

@@ -1,17 +1,18 @@
 """What the patent 002 claims, without figures: how errors grow with a range, and what a classifier learns."""
 
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from dpcore import charts, evaluate
-from dpcore.arguments import Progress
-from dpcore.dashboard import panels, session
-from dpcore.dashboard.tabs import paper_figures
-from dpcore.dashboard.tabs.paper_figures import MODES, REFERENCES, Figure, Made, lacks_accuracy
 from dpcore.datasets import Dataset
+from dpcore.domain.range_query import RangeQuery
+from dpcore.experiment.engine import Measure, Run
+from dpcore.experiment.figures import base
+from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
-from dpcore.methods.base import Synthesizer
 from dpcore.postprocess import count_tree_frames
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0)
@@ -19,47 +20,55 @@ QUERIES = 500
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])
 
 
-def ranges(data: Dataset, count: int, _: Progress) -> Made:
+@dataclass
+class RangeErrors(Measure):
+    """How far the answers of a release's tree to range queries are off."""
+
+    queries: list[RangeQuery] = field(default_factory=list)
+
+    def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
+        """`evaluate.range_queries` on the training rows."""
+        schema, release = self.data.schema, run.labels["release"]
+        answers = {release: evaluate.range_answers(run.method, self.queries, schema)}
+        return evaluate.range_queries(self.data.train, answers, schema, self.queries)
+
+
+def ranges(data: Dataset, count: int) -> Plan:
     """Errors of range queries, by the share of the domain that a query covers.
 
     Columns take turns, so that the groups are public and the same for all but DiffGen: the queries are sums of them.
     """
     equal: dict[str, Any] = {"with_class": False, "level_shares": "equal"}
-    methods: dict[str, Synthesizer] = {
-        "leaves first, consistent": TaxonomyRelease(with_class=False),
-        "equal shares, consistent": TaxonomyRelease(**equal),
-        "equal shares, not consistent": TaxonomyRelease(**equal, consistency=False),
-        "leaves only": TaxonomyRelease(with_class=False, measure="leaves"),
-        "DiffGen": DiffGen(),
-    }
+    methods: Named = [
+        ("leaves first, consistent", TaxonomyRelease(with_class=False)),
+        ("equal shares, consistent", TaxonomyRelease(**equal)),
+        ("equal shares, not consistent", TaxonomyRelease(**equal, consistency=False)),
+        ("leaves only", TaxonomyRelease(with_class=False, measure="leaves")),
+        ("DiffGen", DiffGen()),
+    ]
     public = TaxonomyRelease(with_class=False).fit(data.train.head(0), schema=data.schema).tree_
-    queries, told = count_tree_frames.group_queries(public, QUERIES), MODES["corrected"]
-    ledgers = {
-        name: paper_figures.account(session.account, data, method.relation, name, told)
-        for name, method in methods.items()
-    }
-    for part, frame in evaluate.range_sweep(methods, data, queries, count, ledgers=ledgers):
-        yield part, frame.assign(series=frame["release"], mode=told, data=data.name)
+    runs = [base.alone(name, method, repeat, name, release=name) for repeat in range(count) for name, method in methods]
+    return Plan(runs, RangeErrors(data, 0, count_tree_frames.group_queries(public, QUERIES)))
 
 
-def draw_ranges(frame: pd.DataFrame) -> None:
+def draw_ranges(frame: pd.DataFrame) -> Drawn:
     """One panel per data set."""
     for name, part in frame.groupby("data", sort=False):
         binned = evaluate.by_size(part)
         binned["baseline"] = binned["release"].isin(["leaves only", "DiffGen"])
-        panels.chart(charts.mark_real(charts.error_by_range(binned, title=f"Errors on {name}")), data=binned)
+        yield charts.error_by_range(binned, title=f"Errors on {name}"), binned
 
 
-def accuracies(data: Dataset, count: int, progress: Progress) -> Made:
+def accuracies(data: Dataset, count: int) -> Plan:
     """Accuracy of classifiers that learned from generalized or synthetic rows."""
-    methods: list[tuple[str, Synthesizer]] = [
+    methods: Named = [
         ("TaxonomyRelease", TaxonomyRelease()),
         ("leaves only", TaxonomyRelease(measure="leaves")),
         ("DiffGen", DiffGen()),
         ("NB-Synth", NaiveBayesSynthesizer(x_source="model")),
         ("PrivBayes refined", RefinedPrivBayes(relation="add_remove")),
     ]
-    return paper_figures.beside_real(methods, data, progress, models=MODELS, epsilons=EPSILONS, repeats=count)
+    return base.swept(methods, data, EPSILONS, count, base.beside(data, base.REFERENCES, models=MODELS), models=MODELS)
 
 
 def lacks_target(data: Dataset) -> str:
@@ -68,12 +77,19 @@ def lacks_target(data: Dataset) -> str:
     return "DiffGen needs a class column with categories." if target is None or data.schema[target].numeric else ""
 
 
-def draw_accuracies(frame: pd.DataFrame) -> None:
-    """One panel per classifier."""
-    look: Any = {"x_title": "epsilon", "y_title": "accuracy on real test rows", "log_x": True, "mode": None}
-    look |= {"beside": REFERENCES, "each": True}
-    told = "The classifiers learned from released rows only, and were tested on real rows that no method has seen."
-    paper_figures.curves(frame, "epsilon", "model", "What a classifier learns", caption=told, **look)
+draw_accuracies = partial(
+    base.curves,
+    x="epsilon",
+    panel="model",
+    title="What a classifier learns",
+    x_title="epsilon",
+    y_title="accuracy on real test rows",
+    log_x=True,
+    mode=None,
+    beside=base.REFERENCES,
+    each=True,
+    caption="The classifiers learned from released rows only, and were tested on real rows that no method has seen.",
+)
 
 
 FIGURES = (
@@ -88,7 +104,8 @@ FIGURES = (
         "chooses groups of its own.",
         ranges,
         draw_ranges,
-        lacks_target,
+        lacks=lacks_target,
+        together=False,
     ),
     Figure(
         "accuracy",
@@ -97,6 +114,5 @@ FIGURES = (
         "methods. Here five of them meet, all corrected, all under the same relation.",
         accuracies,
         draw_accuracies,
-        lacks_accuracy,
     ),
 )

@@ -1,25 +1,24 @@
 """The figures of paper 004: what is run for each, and how it is drawn."""
 
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 import pandas as pd
-import streamlit as st
 
-from dpcore.accounting.ledger import Ledger
-from dpcore.arguments import Progress
-from dpcore.dashboard.tabs import paper_figures
-from dpcore.dashboard.tabs.paper_figures import Figure, Made, Run, lacks_accuracy
 from dpcore.datasets import Dataset
 from dpcore.evaluate.baselines import PLAIN
-from dpcore.evaluate.evaluator import SCORES, Evaluator
+from dpcore.evaluate.evaluator import SCORES
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.evaluate.reconstruction import boolean_data
+from dpcore.experiment.config import Config
+from dpcore.experiment.figures import base
+from dpcore.experiment.figures.base import Drawn, Figure, Plan
+from dpcore.experiment.sweeps import Scores
 from dpcore.mechanisms.randomizers import RRPH, Warner
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.ppnb import TRANSFORMS
 
-SETS = ("bank cards", "bank cards, dependent", "adult")
 GRID = (0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.49, 0.51, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
 RECORD = (0.5, 1.0, 2.0, 4.0, 8.0)
 MEASURES = tuple(SCORES)
@@ -28,26 +27,26 @@ Asked = list[tuple[str, PrivateClassifier, float, float]]
 """Series, method, where it stands on the x axis, and the epsilon of one answer."""
 
 
-def noises(data: Dataset, count: int, progress: Progress) -> Made:
+def noises(data: Dataset, count: int) -> Plan:
     """Figure 2: accuracy against p0, for two noises of numbers."""
     asked: Asked = [
         (f"PPNB, {told}", PPNB(mode="paper", p0=p, **noise), p, float(RRPH(p0=p).epsilon))
         for told, noise in TRANSFORMS.items()
         for p in GRID
     ]
-    return every(asked, data, count, progress)
+    return every(asked, data, count)
 
 
-def trees(data: Dataset, count: int, progress: Progress) -> Made:
+def trees(data: Dataset, count: int) -> Plan:
     """Figure 3: PPNB and DTPD on bits."""
     asked: Asked = []
     for p in GRID:
         asked.append(("PPNB", PPNB(mode="paper", p0=p), p, float(RRPH(p0=p).epsilon)))
         asked.append(("DTPD", DTPD(mode="paper", theta=p), p, float(Warner(p=p).epsilon)))
-    return every(asked, boolean_data(data, data.schema.target or ""), count, progress)
+    return every(asked, boolean_data(data, data.schema.target or ""), count)
 
 
-def records(data: Dataset, count: int, progress: Progress) -> Made:
+def records(data: Dataset, count: int) -> Plan:
     """The corrected methods against the epsilon of a person's whole record."""
     methods = {
         "PPNB-LDP, one pair": PPNB(),
@@ -59,46 +58,48 @@ def records(data: Dataset, count: int, progress: Progress) -> Made:
     asked: Asked = [
         (told, method.at_epsilon(epsilon), epsilon, epsilon) for told, method in methods.items() for epsilon in RECORD
     ]
-    return every(asked, data, count, progress, numbers="bins")
+    return every(asked, data, count, numbers="bins")
 
 
-def every(asked: Asked, data: Dataset, count: int, progress: Progress, numbers: str = "moments") -> Made:
+def every(asked: Asked, data: Dataset, count: int, numbers: str = "moments") -> Plan:
     """Both accuracies of all runs, repeats outermost, with those of plain naive Bayes and of the majority class."""
-    progress(0.0, f"learning from the true answers of {data.name}")
-    evaluator = Evaluator(data)
-
-    def measure(run: Run, ledger: Ledger, _: Progress) -> pd.DataFrame:
-        method = cast(PrivateClassifier, run.method.at_epsilon(run.method.epsilon))
-        fitted = method.fit(data.train, schema=data.schema, ledger=ledger)
-        found = evaluator.judged(fitted.predict_proba, fitted.target_)
-        values = {metric: getattr(found, field) for metric, field in SCORES.items()}
-        return pd.DataFrame(values.items(), columns=["metric", "value"]).assign(**fitted.ledger_.epsilons)
-
     runs = [
-        Run(series, method, repeat, {"x": x, "answer": answer})
+        base.alone(series, method, repeat, f"{series} at {x:g}", x=x, answer=answer)
         for repeat in range(count)
         for series, method, x, answer in asked
     ]
-    found = paper_figures.measured(runs, data, lambda run: f"{run.series} at {run.place['x']:g}", measure, progress)
-    return paper_figures.beside_plain(found, data, PlainNaiveBayes(numbers=numbers), LINES)
+    measure = Scores.of(Config(base.by_label([each[:2] for each in asked]), (), measures=MEASURES), data)
+    return Plan(runs, measure, base.beside(data, LINES, plain=PlainNaiveBayes(numbers=numbers)), "true answers")
 
 
-def draw(frame: pd.DataFrame, x_title: str, *, answers: str = "", log_x: bool = False, caption: str = "") -> None:
-    """A panel per data set; against what is set, or against the epsilon of one answer."""
-    left, right = st.columns(2)
-    view = paper_figures.choice(left, "Measured by", MEASURES, "view.004")
-    against, title = "x", x_title
-    if answers:
-        axes = {"x": x_title, "answer": "epsilon of one answer"}
-        against = paper_figures.choice(right, "Against", list(axes), "axis.004", format_func=axes.__getitem__)
-        title = axes[against]
+def draw(
+    frame: pd.DataFrame,
+    view: str,
+    axis: str = "x",
+    *,
+    x_title: str,
+    answers: str = "",
+    log_x: bool = False,
+    caption: str = "",
+) -> Drawn:
+    """A panel per data set; against what is set, or against the epsilon of one answer, about which `answers` says."""
+    title = x_title if axis == "x" else ANSWER
     shown = frame[frame["metric"] == view]
-    if against == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
+    if axis == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
         low = (shown["series"] == "DTPD") & (shown["x"] < 0.5)
         shown = shown.assign(series=shown["series"].where(~low, "DTPD, theta below 1/2"))
     look: Any = {"x_title": title, "y_title": f"{view} on test rows", "log_x": log_x, "interval": "t"}
-    look |= {"beside": [*LINES], "caption": answers if against == "answer" else caption}
-    paper_figures.curves(shown, against, "data", f"What randomized answers teach: {view} against {title}", **look)
+    look |= {"beside": LINES, "caption": answers if axis == "answer" else caption}
+    return base.curves(shown, axis, "data", f"What randomized answers teach: {view} against {title}", **look)
+
+
+ANSWER = "epsilon of one answer"
+VIEW = {"view": base.Choice("Measured by", dict(zip(MEASURES, MEASURES, strict=True)))}
+
+
+def against(x_title: str) -> dict[str, base.Choice]:
+    """What is drawn, and what it is drawn against."""
+    return {**VIEW, "axis": base.Choice("Against", {"x": x_title, "answer": ANSWER})}
 
 
 SUBSTITUTES = (
@@ -115,14 +116,15 @@ FIGURES = (
         "With tens of thousands of people, the rise that is left to see is that below p0 = .3. "
         f"{SUBSTITUTES}",
         noises,
-        lambda frame: draw(
-            frame,
-            "p0",
+        partial(
+            draw,
+            x_title="p0",
             answers="The epsilon of one answer with two values; with more values it is larger at the same p0. The "
             "class and the numbers have none that is finite.",
             caption="Horizontal lines: naive Bayes that learned from true answers, and always saying the same class.",
         ),
-        lacks_accuracy,
+        choices=against("p0"),
+        together=False,
     ),
     Figure(
         "trees",
@@ -131,14 +133,15 @@ FIGURES = (
         ".3 (simulated) or on [.4, .7] (real). But at the same p the two protect differently: Warner’s rule with p = "
         f"1/2 is a coin toss, PPNB’s with p0 = 1/2 tells the truth three times of four. {SUBSTITUTES}",
         trees,
-        lambda frame: draw(
-            frame,
-            "p (PPNB: p0, DTPD: theta)",
+        partial(
+            draw,
+            x_title="p (PPNB: p0, DTPD: theta)",
             answers="At the same epsilon of one answer the comparison is fair for a single bit. For the record neither "
             "has a finite one: DTPD turns all bits together, and PPNB hands in the class as it is.",
             caption="At the same p the two rules protect differently. Switch to the epsilon of one answer to compare.",
         ),
-        lacks_accuracy,
+        choices=against("p (PPNB: p0, DTPD: theta)"),
+        together=False,
     ),
     Figure(
         "records",
@@ -146,14 +149,15 @@ FIGURES = (
         "Not in the paper: everything is randomized, the class as well, and epsilon is what all answers of a person "
         "cost together. Who is asked for one column has more of it for each answer.",
         records,
-        lambda frame: draw(
-            frame,
-            "epsilon of a person's record",
+        partial(
+            draw,
+            x_title="epsilon of a person's record",
             log_x=True,
             caption="All of this can be proved. One pair: each person reports one column, by lot, and the class with "
             "it as one value. Class and one, class and all: a report of the class, and one of one column or of each. "
             "DTPD reports every column as a bit, DTCRD every number with noise.",
         ),
-        lacks_accuracy,
+        choices=VIEW,
+        together=False,
     ),
 )

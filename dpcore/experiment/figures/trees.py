@@ -1,14 +1,14 @@
 """The figures of paper 003: what is run for each, and how it is drawn."""
 
-import pandas as pd
-import streamlit as st
+from functools import partial
 
-from dpcore.arguments import Progress
-from dpcore.dashboard.tabs import paper_figures
-from dpcore.dashboard.tabs.paper_figures import MODES, Figure, Made, Named, lacks_accuracy
+import pandas as pd
+
 from dpcore.datasets import Dataset
 from dpcore.evaluate.baselines import PLAIN
 from dpcore.evaluate.learners import MAJORITY
+from dpcore.experiment.figures import base
+from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
 from dpcore.methods import DiffPRF, DiffPRFs, PlainForest
 
 EPSILONS = {"depths": (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.0), "forests": (0.1, 0.25, 0.5, 0.75, 1.0)}
@@ -19,46 +19,46 @@ MEASURES = ("accuracy", "balanced accuracy")
 LINES = {"majority class": MAJORITY, "no privacy, depth 5": PLAIN}
 
 
-def depths(data: Dataset, count: int, progress: Progress) -> Made:
+def depths(data: Dataset, count: int) -> Plan:
     """Figure 1: accuracy against epsilon, by depth, for two scores."""
-    methods = [
+    methods: Named = [
         (f"{told}: depth {depth}", DiffPRFs(mode=mode, n_trees=TREES, max_depth=depth, criterion=score))
         for score, told in SCORES.items()
         for depth in DEPTHS
-        for mode in MODES
+        for mode in base.MODES
     ]
-    for part, frame in compared(methods, data, count, progress, "depths"):
-        score, _, depth = frame["series"].iloc[0].partition(": ")
-        yield part, frame.assign(panel=f"Chosen by {score}", series=depth)
+    return compared(methods, data, count, "depths")
 
 
-def forests(data: Dataset, count: int, progress: Progress) -> Made:
+def forests(data: Dataset, count: int) -> Plan:
     """Figure 2: DiffPRFs beside DiffPRF and the forest without privacy."""
     kinds = {"DiffPRFs": DiffPRFs, "DiffPRF": DiffPRF}
     methods: Named = [
-        (name, kind(mode=mode, n_trees=TREES, max_depth=DEPTH)) for mode in MODES for name, kind in kinds.items()
+        (name, kind(mode=mode, n_trees=TREES, max_depth=DEPTH)) for mode in base.MODES for name, kind in kinds.items()
     ]
-    methods = [*methods, ("DiffPRFs, size by rule", DiffPRFs())]
-    found = compared(methods, data, count, progress, "forests")
-    return ((part, frame.assign(panel=data.name)) for part, frame in found)
+    return compared([*methods, ("DiffPRFs, size by rule", DiffPRFs())], data, count, "forests")
 
 
-def compared(methods: Named, data: Dataset, count: int, progress: Progress, figure: str) -> Made:
+def compared(methods: Named, data: Dataset, count: int, figure: str) -> Plan:
     """Both accuracies of all runs, with those of the majority class and of a forest without privacy."""
-    progress(0.0, f"learning from the real rows of {data.name}")
-    found = paper_figures.swept(methods, data, epsilons=EPSILONS[figure], repeats=count, measures=MEASURES)
-    return paper_figures.beside_plain(found, data, PlainForest(n_trees=TREES, max_depth=DEPTH), LINES)
+    beside = base.beside(data, LINES, plain=PlainForest(n_trees=TREES, max_depth=DEPTH))
+    return base.swept(methods, data, EPSILONS[figure], count, measures=MEASURES, beside=beside)
 
 
-def draw(frame: pd.DataFrame) -> None:
+def draw_depths(frame: pd.DataFrame, view: str) -> Drawn:
+    """A chart per data set, with a panel per score."""
+    parts = frame["series"].str.partition(": ")
+    yield from draw(frame.assign(panel="Chosen by " + parts[0], series=parts[2]), "panel", view)
+
+
+def draw(frame: pd.DataFrame, panel: str, view: str) -> Drawn:
     """A chart per data set."""
-    view = paper_figures.choice(st, "Measured by", MEASURES, "view.003")
-    paper_figures.curves(
+    return base.curves(
         frame[frame["metric"] == view],
         "epsilon",
-        "panel",
+        panel,
         "What forests learn",
-        beside=[*LINES],
+        beside=LINES,
         each=True,
         x_title="epsilon claimed",
         y_title=f"{view} on real test rows",
@@ -69,6 +69,7 @@ def draw(frame: pd.DataFrame) -> None:
     )
 
 
+CHOICES = {"view": base.Choice("Measured by", dict(zip(MEASURES, MEASURES, strict=True)))}
 FIGURES = (
     Figure(
         "depths",
@@ -76,11 +77,11 @@ FIGURES = (
         "The paper prints curves without numbers, for 25 trees, and says: accuracy rises with epsilon, with a few "
         "fluctuations; it rises with depth; and the two scores are very much alike. That they are alike proves little: "
         "at epsilon 1, 25 trees of depth 5 leave 1/300 for each choice, and a choice with so little is a lot drawn. "
-        f"A repeat is {len(SCORES) * len(DEPTHS) * len(MODES) * len(EPSILONS['depths'])} releases and takes a minute "
-        "or two; finished ones are kept if you cancel.",
+        f"A repeat is {len(SCORES) * len(DEPTHS) * len(base.MODES) * len(EPSILONS['depths'])} releases and takes a "
+        "minute or two; finished ones are kept if you cancel.",
         depths,
-        draw,
-        lacks_accuracy,
+        draw_depths,
+        choices=CHOICES,
     ),
     Figure(
         "forests",
@@ -91,7 +92,7 @@ FIGURES = (
         "dozens of countries that is nearly at once, and it says the larger class. "
         "“Size by rule” is this project's: fewer trees, as many as the rows and epsilon can feed.",
         forests,
-        draw,
-        lacks_accuracy,
+        partial(draw, panel="data"),
+        choices=CHOICES,
     ),
 )

@@ -1,21 +1,23 @@
 """The figures of paper 001: what is run for each, and how it is drawn."""
 
-from dataclasses import replace
-from time import perf_counter
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from dpcore import evaluate
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
-from dpcore.dashboard.tabs.paper_figures import Figure, Made, Named, Run, choice, curves, measured, swept
 from dpcore.datasets import Dataset
 from dpcore.evaluate import disclosure
+from dpcore.experiment.config import Config
+from dpcore.experiment.engine import Measure, Run
+from dpcore.experiment.figures import base
+from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
+from dpcore.experiment.sweeps import Scores, plan
 from dpcore.methods import HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
-from dpcore.methods.base import Synthesizer
 
 EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0)
 RISK_EPSILON = 0.2
@@ -55,15 +57,12 @@ def compared() -> Named:
     ]
 
 
-def utility(data: Dataset, count: int, _: Progress) -> Made:
+def utility(data: Dataset, count: int) -> Plan:
     """Figure 5: distances and errors against epsilon."""
-    methods, label = compared(), label_of(data)
+    label, private, plain = label_of(data), base.by_label(compared()), base.by_label([("NoPrivacy", NoPrivacy())])
     measures = [name for name in MEASURES if label or "SVM" not in name]
-    done, total = 0, count * (len(methods) * len(EPSILONS) + 1)
-    for some, epsilons in ((methods, EPSILONS), ([("NoPrivacy", NoPrivacy())], EPSILONS[-1:])):
-        for _part, frame in swept(some, data, epsilons=epsilons, repeats=count, measures=measures, label=label):
-            done += 1
-            yield done / total, frame
+    runs = [*plan(private, EPSILONS, count), *plan(plain, EPSILONS[-1:], count)]
+    return Plan(runs, Scores.of(Config(private | plain, EPSILONS, measures=measures, label=label), data))
 
 
 def lacks_columns(data: Dataset) -> str:
@@ -71,15 +70,14 @@ def lacks_columns(data: Dataset) -> str:
     return "" if len(data.schema) > 2 else "it compares three columns at a time."
 
 
-def draw_utility(frame: pd.DataFrame) -> None:
+def draw_utility(frame: pd.DataFrame, view: str) -> Drawn:
     """Figure 5's panels: three per data set. The paper does not say of what its distances are."""
-    view = choice(st, "Measured on", list(VIEWS), "view.001")
     frame = frame[frame["metric"].isin(VIEWS[view])]
     frame = frame.assign(panel=frame["metric"].str.split(" on ").str[0] + ", " + frame["data"])
     reference = frame["series"] == "NoPrivacy"
     references = frame[reference].groupby("panel", as_index=False)["value"].mean().assign(label="without privacy")
     look: Any = {"log_x": True, "same_y": False, "columns": 3, "width": PANEL, "references": references}
-    curves(
+    yield from base.curves(
         frame[~reference],
         "epsilon",
         "panel",
@@ -93,7 +91,29 @@ def draw_utility(frame: pd.DataFrame) -> None:
     )
 
 
-def risks(data: Dataset, count: int, progress: Progress) -> Made:
+@dataclass
+class Risk(Measure):
+    """What a release of some of the rows, padded with random ones, betrays of the real ones."""
+
+    def __post_init__(self) -> None:
+        schema = self.data.schema
+        self.target, self.schema = schema.target or "", replace(schema, max_rows=ROWS[-1])
+        self.known = [name for name in schema.names if name != self.target][:4]
+        self.padded = disclosure.padded(self.data.train, self.schema, ROWS[-1], np.random.default_rng(1))
+
+    def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
+        """`metric` and `value` of `disclosure.cap`."""
+        found = disclosure.cap(self.data.train, synthetic, self.schema, self.target, self.known)
+        return pd.DataFrame([{"metric": "CAP", "value": found}])
+
+    def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
+        """As many rows as the run says, learned from as many of the padded ones, in an order of the repeat."""
+        rows, order = run.labels["rows"], np.random.default_rng([run.labels["repeat"], 0]).permutation(len(self.padded))
+        frame = self.padded.iloc[order[:rows]].reset_index(drop=True)
+        return run.method.fit(frame, schema=self.schema, ledger=ledger, progress=progress).sample(rows)
+
+
+def risks(data: Dataset, count: int) -> Plan:
     """Figure 4: the share of people whose class the release betrays, against the number of rows."""
     methods: Named = [
         ("HMPrivBayes", HMPrivBayes(mode="paper", epsilon=RISK_EPSILON)),
@@ -101,16 +121,13 @@ def risks(data: Dataset, count: int, progress: Progress) -> Made:
         ("PrivBayes", PrivBayes(mode="paper", variant="binary", score="MI", epsilon=RISK_EPSILON)),
         ("PrivBayes refined", RefinedPrivBayes(epsilon=RISK_EPSILON, relation="replace")),
     ]
-    target, schema = data.schema.target or "", replace(data.schema, max_rows=ROWS[-1])
-    known_columns = [name for name in data.schema.names if name != target][:4]
-    padded = disclosure.padded(data.train, schema, ROWS[-1], np.random.default_rng(1))
-
-    def measure(run: Run, ledger: Ledger, _: Progress) -> pd.DataFrame:
-        asked: Any = (run.method, padded, data.train, schema, target, known_columns, [run.place["rows"]])
-        return disclosure.risk_by_rows(*asked, seed=run.repeat, ledger=ledger)
-
-    runs = [Run(*named, repeat, {"rows": rows}) for named in methods for repeat in range(count) for rows in ROWS]
-    return measured(runs, data, lambda run: f"{run.series}, {run.place['rows']:,} rows", measure, progress)
+    runs = [
+        base.alone(series, method, repeat, f"{series}, {rows:,} rows", rows=rows)
+        for series, method in methods
+        for repeat in range(count)
+        for rows in ROWS
+    ]
+    return Plan(runs, Risk(data))
 
 
 def lacks_class(data: Dataset) -> str:
@@ -120,21 +137,19 @@ def lacks_class(data: Dataset) -> str:
     return "" if len(data.train) <= ROWS[-1] else f"it pads data to {ROWS[-1]:,} rows, and these are more."
 
 
-def draw_risks(frame: pd.DataFrame) -> None:
-    """Figure 4's panels."""
-    curves(
-        frame[frame["metric"] == "CAP"],
-        "rows",
-        "data",
-        "Disclosure by matching on four columns",
-        x_title="rows",
-        y_title="share of people whose class is betrayed",
-        caption="A useful release scores high as well: what is true of people in general is true of you, whether or "
-        "not you are in the data. Only the part that depends on your being there is bounded by epsilon.",
-    )
+draw_risks = partial(
+    base.curves,
+    x="rows",
+    panel="data",
+    title="Disclosure by matching on four columns",
+    x_title="rows",
+    y_title="share of people whose class is betrayed",
+    caption="A useful release scores high as well: what is true of people in general is true of you, whether or not "
+    "you are in the data. Only the part that depends on your being there is bounded by epsilon.",
+)
 
 
-def times(data: Dataset, count: int, progress: Progress) -> Made:
+def times(data: Dataset, count: int) -> Plan:
     """Figure 6: seconds against the largest number of parents."""
 
     def methods(parents: int) -> Named:
@@ -143,26 +158,26 @@ def times(data: Dataset, count: int, progress: Progress) -> Made:
         bits = PrivBayes(variant="binary", score="MI", theta=1e-9, **how)
         return [("HMPrivBayes", HMPrivBayes(**how)), ("PrivBayes", bits)]
 
-    def measure(run: Run, ledger: Ledger, within: Progress) -> pd.DataFrame:
-        start = perf_counter()
-        method = cast(Synthesizer, run.method).fit(data.train, schema=data.schema, ledger=ledger, progress=within)
-        method.sample()
-        return pd.DataFrame([{"seconds": perf_counter() - start, **method.ledger_.epsilons}])
-
-    most = PARENTS.get(data.name, PARENTS["big5"])
     runs = [
-        Run(*named, repeat, {"parents": parents})
+        base.alone(series, method, repeat, series, parents=parents)
         for repeat in range(count)
-        for parents in most
-        for named in methods(parents)
+        for parents in PARENTS.get(data.name, PARENTS["big5"])
+        for series, method in methods(parents)
     ]
-    return measured(runs, data, lambda run: run.series, measure, progress)
+    return Plan(runs, Measure(data))
 
 
-def draw_times(frame: pd.DataFrame) -> None:
-    """Figure 6's panels."""
-    look: Any = {"y": "seconds", "mode": None, "x_title": "parents at most", "y_title": "seconds", "log_y": True}
-    curves(frame, "parents", "data", "Run time: all bits in one network, or in clusters", **look)
+draw_times = partial(
+    base.curves,
+    x="parents",
+    panel="data",
+    title="Run time: all bits in one network, or in clusters",
+    y="seconds",
+    mode=None,
+    x_title="parents at most",
+    y_title="seconds",
+    log_y=True,
+)
 
 
 FIGURES = (
@@ -176,7 +191,8 @@ FIGURES = (
         "rows, and the corrected methods beside the printed ones. This takes a few minutes.",
         utility,
         draw_utility,
-        lacks_columns,
+        lacks=lacks_columns,
+        choices={"view": base.Choice("Measured on", dict(zip(VIEWS, VIEWS, strict=True)))},
     ),
     Figure(
         "figure_4",
@@ -188,7 +204,8 @@ FIGURES = (
         "the same padded rows, so the share of padding is the same for each (on Adult seven rows in ten).",
         risks,
         draw_risks,
-        lacks_class,
+        lacks=lacks_class,
+        together=False,
     ),
     Figure(
         "figure_6",
@@ -197,6 +214,7 @@ FIGURES = (
         "number of columns, HMPrivBayes far below PrivBayes. Here PrivBayes rates every set of parents.",
         times,
         draw_times,
-        lambda _: "",
+        lacks=lambda _: "",
+        together=False,
     ),
 )

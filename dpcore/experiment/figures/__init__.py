@@ -1,0 +1,123 @@
+"""The figures of the papers, made again: found by their names, with the numbers of all runs and as charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from dpcore.accounting.store import Books, OpenRun, asked_path
+from dpcore.arguments import Progress, no_progress
+from dpcore.datasets import Dataset
+from dpcore.errors import ParameterError
+from dpcore.experiment.engine import NewLedger, Run
+
+if TYPE_CHECKING:  # workers, which load this package, do without charts
+    from dpcore.charts.base import Chart
+    from dpcore.experiment.figures.base import Figure
+
+PAPERS = {"000": "naive_bayes", "001": "networks", "002": "groups", "003": "trees", "004": "local"}
+
+
+def of_paper(paper: str) -> tuple[Figure, ...]:
+    """All figures of a paper."""
+    found: tuple[Figure, ...] = import_module(f"{__name__}.{PAPERS[paper]}").FIGURES
+    return found
+
+
+def known() -> dict[str, Figure]:
+    """All figures, by the paper's number and what the paper calls them, such as "001 Fig. 5"."""
+    return {f"{paper} {one.title.partition(':')[0]}": one for paper in PAPERS for one in of_paper(paper)}
+
+
+def named(name: str) -> Figure:
+    """The figure of that name; ParameterError with all names if there is none."""
+    if name not in (all_of_them := known()):
+        raise ParameterError(f"There is no figure {name!r}.", f"Choose one of {', '.join(map(repr, all_of_them))}.")
+    return all_of_them[name]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A figure that was made.
+
+    Attributes
+    ----------
+    figure : Figure
+        With what the paper `printed`, and the `choices` of what is drawn.
+    frame : DataFrame
+        All runs: what was set, what was measured on real rows, what it cost, and `error`, if a run failed.
+    """
+
+    figure: Figure
+    frame: pd.DataFrame
+
+    def charts(self, **chosen: str) -> list[Chart]:
+        """The figure's charts, of Altair. They show what was measured on real rows: do not publish them.
+
+        Parameters
+        ----------
+        **chosen : str
+            Of each of the figure's `choices`, by its name, one of its options; by default the first.
+        """
+        drawn = self.figure.pictures(self.frame, **chosen)
+        return [part[0] for part in drawn if not isinstance(part, str)]
+
+
+def figure(
+    name: str,
+    data: Dataset,
+    *,
+    repeats: int = 3,
+    durable: bool = False,
+    n_jobs: int = -1,
+    progress: Progress = no_progress,
+) -> Made:
+    """Make one of the papers' figures again, as the dashboard does: every run is a release of these rows.
+
+    Parameters
+    ----------
+    name : str
+        The paper's number and its name for the figure, such as "001 Fig. 5".
+    data : Dataset
+        With what the figure needs, for most a class column with categories.
+    repeats : int
+        How often everything runs.
+    durable : bool
+        Whether the charges of all runs are written to the user's file before anything is drawn, as `durable_ledger`
+        does. What the runs cost is in the frame in any case.
+    n_jobs : int
+        Processes, as in joblib, for those figures whose runs are not timed or read inside.
+    progress : callable
+        Called between runs and inside them; raising inside it cancels, and loses what is finished.
+
+    Raises
+    ------
+    ParameterError
+        If no figure has this name, or these data cannot give it.
+    """
+    asked = named(name)
+    if lacking := asked.lacks(data):
+        raise ParameterError(f"There is no figure {name!r} of these data: {lacking}", "Use other data.")
+    how: dict[str, Any] = {"ledgers": booked(data, name)} if durable else {}
+    frames = []
+    for part, frame in asked.stream(data, repeats, n_jobs=n_jobs, progress=progress, **how):
+        frames.append(frame)
+        progress(part, f"run {len(frames):,}")
+    return Made(asked, pd.concat(frames, ignore_index=True))
+
+
+def booked(data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:
+    """Ledgers of runs in the user's file: one line per series, that of a comparison."""
+    books, lines = Books(asked_path()), dict[tuple[str, str], OpenRun]()
+
+    def ledger(run: Run) -> NewLedger:
+        key = str(run.labels["method"]), str(run.method.relation)
+        if key not in lines:
+            lines[key] = books.begin(books.key(data), data.name, key[1], f"{purpose}: {key[0]}")
+        return lines[key].ledger
+
+    return ledger

@@ -1,0 +1,222 @@
+"""Sweeps: methods x epsilons x repeats, as runs of the one loop and as one frame."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from dpcore.accounting.ledger import Entry
+from dpcore.accounting.relation import exact
+from dpcore.accounting.tally import EPSILONS
+from dpcore.arguments import Progress, no_progress
+from dpcore.datasets import Dataset
+from dpcore.errors import DPCoreError, ParameterError
+from dpcore.evaluate.evaluator import MEASURES, Evaluator, Method, Pair, check_measures
+from dpcore.evaluate.labels import Label
+from dpcore.evaluate.learners import MODELS, again
+from dpcore.experiment import engine
+from dpcore.experiment.config import Config, Place, digest, parameters_of
+from dpcore.experiment.engine import Measure, NewLedger, Run
+from dpcore.experiment.store import Store, restored
+from dpcore.methods.base import PrivateClassifier
+
+ORDER = ["method", "epsilon", "repeat", "metric", "model"]
+COLUMNS = [*ORDER, "value", *EPSILONS, "void", "relation", "seconds", "error"]
+
+
+def plan(methods: Mapping[str, Method], epsilons: Sequence[float], repeats: int) -> list[Run]:
+    """The runs of a sweep, repeats outermost, so that a sweep that is cut short has whole curves.
+
+    A method with a `random_state` s gets s + repeat, so that repeats differ and the sweep repeats.
+    """
+    if not methods or not epsilons or repeats < 1:
+        raise ParameterError("The sweep has nothing to run.", "Choose a method, an epsilon and one repeat or more.")
+    return [
+        Run(
+            again(method, repeat).set_params(epsilon=float(epsilon)),
+            {"method": label, "epsilon": float(epsilon), "repeat": repeat},
+        )
+        for repeat in range(repeats)
+        for label, method in methods.items()
+        for epsilon in epsilons
+    ]
+
+
+def keys_of(runs: Sequence[Run]) -> list[str]:
+    """By what a store knows runs: all about them but their labels. Equal unseeded methods are told apart by number."""
+    seen: Counter[str] = Counter()
+    keys = []
+    for run in runs:
+        key = digest({**parameters_of(run.method), "epsilon": run.method.epsilon, "repeat": run.labels["repeat"]})
+        seen[key] += 1
+        keys.append(key if seen[key] == 1 else f"{key} {seen[key]}")
+    return keys
+
+
+@dataclass
+class Scores(Measure):
+    """What the releases of a sweep are worth, by some of the measures of `evaluate`."""
+
+    asked: Mapping[str, Sequence[Pair]] = field(default_factory=dict)  # by the runs' methods
+    label: Label | None = None  # what an SVM is to tell
+
+    @classmethod
+    def of(cls, config: Config, data: Dataset) -> Self:
+        """What a sweep is to be measured by; ParameterError if its methods or the data cannot give that."""
+        how: dict[str, Any] = {"models": config.models, "label": config.label, "skip": config.skip}
+        named = config.methods.items()
+        asked = {name: check_measures(config.measures, data, method=method, **how) for name, method in named}
+        return cls(data, config.rows, asked, config.label)
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        """What the runs are measured against, worked out once per process."""
+        return Evaluator(self.data, self.label)
+
+    def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
+        """`metric`, `model`, `value`."""
+        pairs, fitted = self.asked[run.labels["method"]], run.method
+        if isinstance(fitted, PrivateClassifier):
+            return rows_of(pairs, self.evaluator.of_classifier(fitted, pairs))
+        return rows_of(pairs, self.evaluator.of_rows(fitted, synthetic, pairs))
+
+    def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
+        """The same without values."""
+        return rows_of(self.asked[run.labels["method"]], np.nan)
+
+
+def rows_of(pairs: Sequence[Pair], values: Sequence[float] | float) -> pd.DataFrame:
+    """What was measured, as rows."""
+    return pd.DataFrame(pairs, columns=["metric", "model"]).assign(value=values)
+
+
+def finished(config: Config, data: Dataset, store: Place) -> dict[int, pd.DataFrame]:
+    """The rows of those runs of a sweep that a place holds already, by their places in its plan."""
+    runs, records = plan(config.methods, config.epsilons, config.repeats), Store(store, config, data).read()
+    asked = Scores.of(config, data).asked
+    found = {
+        place: restored(records[key], run.shared, asked[run.labels["method"]])
+        for place, (run, key) in enumerate(zip(runs, keys_of(runs), strict=True))
+        if key in records
+    }
+    return {place: frame for place, frame in found.items() if frame is not None}
+
+
+def stream(
+    methods: Mapping[str, Method],
+    data: Dataset,
+    *,
+    epsilons: Sequence[float],
+    ledgers: Mapping[str, NewLedger] | None = None,
+    store: Place | None = None,
+    n_jobs: int = -1,
+    **how: Any,
+) -> Generator[tuple[float, pd.DataFrame]]:
+    """The runs of `sweep` as they finish: the fraction done and one run's rows. Closing it stops the workers.
+
+    Its arguments are those of `sweep` but `progress`. What `store` holds comes first.
+    """
+    config = Config(methods, epsilons, **how)
+    runs, measure, books = plan(methods, epsilons, config.repeats), Scores.of(config, data), ledgers or {}
+    for table in (data.train, data.test):
+        data.schema.encode(table)  # what does not fit is said here, once
+    kept = None if store is None else Store(store, config, data)
+    keys = [] if kept is None else keys_of(runs)
+    earlier = {} if store is None else finished(config, data, store)
+    for done, frame in enumerate(earlier.values(), 1):
+        yield done / len(runs), frame
+    missing = [place for place in range(len(runs)) if place not in earlier]
+    how = {"ledgers": lambda run: books.get(run.labels["method"]), "n_jobs": n_jobs}
+    with closing(engine.stream([runs[place] for place in missing], measure, **how)) as found:
+        for done, (place, frame) in enumerate(found, len(earlier) + 1):
+            if kept is not None:
+                kept.add(keys[missing[place]], frame)
+            yield done / len(runs), frame
+
+
+def sweep(
+    methods: Mapping[str, Method],
+    data: Dataset,
+    *,
+    epsilons: Sequence[float],
+    repeats: int = 5,
+    measures: Sequence[str] = MEASURES[:1],
+    models: Sequence[str] = MODELS[:1],
+    label: Label | None = None,
+    rows: int | None = None,
+    skip: bool = False,
+    ledgers: Mapping[str, NewLedger] | None = None,
+    store: Place | None = None,
+    n_jobs: int = -1,
+    progress: Progress = no_progress,
+) -> pd.DataFrame:
+    """How good every run's release is, by default by the accuracy of a classifier: itself, or learned from its rows.
+
+    Parameters
+    ----------
+    methods : mapping of str to Synthesizer or PrivateClassifier
+        Unfitted methods under names for the chart; their epsilon is replaced.
+    data : Dataset
+        With a target, if accuracy is measured.
+    measures : sequence of str
+        Some of `MEASURES`: accuracies of `models` on real test rows; mean distances to the training rows; the mean
+        error of range queries, as a share of the rows; a linear SVM's errors about `label` on real test rows, or, as
+        paper 001 has it, on other synthetic rows. Private classifiers have `CLASSIFIER_MEASURES` on real test rows,
+        with the model "".
+    models : sequence of str
+        Names from `evaluate.MODELS`.
+    label : Label, optional
+        What the SVM is to tell.
+    rows : int, optional
+        Rows to sample per run; by default what each method gives.
+    skip : bool
+        Whether a measure that a method cannot have is left out for it (`left_out` names them) instead of refused.
+    ledgers : mapping of str to callable, optional
+        By method, what makes a new ledger for each of its runs to charge, in a worker; it must be picklable.
+    store : Path or dict, optional
+        A folder, or a dict, in which finished runs are kept, and from which those are taken that are there already: a
+        sweep that was stopped, or killed, goes on. See `Store`; what it holds was measured on real rows, not privately.
+    n_jobs : int
+        Processes, as in joblib. The values do not depend on it.
+    progress : callable
+        Called after every run; raising inside it cancels the sweep.
+
+    Returns
+    -------
+    DataFrame
+        One row per run, metric and model with `COLUMNS`; values in [0, 1], but for errors of range queries, which may
+        be larger. A run that fails has its reason in `error` and NaN in `value`. `seconds` are of fit and sampling.
+    """
+    frames = []
+    asked: dict[str, Any] = {"measures": measures, "models": models, "label": label, "skip": skip, "ledgers": ledgers}
+    found = stream(methods, data, epsilons=epsilons, repeats=repeats, rows=rows, store=store, n_jobs=n_jobs, **asked)
+    for fraction, frame in found:
+        frames.append(frame)
+        progress(fraction, f"run {len(frames):,}")
+    return tidy(frames)
+
+
+def tidy(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Runs in a fixed order, whatever the order in which they finished."""
+    return pd.concat(frames, ignore_index=True)[COLUMNS].sort_values(ORDER, ignore_index=True)
+
+
+def entry_of(frame: pd.DataFrame) -> Entry:
+    """One run's rows as an entry for a list of what was spent; its own ledger has stayed in its process."""
+    run = frame.iloc[0]
+    return Entry(
+        name=f"release at epsilon {run['epsilon']:g}",
+        mechanism="release",
+        epsilon_claimed=exact(float(run["epsilon_claimed"])),
+        epsilon_of_noise=exact(float(run["epsilon_of_noise"])),
+        sensitivity=np.nan,
+        claimed_sensitivity=np.nan,
+        scale=np.nan,
+    )

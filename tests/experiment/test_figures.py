@@ -1,0 +1,163 @@
+"""Figures of papers without a dashboard: every one from Python, and the command that writes them down."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpcore as dp
+from dpcore import charts
+from dpcore.accounting.store import Books
+from dpcore.accounting.tally import EPSILONS
+from dpcore.dashboard.__main__ import main
+from dpcore.datasets import Dataset
+from dpcore.errors import ParameterError
+from dpcore.experiment import figures
+from dpcore.experiment.figures import base, command, groups, local, naive_bayes, networks, trees
+
+RUNS = {  # of one repeat, with the grids below
+    "000 Fig. 1 to 4": 2 * 2,
+    "001 Fig. 5": 9 * 2 + 1,
+    "001 Fig. 4": 4 * 2,
+    "001 Fig. 6": 2 * 1,
+    "002 Error by range": 5,
+    "002 Classification": 5 * 2,
+    "003 Fig. 1": 2 * 1 * 2 * 2,
+    "003 Fig. 2": 5 * 2,
+    "004 Fig. 2": 2 * 2,
+    "004 Fig. 3": 2 * 2,
+    "004 Corrected": 5 * 2,
+}
+MARK = "do not publish"
+
+
+@pytest.fixture(autouse=True)
+def small_grids(monkeypatch):
+    for module, name, value in (
+        (naive_bayes, "EPSILONS", (0.5, 1.5)),
+        (naive_bayes, "ROWS", 100),
+        (networks, "EPSILONS", (0.2, 1.0)),
+        (networks, "ROWS", (100, 200)),
+        (networks, "PARENTS", {"big5": (1,)}),
+        (groups, "EPSILONS", (0.2, 1.0)),
+        (groups, "QUERIES", 20),
+        (trees, "EPSILONS", {"depths": (0.5, 1.0), "forests": (0.5, 1.0)}),
+        (trees, "DEPTHS", (2,)),
+        (trees, "TREES", 2),
+        (trees, "DEPTH", 2),
+        (local, "GRID", (0.4, 0.9)),
+        (local, "RECORD", (1.0, 4.0)),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, 80),
+            "town": rng.choice(["Ulm", "Bonn", "Trier"], 80),
+            "ill": rng.choice(["no", "yes"], 80),
+        }
+    )
+    schema = dataclasses.replace(dp.Schema.infer(frame), source="declared", notes=(), target="ill")
+    return Dataset("people", frame[24:], frame[:24], schema, "sum of people")
+
+
+def test_all_figures_are_known():
+    assert list(figures.known()) == list(RUNS)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_figure_from_python(name, data):
+    told = []
+    made = dp.experiment.figure(name, data, repeats=1, n_jobs=1, progress=lambda part, _: told.append(part))
+    frame = made.frame
+    assert set(frame["error"]) == {""}
+    assert {"series", "mode", "data", "relation", "epsilon", "repeat", "seconds", "void", *EPSILONS} <= set(frame)
+    places = [column for column in ("series", "mode", "epsilon", "repeat", "rows", "parents", "x") if column in frame]
+    assert len(frame.drop_duplicates(places)) == RUNS[name]
+    assert (frame["epsilon_claimed"] > 0).all()
+    corrected = frame[(frame["mode"] == "corrected") & (frame["series"] != "NoPrivacy")]
+    assert (corrected["epsilon_bound"] <= corrected["epsilon"] * (1 + 1e-9)).all()
+    assert len(made.charts()) >= 1
+    for chart in made.charts():
+        assert MARK in json.dumps(charts.specification(chart)["title"])
+    assert told == sorted(told)
+    assert told[-1] == 1
+    others = {choice: list(known.options)[-1] for choice, known in made.figure.choices.items()}
+    if others and name != "001 Fig. 5":  # whose panels are the same, with other rows in them
+        first, other = (drawn_as(charts.specification(made.charts(**how)[0])) for how in ({}, others))
+        assert first != other
+
+
+def drawn_as(spec):
+    return json.dumps({part: value for part, value in spec.items() if part != "datasets"}, default=str)
+
+
+def test_the_values_are_those_of_direct_calls(data, monkeypatch):
+    """Of a figure whose runs are read one by one; those of sweeps have the sweeps' tests."""
+    monkeypatch.setattr(networks, "compared", list)
+    seeded = base.alone("PrivBayes", dp.PrivBayes(random_state=5, epsilon=0.2, relation="replace"), 1, "", rows=100)
+    measure = networks.Risk(data)
+    rows = measure.release(seeded, None, lambda *_: None)
+    direct = dp.risk.risk_by_rows(
+        dp.PrivBayes(random_state=6, epsilon=0.2, relation="replace"),
+        measure.padded,
+        data.train,
+        measure.schema,
+        "ill",
+        ["age", "town"],
+        [100],
+        seed=1,
+    )
+    assert measure.values(seeded, rows)["value"].item() == direct.loc[direct["metric"] == "CAP", "value"].item()
+
+
+def test_every_run_is_charged_before_it_is_drawn_if_that_is_asked(data, monkeypatch, tmp_path):
+    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
+    made = dp.experiment.figure("004 Corrected", data, repeats=1, durable=True)
+    (account,) = Books(tmp_path / "ledger.sqlite").accounts()
+    assert account.epsilon_bound == pytest.approx(5 * (1 + 4))
+    assert account.looks == len(made.frame.drop_duplicates(["series", "x"]))
+
+
+def test_a_name_that_is_none_is_refused_with_all_that_are(data):
+    with pytest.raises(ParameterError, match="no figure") as refused:
+        dp.experiment.figure("Fig. 5", data)
+    assert all(name in str(refused.value) for name in RUNS)
+
+
+def test_data_that_lack_something_and_choices_that_are_none_are_refused(data):
+    nameless = dataclasses.replace(data, schema=dataclasses.replace(data.schema, target=None))
+    with pytest.raises(ParameterError, match="class column"):
+        dp.experiment.figure("003 Fig. 2", nameless)
+    made = dp.experiment.figure("001 Fig. 6", data, repeats=1)
+    with pytest.raises(ParameterError, match="one chart"):
+        made.charts(view="accuracy")
+    with pytest.raises(ParameterError, match="balanced accuracy"):
+        figures.Made(figures.named("004 Corrected"), made.frame).charts(view="beauty")
+
+
+def test_the_command_writes_charts_and_numbers(data, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.setattr(command.datasets, "load", lambda name: {"sample": data}[name])
+    assert main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path / "new")]) == 0
+    files = [tmp_path / "new" / name for name in ("001-Fig-6-people-1.svg", "001-Fig-6-people-do-not-publish.csv")]
+    assert capsys.readouterr().out.split() == [str(file) for file in files]
+    assert MARK in files[0].read_text()
+    assert len(pd.read_csv(files[1])) == 2
+    (account,) = Books(tmp_path / "ledger.sqlite").accounts()
+    assert (account.looks, account.epsilon_bound) == (2, math.inf)
+
+
+@pytest.mark.parametrize(("words", "told"), [(["Fig. 5"], "'001 Fig. 5'"), (["001 Fig. 5", "--data", "none"], "adult")])
+def test_the_command_says_what_there_is(words, told, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["figure", *words])
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
