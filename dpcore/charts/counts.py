@@ -9,7 +9,7 @@ import pandas as pd
 from dpcore.charts.base import Chart, panels, present
 from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES, SHAPES
 from dpcore.charts.frames import LETTER, distinct, in_order, largest, short, tidy
-from dpcore.charts.marks import NO_TIP, color_and_shape, ink_on, looks, means, scaled, single, span, tooltips, words
+from dpcore.charts.marks import NO_TIP, color_and_shape, ink_on, looks, means, ruled, scaled, span, tooltips
 
 NUMBER = ",.10~g"
 LOOKS = {"noisy": (SERIES[0], "circle"), "consistent": (RELEASED, "diamond")}
@@ -96,10 +96,10 @@ def range_answers(frame: pd.DataFrame, *, title: str = "") -> Chart:
     dots = base.mark_point(filled=True, shape="diamond", size=150, opacity=1, color=RELEASED)
     layers = [bars.encode(alt.X("low:Q", **across), alt.X2("high:Q")), dots.encode(alt.X("estimate:Q", **across))]
     if len(data) and (truth := data["true"].iloc[0]) == truth:
-        at = single(true=truth, text=f"true count {truth:,.0f}").encode(alt.X("true:Q", **across))
-        layers.insert(0, at.mark_rule(color=REAL, strokeWidth=3).encode(tooltip=tooltips("text|reference")))
         look: Any = {"color": NEUTRAL, "fontSize": 13, "baseline": "bottom", "align": "center"}
-        layers.append(words(at.encode(y=alt.value(-4)), "text", **look))
+        place, name = alt.X("at:Q", **across), f"true count {truth:,.0f}"
+        rule, said = ruled(place, truth, name, alt.YValue(-4), look, color=REAL, strokeWidth=3)
+        layers = [rule, *layers, said]
     return present(
         alt.layer(*layers),
         title or "How many rows match",

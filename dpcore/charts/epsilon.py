@@ -9,7 +9,7 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, near, panels, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
-from dpcore.charts.frames import MOST_ENTRIES, as_listed, fold, in_order, largest, texts, tidy
+from dpcore.charts.frames import MOST_ENTRIES, as_listed, distinct, in_order, largest, texts, tidy
 from dpcore.charts.marks import NO_TIP, captions, color_and_shape, diamonds, scaled, single, span, tooltips, words
 from dpcore.text import number
 
@@ -30,7 +30,9 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     data = pd.DataFrame({"name": texts(frame["name"])} | {name: frame[name].to_numpy(float) for name in columns})
     data = data.fillna(math.inf).groupby("name", sort=False).sum().reset_index()
     data = data.sort_values(columns[::-1], ascending=False, kind="stable").reset_index(drop=True)
-    data = fold(data, "name", -data.index.to_series(), MOST_ENTRIES)
+    if len(data) > MOST_ENTRIES:
+        rest = {"name": f"({len(data) - MOST_ENTRIES:,} others)", **data[columns].iloc[MOST_ENTRIES:].sum()}
+        data = distinct(pd.concat([data.head(MOST_ENTRIES), pd.DataFrame([rest])], ignore_index=True), "name")
     edge = 1.15 * largest(data[columns].replace(math.inf, np.nan).to_numpy().ravel(), 1e-3)
 
     data["claims"] = data["epsilon_claimed"] < math.inf

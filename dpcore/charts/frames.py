@@ -52,15 +52,6 @@ def tidy(frame: pd.DataFrame, text: Sequence[str], numbers: Sequence[str]) -> pd
     return pd.DataFrame({name: texts(frame[name]) for name in text} | finite)
 
 
-def fold(data: pd.DataFrame, label: str, weight: pd.Series, most: int) -> pd.DataFrame:
-    """The `most` heaviest rows in their order, then one row that sums the others; labels are distinct."""
-    keep = data.index.isin(weight.nlargest(most).index)
-    if not keep.all():
-        others = {label: f"({(~keep).sum():,} others)", **data[~keep].select_dtypes("number").sum()}
-        data = pd.concat([data[keep], pd.DataFrame([others])], ignore_index=True)
-    return distinct(data, label)
-
-
 def largest(values: Iterable[float], at_least: float) -> float:
     """The largest number, or `at_least`."""
     return float(np.nanmax([at_least, *values]))

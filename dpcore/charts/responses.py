@@ -11,7 +11,7 @@ import pandas as pd
 from dpcore.charts.base import Chart, near, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import in_order, tidy
-from dpcore.charts.marks import NO_TIP, captions, diamonds, keyed, scaled, single, span, tooltips, words
+from dpcore.charts.marks import NO_TIP, diamonds, keyed, ruled, scaled, single, span, tooltips, words
 from dpcore.text import number
 
 MARKS, TALL = 200, 5
@@ -145,18 +145,18 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     title, axis = "share of people whose true answer is yes", {"format": "~%", "tickCount": 12, "grid": False}
     across = scaled(title, span(left, right, zero=False), **axis)
     bold: Any = {"fontWeight": "bold", "color": INK}
-    zones = pd.DataFrame({"from": [left, 1.0], "to": [0.0, right], "text": "impossible: noise"})
-    area = alt.Chart(zones.assign(middle=(zones["from"] + zones["to"]) / 2)).encode(tooltip=NO_TIP)
+    ends: Any = {"from": [left, 1.0], "to": [0.0, right], "edge": [0.0, 1.0], "middle": [left / 2, (1 + right) / 2]}
+    area = alt.Chart(pd.DataFrame(ends | {"text": "impossible: noise"})).encode(tooltip=NO_TIP)
     shade = area.mark_rect(color=NEUTRAL, opacity=0.22).encode(alt.X("from:Q", **across), x2=alt.X2("to"))
     label = area.encode(alt.X("middle:Q", **across), y=alt.value(6))
     edges = area.mark_rule(color=NEUTRAL, strokeWidth=1.5).encode(alt.X("edge:Q", **across))
-    edges = edges.transform_calculate(edge="datum.from < 0 ? datum.to : datum.from")
-    rule = single(truth=truth, text=f"truth {100 * truth:.3g} %").encode(
-        alt.X("truth:Q", **across), tooltip=tooltips("text|only the game knows")
-    )
-    name = captions(rule.encode(y=alt.value(-4)), "text", fontSize=15, baseline="bottom", **bold)
     layers = [shade, edges, words(label, "text", fontSize=14, baseline="top", **bold)]
-    layers += [rule.mark_rule(color=REAL, strokeWidth=4), name]
+    at, said, look = (
+        alt.X("at:Q", **across),
+        f"truth {100 * truth:.3g} %",
+        {"fontSize": 15, "baseline": "bottom", **bold},
+    )
+    layers += ruled(at, truth, said, alt.YValue(-4), look, "only the game knows", color=REAL, strokeWidth=4)
 
     tips = tooltips("which|crowd", "estimate|estimate|.1%", "kept|clipped to 0…100 %|.1%")
     lanes = alt.Y("lane:Q", axis=None, scale=span(-0.1 if repeated else 0.55, 1.15))
@@ -205,28 +205,22 @@ def descriptions(
     most = 1.0 if against == "setting" else MOST_EPSILON
     name = next(iter(data["measure"]), "No measure")
     data = data.assign(x=data[against])[["series", "x", "value"]]
-    parts = [data[data["x"].between(0, most)].assign(kind="line", label="")]
-    if at is not None and math.isfinite(at):
-        parts.append(pd.DataFrame([{"x": min(at, most), "kind": "rule", "label": "your setting"}]))
-    if crossing is not None:
-        label = f"both {100 * crossing[1]:.1f} %"
-        parts.append(pd.DataFrame([(*crossing, "meet", label)], columns=["x", "value", "kind", "label"]))
-    data = pd.concat(parts, ignore_index=True).fillna({"series": ""})
-
+    data = data[data["x"].between(0, most)].reset_index(drop=True)
     title = "p0 or p in the rule" if against == "setting" else "epsilon"
-    place = alt.Chart(data).encode(alt.X("x:Q", **scaled(title, span(0, most), tickCount=6)))
+    across = alt.X("x:Q", **scaled(title, span(0, most), tickCount=6))
     up = alt.Y("value:Q", **scaled(None, alt.Scale(domain=[0, 1]), format="~%", tickCount=5))
-    rule = place.transform_filter("datum.kind == 'rule'").mark_rule(color=NEUTRAL, strokeWidth=2, strokeDash=[4, 3])
-    rule = rule.encode(tooltip=tooltips("label|rule", "x|at|.3~g"))
-    base = place.encode(up)
-    meet = base.transform_filter("datum.kind == 'meet'")
-    dot = meet.mark_point(color=INK, filled=False, size=180, strokeWidth=3, opacity=1)
-    dot = dot.encode(tooltip=tooltips("label|they meet", "x|at|.3~g"))
-    word = words(meet, "label", color=INK, align="left", dx=8, dy=16, fontSize=14, fontWeight="bold")
-    looks = dict(zip(in_order(series for series in data["series"] if series), DESCRIBED, strict=False))
-    lines = _lines(base.transform_filter("datum.kind == 'line'"), looks, "x|at|.3~g", columns=1)
+    looks = dict(zip(in_order(data["series"]), DESCRIBED, strict=False))
+    layers: list[Any] = _lines(alt.Chart(data).encode(across, up), looks, "x|at|.3~g", columns=1)
+    if at is not None and math.isfinite(at):
+        rule = single(x=min(at, most), label="your setting").encode(across, tooltip=tooltips("label|rule", "x|at|.3~g"))
+        layers.insert(0, rule.mark_rule(color=NEUTRAL, strokeWidth=2, strokeDash=[4, 3]))
+    if crossing is not None:
+        meet = single(x=crossing[0], value=crossing[1], label=f"both {100 * crossing[1]:.1f} %").encode(across, up)
+        dot = meet.mark_point(color=INK, filled=False, size=180, strokeWidth=3, opacity=1)
+        layers.append(dot.encode(tooltip=tooltips("label|they meet", "x|at|.3~g")))
+        layers.append(words(meet, "label", color=INK, align="left", dx=8, dy=16, fontSize=14, fontWeight="bold"))
     return present(
-        alt.layer(rule, *lines, dot, word),
+        alt.layer(*layers),
         name,
         seen=f"{name}, against {title}: curves for {' and '.join(looks)}, from 0 to {most:.0f}.",
         height=370 + 30 * len(looks),  # with the legend, which has a line for each
@@ -311,9 +305,9 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
 
 def _level(value: float, label: str, *, x: Any, **look: Any) -> list[Any]:
     """A level rule, and its name at `x`."""
-    line = single(value=value, label=label).encode(alt.Y("value:Q"), tooltip=tooltips("label|reference"))
-    rule = line.mark_rule(color=NEUTRAL, strokeDash=[2, 3], strokeWidth=2)
-    return [rule, words(line.encode(x=alt.value(x)), "label", fontSize=14, color=INK, **look)]
+    rule: Any = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2}
+    found: list[Any] = ruled(alt.Y("at:Q"), value, label, alt.XValue(x), {"fontSize": 14, "color": INK} | look, **rule)
+    return found
 
 
 def _lines(base: Any, looks: Mapping[str, Look], *tips: str, columns: int = 0) -> list[Any]:

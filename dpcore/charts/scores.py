@@ -10,7 +10,7 @@ import pandas as pd
 from dpcore.charts.base import Chart, panels, present
 from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import as_listed, distinct, in_order, largest, short, t_quantile, tidy
-from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, looks, means, scaled, single, span, tooltips, words
+from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, looks, means, ruled, scaled, span, tooltips, words
 
 TRAINED_ON = {
     "released": (RELEASED, "diamond"),
@@ -55,12 +55,11 @@ def _upright(text: str, value: float | None, align: Any) -> list[Any]:
     """An upright rule at an accuracy, with its name and value above it."""
     if value is None or not math.isfinite(value):
         return []
-    base = single(accuracy=value, label=f"{text} {value:.1%}").encode(
-        alt.X("accuracy:Q", title="accuracy"), tooltip=tooltips("label|reference")
-    )
-    look: Any = {"align": align, "dx": -4 if align == "right" else 4, "fontSize": 13, "baseline": "bottom"}
-    rule = base.mark_rule(color=NEUTRAL, strokeDash=[6, 4], strokeWidth=2)
-    return [rule, base.mark_text(color=NEUTRAL, **look).encode(y=alt.value(-4), text="label:N")]
+    name = {"align": align, "dx": -4 if align == "right" else 4, "fontSize": 13, "baseline": "bottom", "color": NEUTRAL}
+    look: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
+    across = alt.X("at:Q", title="accuracy")
+    rule: list[Any] = ruled(across, value, f"{text} {value:.1%}", alt.YValue(-4), name, **look)
+    return rule
 
 
 def redraws(frame: pd.DataFrame, *, width: int = 560) -> Chart:

@@ -1,9 +1,10 @@
 """Trees from the root at the left: a released decision tree's boxes, and a column's taxonomy with its names.
 
-A tree's branches are told on their lines, and a group's name stands on the line that leads to its node, so that no line
-crosses a name.
+One layout serves both: a column per level, ends in even rows, others amid their children. A branch is told on the line
+to its node, and so is a group's name, so that no line crosses a name.
 """
 
+import itertools
 import math
 from typing import Any
 
@@ -34,17 +35,15 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Ch
     `width`: the pixels for all texts.
     """
     data = _boxes(frame)
-    data = data.join(_columns(data, width), on="level")
-    for name, start, stop in (("head", "left", "right"), ("foot", "left", "right"), ("branch", "bus", "left")):
+    parents = pd.Index(data["place"]).get_indexer(data["parent"])
+    data = data.join(STEP * (_rows(parents) + 0.5)).join(_columns(data, width), on="level")
+    for name, start, stop in (("head", "left", "right"), ("foot", "left", "right"), ("branch", "start", "left")):
         room = (data[stop] - data[start] - 10) / ROOM
         data[name] = [cut(text, max(int(most), 2)) for text, most in zip(data[name], room, strict=True)]
-    height = STEP * largest(data["row"] + 1, 1.0)
-    data["y"] = (data["row"] + 0.5) * STEP
+    height = largest(data["y"], 0.0) + STEP / 2
     data = data.assign(top=data["y"] - BOX / 2, bottom=data["y"] + BOX / 2, inset=data["left"] + 7)
 
     marks = canvas(width, height)
-    rules = marks(_lines(data), "left").mark_rule(color=NEUTRAL, opacity=0.7, strokeWidth=1.4)
-    rules = rules.encode(x2=alt.X2("right"), y2=alt.Y2("y2"))
     fields = ["left", "right", "top", "bottom", "fill", "label", "path", "asks", "noisy", "counts", "share", "spent"]
     tips = ["path|branch", "asks|divided by", "noisy|noisy number of records|,.1f", "counts|consistent number|,.1f"]
     tips += ["label|most probable class", "share|its probability|.1%", "spent|epsilon so far"]
@@ -59,14 +58,14 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Ch
     look: Any = {"align": "left", "baseline": "middle", "fontSize": 12}
     inside = marks(data[["inset", "y", "head", "foot", "ink"]], "inset").encode(alt.Color("ink:N", scale=None))
     heads, feet = words(inside, "head", **look, dy=-8, fontWeight="bold"), words(inside, "foot", **look, dy=8)
-    plain = data[["bus", "right", "y", "branch", "more"]]
-    branches = words(marks(plain, "bus"), "branch", **look | {"baseline": "bottom"}, dx=5, dy=-3, color=NEUTRAL)
+    plain = data[["start", "right", "y", "branch", "more"]]
+    branches = words(marks(plain, "start"), "branch", **look | {"baseline": "bottom"}, dx=5, dy=-3, color=NEUTRAL)
     rest = words(marks(plain, "right"), "more", **look, dx=6, color=NEUTRAL)
     gone = int(data["folded"].where(data["parent"] < 0, 0).sum())
     note = f" {gone:,} more nodes are not drawn (+)." if gone else ""
     paid = "; epsilon spent (ε) down to here" if data["spent"].any() else ""
     return present(
-        alt.layer(rules, boxes, key, heads, feet, branches, rest).resolve_scale(color="independent"),
+        alt.layer(_lines(marks, data), boxes, key, heads, feet, branches, rest).resolve_scale(color="independent"),
         title or "A released tree",
         key=f"A box: what is asked next, or the class; the number of records{paid}. "
         f"The paler, the less sure of its class.{note}",
@@ -77,8 +76,8 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Ch
 
 def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
     """The nodes under the chart's names, with their texts and colors."""
-    numbers = ["place", "parent", "level", "x", "noisy", "counts", "share", "spent", "folded"]
-    renamed = {"class": "label", "text": "asks", "side": "branch", "edge": "path", "x": "row"}
+    numbers = ["place", "parent", "level", "noisy", "counts", "share", "spent", "folded"]
+    renamed = {"class": "label", "text": "asks", "side": "branch", "edge": "path"}
     data = tidy(frame, ["class", "text", "side", "edge"], numbers).rename(columns=renamed)
     empty = {name: frame[name].to_numpy() == "" for name in ("text", "side", "edge")}
     data["asks"] = data["asks"].mask(empty["text"], "(a leaf)")
@@ -107,7 +106,7 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _columns(data: pd.DataFrame, width: int) -> pd.DataFrame:
-    """Per level where its branches' lines (`bus`) and its boxes (`left`, `right`) stand, as wide as texts need."""
+    """Per level where its branches' lines `start`, its boxes (`left`, `right`), and the next level's lines (`hang`)."""
     longest = data.assign(box=data[["head", "foot"]].map(len).max(axis=1), line=data["branch"].map(len))
     needs = longest.groupby("level")[["line", "box"]].max() * ROOM + [26, 18]
     needs["line"] = needs["line"].where(needs.index > 0, 0).clip(upper=190)
@@ -120,18 +119,38 @@ def _columns(data: pd.DataFrame, width: int) -> pd.DataFrame:
         flat[:, kind] -= spare * np.clip((flat.sum() - width + tail + gap * len(needs)) / max(spare.sum(), 1.0), 0, 1)
     both = flat.ravel()
     edges = np.cumsum(both) + gap * (np.arange(len(both)) // 2)
-    starts = (edges - both)[::2]
-    return pd.DataFrame({"bus": starts, "left": edges[::2], "right": edges[1::2]}, index=needs.index)
+    places = pd.DataFrame({"start": (edges - both)[::2], "left": edges[::2], "right": edges[1::2]}, index=needs.index)
+    return places.assign(hang=places["start"].shift(-1))
 
 
-def _lines(data: pd.DataFrame) -> pd.DataFrame:
-    """From every box to the line that its children hang on, that line, and from it to every child."""
-    below = data[data["parent"] >= 0]
-    above = data[data["place"].isin(below["parent"])].set_index("place")
-    hung = below.groupby("parent").agg(left=("bus", "first"), y=("y", "min"), y2=("y", "max"))
-    out = pd.DataFrame({"left": above["right"], "right": hung["left"], "y": above["y"], "y2": above["y"]})
-    into = pd.DataFrame({"left": below["bus"], "right": below["left"], "y": below["y"], "y2": below["y"]})
-    return pd.concat([out, hung.assign(right=hung["left"]), into], ignore_index=True)
+def _rows(parents: Any) -> pd.DataFrame:
+    """How far down every node stands (`y`), and its first and last child (`high`, `low`; NaN for ends).
+
+    Ends stand 1 apart in order, the first at 0. `parents`: an array of row numbers, the root first with -1.
+    """
+    found, ends = np.full((len(parents), 3), math.nan), itertools.count()
+
+    def stand(node: int) -> float:
+        below = [stand(child) for child in np.flatnonzero(parents == node)]
+        found[node, 1:] = (below[0], below[-1]) if below else math.nan
+        found[node, 0] = (below[0] + below[-1]) / 2 if below else next(ends)
+        return float(found[node, 0])
+
+    if len(parents):
+        stand(0)
+    return pd.DataFrame(found, columns=["y", "high", "low"])
+
+
+def _lines(marks: Any, data: pd.DataFrame) -> Any:
+    """To every node from the line that it hangs on, from a node to the line of its children, and that line.
+
+    `data`: what `_rows` says, and along the way `start`, `left`, `right`, `hang`: from line to node to line.
+    """
+    inner = data.dropna(subset="high")
+    ways = data[["start", "left", "y", "y"]], inner[["right", "hang", "y", "y"]], inner[["hang", "hang", "high", "low"]]
+    lines = pd.concat([way.set_axis(["x", "x2", "y", "y2"], axis=1) for way in ways])
+    rules = marks(lines).mark_rule(color=NEUTRAL, opacity=0.7, strokeWidth=1.4)
+    return rules.encode(x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"))
 
 
 def _paler(color: str, part: float) -> str:
@@ -164,19 +183,18 @@ def taxonomy(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart
     ends = int(upper["end"].sum())
     note = f"Only the upper part is drawn, down to {ends:,} nodes." if len(upper) < len(data) else ""
     step, letters = (22, 13) if ends <= 60 else (17, 12)
-    drawn, height = _placed(upper, step, letters, width), step * ends + step
+    drawn = _across(upper, letters, width).join(step * (_rows(upper["parent"].to_numpy()) + 1))
+    height = step * ends + step
 
     marks = canvas(width, height)
-    line: Any = {"color": NEUTRAL, "opacity": 0.6, "strokeWidth": 1.3}
     inner, values = drawn[~drawn["end"]], drawn[drawn["end"]]
-    across = marks(drawn[["y"]].assign(x=drawn["start"], x2=drawn["x"])).mark_rule(**line).encode(x2=alt.X2("x2:Q"))
-    along = marks(inner[["x"]].assign(y=inner["high"], y2=inner["low"])).mark_rule(**line).encode(y2=alt.Y2("y2:Q"))
     dots = marks(drawn[["x", "y", "name", "path", "leaves", "size"]]).mark_point(filled=True, opacity=1, color=NEUTRAL)
     tips = tooltips("name|node", "path|path from the root", "leaves|values,")
     dots = dots.encode(alt.Size("size:Q", scale=None, legend=None), tooltip=tips)
     look: Any = {"align": "left", "color": NEUTRAL, "fontSize": letters}
     groups = marks(inner[["y", "label"]].assign(x=inner["start"]))
-    layers = [across, along, dots, words(groups, "label", **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]
+    lines = _lines(marks, drawn.assign(left=drawn["x"], right=drawn["x"], hang=drawn["x"]))
+    layers = [lines, dots, words(groups, "label", **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]
     layers.append(words(marks(values[["x", "y", "label"]]), "label", **look, dx=9, baseline="middle"))
     steps = "1 level" if deepest == 1 else f"{deepest:,} levels"
     return present(
@@ -218,8 +236,8 @@ def _upper(data: pd.DataFrame) -> pd.DataFrame:
     return kept.assign(end=kept["depth"] == kept["depth"].max())
 
 
-def _placed(data: pd.DataFrame, step: int, letters: int, width: int) -> pd.DataFrame:
-    """Where every node stands: one column per level of groups as wide as its names, and all values in the last one."""
+def _across(data: pd.DataFrame, letters: int, width: int) -> pd.DataFrame:
+    """Nodes with their labels and places: a column per level of groups as wide as its names, then all values."""
     counts = [  # a group at the right side says how many values it holds
         f" ({leaves:,})" if end and leaves > 1 and path else ""
         for leaves, end, path in zip(data["leaves"], data["end"], data["path"], strict=True)
@@ -234,29 +252,9 @@ def _placed(data: pd.DataFrame, step: int, letters: int, width: int) -> pd.DataF
     edges *= min(1.0, all_wide / max(edges[-1], 1.0))
     fits = (np.diff(edges, append=width)[depth] - 6) // (letters * LETTER)
     fits = np.where(end, LONGEST, fits.clip(1, LONGEST)).astype(int)
-    heights = pd.DataFrame(_heights(data, step), index=data.index, columns=["y", "high", "low"])
-    return data.join(heights).assign(
+    return data.assign(
         label=[cut(label, most) for label, most in zip(labels, fits, strict=True)],
         start=edges[depth],
         x=np.where(end, edges[-1] + 2 * GAP, edges[np.minimum(depth + 1, len(edges) - 1)]),
         size=np.where(end, 45, 75),
     )
-
-
-def _heights(data: pd.DataFrame, step: int) -> list[tuple[float, float, float]]:
-    """Every node's height, and those of its first and last child: values in order, groups amid their children."""
-    below: dict[int, list[int]] = {node: [] for node in range(len(data))}
-    for node, parent in enumerate(data["parent"]):
-        if parent >= 0:
-            below[parent].append(node)
-    order, stack = [], [0]
-    while stack:  # parents first, children from the first to the last
-        order.append(stack.pop())
-        stack += reversed(below[order[-1]])
-    ends = [node for node in order if not below[node]]
-    found = {node: (float(step * place),) * 3 for place, node in enumerate(ends, start=1)}
-    for node in reversed(order):
-        if below[node]:
-            high, low = found[below[node][0]][0], found[below[node][-1]][0]
-            found[node] = ((high + low) / 2, high, low)
-    return [found[node] for node in range(len(data))]

@@ -1,6 +1,5 @@
 """A released tree as a table of nodes to be drawn, and where its epsilon went, level by level. Post-processing."""
 
-import itertools
 import math
 import re
 
@@ -26,11 +25,11 @@ def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
     """One tree, from 0, as many whole levels from the root as have at most `most` nodes together.
 
     Where not even the root's children are so few, the largest of them are kept. One row per node, level by level,
-    children side by side: `place` and `parent` (numbers in the forest; -1 above the root), `level`, `x` and `y` (where
-    it may stand: ends 1 apart from the left, others amid their children), `text` (the column that divides it; empty for
-    leaves), `side` (the branch that leads here, such as "≤ 37") and `edge` ("age ≤ 37"), `noisy` (NaN if not asked) and
-    consistent `counts`, the most probable `class` and its `share`, `spent` (the epsilon that a record has cost on its
-    way, this node's questions included), `leaf`, and `folded` (how many nodes below it are not kept).
+    children side by side: `place` and `parent` (numbers in the forest; -1 above the root), `level`, `text` (the column
+    that divides it; empty for leaves), `side` (the branch that leads here, such as "≤ 37") and `edge` ("age ≤ 37"),
+    `noisy` (NaN if not asked) and consistent `counts`, the most probable `class` and its `share`, `spent` (the epsilon
+    that a record has cost on its way, this node's questions included), `leaf`, and `folded` (how many nodes below it
+    are not kept).
     """
     if not 0 <= tree < forest.trees:
         raise ParameterError("The forest has no such tree.", f"Choose a number from 0 to {forest.trees - 1}.")
@@ -49,8 +48,6 @@ def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
             "place": kept,
             "parent": parent,
             "level": forest.level[kept],
-            "x": across(kept, parent),
-            "y": forest.level[kept].astype(float),
             "text": [names[column] if column >= 0 else "" for column in forest.column[kept].tolist()],
             "side": [side for side, _ in sides],
             "edge": [edge for _, edge in sides],
@@ -84,20 +81,6 @@ def folded(parent: Ints, every: Ints, kept: Ints) -> Ints:
     for place in every[:0:-1].tolist():  # children before their parents, and not the root
         below[parent[place]] += below[place]
     return below[kept]
-
-
-def across(kept: Ints, parent: Ints) -> Floats:
-    """Every node's place from left to right."""
-    x: dict[int, float] = {}
-    ends = itertools.count()
-
-    def stand(place: int) -> float:
-        below = [stand(child) for child in kept[parent == place].tolist()]
-        x[place] = (below[0] + below[-1]) / 2 if below else float(next(ends))
-        return x[place]
-
-    stand(int(kept[0]))
-    return np.array([x[place] for place in kept.tolist()])
 
 
 def side_of(forest: Forest, place: int) -> tuple[str, str]:

@@ -10,14 +10,14 @@ import pytest
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
 from dpcore.charts.colors import REAL, RELEASED
-from dpcore.charts.trees import CLASSES, DARK, LIGHT
+from dpcore.charts.trees import CLASSES, DARK, LIGHT, _rows
 
 HOSTILE = ["a.b[0]:Q", "<img src=x>", "image", "", 'it\'s "quoted" \\ \n', "{{y}}", "x" * 60]
 FIELDS = {
-    *("left", "right", "top", "bottom", "fill", "ink", "inset", "bus", "y", "y2", "head", "foot", "branch", "more"),
+    *("left", "right", "top", "bottom", "fill", "ink", "inset", "x", "x2", "y", "y2", "head", "foot", "branch", "more"),
     *("path", "asks", "label", "noisy", "counts", "share", "spent", "folded", "row", "start", "stop", "purpose"),
     *("amount", "total", "which", "model", "measure", "who", "score", "mean", "low", "high", "text", "end", "accuracy"),
-    *("truth", "predicted", "count", "column"),
+    *("truth", "predicted", "count", "column", "at"),
 }
 
 
@@ -29,7 +29,6 @@ def nodes(names=("age", "sex"), **changes):
             "place": range(size),
             "parent": [-1, *[0] * (size - 1)],
             "level": [0, *[1] * (size - 1)],
-            "x": [(size - 2) / 2, *range(size - 1)],
             "text": [names[0], *[""] * (size - 2), "sex"],
             "side": ["", *names[1:]],
             "edge": ["", *[f"age {name}" for name in names[1:]]],
@@ -136,7 +135,7 @@ def test_other_columns_and_numbers_that_are_none_stay_behind(name):
     assert "secret" not in spec
     assert not any(word in spec for word in ('"white"', '"black"', "#ffffff", "#000000"))
     pd.testing.assert_frame_equal(frame, before)
-    for column in frame.select_dtypes("float").columns.difference(["x"]):
+    for column in frame.select_dtypes("float"):
         frame[column] = frame[column].where(frame.index % 3 != 0, np.inf).where(frame.index % 3 != 1, np.nan)
     spec_of(build(frame))
 
@@ -167,9 +166,17 @@ def test_a_tree_has_a_box_per_node_and_lines_between():
     assert branches["branch"].tolist() == ["", "≤ 40", "> 40"]
     assert branches["more"].tolist() == ["", "", "+4"]  # told where it happens, not above
     lines = rows_of(chart, "y2")
-    assert len(lines) == 1 + 1 + 2  # out of the root, down, into its children
+    assert len(lines) == 3 + 1 + 1  # into every node, out of the root, and down
     assert "4 more nodes are not drawn" in subtitle(chart)
     assert [layer["mark"]["type"] for layer in spec_of(chart)["layer"]][:2] == ["rule", "rect"]
+
+
+def test_ends_stand_in_even_rows_and_others_amid_their_children():
+    parents = np.array([-1, 0, 0, 2, 2, 2, 4, 4])
+    rows = _rows(parents)
+    assert rows["y"].tolist() == [1.25, 0.0, 2.5, 1.0, 2.5, 4.0, 2.0, 3.0]
+    assert rows["high"].dropna().tolist() == [0.0, 1.0, 2.0]
+    assert rows["low"].dropna().tolist() == [2.5, 4.0, 3.0]
 
 
 def channels(color):
@@ -206,7 +213,7 @@ def test_a_tree_without_a_class_is_colored_like_the_others():
 def test_texts_are_cut_to_their_place_and_boxes_stay_inside():
     long = ["occupation " * 3] * 4
     for levels in (2, 7):
-        rows = [nodes(long).iloc[[1]].assign(place=i, parent=i - 1, level=i, x=0.0) for i in range(levels)]
+        rows = [nodes(long).iloc[[1]].assign(place=i, parent=i - 1, level=i) for i in range(levels)]
         chart = charts.forest_tree(pd.concat(rows, ignore_index=True), width=700)
         boxes = rows_of(chart, "fill")
         assert boxes["right"].max() <= 700

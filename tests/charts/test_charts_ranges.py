@@ -12,7 +12,22 @@ from dpcore.charts.base import REAL_DATA
 
 HOSTILE = ["a.b[0]:Q", "<img src=x>", "image", "", 'it\'s "quoted" \\ \n', "{{y}}", "x" * 60]
 FIELDS = {
-    *("release", "kind", "aside", "size", "value", "low", "high", "bin", "queries", "estimate", "true", "text"),
+    *(
+        "release",
+        "kind",
+        "aside",
+        "size",
+        "value",
+        "low",
+        "high",
+        "bin",
+        "queries",
+        "estimate",
+        "at",
+        "label",
+        "text",
+        "true",
+    ),
     *("row", "left", "right", "middle", "shade", "name", "noisy", "consistent", "noise", "which", "error"),
 }
 
@@ -179,7 +194,7 @@ def test_an_answer_with_its_interval_beside_the_truth():
     chart = charts.range_answers(answers())
     spec = spec_of(chart)
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["rule", "rule", "point", "text"]
-    assert [row["text"] for row in rows_of(chart) if "text" in row] == ["true count 11"]
+    assert [row["label"] for row in rows_of(chart) if "label" in row] == ["true count 11"]
     estimates = [row for row in rows_of(chart) if "estimate" in row]
     assert [row["estimate"] for row in estimates] == [10, 11]
     assert estimates[1]["low"] is None

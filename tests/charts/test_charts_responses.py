@@ -20,7 +20,7 @@ HOSTILE = ["a.b[0]:Q", "<img src=x>", 'it\'s "quoted" \\ \n', "{{y}}", "x" * 60]
 FIELDS = {
     *("left", "right", "row", "middle", "holds", "head", "foot", "text", "kind", "x", "y", "from", "to", "edge"),
     *("truth", "estimate", "low", "high", "lane", "which", "kept", "shown", "reported", "probability"),
-    *("series", "value", "label", "epsilon"),
+    *("series", "value", "label", "epsilon", "at"),
 }
 
 
@@ -224,14 +224,12 @@ def test_against_epsilon_honest_measures_are_one_curve_and_breach_is_two():
 
 def test_the_rule_and_the_crossing():
     make, build = BUILDERS["by setting"]
-    rows = rows_of(build(make()), "kind")
-    assert rows.loc[rows["kind"] == "rule", "x"].tolist() == [0.5]
-    (meet,) = rows[rows["kind"] == "meet"].to_dict("records")
-    assert (meet["x"], meet["label"]) == (0.7071, "both 58.6 %")
-    clear = rows_of(charts.descriptions(curves(), against="epsilon", at=math.inf), "kind")
-    assert not (clear["kind"] == "rule").any()
-    beyond = rows_of(charts.descriptions(curves(), against="epsilon", at=9.0), "kind")
-    assert beyond.loc[beyond["kind"] == "rule", "x"].unique().tolist() == [6]
+    rows = rows_of(build(make()), "label").set_index("label")
+    assert rows.loc["your setting", "x"] == 0.5
+    assert rows.loc["both 58.6 %", "x"] == 0.7071
+    assert rows_of(charts.descriptions(curves(), against="epsilon", at=math.inf), "label").empty
+    beyond = rows_of(charts.descriptions(curves(), against="epsilon", at=9.0), "label")
+    assert beyond["x"].tolist() == [6]
 
 
 def test_overlapping_lines_can_both_be_seen():

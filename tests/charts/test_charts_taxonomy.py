@@ -24,8 +24,9 @@ def frame_of(column: Column) -> pd.DataFrame:
 
 def parts(chart: Any) -> dict[str, pd.DataFrame]:
     """The layers' data under what they are."""
-    names = ["across", "along", "dots", "groups", "values"]
-    return dict(zip(names, (layer.data for layer in chart.layer), strict=True))
+    lines, *others = [layer.data for layer in chart.layer]
+    found = {"across": lines[lines["x"] < lines["x2"]], "along": lines[lines["y"] < lines["y2"]]}
+    return found | dict(zip(["dots", "groups", "values"], others, strict=True))
 
 
 def deep(levels: int, letters: int) -> Column:

@@ -13,6 +13,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.charts.colors import CLAIMED, FADED, INK, RELEASED
 from dpcore.teaching import histogram_pair, membership_game
 from dpcore.teaching.membership_game import BEST, PLAYERS, Game, Rules
+from dpcore.text import odds
 
 INF = math.inf
 HOSTILE = "a.b['0']:Q <img src=https://x.test/y> {{y}}"
@@ -52,9 +53,7 @@ def played():
 
 
 def limit():
-    return pd.DataFrame(
-        {"epsilon": membership_game.EPSILONS, "share": [charts.odds(e) for e in membership_game.EPSILONS]}
-    )
+    return pd.DataFrame({"epsilon": membership_game.EPSILONS, "share": [odds(e) for e in membership_game.EPSILONS]})
 
 
 BUILDERS = {

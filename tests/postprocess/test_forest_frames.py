@@ -48,8 +48,7 @@ def test_a_tree_by_hand(forest):
     frame = forest_frames.nodes(forest)
     assert frame["place"].tolist() == [0, 2, 3, 4, 5, 6, 7]
     assert frame["parent"].tolist() == [-1, 0, 0, 3, 3, 3, 3]
-    assert frame["level"].tolist() == frame["y"].tolist() == [0, 1, 1, 2, 2, 2, 2]
-    assert frame["x"].tolist() == [1.25, 0.0, 2.5, 1.0, 2.0, 3.0, 4.0]
+    assert frame["level"].tolist() == [0, 1, 1, 2, 2, 2, 2]
     assert frame["text"].tolist() == ["age", "", "a.b[0]:Q", "", "", "", ""]
     assert frame["side"].tolist() == ["", "≤ 40", "> 40", "x", "y", "<b>z</b>", "(missing)"]
     assert frame["edge"].tolist()[:4] == ["", "age ≤ 40", "age > 40", "a.b[0]:Q: x"]
@@ -65,7 +64,7 @@ def test_a_tree_by_hand(forest):
 
 def test_a_tree_that_is_a_leaf(forest):
     frame = forest_frames.nodes(forest, 1)
-    assert frame[["place", "parent", "x", "text", "side", "class"]].to_numpy().tolist() == [[1, -1, 0.0, "", "", "no"]]
+    assert frame[["place", "parent", "text", "side", "class"]].to_numpy().tolist() == [[1, -1, "", "", "no"]]
 
 
 @pytest.mark.parametrize(
@@ -88,18 +87,14 @@ def test_what_is_not_there_is_refused(forest, asked):
 
 
 @pytest.mark.parametrize("most", [400, 12])
-def test_the_layout_of_grown_trees(grown, most):
+def test_grown_trees_come_level_by_level_with_children_side_by_side(grown, most):
     for tree in range(3):
-        frame = forest_frames.nodes(grown.forest_, tree, most=most).set_index("place")
+        frame = forest_frames.nodes(grown.forest_, tree, most=most)
         assert len(frame) <= most
-        below = frame[frame["parent"] >= 0]
-        ends = frame[~frame.index.isin(below["parent"])]
-        assert sorted(ends["x"]) == list(range(len(ends)))
-        for parent, children in below.groupby("parent"):
-            assert frame.loc[parent, "x"] == (children["x"].iloc[0] + children["x"].iloc[-1]) / 2
-            assert children["x"].is_monotonic_increasing
-        for _, level in frame.groupby("level"):  # nodes of a level do not cross
-            assert level["x"].is_monotonic_increasing
+        assert frame["level"].is_monotonic_increasing
+        order = {place: row for row, place in enumerate(frame["place"])}
+        above = [order[parent] for parent in frame["parent"].iloc[1:]]
+        assert above == sorted(above)
         size = int((grown.forest_.tree == tree).sum())
         assert frame["folded"].iloc[0] == size - len(frame)
 
