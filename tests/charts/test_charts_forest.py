@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from specs import rows_of, spec_of, subtitle, walk
 
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
@@ -82,28 +83,6 @@ BUILDERS = {
     "importance": (gains, charts.importance),
 }
 every_chart = pytest.mark.parametrize("name", BUILDERS)
-
-
-def walk(node, path=()):
-    yield path, node
-    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, child in children:
-        yield from walk(child, (*path, str(key)))
-
-
-def spec_of(chart):
-    spec = chart.to_dict()
-    json.dumps(spec, allow_nan=False)
-    return spec
-
-
-def rows_of(chart, *fields):
-    rows = [row for rows in chart.to_dict(validate=False)["datasets"].values() for row in rows]
-    return pd.DataFrame([row for row in rows if {*fields} <= {*row}])
-
-
-def subtitle(chart):
-    return " ".join(chart.to_dict(validate=False)["title"]["subtitle"])
 
 
 @every_chart

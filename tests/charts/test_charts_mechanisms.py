@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from specs import domain, rows_of, spec_of, subtitle, walk
 
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
@@ -86,39 +87,8 @@ BUILDERS = {
 every_chart = pytest.mark.parametrize("name", BUILDERS)
 
 
-def walk(node, path=()):
-    yield path, node
-    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, child in children:
-        yield from walk(child, (*path, str(key)))
-
-
-def spec_of(chart):
-    spec = chart.to_dict()
-    json.dumps(spec, allow_nan=False)
-    return spec
-
-
-def rows_of(chart, *fields):
-    rows = [row for rows in spec_of(chart)["datasets"].values() for row in rows]
-    return pd.DataFrame([row for row in rows if {*fields} <= {*row}])
-
-
 def layers_of(spec):
     return [layer for layer in spec.get("layer", [spec]) if "mark" in layer]
-
-
-def domain(chart, channel):
-    (found,) = {
-        tuple(node["scale"]["domain"])
-        for path, node in walk(spec_of(chart))
-        if path and path[-1] == channel and isinstance(node, dict) and "domain" in node.get("scale", {})
-    }
-    return found
-
-
-def key_of(chart):
-    return " ".join(spec_of(chart)["title"].get("subtitle", ""))
 
 
 @every_chart
@@ -205,10 +175,10 @@ def test_only_normal_noise_leaves_the_band():
     for name, leaves in (("Laplace", False), ("Geometric", False), ("Gaussian", True)):
         frame, whole = at_noise(name), name == "Geometric"
         worlds, band = charts.two_worlds(frame, whole=whole), charts.ratio_band(frame, epsilon=1.0, whole=whole)
-        assert ("delta" in key_of(worlds)) == leaves
+        assert ("delta" in subtitle(worlds)) == leaves
         areas = [layer for layer in layers_of(spec_of(worlds)) if layer["mark"].get("color") == CLAIMED]
         assert len(areas) == (2 if leaves else 0)
-        assert ("leaves the band in the tails" in key_of(band)) == leaves
+        assert ("leaves the band in the tails" in subtitle(band)) == leaves
         assert ("outside the band" in {*rows_of(band, "where")["where"]}) == leaves
         low, high = domain(band, "y")
         assert rows_of(band, "where")["log_ratio"].between(low, high).all()
@@ -250,7 +220,7 @@ def test_a_belief_is_marked_where_it_is():
     chart = charts.belief(believed(), prior=0.2)
     ends = rows_of(chart, "sure")
     assert ends["sure"].tolist() == pytest.approx([0.2 / (0.2 + 0.8 * math.e), 0.2 * math.e / (0.2 * math.e + 0.8)])
-    assert "8.42 % to 40.5 %" in key_of(chart)
+    assert "8.42 % to 40.5 %" in subtitle(chart)
 
 
 # Composition, groups and floats
@@ -264,7 +234,7 @@ def test_the_sum_of_epsilons_is_at_the_right_end():
     assert (bars["right"] - bars["left"]).tolist() == pytest.approx([0.8] * 7)
     low, high = domain(chart, "x")
     assert -low == high > bars["right"].max()
-    assert key_of(chart) == "Orange line: epsilon 3, the sum. Dashed: epsilon 2.9 with delta 1e-6."
+    assert subtitle(chart) == "Orange line: epsilon 3, the sum. Dashed: epsilon 2.9 with delta 1e-6."
 
 
 def test_three_ways_to_ask_are_told_apart_without_color():
@@ -276,7 +246,7 @@ def test_three_ways_to_ask_are_told_apart_without_color():
 @pytest.mark.parametrize(("yours", "count"), [((False, True, False), 1), ((False, True, True), 2), ((True,) * 3, 3)])
 def test_the_parts_that_hang_on_you_are_counted(yours, count):
     chart = charts.split_table(table(yours), title="Groups")
-    assert f"{count} of 3 may change" in key_of(chart)
+    assert f"{count} of 3 may change" in subtitle(chart)
     assert rows_of(chart, "yours")["yours"].sum() == 2 * count
 
 

@@ -6,6 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
+from specs import spec_of, walk
 
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
@@ -87,19 +88,6 @@ BUILDERS = {
     "level_errors": (runs, charts.level_errors),
 }
 every_chart = pytest.mark.parametrize("name", BUILDERS)
-
-
-def walk(node, path=()):
-    yield path, node
-    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, child in children:
-        yield from walk(child, (*path, str(key)))
-
-
-def spec_of(chart):
-    spec = chart.to_dict()
-    json.dumps(spec, allow_nan=False)
-    return spec
 
 
 def rows_of(chart):

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from specs import rows_of, spec_of, subtitle, walk
 
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
@@ -73,28 +74,6 @@ BUILDERS = {
     "trust": (said, lambda _: charts.trust()),
 }
 every_chart = pytest.mark.parametrize("name", BUILDERS)
-
-
-def walk(node, path=()):
-    yield path, node
-    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, child in children:
-        yield from walk(child, (*path, str(key)))
-
-
-def spec_of(chart):
-    spec = chart.to_dict()
-    json.dumps(spec, allow_nan=False)
-    return spec
-
-
-def rows_of(chart, *fields):
-    rows = [row for rows in spec_of(chart)["datasets"].values() for row in rows]
-    return pd.DataFrame([row for row in rows if {*fields} <= {*row}])
-
-
-def subtitle(chart):
-    return " ".join(chart.to_dict(validate=False)["title"].get("subtitle", ""))
 
 
 @every_chart
@@ -204,7 +183,7 @@ def test_other_crowds_are_dots_and_the_truth_a_grey_rule():
     assert any(mark["type"] == "point" and mark["color"] == RELEASED and mark["opacity"] < 1 for mark in marks)
     alone = charts.coin_estimates(estimates(0.1), truth=0.25)
     assert "other crowds" not in subtitle(alone)
-    assert rows_of(alone, "truth")["text"].tolist() == ["truth 25 %"]
+    assert rows_of(alone, "at")["label"].tolist() == ["truth 25 %"]
 
 
 # Measures

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import vl_convert
+from specs import domain, rows_of, spec_of, walk
 
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
@@ -76,33 +77,6 @@ BUILDERS = {
     "scores": lambda: charts.game_scores(played(), limit=limit()),
 }
 every_chart = pytest.mark.parametrize("name", BUILDERS)
-
-
-def walk(node, path=()):
-    yield path, node
-    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, child in children:
-        yield from walk(child, (*path, str(key)))
-
-
-def spec_of(chart):
-    spec = chart.to_dict()
-    json.dumps(spec, allow_nan=False)
-    return spec
-
-
-def rows_of(chart, *fields):
-    rows = [row for rows in spec_of(chart)["datasets"].values() for row in rows]
-    return pd.DataFrame([row for row in rows if {*fields} <= {*row}])
-
-
-def domain(chart, channel):
-    (found,) = {
-        tuple(node["scale"]["domain"])
-        for path, node in walk(spec_of(chart))
-        if path and path[-1] == channel and isinstance(node, dict) and "domain" in node.get("scale", {})
-    }
-    return found
 
 
 def bands(chart):
