@@ -98,7 +98,7 @@ def range_answers(frame: pd.DataFrame, *, title: str = "") -> Chart:
     if len(data) and (truth := data["true"].iloc[0]) == truth:
         look: Any = {"color": NEUTRAL, "fontSize": 13, "baseline": "bottom", "align": "center"}
         place, name = alt.X("at:Q", **across), f"true count {truth:,.0f}"
-        rule, said = ruled(place, truth, name, alt.YValue(-4), look, color=REAL, strokeWidth=3)
+        rule, said = ruled(place, truth, name, {"y": alt.value(-4)}, look, color=REAL, strokeWidth=3)
         layers = [rule, *layers, said]
     return present(
         alt.layer(*layers),

@@ -68,7 +68,7 @@ def single(**values: Any) -> alt.Chart:
 def ruled(axis: Any, at: float, label: str, end: Any, name: dict[str, Any], tip: str = "reference", **look: Any) -> Any:
     """A line through the chart at one place of an axis, whose field is `at`, and its label at the line's `end`."""
     base = single(at=at, label=label).encode(axis, tooltip=tooltips(f"label|{tip}"))
-    return [base.mark_rule(**look), captions(base.encode(end), "label", **name)]
+    return [base.mark_rule(**look), captions(base.encode(**end), "label", **name)]
 
 
 def words(base: Any, field: str, number: str = "", **look: Any) -> Any:

@@ -156,7 +156,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
         f"truth {100 * truth:.3g} %",
         {"fontSize": 15, "baseline": "bottom", **bold},
     )
-    layers += ruled(at, truth, said, alt.YValue(-4), look, "only the game knows", color=REAL, strokeWidth=4)
+    layers += ruled(at, truth, said, {"y": alt.value(-4)}, look, "only the game knows", color=REAL, strokeWidth=4)
 
     tips = tooltips("which|crowd", "estimate|estimate|.1%", "kept|clipped to 0…100 %|.1%")
     lanes = alt.Y("lane:Q", axis=None, scale=span(-0.1 if repeated else 0.55, 1.15))
@@ -306,7 +306,9 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
 def _level(value: float, label: str, *, x: Any, **look: Any) -> list[Any]:
     """A level rule, and its name at `x`."""
     rule: Any = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2}
-    found: list[Any] = ruled(alt.Y("at:Q"), value, label, alt.XValue(x), {"fontSize": 14, "color": INK} | look, **rule)
+    found: list[Any] = ruled(
+        alt.Y("at:Q"), value, label, {"x": alt.value(x)}, {"fontSize": 14, "color": INK} | look, **rule
+    )
     return found
 
 

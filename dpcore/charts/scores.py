@@ -58,7 +58,7 @@ def _upright(text: str, value: float | None, align: Any) -> list[Any]:
     name = {"align": align, "dx": -4 if align == "right" else 4, "fontSize": 13, "baseline": "bottom", "color": NEUTRAL}
     look: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
     across = alt.X("at:Q", title="accuracy")
-    rule: list[Any] = ruled(across, value, f"{text} {value:.1%}", alt.YValue(-4), name, **look)
+    rule: list[Any] = ruled(across, value, f"{text} {value:.1%}", {"y": alt.value(-4)}, name, **look)
     return rule
 
 

@@ -131,7 +131,7 @@ def _rows(parents: Any) -> pd.DataFrame:
     found, ends = np.full((len(parents), 3), math.nan), itertools.count()
 
     def stand(node: int) -> float:
-        below = [stand(child) for child in np.flatnonzero(parents == node)]
+        below = [stand(int(child)) for child in np.flatnonzero(parents == node)]
         found[node, 1:] = (below[0], below[-1]) if below else math.nan
         found[node, 0] = (below[0] + below[-1]) / 2 if below else next(ends)
         return float(found[node, 0])
