@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from joblib import cpu_count, effective_n_jobs
 from joblib.externals import loky
+from sklearn.base import clone
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.tally import EPSILONS
@@ -68,7 +69,7 @@ class Measure:
         return pd.DataFrame(index=[0])
 
     def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
-        """The same of a run that failed; or `reason`, raised, if nothing is to go on without it."""
+        """The same of a run that could not be made; or `reason`, raised, if nothing is to go on without it."""
         return pd.DataFrame(index=[0])
 
 
@@ -92,7 +93,8 @@ def stream(
 
     `ledgers` gives, when a run is handed out, what makes the ledger that it charges: picklable, if there are workers.
     The rows are those of `measure`, with the run's labels, `relation`, `seconds` (of fit and sampling), what it cost
-    and `error`: why it failed, or "". With one job at a time everything is done here, and `progress` is told of it.
+    and `error`: why it could not be made, or "". What cannot be measured ends the loop,
+    before more is spent. With one job at a time everything is done here, and `progress` is told of it.
     joblib's own workers are shared by all threads of a process: who stops waiting for them stops them for everybody.
     """
     jobs = ((place, run, ledgers(run)) for place, run in enumerate(runs))
@@ -163,12 +165,14 @@ def work(job: Job) -> tuple[int, pd.DataFrame]:
 def one_run(measure: Measure, job: Job, progress: Progress = no_progress) -> tuple[int, pd.DataFrame]:
     """Fit, sample and measure once; the run's place and its rows."""
     place, run, new_ledger = job
+    run = replace(run, method=clone(run.method))  # what it learns is not kept beyond this run
     start = time.perf_counter()
     try:
         synthetic = measure.release(run, None if new_ledger is None else new_ledger(), progress)
-        seconds = time.perf_counter() - start
-        found = measure.values(run, synthetic)
     except DPCoreError as reason:
         lost = dict.fromkeys(("seconds", *EPSILONS), np.nan)
         return place, measure.lost(run, reason).assign(**run.shared, **lost, void="", error=str(reason))
-    return place, found.assign(**run.shared, seconds=seconds, **run.method.ledger_.epsilons, error="")
+    seconds = time.perf_counter() - start
+    return place, measure.values(run, synthetic).assign(
+        **run.shared, seconds=seconds, **run.method.ledger_.epsilons, error=""
+    )

@@ -15,8 +15,11 @@ import pytest
 from sklearn.base import clone
 
 from dpcore import evaluate, experiment
+from dpcore.accounting.ledger import Ledger
 from dpcore.datasets import Dataset, split
 from dpcore.errors import DataError, ParameterError
+from dpcore.experiment import engine
+from dpcore.experiment.engine import Measure, Run
 from dpcore.methods import NaiveBayesSynthesizer
 
 MODELS = ("logistic regression", "Bayes net")
@@ -237,3 +240,27 @@ def test_what_no_run_could_do_is_refused_at_once(data, small_schema):
         experiment.sweep(methods(), broken, epsilons=[1.0], repeats=1, n_jobs=1)
     with pytest.raises(ParameterError, match="model"):
         experiment.sweep(methods(), data, epsilons=[1.0], repeats=1, models=["oracle"], n_jobs=1)
+
+
+class Broken(Measure):
+    def values(self, run, synthetic):
+        raise DataError("There is nothing to measure by.", "Use other data.")
+
+
+def test_what_cannot_be_measured_ends_the_loop_before_more_is_spent(data):
+    ledgers = []
+
+    def opened(run):
+        ledgers.append(Ledger(relation="add_remove"))
+        return lambda: ledgers[-1]
+
+    runs = [Run(method, {"repeat": repeat}) for repeat, method in enumerate(methods().values())]
+    with pytest.raises(DataError, match="nothing to measure by"):
+        list(engine.stream(runs, Broken(data), ledgers=opened))
+    assert len(ledgers) == 1
+
+
+def test_runs_keep_nothing_of_what_they_learned(data):
+    runs = [Run(method) for method in methods().values()]
+    assert len(list(engine.stream(runs, Measure(data)))) == 2
+    assert not [run for run in runs if hasattr(run.method, "ledger_")]

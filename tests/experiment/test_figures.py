@@ -155,6 +155,50 @@ def test_the_command_writes_charts_and_numbers(data, monkeypatch, tmp_path, caps
     assert (account.looks, account.epsilon_bound) == (2, math.inf)
 
 
+def test_the_command_spends_nothing_if_there_is_no_place_for_files(data, monkeypatch, tmp_path):
+    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.setattr(command.datasets, "load", lambda _: data)
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit):
+        main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path / "file")])
+    assert not Books(tmp_path / "ledger.sqlite").accounts()
+
+
+def test_a_command_that_is_stopped_writes_what_is_finished(data, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.setattr(command.datasets, "load", lambda _: data)
+
+    def stopped(part, text):
+        if text == "run 2":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "told", stopped)
+    assert main(["figure", "001 Fig. 6", "--repeats", "2", "--to", str(tmp_path)]) == 0
+    assert len(pd.read_csv(tmp_path / "001-Fig-6-people-do-not-publish.csv")) == 1
+    assert "Stopped: 1 runs" in capsys.readouterr().err
+
+
+def test_the_command_tells_of_runs_that_failed(data, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.setattr(command.datasets, "load", lambda _: data)
+    fit = dp.PrivBayes.fit
+
+    def failing(self, *given, **more):
+        if self.mode == "paper":
+            raise ParameterError("No such luck.", "Try again.")
+        return fit(self, *given, **more)
+
+    monkeypatch.setattr(dp.PrivBayes, "fit", failing)
+    assert main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path)]) == 0
+    assert "1 runs of PrivBayes, as printed, failed: No such luck." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("repeats", [0, -1, 1.5, True])
+def test_repeats_are_whole_numbers(repeats, data):
+    with pytest.raises(ParameterError, match="repeats"):
+        dp.experiment.figure("001 Fig. 6", data, repeats=repeats)
+
+
 @pytest.mark.parametrize(("words", "told"), [(["Fig. 5"], "'001 Fig. 5'"), (["001 Fig. 5", "--data", "none"], "adult")])
 def test_the_command_says_what_there_is(words, told, capsys):
     with pytest.raises(SystemExit) as ended:

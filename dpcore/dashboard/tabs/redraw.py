@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -60,12 +60,16 @@ def redraws(
 
 @dataclass
 class Redraw(Measure):
-    """Releases once more, by what `read` says of one; if one fails, nothing goes on."""
+    """Releases once more, by what `read` says of one and `look` sees in its method; if one fails, nothing goes on."""
 
     read: Callable[[Any], dict[str, float]] = dict
+    look: Callable[[Any], pd.DataFrame] | None = None
+    looks: list[pd.DataFrame] = field(default_factory=list)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """`metric` and `value`."""
+        if self.look is not None:
+            self.looks.append(self.look(run.method).assign(run=run.labels["run"]))
         return measured(self.read(synthetic if self.rows else run.method))
 
     def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
@@ -88,18 +92,16 @@ def draw_again(shown: Shown, progress: Progress, look: Callable[[Synthesizer], p
     ledger = session.account(data, method.relation, f"{REDRAWS} redraws of {release.method}")
     models = isinstance(release.artifact, Model)
     made: Any = release.model if models else release.synthetic
-    measure = Redraw(data, 0 if models else len(made), of_models(release, data) if models else of_rows(release, data))
+    read = of_models(release, data) if models else of_rows(release, data)
+    measure = Redraw(data, 0 if models else len(made), read, look)
     runs = [Run(again(method, run), {"run": run}, f"{run} of {REDRAWS}") for run in range(1, REDRAWS + 1)]
     frames = [measured(measure.read(made)).assign(run=0, chosen=True)]
-    looks: list[pd.DataFrame] = []
     most = 0 if shown.redraws is None else int(shown.redraws["run"].max())
     for place, frame in engine.stream(runs, measure, ledgers=lambda _: lambda: ledger, progress=progress):
         frames.append(frame[["metric", "value", "run"]].assign(chosen=False))
-        if look is not None:
-            looks.append(look(cast(Synthesizer, runs[place].method)).assign(run=place + 1))
         if place + 1 >= most:
             shown.redraws = pd.concat(frames, ignore_index=True)
-            shown.looks = pd.concat(looks, ignore_index=True) if looks else None
+            shown.looks = pd.concat(measure.looks, ignore_index=True) if measure.looks else None
     progress(1.0, "done")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from dpcore.accounting.store import Books, OpenRun, asked_path
-from dpcore.arguments import Progress, no_progress
+from dpcore.arguments import Progress, is_whole, no_progress
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
 from dpcore.experiment.engine import NewLedger, Run
@@ -88,7 +88,7 @@ def figure(
         How often everything runs.
     durable : bool
         Whether the charges of all runs are written to the user's file before anything is drawn, as `durable_ledger`
-        does. What the runs cost is in the frame in any case.
+        does. What finished runs cost is in the frame in any case; what a run that failed had spent until then is not.
     n_jobs : int
         Processes, as in joblib, for those figures whose runs are not timed or read inside.
     progress : callable
@@ -97,17 +97,26 @@ def figure(
     Raises
     ------
     ParameterError
-        If no figure has this name, or these data cannot give it.
+        If no figure has this name, these data cannot give it, or there are no repeats.
     """
+    frames = [*stream(name, data, repeats=repeats, durable=durable, n_jobs=n_jobs, progress=progress)]
+    return Made(named(name), pd.concat(frames, ignore_index=True))
+
+
+def stream(
+    name: str, data: Dataset, *, repeats: int, durable: bool, n_jobs: int = -1, progress: Progress = no_progress
+) -> Iterator[pd.DataFrame]:
+    """The runs of `figure` as they finish."""
     asked = named(name)
     if lacking := asked.lacks(data):
         raise ParameterError(f"There is no figure {name!r} of these data: {lacking}", "Use other data.")
+    if not is_whole(repeats, 1):
+        raise ParameterError("The 'repeats' parameter is no whole number of 1 or more.", "Choose one.")
     how: dict[str, Any] = {"ledgers": booked(data, name)} if durable else {}
-    frames = []
-    for part, frame in asked.stream(data, repeats, n_jobs=n_jobs, progress=progress, **how):
-        frames.append(frame)
-        progress(part, f"run {len(frames):,}")
-    return Made(asked, pd.concat(frames, ignore_index=True))
+    found = asked.stream(data, repeats, n_jobs=n_jobs, progress=progress, **how)
+    for count, (part, frame) in enumerate(found, 1):
+        progress(part, f"run {count:,}")
+        yield frame
 
 
 def booked(data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:

@@ -6,9 +6,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from dpcore import datasets
 from dpcore.errors import DPCoreError
-from dpcore.experiment.figures import figure, known
+from dpcore.experiment.figures import Made, known, named, stream
 from dpcore.export.quoting import spreadsheet_csv
 from dpcore.export.report import svg
 
@@ -17,19 +19,29 @@ def main(arguments: Sequence[str]) -> int:
     """Make the figure and say where it is; the exit code. What cannot be made ends the process with 2 and a message."""
     parser = command()
     asked = parser.parse_args(arguments)
+    frames: list[pd.DataFrame] = []
     try:
         data = datasets.load(asked.data)
-        made = figure(asked.name, data, repeats=asked.repeats, durable=True, progress=told)
+        asked.to.mkdir(parents=True, exist_ok=True)  # before anything is spent
+        try:
+            frames.extend(stream(asked.name, data, repeats=asked.repeats, durable=True, progress=told))
+        except KeyboardInterrupt:
+            if not frames:
+                raise
+            sys.stderr.write(f"\nStopped: {len(frames):,} runs are finished, and are written.\n")
+        made = Made(named(asked.name), pd.concat(frames, ignore_index=True))
         files = {f"-{count}.svg": svg(chart, count).encode() for count, chart in enumerate(made.charts(), 1)}
         files["-do-not-publish.csv"] = spreadsheet_csv(made.frame).encode()
         stem = re.sub(r"\W+", "-", f"{asked.name} {data.name}").strip("-")
-        asked.to.mkdir(parents=True, exist_ok=True)
         for ending, content in files.items():
             (asked.to / f"{stem}{ending}").write_bytes(content)
             sys.stdout.write(f"{asked.to / f'{stem}{ending}'}\n")
     except (DPCoreError, OSError) as error:
         parser.error(str(error))
-    return int((made.frame["error"] != "").all())
+    failed = made.frame[made.frame["error"] != ""]
+    for (series, mode, reason), lost in failed.groupby(["series", "mode", "error"], sort=False):
+        sys.stderr.write(f"{len(lost):,} runs of {series}, {mode}, failed: {reason}\n")
+    return int(len(failed) == len(made.frame))
 
 
 def command() -> argparse.ArgumentParser:

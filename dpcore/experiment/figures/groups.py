@@ -1,13 +1,14 @@
 """What the patent 002 claims, without figures: how errors grow with a range, and what a classifier learns."""
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import pandas as pd
 
 from dpcore import charts, evaluate
 from dpcore.datasets import Dataset
+from dpcore.domain.column import Codes
 from dpcore.domain.range_query import RangeQuery
 from dpcore.experiment.engine import Measure, Run
 from dpcore.experiment.figures import base
@@ -26,11 +27,16 @@ class RangeErrors(Measure):
 
     queries: list[RangeQuery] = field(default_factory=list)
 
+    @cached_property
+    def codes(self) -> Codes:
+        """The training rows' codes, once for all runs."""
+        return self.data.schema.encode(self.data.train)
+
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """`evaluate.range_queries` on the training rows."""
-        schema, release = self.data.schema, run.labels["release"]
-        answers = {release: evaluate.range_answers(run.method, self.queries, schema)}
-        return evaluate.range_queries(self.data.train, answers, schema, self.queries)
+        schema = self.data.schema
+        answers = {run.labels["release"]: evaluate.range_answers(run.method, self.queries, schema)}
+        return evaluate.range_queries(self.codes, answers, schema, self.queries)
 
 
 def ranges(data: Dataset, count: int) -> Plan:
