@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import is_whole
@@ -54,23 +54,29 @@ class Prices:
         return Totals(*(math.inf if math.isinf(before) else paid for before, paid in zip(totals, found, strict=True)))
 
 
-class Spent:
-    """What has `totals`, as numbers for people."""
-
-    totals: Totals
+class HasTotals(Protocol):
+    """A line of the books, or a ledger, whose totals nobody sets."""
 
     @property
-    def epsilon_claimed(self) -> float:
+    def totals(self) -> Totals:
+        """Claimed, of the noise, and proved, as exact numbers."""
+
+
+class Spent:
+    """What `HasTotals`, as numbers for people."""
+
+    @property
+    def epsilon_claimed(self: HasTotals) -> float:
         """What the methods' sources say was spent."""
         return float(self.totals.claimed)
 
     @property
-    def epsilon_of_noise(self) -> float:
+    def epsilon_of_noise(self: HasTotals) -> float:
         """What the noise that was drawn costs, if nothing else gives it away."""
         return float(self.totals.of_noise)
 
     @property
-    def epsilon_bound(self) -> float:
+    def epsilon_bound(self: HasTotals) -> float:
         """What can be proved that was spent; infinite where nothing can."""
         return float(self.totals.bound)
 
@@ -94,7 +100,7 @@ class Tally(Spent):
         self._process = os.getpid()
 
     @property
-    def totals(self) -> Totals:  # type: ignore[override]  # nobody sets them
+    def totals(self) -> Totals:
         """Claimed, of the noise, and proved, as exact numbers."""
         return self._totals
 

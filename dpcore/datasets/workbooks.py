@@ -66,7 +66,7 @@ def check_archive(raw: bytes, limit: int) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             members = archive.infolist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):  # the last: a newer version of zip files
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):  # a name that is no text; a version newer than Python
         raise DataError("The workbook is cut short or damaged.", MEND) from None
     names = {member.filename for member in members}
     for name, told in OTHERS.items():

@@ -233,6 +233,7 @@ def words_of(words: tuple[str, ...]) -> str:
 @dataclass_transform(
     kw_only_default=True, eq_default=False, field_specifiers=(whole, number, choice, flag, text, learned)
 )
+@dataclass(kw_only=True, eq=False, repr=False)
 class Declared:
     """Whose fields are its parameters."""
 
@@ -257,7 +258,7 @@ class Declared:
 
     @classmethod
     def _fields(cls) -> tuple[dataclasses.Field[Any], ...]:
-        return dataclasses.fields(cls)  # type: ignore[arg-type]  # every class below this one is a dataclass
+        return dataclasses.fields(cls)
 
     @classmethod
     def asks(cls) -> dict[str, Control]:
