@@ -2,7 +2,6 @@
 
 import io
 import json
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -35,14 +34,13 @@ from driving import (
     tabs,
     widget,
 )
-from prepared import another
+from prepared import MARK, another, asked, at_once, choose, data, files, keys, marked, nothing_new, page, with_release
 from streamlit.testing.v1 import AppTest
 from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
 
 from dpcore import Schema, Taxonomy
 from dpcore.dashboard import controls
 from dpcore.dashboard.tabs import count_tree, paper_figures, redraw
-from dpcore.datasets import Dataset
 from dpcore.errors import DataError
 from dpcore.experiment import engine
 from dpcore.experiment.figures import groups as figures_002
@@ -57,7 +55,6 @@ CORRECTED, PAPER = (
 VARIANTS = [("corrected", name) for name in CORRECTED] + [("paper", name) for name in PAPER]
 ALL, LEAVES, APART, DIFFGEN = CORRECTED
 OWN_TABS = ["Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims"]
-MARK = "do not publish"
 
 
 @pytest.fixture(autouse=True)
@@ -69,56 +66,6 @@ def this_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count_tree, "QUERIES", 40)
     monkeypatch.setattr(engine, "effective_n_jobs", lambda _: 1)
     monkeypatch.setattr(paper_figures, "here", lambda _: False)
-
-
-def data(frame: pd.DataFrame | None = None, name: str = "people", **schema: Any) -> Dataset:
-    """80 rows with a declared schema, 24 of them to test on."""
-    rows = people() if frame is None else frame
-    found = Schema.infer(rows)
-    asked = {"source": "declared", "notes": (), "target": "ill" if "ill" in rows else None} | schema
-    return Dataset(name, rows[24:], rows[:24], replace(found, **asked), f"sum of {name}")
-
-
-def page(given: Dataset | None = None) -> AppTest:
-    """The page in a new session with these data in use, or the small table."""
-    at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
-    at.session_state["dpcore.data"] = data() if given is None else given
-    return run(at.switch_page("pages/taxonomy.py"))
-
-
-def choose(at: AppTest, mode: str, variant: str) -> AppTest:
-    """Only what changes: every run of the script costs time."""
-    for key, value in {"mode": mode, f"variant.{mode}": variant}.items():
-        if widget(at, f"taxonomy.{key}").value != value:
-            change(at, **{key: value})
-    return at
-
-
-def at_once(at: AppTest, **settings: Any) -> AppTest:
-    """Move several settings that stand on the screen, in one run."""
-    for name, value in settings.items():
-        widget(at, f"taxonomy.{name}").set_value(value)
-    return run(at)
-
-
-def keys(at: AppTest) -> set[str]:
-    """Widgets of the page, without its name."""
-    return {w.key.removeprefix("taxonomy.").partition(":")[0] for w in elements(at) if w.key}
-
-
-def asked(at: AppTest) -> dict[str, Any]:
-    """The constructor's arguments that the Run button would use."""
-    return at.session_state["taxonomy.chosen"][1]
-
-
-def files(raw: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def marked(at: AppTest) -> list[bool]:
-    """Which charts of the tab say that they read real rows; the settings' icons left out."""
-    return [MARK in json.dumps(spec["title"]) for spec, _ in charts(at) if "in 100" not in json.dumps(spec)]
 
 
 def answered(at: AppTest) -> pd.DataFrame:
@@ -142,16 +89,13 @@ def query(at: AppTest, names: list[str]) -> AppTest:
     return run(at)
 
 
-def nothing_new(at: AppTest, first: Any, spent: dict[Any, Any]) -> bool:
-    waiting = [key for key in at.session_state if str(key).startswith("dpcore.request:")]
-    return shown(at) is first and books(at) == spent and not waiting
-
-
 @pytest.mark.parametrize(("mode", "variant"), VARIANTS)
 def test_every_variant_from_run_to_zip(mode: str, variant: str, downloads: list[Any]) -> None:
     name = "DiffGen" if variant.startswith("DiffGen") else "TaxonomyRelease"
-    at = released(at_once(choose(page(), mode, variant), epsilon=0.5, rows=300))
-    release = shown(at).release
+    at = at_once(choose(page(), mode, variant), epsilon=0.5, rows=300)
+    wanted = asked(at)
+    release = shown(released(at)).release
+    assert {key: release.parameters[key] for key in wanted} == wanted
     given = (CORRECTED if mode == "corrected" else PAPER)[variant]
     assert (release.method, release.parameters["mode"], len(release.synthetic)) == (name, mode, 300)
     assert {key: release.parameters[key] for key in given} == given
@@ -215,9 +159,8 @@ def test_settings_are_the_methods_own_and_reach_it(mode: str, variant: str) -> N
     name = "DiffGen" if "rounds" in expected else "TaxonomyRelease"
     known = set(METHODS[name]().get_params())
     assert books(at) == {}
-    released(at)
-    parameters = shown(at).release.parameters
-    assert shown(at).release.method == name
+    assert at.session_state["taxonomy.chosen"][0] == name
+    parameters = METHODS[name](**asked(at)).get_params()
     assert {key: parameters[key] for key in expected if key in known} == {
         k: v for k, v in expected.items() if k in known
     }
@@ -283,7 +226,7 @@ def test_wrong_shares_are_told_and_never_run() -> None:
 
 def test_nothing_that_is_moved_draws_or_spends() -> None:
     """All that can be moved in the settings, in the editor and in the page's own tabs, found on the screen."""
-    at = released(page())
+    at = with_release("Draw again")  # a tab without charts, which every move of a setting would draw
     first, release, spent = shown(at), shown(at).release, books(at)
     moved = {"taxonomy.mode", "taxonomy.variant.corrected"}
 
@@ -302,10 +245,10 @@ def test_nothing_that_is_moved_draws_or_spends() -> None:
             assert nothing_new(at, first, spent), waiting[0].key
             assert shown(at).release is release
 
-    for name in [*OWN_TABS, "Take home"]:
+    for name in ["Draw again", *OWN_TABS, "Take home"]:
         tab(at, name)
         move()
-    editor(at)
+    editor(tab(at, "Draw again"))
     move()
     names = {key.removeprefix("taxonomy.").partition(":")[0] for key in moved}
     assert {"epsilon", "relation", "rows", "noise", "seed", "target", "iterations", "shares", "with_class"} <= names
@@ -315,7 +258,7 @@ def test_nothing_that_is_moved_draws_or_spends() -> None:
 
 
 def test_the_tree_from_any_node_down_and_its_two_colors() -> None:
-    at = tab(released(page()), "Tree")
+    at = with_release("Tree")
     first, spent = shown(at), books(at)
     whole = len(charts(at)[-1][1][0])
     assert marked(at)[-1]
@@ -388,7 +331,7 @@ def test_a_level_that_is_too_wide_to_draw(monkeypatch: pytest.MonkeyPatch, varia
 
 @pytest.mark.parametrize(("mode", "variant"), [("corrected", DIFFGEN), ("paper", next(iter(PAPER)))])
 def test_a_query_is_answered_in_every_way(mode: str, variant: str) -> None:
-    at = tab(released(choose(page(), mode, variant)), "Ask a range")
+    at = with_release("Ask a range", mode, variant)
     first, spent = shown(at), books(at)
     query(at, ["age", "ill"])
     found = answered(at)
@@ -412,14 +355,14 @@ def test_a_query_is_answered_in_every_way(mode: str, variant: str) -> None:
 
 def test_an_answer_that_would_squeeze_the_others_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count_tree, "WIDEST", 0.01)
-    at = tab(released(page()), "Ask a range")
+    at = with_release("Ask a range")
     row = answered(at).loc["flat"]
     assert f"Off the chart: **flat** would have answered **{row['estimate']:,.0f}**" in said(at)
     assert "flat" not in set(pd.concat(charts(at)[-1][1])["release"])
 
 
 def test_every_workload_and_no_noise_as_a_reference() -> None:
-    at = tab(released(change(page(), iterations=1)), "Error by range")
+    at = with_release("Error by range", iterations=1)
     first, spent = shown(at), books(at)
     methods = {"consistent", "noisy: the fewest nodes", "published groups", "flat"}
     seen = []
@@ -622,7 +565,7 @@ RUNS = {"ranges": 5, "accuracy": 5 * 2}  # with one repeat and the grid above
 
 @pytest.fixture
 def claims() -> AppTest:
-    at = tab(released(page(), rows=100), OWN_TABS[-1])
+    at = with_release(OWN_TABS[-1], rows=100)
     at.number_input("taxonomy.repeats").set_value(1)
     return run(at)
 
@@ -646,7 +589,6 @@ def entries(at: AppTest, key: str) -> list[Any]:
 @pytest.mark.parametrize("key", TITLES)
 def test_a_figure_is_made_and_every_run_is_charged(claims: AppTest, key: str) -> None:
     at, first = claims, shown(claims)
-    ((account, before),) = books(at).items()
     drawn = len(charts(at))
     made(at, key)
     assert not mendable(at)
@@ -660,9 +602,9 @@ def test_a_figure_is_made_and_every_run_is_charged(claims: AppTest, key: str) ->
     assert len(found) == len(booked) == RUNS[key]
     assert set(found["relation"]) == {"add_remove"}
     assert found["series"].nunique() == 5
-    after = books(at)[account]
-    assert after[1] - before[1] == pytest.approx(found["epsilon_claimed"].sum())
-    assert after[2] - before[2] == pytest.approx(found["epsilon_bound"].sum())
+    after = books(at)[key_of(at), "add_remove"]
+    assert after[1] == pytest.approx(found["epsilon_claimed"].sum())
+    assert after[2] == pytest.approx(found["epsilon_bound"].sum())
     spent = books(at)
     tab(tab(at, "Tree"), OWN_TABS[-1])
     assert nothing_new(at, first, spent)
