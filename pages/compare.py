@@ -52,8 +52,7 @@ def settings() -> None:
 
 def offer(label: str) -> None:
     """The button for the last comparison, whatever the settings say now. It rests during a run, as the other does."""
-    look = {"disabled": jobs.resting(PAGE), "icon": ":material/play_arrow:"}
-    st.button(label, key=f"{PAGE}.again", on_click=jobs.request, args=(PAGE, "the last one"), **look)
+    jobs.ask(label, PAGE, "again", icon=":material/play_arrow:")
 
 
 settings()
@@ -72,7 +71,7 @@ elif shown is None and (found := sweep_runs.earlier(data)) is not None:
         offer("Show it" if done else "Go on")
 chosen = st.session_state[f"{PAGE}.chosen"]
 asked = jobs.requested(PAGE)
-if asked == "the last one" and last is not None:
+if asked == "again" and last is not None:
     sweep_runs.run(PAGE, last, data)
 elif asked == "run" and not sweep.lacks(chosen):
     sweep_runs.run(PAGE, chosen, data)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,17 @@ from dpcore import datasets
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seeds", default="3", help="how many seeds a loop over seeds takes: a number, or all")
+
+
+@pytest.fixture
+def seeds(request) -> Callable[[int], range]:
+    """Seeds for what must hold for each of them: `seeds(200)` is a few of them, and all with --seeds all."""
+    asked = request.config.getoption("--seeds")
+    return lambda most: range(most if asked == "all" else min(most, int(asked)))
 
 
 def pytest_configure() -> None:

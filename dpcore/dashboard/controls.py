@@ -207,4 +207,4 @@ def weights(page: str, method: Any) -> tuple[float, ...]:
 
 def run_button(key: str) -> None:
     """The button that makes a release; outside the settings' fragment, so that a press reruns the whole page."""
-    jobs.button("Run", key, f"{key}.run", type="primary", icon=":material/play_arrow:", width="stretch")
+    jobs.button("Run", key, "run", type="primary", icon=":material/play_arrow:", width="stretch")

@@ -8,6 +8,7 @@ partly paid for is finished before other presses are heard.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,24 +29,30 @@ if TYPE_CHECKING:  # the first page does without what makes releases
     from dpcore.datasets import Dataset
 
 
-def request(name: str, what: str = "run") -> None:
-    """Ask for a run; a button's callback. `what` tells buttons apart that ask in each other's place."""
-    st.session_state[f"dpcore.request:{name}"] = (what, False)
+def request(name: str, what: str = "run", ticket: int | None = None) -> None:
+    """Ask for a run; a button's callback. A ticket is good for one run, however often it was handed in."""
+    if ticket in (None, next_ticket(name)):
+        st.session_state[f"dpcore.request:{name}"] = (what, False)
 
 
 def requested(name: str) -> str:
     """What was asked for, once per request; empty if nothing was.
 
-    The page is drawn once more before, so that the browser shows the button at rest before anything is charged. A
-    second press that comes until then is the same request.
+    The page is drawn once more before, so that the browser shows the button at rest before anything is charged.
     """
     key = f"dpcore.request:{name}"
     what, rests = st.session_state.get(key, ("", True))
     if not rests:
         st.session_state[key] = (what, True)
         st.rerun()
-    st.session_state.pop(key, None)
+    if st.session_state.pop(key, None) is not None:
+        st.session_state[f"dpcore.ticket:{name}"] = next_ticket(name) + 1
     return str(what)
+
+
+def next_ticket(name: str) -> int:
+    """How many runs were begun."""
+    return int(st.session_state.get(f"dpcore.ticket:{name}", 0))
 
 
 def resting(name: str) -> bool:
@@ -53,13 +60,24 @@ def resting(name: str) -> bool:
     return f"dpcore.request:{name}" in st.session_state
 
 
-def button(label: str, name: str, key: str, **look: Any) -> None:
+def ask(label: str, name: str, what: str, **look: Any) -> None:
+    """A button that asks for a run once: under the next ticket it is another button.
+
+    So a press that the browser sent before it showed the run is never a second one, even if it arrives when all is
+    over. `what` tells buttons apart that ask in each other's place.
+    """
+    ticket = next_ticket(name)
+    look |= {"on_click": request, "args": (name, what, ticket), "disabled": resting(name)}
+    st.button(label, key=f"{name}.{what}:{ticket}", **look)
+
+
+def button(label: str, name: str, what: str, **look: Any) -> None:
     """A button that asks for a run, and rests while that is under way in `cancellable(..., name)`.
 
     A press during the run would stop it, and its charges would have bought nothing. Why the last run failed is told
     here, because the page is drawn anew when it ends.
     """
-    st.button(label, key=key, on_click=request, args=(name,), disabled=resting(name), **look)
+    ask(label, name, what, **look)
     st.session_state[f"dpcore.resting:{name}"] = resting(name)
     with mendable():
         if (refused := st.session_state.pop(f"dpcore.refused:{name}", None)) is not None:
@@ -83,7 +101,11 @@ def cancellable(title: str, key: str) -> Iterator[Progress]:
         nonlocal shown_at
         now = time.monotonic()
         if now - shown_at > 0.1 or fraction >= 1:  # each call costs a message to the browser
-            bar.progress(min(max(fraction, 0.0), 1.0), text=f"{title}: {text}")
+            try:
+                bar.progress(min(max(fraction, 0.0), 1.0), text=f"{title}: {text}")
+            except RerunException as press:
+                if not pressed(press, rf"{re.escape(key)}\.\w+:\d+"):  # what asked for this, once more
+                    raise
             shown_at = now
 
     try:
@@ -111,7 +133,7 @@ def unhurried(progress: Progress, ledger: Ledger, key: str) -> Iterator[Progress
         try:
             progress(fraction, f"{text} (it is paid for; what you pressed comes next)" if waiting else text)
         except RerunException as press:
-            if not ledger.entries or cancels(press, key):
+            if not ledger.entries or pressed(press, re.escape(f"cancel:{key}")):
                 raise
             waiting[:] = [press]
 
@@ -125,11 +147,11 @@ def unhurried(progress: Progress, ledger: Ledger, key: str) -> Iterator[Progress
         raise waiting[0]
 
 
-def cancels(press: RerunException, key: str) -> bool:
-    """Whether it was the cancel button of `cancellable(..., key)` that was pressed."""
+def pressed(press: RerunException, keys: str) -> bool:
+    """Whether a button was pressed whose key is of this pattern."""
     states = press.rerun_data.widget_states
-    pressed = [found.id for found in states.widgets if found.trigger_value] if states else []
-    return any(found.endswith(f"-cancel:{key}") for found in pressed)  # an identity ends with the key
+    found = [widget.id for widget in states.widgets if widget.trigger_value] if states else []
+    return any(re.search(f"-{keys}$", one) for one in found)  # an identity ends with the key
 
 
 def release(page: str, name: str, method: Any, data: Dataset, *rows: int) -> None:

@@ -50,7 +50,7 @@ def tab(at: AppTest, name: str) -> AppTest:
 
 
 def press(at: AppTest, key: str) -> AppTest:
-    at.button(key).click()
+    widget(at, key).click()
     return run(at)
 
 

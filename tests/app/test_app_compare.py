@@ -187,7 +187,7 @@ def stopped_after(count, monkeypatch) -> AppTest:
 
     monkeypatch.setattr(sweep_runs, "note", stop)
     at = at_page(**SMALL)
-    at.button(f"{PAGE}.run").click()
+    widget(at, f"{PAGE}.run").click()
     at.run()
     assert at.exception
     monkeypatch.setattr(sweep_runs, "note", original)
@@ -223,7 +223,7 @@ def test_both_buttons_rest_during_a_run(monkeypatch):
     monkeypatch.setattr(sweep_runs, "run", work)
     press(at, f"{PAGE}.again")
     assert set(before) == {("Run", True), ("Go on", True)}
-    assert not at.button(f"{PAGE}.run").disabled
+    assert not widget(at, f"{PAGE}.run").disabled
 
 
 def test_a_session_that_keeps_nothing_leaves_nothing_of_a_comparison_on_the_disk(monkeypatch, tmp_path):

@@ -219,7 +219,7 @@ def test_the_button_rests_before_anything_is_charged(small: AppTest, monkeypatch
     for _ in range(2):
         drawn.clear()
         press(small, f"{PAGE}.run")
-        assert not small.button(f"{PAGE}.run").disabled
+        assert not widget(small, f"{PAGE}.run").disabled
     assert before == [[("Run", True)] * 2] * 2  # once for the browser, and once more for the run
     assert any("Too much" in told for told in errors(small))
 

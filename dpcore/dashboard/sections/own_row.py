@@ -60,7 +60,7 @@ def own(page: str, data: Dataset) -> None:
         values(data, asked)
     price(asked)
     look = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
-    jobs.button("Run on my own table", key, f"{key}.run", **look)
+    jobs.button("Run on my own table", key, "run", **look)
     if jobs.requested(key):
         with mendable(), jobs.cancellable("Running both worlds", key) as progress:
             case = case_of(asked, data)

@@ -32,7 +32,7 @@ def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progr
     name, begun = f"{page}.{key}", f"{key}, begun"
     if key not in shown.memory and begun in shown.memory and not jobs.requested(name):
         st.info("This was stopped before it was finished.")
-        st.button("Go on", key=f"{name}.go", on_click=jobs.request, args=(name,), icon=":material/play_arrow:")
+        jobs.ask("Go on", name, "go", icon=":material/play_arrow:")
         return None
     if key not in shown.memory:
         shown.memory[begun] = True

@@ -54,7 +54,7 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
         return
     name = f"{page}.{figure.key}"
     about = "Every run is charged. Finished runs are kept if you cancel."
-    jobs.button("Make this figure", name, f"{name}.go", icon=":material/play_arrow:", help=about)
+    jobs.button("Make this figure", name, "go", icon=":material/play_arrow:", help=about)
     what = hash((figure.key, *((each.token, each.schema.to_json()) for each in chosen_sets)))
     memory: list[pd.DataFrame] = st.session_state.setdefault(f"dpcore.figure:{page}:{what}", [])
     stopped = f"dpcore.figure stopped:{page}:{what}"

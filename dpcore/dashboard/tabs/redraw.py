@@ -46,7 +46,7 @@ def redraws(
         f"Anybody who saw them all would know more than from one: {price}, and the session's ledger is charged for it."
     )
     name = f"{page}.redraws"
-    jobs.button(f"Draw {REDRAWS} more", name, f"{name}.go", icon=":material/casino:")
+    jobs.button(f"Draw {REDRAWS} more", name, "go", icon=":material/casino:")
     if jobs.requested(name):
         with jobs.cancellable(f"Drawing {REDRAWS} more", name) as progress:
             draw_again(shown, progress, look)
