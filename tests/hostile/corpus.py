@@ -170,7 +170,7 @@ GOOD = parquet({"a": np.arange(50), "b": ["x"] * 50})
 CASES = [
     # workbooks
     Case("rows.xlsx", lambda: workbook(HEADER + ROW * 1_000_000), slow=True),
-    Case("empty rows.xlsx", lambda: workbook(HEADER + "<row/>" * 3_000_000), NO_ROWS),
+    Case("empty rows.xlsx", lambda: workbook(HEADER + "<row/>" * 800_000), NO_ROWS),
     Case("one text for all.xlsx", lambda: workbook(HEADER + PAIR * 100_000, shared=strings(f"<t>{LONG}</t>")), MUCH),
     Case("many texts.xlsx", lambda: workbook(HEADER + ROW, shared=strings("", 20_000_000)), MUCH, slow=True),
     Case("corner.xlsx", lambda: workbook(HEADER + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'), MUCH),
@@ -222,11 +222,11 @@ CASES = [
         "survey.csv", lambda: (",".join(LONG[:300] + str(i) for i in range(900)) + "\n" + "1," * 899 + "1\n").encode()
     ),
     Case("answers.csv", lambda: b"a,b\n" + ",".join([LONG * 10] * 2).encode() + b"\n"),
-    Case("one cell.csv", lambda: b"a,b\n1," + b"x" * 25_000_000 + b"\n", "Line 2 has more than 8 MiB"),
+    Case("one cell.csv", lambda: b"a,b\n1," + b"x" * 17_000_000 + b"\n", "Line 2 has more than 8 MiB"),
     Case("one word.csv", lambda: b"a,b\n" + b"x" * 10**7, "Line 2 and the header differ"),
-    Case("commas.csv", lambda: b"," * 10**7, "columns"),
+    Case("commas.csv", lambda: b"," * 3_000_000, "columns"),
     Case("quotes.csv", lambda: b"a,b\n" + b'"' * 10**6, "Line 2"),
-    Case("latin.csv", lambda: b"a,b\n" + b"\xe9,\xe8\n" * 10**6, "cp1252"),
+    Case("latin.csv", lambda: b"a,b\n" + b"\xe9,\xe8\n" * 200_000, "cp1252"),
     Case("blank.csv", lambda: b"a,b\n" + b"\n" * 10**6 + b"1,2\n", slow=True),
 ]
 

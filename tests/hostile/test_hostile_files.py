@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from corpus import CASES, Case
+from nursery import Nursery
 
 from dpcore.datasets import worker
 from dpcore.datasets.reading import read_frame
 from dpcore.errors import DataError
 
 TABLE = b"a,b\n1,x\n2,y\n"
-# The system counts for a process what its parent had when it was started: a small one stands between, and measures.
-MEASURED = """
-import json, os, resource, subprocess, sys
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-code = subprocess.run(sys.argv[2:]).returncode
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-with open(sys.argv[1], "w") as file:
-    json.dump([used.ru_maxrss * (1 if sys.platform == "darwin" else 1024), used.ru_utime + used.ru_stime], file)
-os.kill(os.getpid(), -code) if code < 0 else sys.exit(code)
-"""
+
+
+@pytest.fixture(scope="module")
+def nursery(tmp_path_factory) -> Iterator[Nursery]:
+    made = Nursery(tmp_path_factory.mktemp("nursery"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def reader(nursery, monkeypatch) -> Nursery:
+    monkeypatch.setattr(subprocess, "run", nursery.run)
+    return nursery
 
 
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=case.file, marks=[pytest.mark.slow] if case.slow else []) for case in CASES]
 )
-def test_hostile_files_are_read_or_refused(case: Case, monkeypatch, tmp_path) -> None:
-    def run(command, **options):
-        return real([sys.executable, "-I", "-S", "-c", MEASURED, str(tmp_path / "used"), *command], **options)
-
-    real = subprocess.run
-    monkeypatch.setattr(subprocess, "run", run)
+def test_hostile_files_are_read_or_refused(case: Case, reader, monkeypatch) -> None:
     monkeypatch.setattr(worker, "SECONDS", 6 * worker.SECONDS)  # a busy computer is not a slow file
     raw = case.make()
     if case.words is None:
@@ -48,31 +47,18 @@ def test_hostile_files_are_read_or_refused(case: Case, monkeypatch, tmp_path) ->
         assert case.words in str(caught.value)
         assert caught.value.remedy
         assert caught.value.__cause__ is caught.value.__context__ is None
-    memory, seconds = json.loads((tmp_path / "used").read_text())
-    assert memory <= 2**30
-    assert seconds <= 20
+    assert reader.memory <= 2**30
+    assert reader.seconds <= 20
 
 
-@pytest.mark.parametrize("encoding", ["utf\0", "utf-\ud800", "hex", "undefined", "utf-7", "x" * 100_000, ""])
-def test_encodings_that_are_none_are_refused(encoding: str) -> None:
-    with pytest.raises(DataError, match=r"encoding|not valid") as caught:
-        read_frame(b"a,b\n+2AA-,x\n", encoding=encoding)  # in UTF-7, half of a character
-    assert str(caught.value).encode()
+def test_encodings_that_are_none_are_refused(reader) -> None:
+    for encoding in ("utf\0", "utf-\ud800", "hex", "undefined", "utf-7", "x" * 100_000, ""):
+        with pytest.raises(DataError, match=r"encoding|not valid") as caught:
+            read_frame(b"a,b\n+2AA-,x\n", encoding=encoding)  # in UTF-7, half of a character
+        assert str(caught.value).encode(), encoding
 
 
-def test_the_process_reads_what_this_one_would() -> None:
-    far, near = read_frame(TABLE), read_frame(TABLE, trusted=True)
-    pd.testing.assert_frame_equal(far, near)
-    assert far.attrs == near.attrs
-
-
-def test_a_process_that_takes_too_long_is_ended(monkeypatch) -> None:
-    monkeypatch.setattr(worker, "SECONDS", 0.01)
-    with pytest.raises(DataError, match="longer than"):
-        read_frame(TABLE)
-
-
-def test_it_inherits_no_environment_and_shows_nothing(monkeypatch) -> None:
+def test_the_process_reads_what_this_one_would_and_inherits_and_shows_nothing(monkeypatch) -> None:
     seen = {}
 
     def run(command, **options):
@@ -82,9 +68,17 @@ def test_it_inherits_no_environment_and_shows_nothing(monkeypatch) -> None:
     real = subprocess.run
     monkeypatch.setenv("DPCORE_TEST_TOKEN", "s3cret")
     monkeypatch.setattr(subprocess, "run", run)
-    read_frame(TABLE)
+    far, near = read_frame(TABLE), read_frame(TABLE, trusted=True)
+    pd.testing.assert_frame_equal(far, near)
+    assert far.attrs == near.attrs
     assert "s3cret" not in seen["env"].values()
     assert seen["stderr"] == subprocess.DEVNULL
+
+
+def test_a_process_that_takes_too_long_is_ended(monkeypatch) -> None:
+    monkeypatch.setattr(worker, "SECONDS", 0.01)
+    with pytest.raises(DataError, match="longer than"):
+        read_frame(TABLE)
 
 
 def test_it_loads_what_it_needs_and_not_the_package() -> None:
