@@ -9,7 +9,7 @@ from dpcore.evaluate.baselines import references
 from dpcore.evaluate.distances import marginal_avd, marginals, noise_floor, pair, validity
 from dpcore.evaluate.labels import Label, misclassification
 from dpcore.evaluate.learners import MODELS, real_ceiling, tstr
-from dpcore.evaluate.ranges import by_size, flat_answers, range_answers, range_queries, range_sweep
+from dpcore.evaluate.ranges import by_size, flat_answers, range_answers, range_queries
 
 __all__ = [
     "MODELS",
@@ -24,7 +24,6 @@ __all__ = [
     "query_names",
     "range_answers",
     "range_queries",
-    "range_sweep",
     "real_ceiling",
     "references",
     "tstr",

@@ -36,7 +36,6 @@ def references(
     target: str | None = None,
     plain: Model | None = None,
     n_trees: int = TREES,
-    max_depth: int = DEEP,
     tree_depth: int = DEPTH,
 ) -> pd.DataFrame:
     """All reference lines. A function of its arguments alone, so callers may cache it. Reads real rows: not private.
@@ -73,7 +72,7 @@ def references(
         require_rows(train, test)
         truth, classes = test[:, place], schema[target].size
         forests = {
-            FOREST: RandomForestClassifier(n_estimators=n_trees, max_depth=max_depth, random_state=0),
+            FOREST: RandomForestClassifier(n_estimators=n_trees, max_depth=DEEP, random_state=0),
             TREE: DecisionTreeClassifier(max_depth=tree_depth, random_state=0),
         }
         for kind in (*kinds, *([PLAIN] if plain else [])):

@@ -32,6 +32,7 @@ PROTOCOLS = {"SVM error": "tstr", "SVM error on synthetic rows": "paper"}
 RANGE_ERROR = "range-query error"
 MEASURES = (*SCORES, *AVDS, RANGE_ERROR, *PROTOCOLS)  # of synthesizers
 CLASSIFIER_MEASURES = tuple(SCORES)
+FRESH = 5  # samples of the real rows that a noise floor is the mean of
 MOST_SUBSETS = 1_000  # of columns, drawn at random where there are more; Adult's 15 have 455 triples
 QUERIES = {"count": 200, "max_columns": 3, "seed": 0}  # a public workload
 
@@ -170,12 +171,12 @@ class Evaluator:
         schema = self.data.schema
         return noise_floor(self.train, schema, degree, on=on, max_subsets=most, counts=self._counts, **how)
 
-    def floor(self, metric: str, draws: int = 5) -> float:
+    def floor(self, metric: str) -> float:
         """A distance or range-query error of fresh samples of the training rows, as many rows as they are."""
         if metric in AVDS:
-            return float(self.floors(*AVDS[metric], repeats=draws)["avd"].mean())
+            return float(self.floors(*AVDS[metric], repeats=FRESH)["avd"].mean())
         rng, n = np.random.default_rng(0), len(self.train)
-        return float(np.mean([self._range_error(None, self.train[rng.integers(n, size=n)]) for _ in range(draws)]))
+        return float(np.mean([self._range_error(None, self.train[rng.integers(n, size=n)]) for _ in range(FRESH)]))
 
     def answers(self, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
         """How many training rows some range queries ask for."""

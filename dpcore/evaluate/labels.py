@@ -131,7 +131,7 @@ def misclassification(
         order = np.random.default_rng([seed, repeat]).permutation(len(released))
         asked = real if protocol == "tstr" else released[order[:aside]]
         known = released[order[aside:]]
-        found = tstr(real, asked, known, labeled, label.column, models=[model], include_real=False, seed=seed)
+        found = tstr(real, asked, known, labeled, label.column, models=[model], include_real=False)
         share = float(asked[:, schema.index(label.column)].mean())
         error, note = 1 - found["accuracy"].item(), found["note"].item()
         rows.append((protocol, model, repeat, error, min(share, 1 - share), note))

@@ -29,10 +29,10 @@ MAX_STEPS = 1_000  # Adult needs 76 steps for the regression and 10 for the mach
 
 # L-BFGS at its default tolerance agrees with a fully converged fit on Adult to .0002 in accuracy and needs a tenth
 # of a second; with 41 classes it takes half the time of Newton steps. The primal machine (dual=False) draws nothing;
-# the dual one shuffles rows, and needs many more steps where classes overlap.
-LINEAR: dict[str, Callable[[int], Any]] = {
-    "logistic regression": lambda seed: LogisticRegression(max_iter=MAX_STEPS, random_state=seed),
-    "linear SVM": lambda seed: LinearSVC(dual=False, max_iter=MAX_STEPS, random_state=seed),
+# the dual one shuffles rows, and needs many more steps where classes overlap. So no model draws anything.
+LINEAR: dict[str, Callable[[], Any]] = {
+    "logistic regression": lambda: LogisticRegression(max_iter=MAX_STEPS),
+    "linear SVM": lambda: LinearSVC(dual=False, max_iter=MAX_STEPS),
 }
 BAYES_NET = "Bayes net"
 MODELS = (*LINEAR, BAYES_NET)
@@ -54,7 +54,6 @@ def tstr(
     models: Sequence[str] = MODELS,
     include_real: bool = True,
     progress: Progress = no_progress,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Train on synthetic, test on real: accuracy of classifiers that saw only the release. Not private.
 
@@ -70,8 +69,6 @@ def tstr(
         Whether to add the rows of `real_ceiling`. It depends on no release, so callers may compute it once.
     progress : callable
         Called with a fraction and a text before each model; raising inside it cancels.
-    seed : int
-        scikit-learn's `random_state`; today's models draw nothing, so it does not change the result.
 
     Returns
     -------
@@ -87,18 +84,11 @@ def tstr(
     real, asked, released = (encoded(table, schema) for table in (train, test, synthetic))
     require_rows(real, asked)
     tables = {"released": released} | ({"real": real} if include_real else {})
-    return _scores(tables, asked, schema, target, models, progress, seed)
+    return _scores(tables, asked, schema, target, models, progress)
 
 
 def real_ceiling(
-    train: Table,
-    test: Table,
-    schema: Schema,
-    target: str,
-    *,
-    models: Sequence[str] = MODELS,
-    progress: Progress = no_progress,
-    seed: int = 0,
+    train: Table, test: Table, schema: Schema, target: str, *, models: Sequence[str] = MODELS
 ) -> pd.DataFrame:
     """The references of `tstr`: the same models trained on the real rows, and their majority class. Not private.
 
@@ -107,7 +97,7 @@ def real_ceiling(
     """
     real, asked = encoded(train, schema), encoded(test, schema)
     require_rows(real, asked)
-    return _scores({"real": real}, asked, schema, target, models, progress, seed)
+    return _scores({"real": real}, asked, schema, target, models, no_progress)
 
 
 def _scores(
@@ -117,7 +107,6 @@ def _scores(
     target: str,
     models: Sequence[str],
     progress: Progress,
-    seed: int,
 ) -> pd.DataFrame:
     """The frame of `tstr` for models trained on each of `tables`, with the majority class of the one called "real"."""
     position, classes = schema.index(target), schema[target].size
@@ -130,7 +119,7 @@ def _scores(
     for done, (model, source) in enumerate(runs):
         progress(done / len(runs), f"{model}, trained on {source} rows")
         try:
-            predicted, note = fit_predict(model, tables[source], test, schema.sizes, position, seed=seed)
+            predicted, note = fit_predict(model, tables[source], test, schema.sizes, position)
             found = Judged.of(truth, predicted, classes)
             rows.append((model, source, found.accuracy, found.balanced_accuracy, note))
         except ValueError as error:  # what our own checks and scikit-learn raise for rows that cannot be learned from
@@ -209,9 +198,7 @@ def bayes_net(codes: Codes, labels: Codes, sizes: Sequence[int], classes: int) -
     return network.partial_fit(codes, labels, classes=np.arange(classes))
 
 
-def fit_predict(
-    model: str, train: Codes, test: Codes, sizes: Sequence[int], target: int, *, seed: int = 0
-) -> tuple[NDArray[Any], str]:
+def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], target: int) -> tuple[NDArray[Any], str]:
     """Predicted class codes of the test rows, whose own are not looked at, and a remark ("" if there is none).
 
     DataError if there are no rows or no columns to learn from.
@@ -228,7 +215,7 @@ def fit_predict(
     known, asked = train[:, attributes], test[:, attributes]
     if model == BAYES_NET:
         return bayes_net(known, labels, widths, sizes[target]).predict(asked), ""
-    estimator = LINEAR[model](seed)
+    estimator = LINEAR[model]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said in the remark instead
         estimator.fit(one_hot(known, widths), labels)

@@ -1,9 +1,7 @@
 """How well releases answer range queries: estimates, their errors beside the true counts, errors by a range's size."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from math import prod
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -11,49 +9,35 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.tally import EPSILONS
-from dpcore.arguments import Floats, Progress, no_progress
-from dpcore.datasets import Dataset
+from dpcore.arguments import Floats
 from dpcore.domain.range_query import RangeQuery, exact_answers, query_names
 from dpcore.domain.schema import Schema
-from dpcore.errors import DPCoreError, ParameterError
-from dpcore.evaluate.learners import Table, again, encoded, require_rows
+from dpcore.errors import ParameterError
+from dpcore.evaluate.learners import Table, encoded, require_rows
 from dpcore.methods.base import Synthesizer
 from dpcore.postprocess.count_tree import ReleasedTree
 
 EDGES = (0.0004, 0.002, 0.01, 0.05, 0.25)  # of bins of the share of the domain; the last one has no upper end
+BINS = ("below 0.04 %", "0.04–0.2 %", "0.2–1 %", "1–5 %", "5–25 %", "25 % and more")
 SANE = 0.001  # of the rows: relative errors of smaller counts are measured against this
 NEARLY_NORMAL = 1e15  # so many Laplace variables sum to a normal one, as far as 53 bits can tell
 
 
-def range_answers(
-    release: Synthesizer | pd.DataFrame,
-    queries: Sequence[RangeQuery],
-    schema: Schema,
-    rows: float | None = None,
-    *,
-    published: bool = False,
-) -> Floats:
+def range_answers(release: Synthesizer | pd.DataFrame, queries: Sequence[RangeQuery], schema: Schema) -> Floats:
     """A release's estimates of a workload, shape (len(queries),). Post-processing: it looks at the release alone.
 
     A method that releases a tree of counts answers by it: sums of consistent leaves, or of the fewest noisy nodes if it
-    was made with consistency=False; `published` asks for sums of the published leaves, whose negative counts have been
-    moved to 0, which is biased. Any other method samples rows, and `release` may be such rows. `rows` is the number of
-    rows that synthetic ones stand for; by default, how many a method samples unless it is told, or the table's length.
+    was made with consistency=False. Any other method samples rows, and `release` may be such rows.
     """
     if isinstance(release, Synthesizer) and hasattr(release, "tree_"):
         tree: ReleasedTree = release.tree_
         if tree.schema.columns != schema.columns:
             raise ParameterError("The release is of another schema.", "Ask it by the schema that it was fitted with.")
-        if published:
-            return tree.answers(queries, getattr(release, "leaf_counts_"))  # noqa: B009 - only some methods have it
         return tree.answers(queries) if getattr(release, "consistency", True) else tree.noisy_answers(queries)[0]
     table = release.sample() if isinstance(release, Synthesizer) else release
     require_rows(table)
-    factor = 1.0 if rows is None else rows / len(table)
-    return np.multiply(exact_answers(schema.encode(table), schema, queries), factor, dtype=np.float64)
+    return exact_answers(schema.encode(table), schema, queries).astype(float)
 
 
 def flat_answers(
@@ -150,11 +134,11 @@ def range_queries(
     return pd.concat(frames, ignore_index=True)
 
 
-def by_size(frame: pd.DataFrame, edges: Sequence[float] | None = None) -> pd.DataFrame:
+def by_size(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean errors by how much of the domain a query covers, of a frame of `range_queries`.
 
-    Several runs, told apart by a column `repeat`, have intervals. `edges` are where bins of the share of the domain
-    meet, in (0, 1); of the default `EDGES` the last bin is 25 % and more.
+    Several runs, told apart by a column `repeat`, have intervals. `EDGES` are where bins of the share of the domain
+    meet; the last bin is 25 % and more.
 
     Returns
     -------
@@ -163,13 +147,10 @@ def by_size(frame: pd.DataFrame, edges: Sequence[float] | None = None) -> pd.Dat
         shares), `queries`, `runs`, `absolute` and `relative` (means of the runs' means), and for both `_low` and
         `_high`: the 95 % t-interval of the mean over runs, NaN for a single one.
     """
-    inner = np.array(EDGES if edges is None else edges, dtype=float)
-    if not ((inner > 0) & (inner < 1)).all() or (np.diff(inner) <= 0).any():
-        raise ParameterError("The 'edges' do not divide the sizes.", "Give increasing numbers between 0 and 1.")
     data = frame.assign(repeat=frame.get("repeat", 0)).dropna(subset=["absolute"])
     if data.empty:
         raise ParameterError("There are no errors to summarize.", "Use the result of range_queries.")
-    data["place"], data["size"] = np.digitize(data["size"], inner), np.log(data["size"])
+    data["place"], data["size"] = np.digitize(data["size"], EDGES), np.log(data["size"])
     data["order"] = pd.factorize(data["release"])[0]
     keys = ["order", "release", "place"]
     per_run = data.groupby([*keys, "repeat"]).agg(
@@ -178,62 +159,9 @@ def by_size(frame: pd.DataFrame, edges: Sequence[float] | None = None) -> pd.Dat
     runs = per_run.reset_index().groupby(keys)
     found = runs.agg(size=("size", "mean"), queries=("query", "max"), runs=("query", "size")).reset_index()
     found["size"] = np.exp(found["size"])
-    found.insert(2, "bin", [bin_names(inner)[place] for place in found["place"]])
+    found.insert(2, "bin", [BINS[place] for place in found["place"]])
     width = student.ppf(0.975, found["runs"] - 1) / np.sqrt(found["runs"])
     for error in ("absolute", "relative"):
         mean, half = runs[error].mean().to_numpy(), runs[error].std().to_numpy() * width
         found = found.assign(**{error: mean, f"{error}_low": mean - half, f"{error}_high": mean + half})
     return found.drop(columns=["order", "place"])
-
-
-def bin_names(edges: Floats) -> list[str]:
-    """What bins between edges are called, from the smallest."""
-    percent = [f"{100 * edge:.4g}" for edge in edges]
-    between = [f"{low}–{high} %" for low, high in pairwise(percent)]
-    return [f"below {percent[0]} %", *between, f"{percent[-1]} % and more"] if percent else ["all"]
-
-
-def range_sweep(
-    methods: Mapping[str, Synthesizer],
-    data: Dataset,
-    queries: Sequence[RangeQuery],
-    repeats: int = 5,
-    progress: Progress = no_progress,
-    *,
-    ledgers: Mapping[str, Ledger] | None = None,
-) -> Iterator[tuple[float, pd.DataFrame]]:
-    """Runs of methods, repeats outermost: the fraction done, and one run's errors on the training rows. Not private.
-
-    A method with a `random_state` s gets s + repeat. `ledgers` are budgets to charge, by the methods' names.
-
-    Yields
-    ------
-    (float, DataFrame)
-        `range_queries` of one run, and `repeat`, `relation`, `epsilon` (as the method has it), `epsilon_claimed`,
-        `epsilon_of_noise`, `epsilon_bound`, `void` (why nothing can be proved), `seconds` (of fit and answers) and
-        `error`. A run that fails is one row with its reason there.
-    """
-    if not methods or not queries or repeats < 1:
-        raise ParameterError("The sweep has nothing to run.", "Give a method, a query and one repeat or more.")
-    codes, schema = data.schema.encode(data.train), data.schema
-    require_rows(codes)
-    runs = [(repeat, label, method) for repeat in range(repeats) for label, method in methods.items()]
-    for done, (repeat, label, method) in enumerate(runs):
-        run = again(method, repeat)
-
-        def inner(part: float, text: str, done: int = done, label: str = label) -> None:
-            progress((done + part) / len(runs), f"{label}: {text}")
-
-        known: dict[str, Any] = {"repeat": repeat, "relation": str(run.relation), "epsilon": float(run.epsilon)}
-        known |= {"error": "", **dict.fromkeys((*EPSILONS, "seconds"), np.nan), "void": ""}
-        start = perf_counter()
-        try:
-            run.fit(data.train, schema=schema, ledger=(ledgers or {}).get(label), progress=inner)
-            estimates = range_answers(run, queries, schema)
-        except DPCoreError as error:
-            frame = pd.DataFrame([{"release": label, **known, "error": str(error)}])
-        else:
-            known |= run.ledger_.epsilons
-            known["seconds"] = perf_counter() - start
-            frame = range_queries(codes, {label: estimates}, schema, queries).assign(**known)
-        yield (done + 1) / len(runs), frame

@@ -50,7 +50,7 @@ def test_references_are_those_of_direct_calls(data):
 def test_all_kinds_in_the_order_asked_for(data):
     model = PlainForest(n_trees=5, max_depth=3, resample="full", random_state=1)
     plain = model.fit(data.train, schema=data.schema).predict_proba
-    how = {"n_trees": 5, "max_depth": 3, "tree_depth": 3}
+    how = {"n_trees": 5, "tree_depth": 3}
     found = evaluate.references(data, KINDS, plain=plain, **how)
     assert list(dict.fromkeys(found["reference"])) == [*KINDS, PLAIN]
     assert found["metric"].tolist() == ["accuracy", "balanced accuracy"] * 4

@@ -402,7 +402,7 @@ def test_models_fail_alone_with_a_reason(monkeypatch):
         def fit(self, X, y):
             raise ValueError("planted")
 
-    monkeypatch.setitem(learners.LINEAR, "linear SVM", lambda _: Broken())
+    monkeypatch.setitem(learners.LINEAR, "linear SVM", lambda: Broken())
     result = evaluate.tstr(train, train, train, schema, "x3").set_index(["model", "trained_on"])
     assert result["accuracy"].isna().sum() == 2
     assert "planted" in result.loc[("linear SVM", "released"), "note"]
