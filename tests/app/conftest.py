@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import driving
 import pytest
 import vl_convert
 from altair.utils import schemapi
@@ -26,6 +27,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == Path(__file__).parent and item.path.name != "test_smoke.py":
             item.add_marker("app")
+
+
+@pytest.fixture(autouse=True)
+def this_page(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Tests drive the page that their module names."""
+    monkeypatch.setattr(driving, "PAGE", getattr(request.module, "PAGE", driving.PAGE))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -85,12 +92,26 @@ def quick_sample(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ICONS = functools.cache(charts.odds_icons)
+LEAVES = {str, int, float, bool, type(None), schemapi.UndefinedType}
+deep_copy = schemapi._deep_copy
+
+
+def quick_copy(found: Any, by_ref: set[str]) -> Any:
+    """What Altair copies of a chart whenever it is put into another, without a call for each of its leaves."""
+    if isinstance(found, dict):
+        return {k: v if type(v) in LEAVES or k in by_ref else quick_copy(v, by_ref) for k, v in found.items()}
+    if isinstance(found, list):
+        return [v if type(v) in LEAVES else quick_copy(v, by_ref) for v in found]
+    if isinstance(found, schemapi.SchemaBase) and not hasattr(found, "__deepcopy__"):
+        return type(found)(*quick_copy(list(found._args), by_ref), **quick_copy(found._kwds, by_ref))
+    return deep_copy(found, by_ref)
 
 
 @pytest.fixture(autouse=True)
 def quick_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts in less time: not checked, which the unit tests do, and the settings' icons kept."""
     monkeypatch.setattr(schemapi, "DEBUG_MODE", False)
+    monkeypatch.setattr(schemapi, "_deep_copy", quick_copy)
     monkeypatch.setattr(charts, "odds_icons", ICONS)
 
 

@@ -16,7 +16,7 @@ from dpcore.datasets import Dataset
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
-PAGE = "naive_bayes"
+PAGE = "naive_bayes"  # or what a test's module calls so
 TIMEOUT = 60
 REMEDY = "**What to do:**"
 
@@ -26,8 +26,8 @@ REMEDY = "**What to do:**"
 
 def started(page: str = "home") -> AppTest:
     """The app at a page, in an empty session."""
-    at = run(AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT))
-    return at if page == "home" else opened(at, page)
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
+    return run(at if page == "home" else at.switch_page(f"pages/{page}.py"))
 
 
 def run(at: AppTest) -> AppTest:
@@ -55,15 +55,15 @@ def press(at: AppTest, key: str) -> AppTest:
 
 
 def change(at: AppTest, **settings: Any) -> AppTest:
-    """Move settings of the Naive Bayes page, one after the other, by their keys without the page's name."""
+    """Move settings of the page, one after the other, by their keys without its name; `__` stands for a dot."""
     for name, value in settings.items():
-        widget(at, f"{PAGE}.{name}").set_value(value)
+        widget(at, f"{PAGE}.{name.replace('__', '.')}").set_value(value)
         run(at)
     return at
 
 
 def released(at: AppTest | None = None, **settings: Any) -> AppTest:
-    """The Naive Bayes page with a release made with some settings."""
+    """The page with a release made with some settings."""
     at = change(started(PAGE) if at is None else at, **settings)
     before = shown(at)
     press(at, f"{PAGE}.run")
@@ -194,12 +194,18 @@ def charts(at: AppTest) -> list[tuple[dict[str, Any], list[pd.DataFrame]]]:
     return found
 
 
+def titles(at: AppTest) -> list[str]:
+    """Of all charts but the icons of an epsilon."""
+    found = [" ".join(spec["title"]["text"]) for spec, _ in charts(at)]
+    return [title for title in found if not title.endswith(" in 100")]
+
+
 def metrics(at: AppTest) -> list[tuple[str, str]]:
     return [(metric.label, metric.value) for metric in at.metric]
 
 
 def shown(at: AppTest) -> Shown | None:
-    """The release that the Naive Bayes page shows, with what was computed for its panels."""
+    """The release that the page shows, with what was computed for its panels."""
     return at.session_state.get("dpcore.shown", {}).get(PAGE)
 
 
