@@ -40,7 +40,7 @@ def fit_and_sample(data: dp.datasets.Dataset, **parameters: object) -> pd.DataFr
 def page_rerun() -> None:
     """A display widget moved on the Naive Bayes page, in the server, after a release of the bundled sample."""
     app = AppTest.from_file(str(ROOT / "pages" / "naive_bayes.py"), default_timeout=60).run()
-    app.button(key="naive_bayes.run").click().run()
+    next(button for button in app.button if button.label == "Run").click().run()
     for tab, key in (("Columns", "naive_bayes.column"), ("Pairs", "naive_bayes.pair_x")):
         app.session_state["naive_bayes.tab"] = tab
         app.run()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arguments import Flags
-from dpcore.domain.column import Codes
+from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.errors import ParameterError
@@ -33,18 +33,20 @@ class RangeQuery:
 
     def sets(self, schema: Schema) -> dict[str, Flags]:
         """Per column which of its codes are meant; ParameterError if the schema has no such code."""
-        found = {}
-        for name, chosen in self.codes:
-            inside = np.zeros(schema[name].size, dtype=bool)
-            if not chosen or chosen[-1] >= len(inside) or chosen[0] < 0:
-                raise ParameterError(f"A query of column {name!r} asks for no declared value.", "Choose one or more.")
-            inside[list(chosen)] = True
-            found[name] = inside
-        return found
+        return {name: members(schema[name], chosen) for name, chosen in self.codes}
 
     def size(self, schema: Schema) -> float:
         """The share of the domain's cells that the query covers."""
         return prod(len(chosen) / schema[name].size for name, chosen in self.codes)
+
+
+def members(column: Column, chosen: Sequence[int]) -> Flags:
+    """Which codes of a column are among some; ParameterError if it has no such code."""
+    inside = np.zeros(column.size, dtype=bool)
+    if not chosen or chosen[-1] >= len(inside) or chosen[0] < 0:
+        raise ParameterError(f"A query of column {column.name!r} asks for no declared value.", "Choose one or more.")
+    inside[list(chosen)] = True
+    return inside
 
 
 def random_queries(
@@ -80,12 +82,17 @@ def random_queries(
 
 def exact_answers(codes: Codes, schema: Schema, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
     """How many of some rows each query matches, shape (len(queries),). Private if the rows are."""
+    rows_of: dict[tuple[str, tuple[int, ...]], NDArray[np.uint8]] = {}  # by column and set, eight rows in a byte
     answers = np.empty(len(queries), dtype=np.int64)
+    everybody = np.packbits(np.ones(len(codes), dtype=bool))
     for i, query in enumerate(queries):
-        inside = np.ones(len(codes), dtype=bool)
-        for name, chosen in query.sets(schema).items():
-            inside &= chosen[codes[:, schema.index(name)]]
-        answers[i] = inside.sum()
+        inside = everybody
+        for name, chosen in query.codes:
+            if (name, chosen) not in rows_of:
+                column = codes[:, schema.index(name)].astype(np.intp)  # NumPy takes four times as long otherwise
+                rows_of[name, chosen] = np.packbits(members(schema[name], chosen)[column])
+            inside = inside & rows_of[name, chosen]
+        answers[i] = np.bitwise_count(inside).sum(dtype=np.int64)
     return answers
 
 

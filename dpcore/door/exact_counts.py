@@ -22,6 +22,7 @@ from dpcore.arguments import Ints
 from dpcore.domain.column import Codes, Counts
 
 Family = tuple[int, ...]
+BLOCK = 1 << 15  # rows
 REMEMBERED = 1 << 22  # cells; 32 MB
 WORTH_PACKING = 16  # families
 MOST_PACKED = 6  # columns per family; beyond, 2^k corners cost more than one pass over the rows
@@ -64,23 +65,29 @@ class Counter:
 
 
 def _tables(codes: Codes, sizes: Sequence[int], families: list[Family]) -> list[Counts]:
-    """Counted over the rows; what consecutive families begin with is combined once."""
-    tables = []
+    """Counted over blocks of rows that the processor's cache holds."""
+    shapes = [tuple(sizes[j] for j in family) for family in families]
+    tables = [np.zeros(prod(shape), dtype=np.int64) for shape in shapes]
+    for start in range(0, len(codes), BLOCK):
+        block = np.ascontiguousarray(codes[start : start + BLOCK].T, dtype=np.intp)
+        for table, flat in zip(tables, _places(block, sizes, families), strict=True):
+            table += np.bincount(flat, minlength=len(table))
+    return [table.reshape(shape) for table, shape in zip(tables, shapes, strict=True)]
+
+
+def _places(columns: Ints, sizes: Sequence[int], families: list[Family]) -> Iterator[Ints]:
+    """Per family the place of every row in its flat table; what consecutive families begin with is combined once."""
     prefix: Family = ()
-    steps: list[Ints] = []  # steps[k]: flat index over the first k + 1 columns of the current prefix
+    steps: list[Ints] = []  # steps[k]: places over the first k + 1 columns of the current prefix
     for family in families:
         shared = 0
         while shared < min(len(prefix), len(family)) and prefix[shared] == family[shared]:
             shared += 1
         steps = steps[:shared]
         for j in family[shared:]:
-            column = codes[:, j].astype(np.intp)
-            steps.append(steps[-1] * sizes[j] + column if steps else column)
+            steps.append(steps[-1] * sizes[j] + columns[j] if steps else columns[j])
         prefix = family
-        shape = tuple(sizes[j] for j in family)
-        flat = steps[-1] if steps else np.zeros(len(codes), dtype=np.intp)
-        tables.append(np.bincount(flat, minlength=prod(shape)).reshape(shape))
-    return tables
+        yield steps[-1] if steps else np.zeros(columns.shape[1], dtype=np.intp)
 
 
 def _binary_tables(bits: PackedBits, codes: Codes, families: list[Family]) -> list[Counts]:
