@@ -30,11 +30,15 @@ def seeds(request) -> Callable[[int], range]:
     return lambda most: range(most if asked == "all" else min(most, int(asked)))
 
 
-def pytest_configure() -> None:
-    """Workers take a core each: threads of linear algebra and of trees would only wait for each other."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers take a core each: threads of linear algebra and of trees would only wait for each other.
+
+    What Hypothesis draws are seeds too: 20 examples, and 100 with --seeds all, unless a test says otherwise.
+    """
     for library in ("OMP", "OPENBLAS"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-    settings.register_profile("patient", deadline=None)  # a busy computer is not a failure
+    examples = 100 if config.getoption("--seeds") == "all" else 20
+    settings.register_profile("patient", deadline=None, max_examples=examples)  # a busy computer is not a failure
     settings.load_profile("patient")
 
 
