@@ -1,0 +1,79 @@
+"""Range queries: what they ask for, public workloads of them, and exact answers by pandas."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from partitions import SCHEMA, domain
+from scipy import stats
+
+from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
+from dpcore.domain.taxonomy_tree import Hierarchy
+from dpcore.errors import ParameterError, SchemaError
+
+
+def test_a_query_sorts_its_codes_and_knows_its_share():
+    query = RangeQuery.of({"a": [3, 1, 3], "n": np.array([5])}, "some")
+    assert query.codes == (("a", (1, 3)), ("n", (5,)))
+    assert query.size(SCHEMA) == 2 / 4 * 1 / 6
+    sets = query.sets(SCHEMA)
+    assert sets["a"].tolist() == [False, True, False, True]
+    assert sets["n"].tolist() == [False] * 5 + [True]
+    assert RangeQuery.of({}).size(SCHEMA) == 1
+
+
+def test_queries_of_undeclared_values_are_refused():
+    for codes in ({"a": []}, {"a": [4]}, {"a": [-1, 2]}, {"n": [6]}):
+        with pytest.raises(ParameterError, match="declared value"):
+            RangeQuery.of(codes).sets(SCHEMA)
+    with pytest.raises(SchemaError, match="'b'"):
+        RangeQuery.of({"b": [0]}).sets(SCHEMA)
+    for wrong in ({"count": 0}, {"max_columns": 0}):
+        with pytest.raises(ParameterError):
+            random_queries(SCHEMA, **wrong)
+    with pytest.raises(ParameterError, match="two values"):
+        random_queries(SCHEMA.select(["one"]))
+
+
+def test_workloads_repeat_per_seed_and_ask_for_nodes_and_intervals():
+    workload = random_queries(SCHEMA, 400, max_columns=3, seed=4)
+    assert workload == random_queries(SCHEMA, 400, max_columns=3, seed=4)
+    assert workload != random_queries(SCHEMA, 400, max_columns=3, seed=5)
+    assert len(workload) == 400
+    widths = np.bincount([len(query.codes) for query in workload], minlength=4)
+    assert widths[0] == 0
+    assert stats.chisquare(widths[1:]).pvalue > 1e-3
+    asked, every = {name: set() for name in SCHEMA.names}, domain(SCHEMA)
+    for query in workload:
+        assert [name for name, _ in query.codes] == sorted({name for name, _ in query.codes}, key=SCHEMA.index)
+        matching = [all(row[SCHEMA.index(name)] in chosen for name, chosen in query.codes) for row in every]
+        assert query.size(SCHEMA) == pytest.approx(np.mean(matching))
+        for name, chosen in query.codes:
+            asked[name].add(chosen)
+    assert not asked["one"]
+    assert asked["a"] == {(0, 1), (2, 3), (0,), (1,), (2,), (3,)}  # never all of them
+    assert asked["c"] == {(0,), (1,)}
+    spans = {tuple(range(i, j + 1)) for i in range(5) for j in range(i, 5)}
+    assert asked["n"] == spans | {(5,)}  # "missing" is a node, and in no interval
+
+
+def test_workloads_follow_the_fanout():
+    schema = SCHEMA.select(["n"])
+    nodes = {node.codes for node in Hierarchy.of(schema["n"], 5).nodes}
+    halves = {node.codes for node in Hierarchy.of(schema["n"], 2).nodes}
+    assert (0, 1) in halves - nodes
+    often = [sum(query.codes[0][1] == (0, 1) for query in random_queries(schema, 600, fanout=f)) for f in (5, 2)]
+    assert often[0] < 0.6 * often[1]
+
+
+def test_exact_answers_count_rows():
+    rng = np.random.default_rng(0)
+    codes = np.column_stack([rng.integers(size, size=300) for size in SCHEMA.sizes]).astype(np.uint8)
+    queries = [RangeQuery.of({}), *random_queries(SCHEMA, 60, seed=1)]
+    frame = pd.DataFrame(codes, columns=list(SCHEMA.names))
+    expected = [
+        int(np.logical_and.reduce([np.ones(300, dtype=bool), *(frame[n].isin(c) for n, c in q.codes)]).sum())
+        for q in queries
+    ]
+    assert exact_answers(codes, SCHEMA, queries).tolist() == expected
+    assert len(set(expected)) > 20
+    assert exact_answers(codes[:0], SCHEMA, queries).tolist() == [0] * len(queries)

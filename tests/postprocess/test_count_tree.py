@@ -1,0 +1,188 @@
+"""Released trees of counts: answers and margins against dense least squares and loops, rows, and documents."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from partitions import SCHEMA, random_chain
+from scipy import stats
+
+from dpcore.domain.partition import Partition
+from dpcore.domain.range_query import RangeQuery, random_queries
+from dpcore.errors import DPCoreError
+from dpcore.postprocess.count_tree import HUGE, SURE, ReleasedTree
+
+# Hay et al. (2010): the root 10, its children 6 and 3, their children 2, 1 and 3, 4
+FOUR = SCHEMA.select(["a"])
+HAY = [np.array([10.0]), np.array([6.0, 3.0]), np.array([2.0, 1.0, 3.0, 4.0])]
+LEAVES = [3.0952, 2.0952, 1.7619, 2.7619]
+
+
+def four(noisy=HAY, variances=(1.0, 1.0, 1.0)):
+    whole = Partition.whole(FOUR)
+    halves = whole.refined("a", np.array([0, 0, 1, 1]), ["left", "right"])
+    return ReleasedTree([whole, halves, halves.refined("a", np.arange(4), FOUR["a"].labels)], noisy, variances)
+
+
+def of(*codes):
+    return RangeQuery.of({"a": codes})
+
+
+def test_answers_are_sums_of_consistent_leaves():
+    tree = four()
+    np.testing.assert_allclose(tree.consistent.counts[-1], LEAVES, atol=5e-5)
+    queries = [of(0, 1, 2), of(3), of(0, 1, 2, 3), RangeQuery.of({})]
+    expected = [sum(LEAVES[:3]), LEAVES[3], sum(LEAVES), sum(LEAVES)]
+    np.testing.assert_allclose(tree.answers(queries), expected, atol=2e-4)
+    np.testing.assert_allclose(tree.answers(queries, np.array([1.0, 10, 100, 1000])), [111, 1000, 1111, 1111])
+
+
+def gls(tree):
+    """Dense least squares: the leaves' estimate and covariance. Levels of no noise get hardly any."""
+    rows, values, weights = [], [], []
+    for partition, noisy, variance in zip(tree.partitions, tree.noisy, tree.variances, strict=True):
+        if variance < np.inf:
+            rows.append(np.eye(partition.size)[:, tree.leaves.parents(partition)])
+            values.append(noisy)
+            weights.append(np.full(partition.size, 1 / max(variance, 1e-9)))
+    design, weight = np.concatenate(rows), np.concatenate(weights)
+    covariance = np.linalg.inv(design.T @ (weight[:, None] * design))
+    return covariance @ (design.T @ (weight * np.concatenate(values))), covariance
+
+
+def random_tree(seed):
+    """A random chain of partitions with a count for each cell; some levels are unmeasured, some roots public."""
+    schema, chain, rng = random_chain(seed)
+    variances = [float(rng.choice([0.5, 2.0, 8.0, np.inf])) for _ in chain]
+    variances[-1] = 3.0
+    if seed % 3 == 0:
+        variances[0] = 0.0
+    noisy = [
+        rng.normal(5, 4, size=partition.size) if variance < np.inf else np.empty(0)
+        for partition, variance in zip(chain, variances, strict=True)
+    ]
+    queries = random_queries(schema, 12, seed=seed) if max(schema.sizes) > 1 else []
+    return ReleasedTree(chain, noisy, variances), [RangeQuery.of({}), *queries]
+
+
+def fewest_nodes(tree, query):
+    """The nodes of a query by descending from the root: estimate and variance."""
+    shares = [partition.weights(query.sets(tree.schema)) for partition in tree.partitions]
+    last = len(shares) - 1
+
+    def below(level, node):
+        share = shares[level][node]
+        if tree.measured[level] and (level == last or share == 1):
+            return np.array([share * tree.noisy[level][node], share**2 * tree.variances[level]])
+        children = np.flatnonzero(tree.tree.parents[level] == node)
+        return sum((below(level + 1, child) for child in children), np.zeros(2))
+
+    return below(0, 0)
+
+
+def test_answers_and_margins_on_random_trees(seeds):
+    """Consistent ones equal dense least squares; those without consistency the sum of the fewest measured nodes."""
+    for seed in seeds(20):
+        tree, queries = random_tree(seed)
+        leaves, covariance = gls(tree)
+        weights = np.array([tree.leaves.weights(query.sets(tree.schema)) for query in queries])
+        np.testing.assert_allclose(tree.answers(queries), weights @ leaves, atol=1e-4)
+        expected = SURE * np.sqrt(np.einsum("qi,ij,qj->q", weights, covariance, weights))
+        np.testing.assert_allclose(tree.margins(queries), expected, atol=1e-3)
+        estimates, margins = tree.noisy_answers(queries)
+        fewest = np.array([fewest_nodes(tree, query) for query in queries])
+        np.testing.assert_allclose(estimates, fewest[:, 0], atol=1e-9)
+        np.testing.assert_allclose(margins, SURE * np.sqrt(fewest[:, 1]), atol=1e-9)
+    assert [len(found) for found in (tree.answers([]), tree.margins([]), *tree.noisy_answers([]))] == [0] * 4
+
+
+def test_margins_are_half_a_95_percent_interval():
+    assert stats.laplace(scale=1 / math.sqrt(2)).cdf(SURE) == pytest.approx(0.975)  # of variance 1
+    tree = four()
+    assert tree.margin(np.array([4.0, 0.0, -1e-9])).tolist() == [2 * SURE, 0, 0]
+    whole = ReleasedTree(tree.partitions, tree.noisy, tree.variances, whole_noise=True)
+    assert whole.margin(np.array([4.0, 0.0])).tolist() == [2 * SURE + 1, 0]
+
+
+def test_answers_without_consistency_take_the_fewest_measured_nodes():
+    infinite = np.inf
+    for variances, query, estimate, variance in (
+        ((1, 2, 4), of(0, 1, 2, 3), 10, 1),
+        ((0, 2, 4), of(0, 1, 2, 3), 10, 0),  # a public root
+        ((infinite, 2, 4), of(0, 1, 2, 3), 9, 4),
+        ((infinite, infinite, 4), of(0, 1, 2, 3), 10, 16),
+        ((1, 2, 4), of(0, 1, 2), 6 + 3, 2 + 4),
+        ((1, infinite, 4), of(0, 1, 2), 2 + 1 + 3, 12),
+        ((1, 2, 4), of(0, 3), 6, 8),
+    ):
+        noisy = [n if v < infinite else np.empty(0) for n, v in zip(HAY, variances, strict=True)]
+        estimates, margins = four(noisy, variances).noisy_answers([query])
+        assert estimates.tolist() == [estimate]
+        assert margins == pytest.approx([SURE * math.sqrt(variance)])
+
+
+def test_a_leaf_that_is_covered_in_part_counts_in_part():
+    whole = Partition.whole(FOUR)
+    tree = ReleasedTree([whole, whole.refined("a", np.array([0, 1, 1, 1]), ["x", "y"])], [HAY[0], HAY[1]], [1.0, 2.0])
+    estimates, margins = tree.noisy_answers([of(0, 1), of(2), of(1, 2, 3)])
+    np.testing.assert_allclose(estimates, [6 + 1, 1, 3])
+    np.testing.assert_allclose(margins, SURE * np.sqrt([2 + 2 / 9, 2 / 9, 2]))
+    np.testing.assert_allclose(tree.answers([of(2)]), tree.consistent.counts[1][1] / 3)
+
+
+def test_published_rows_name_the_divided_columns():
+    whole = Partition.whole(SCHEMA)
+    leaves = whole.refined("a", np.array([0, 0, 1, 1]), ["left", "right"]).refined("c", np.arange(2), ["c0", "c1"])
+    tree = ReleasedTree([whole, leaves], [np.empty(0), np.ones(4)], [np.inf, 1.0])
+    rows = tree.rows(np.array([3, 0, 1, 2]))
+    assert rows.to_dict("records") == [
+        {"a": "left", "c": "c0", "(rows)": 3},
+        {"a": "right", "c": "c0", "(rows)": 1},
+        {"a": "right", "c": "c1", "(rows)": 2},
+    ]
+
+
+def test_a_tree_survives_a_document(seeds):
+    for seed in seeds(20):
+        tree, queries = random_tree(seed)
+        back = ReleasedTree.from_dict(tree.schema, json.loads(json.dumps(tree.to_dict(), allow_nan=False)))
+        assert back == tree
+        assert back.variances == tree.variances
+        for one, other in zip(back.partitions, tree.partitions, strict=True):
+            assert [axis.names for axis in one.axes] == [axis.names for axis in other.axes]
+            assert [axis.blocks.tolist() for axis in one.axes] == [axis.blocks.tolist() for axis in other.axes]
+        np.testing.assert_array_equal(back.answers(queries), tree.answers(queries))
+        assert back != random_tree(seed + 100)[0]
+    assert tree != "a tree"
+
+
+def test_a_document_lists_what_a_level_divides_anew():
+    tree = four([np.empty(0), *HAY[1:]], (np.inf, HUGE, 2.0))
+    levels = tree.to_dict()["levels"]
+    assert [level["variance"] for level in levels] == [None, HUGE, 2.0]
+    assert [level["noisy"] for level in levels] == [[], [6, 3], [2, 1, 3, 4]]
+    assert [[change["column"] for change in level["divides"]] for level in levels] == [[], ["a"], ["a"]]
+    assert levels[1]["divides"][0]["blocks"] == [0, 0, 1, 1]
+
+
+def level(**changes):
+    return {"divides": [], "variance": 1.0, "noisy": [1.0]} | changes
+
+
+def dividing(blocks, names=("x", "y"), column="a"):
+    return [level(), level(divides=[{"column": column, "blocks": blocks, "names": list(names)}], noisy=[1.0, 2.0])]
+
+
+def test_documents_that_are_no_trees_are_refused():
+    nothing = level(variance=None, noisy=[])
+    levels = [3, [], [{}], [7], [level(variance="small")], [level(noisy=["many"])], [level(divides=[{"column": "a"}])]]
+    levels += [dividing(blocks) for blocks in ("0011", [0, 0, 1], [0, 0, 1, 2], [0, 0, -1, 1], [0, 0, 0, 0])]
+    levels += [dividing([0, 0, 1, 1], column="b"), [level(noisy=[1.0, 2.0])], [level(), level(noisy=[])]]
+    levels += [[nothing, level(variance=None)], [nothing]]
+    documents = [None, {}, {"levels": dividing([0, 1, 1, 0])}]
+    for document in (*documents, *({"whole_noise": False, "levels": found} for found in levels)):
+        with pytest.raises(DPCoreError) as caught:
+            ReleasedTree.from_dict(FOUR, document)
+        assert caught.value.remedy, document
+    assert ReleasedTree.from_dict(FOUR, {"whole_noise": True, "levels": dividing([0, 1, 1, 0])}).leaves.size == 2
