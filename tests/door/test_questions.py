@@ -1,0 +1,212 @@
+"""Every question of the door: what it costs, how much noise it draws, and that it is paid for first.
+
+A source of noise that gives the exact values back and writes down what it was asked for stands in for the real ones, so
+every number here is exact. `tests/door/test_door.py` holds the distributions.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from private_rows import (
+    ADD,
+    CLAIMING,
+    QUESTIONS,
+    RELATIONS,
+    REPLACE,
+    Broken,
+    BrokenError,
+    door,
+    roots,
+)
+
+from dpcore.errors import BudgetError, DPCoreError, ParameterError, SchemaError
+from dpcore.mechanisms.noise import make_noise
+from dpcore.mechanisms.scores import Max
+
+EVERY = [(name, relation) for name in QUESTIONS for relation in RELATIONS]
+CLAIMED = [(name, relation) for name in CLAIMING for relation in RELATIONS]
+
+
+def test_a_question_costs_what_its_noise_does():
+    epsilon = Fraction(3, 4)
+    for name, relation in EVERY:
+        question = QUESTIONS[name]
+        table, ask, counted = question.to(relation)
+        ask(epsilon)
+        entries = table.ledger.entries
+        expected = zip(question.shares, question.prices[relation], question.draws, strict=True)
+        for entry, (share, (sensitivity, scale), draws) in zip(entries, expected, strict=True):
+            told = name, relation, entry
+            assert entry.epsilon_bound == entry.epsilon_claimed == share * epsilon, told
+            assert entry.sensitivity == entry.claimed_sensitivity == pytest.approx(sensitivity), told
+            assert entry.scale == pytest.approx(scale / float(epsilon)), told
+            assert (entry.mechanism, entry.draws, entry.reason) == (question.mechanism, draws, ""), told
+        assert table._door.noise.scales == pytest.approx([entry.scale for entry in entries]), (name, relation)
+        assert table.ledger.totals.bound == table.ledger.totals.claimed == counted * epsilon, (name, relation)
+
+
+def test_a_claimed_sensitivity_sets_the_noise_and_the_truth_sets_the_bound():
+    """The bound is what the drawn noise buys. A claimed choice is by exp(epsilon q / (2 claimed)) for any score."""
+    for name, relation in CLAIMED:
+        for claimed in (0.25, 4.0):
+            question = QUESTIONS[name]
+            table, ask, _ = question.to(relation)
+            ask(Fraction(1, 2), claimed_sensitivity=claimed, reason="as printed")
+            for entry, share, price in zip(
+                table.ledger.entries, question.shares, question.prices[relation], strict=True
+            ):
+                told, (sensitivity, scale) = (name, relation, entry), price
+                wide = 2 * sum(question.draws) if question.mechanism == "exponential" else scale / sensitivity
+                assert entry.scale == pytest.approx(2 * wide * claimed), told
+                assert entry.epsilon_claimed == share / Fraction(2), told
+                assert float(entry.epsilon_bound) == pytest.approx(share * scale / (2 * wide * claimed)), told
+                assert (entry.sensitivity, entry.claimed_sensitivity) == (pytest.approx(sensitivity), claimed), told
+                assert entry.reason == "as printed", told
+            assert table._door.noise.scales == [entry.scale for entry in table.ledger.entries], (name, relation)
+
+
+def test_a_claimed_epsilon_is_shared_as_the_true_one_and_touches_nothing_else():
+    for name, relation in CLAIMED:
+        question = QUESTIONS[name]
+        table, ask, counted = question.to(relation)
+        ask(Fraction(2), claimed_epsilon=0.5)
+        for entry, share, (_, scale) in zip(
+            table.ledger.entries, question.shares, question.prices[relation], strict=True
+        ):
+            assert (entry.epsilon_claimed, entry.epsilon_bound) == (share / Fraction(2), 2 * share), (name, relation)
+            assert entry.scale == pytest.approx(scale / 2), (name, relation)
+        tight, ask, _ = question.to(relation, cap=Fraction(counted))
+        for how in ({"claimed_epsilon": 0.5}, {"claimed_sensitivity": 1e-3}):
+            with pytest.raises(BudgetError):  # the bound is what the cap counts, whatever is claimed
+                ask(Fraction(1 if "claimed_sensitivity" in how else 2), **how)
+        assert not tight._door.noise.scales, (name, relation)
+
+
+def test_epsilon_0_buys_nothing():
+    """Answers to very different rows are the same, with real noise. Divisions draw places, too: see `test_nodes`."""
+    for name, relation in EVERY:
+        if name.startswith("division"):
+            continue
+        for kind in ("laplace", "geometric"):
+            found = []
+            for other in (False, True):
+                table, ask, _ = QUESTIONS[name].to(relation, other=other, noise=make_noise(kind, 3))
+                answers = [ask(0) for _ in range(10)]
+                if QUESTIONS[name].claims:
+                    answers.append(ask(0, claimed_sensitivity=0.5))
+                found.append([part for answer in answers for part in parts(answer)])
+                assert table.ledger.epsilon_bound == 0, name
+                assert table.ledger.entries, name
+            for here, there in zip(*found, strict=True):
+                assert (np.asarray(here) == there).all(), (name, relation)
+                assert QUESTIONS[name].mechanism == "exponential" or not here.any(), (name, relation)
+
+
+def parts(answer):
+    """The arrays and names of an answer to any question."""
+    return [part for each in answer for part in parts(each)] if isinstance(answer, list | tuple) else [answer]
+
+
+def test_what_was_charged_stays_charged_when_drawing_fails():
+    for name in QUESTIONS:
+        table, ask, _ = QUESTIONS[name].to(ADD, noise=Broken(), cap=1)
+        with pytest.raises(BrokenError):
+            ask(Fraction(1))
+        # Tables of nodes are asked one after the other: the first is paid for.
+        paid = QUESTIONS[name].shares[0] if "nodes" in name or "one by one" in name else 1
+        assert table.ledger.totals.bound == paid, name
+
+
+def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(monkeypatch):
+    def read(*_, **__):
+        pytest.fail("the rows were read")
+
+    for name, relation in EVERY:
+        # The first tables would fit, and are paid all or none; those of nodes are asked one after the other.
+        cap = Fraction(7, 8) * (QUESTIONS[name].shares[0] if QUESTIONS[name].of == "nodes" else 1)
+        table, ask, counted = QUESTIONS[name].to(relation, cap=cap)
+        with monkeypatch.context() as rows:
+            rows.setattr("dpcore.door.exact_counts.Counter.tables", read)
+            for method in ("_count", "candidates", "tables", "cut"):
+                rows.setattr(f"dpcore.door.exact_node_counts.NodeRows.{method}", read)
+            with pytest.raises(BudgetError, match="Nothing was drawn"):
+                ask(Fraction(1, counted))
+        assert not table._door.noise.scales, (name, relation)
+        assert not table.ledger.entries, (name, relation)
+        assert table.ledger.epsilon_bound == table.ledger.epsilon_claimed == 0, (name, relation)
+
+
+def test_what_is_no_question_is_refused_unpaid():
+    for name in QUESTIONS:
+        table, ask, _ = QUESTIONS[name].to(ADD)
+        for epsilon in (-0.1, math.nan):
+            with pytest.raises(ParameterError, match="negative"):
+                ask(epsilon)
+        for claimed in (0.0, -1.0, math.nan, math.inf):
+            if QUESTIONS[name].claims:
+                with pytest.raises(ParameterError, match="claimed sensitivity"):
+                    ask(1.0, claimed_sensitivity=claimed)
+        assert not table.ledger.entries, name
+        assert not table._door.noise.scales, name
+
+
+def test_unknown_columns_no_columns_and_weights_that_do_not_fit_are_refused_unpaid():
+    table = door()
+    for bad in (("nobody",), ("a", "nobody")):
+        for ask in (
+            lambda bad=bad: table.counts([("a",), bad], epsilon=1.0),
+            lambda bad=bad: table.choose(Max(), [("a", "y"), bad], epsilon=1.0),
+            lambda bad=bad: table.noisy_scores(Max(), [("a", "y"), bad], epsilon=1.0),
+            lambda: table.split("nobody"),
+        ):
+            with pytest.raises(SchemaError, match="nobody"):
+                ask()
+    for ask in (
+        lambda: table.choose(Max(), [], epsilon=1.0),
+        lambda: table.noisy_scores(Max(), [], epsilon=1.0),
+        lambda: table.counts([], epsilon=1.0),
+        lambda: table.choose(Max(), [("a", "y")], epsilon=1.0, draws=-1),
+    ):
+        with pytest.raises(ParameterError):
+            ask()
+    for weights in ([1.0], [1.0, 0.0], [1.0, -1.0], [1.0, math.inf], [1.0, 2.0, 3.0]):
+        with pytest.raises((ValueError, DPCoreError), match=r"shares|zip"):
+            table.counts([("a",), ("b",)], epsilon=1.0, weights=weights)
+    assert not table.ledger.entries
+    assert not table._door.noise.scales
+
+
+def test_every_answer_goes_through_the_one_place_that_replay_replaces(seen):
+    expected = {"fake": "counts", "exponential": "choose", "laplace": "noisy_scores"}
+    for name, question in QUESTIONS.items():
+        for part in (False, True):
+            table, ask, _ = question.to(ADD, paper=True)
+            if part and question.of == "table":
+                question.ask(table.split("y")[0], 1)
+            else:
+                ask(1)
+            # Tables of nodes are one question each.
+            times = len(question.shares) if question.of == "nodes" else 1
+            assert seen == [expected[question.mechanism]] * times, name
+            seen.clear()
+    door(paper=True).unprotected("as printed", claimed_epsilon=1.0)
+    roots(paper=True)[1].pure("because")
+    assert seen == ["unprotected"] * 2
+
+
+def test_questions_are_named_in_the_schemas_terms():
+    table, nodes, _ = roots()
+    nodes.tables("t", [2, 1], epsilon=1, one_by_one=False)
+    assert [entry.name for entry in table.ledger.entries] == [
+        "t: letter",
+        "t: letter × class",
+        "t: binned",
+        "t: binned × class",
+    ]
+    table = door(REPLACE)
+    table.counts([(), ("a",), ("y", "a", "b")], epsilon=1)
+    table.choose(Max(), [("a", "y")], epsilon=1)
+    names = ["number of rows", "counts of a", "counts of y × a × b", f"choice by {Max().name}"]
+    assert [entry.name for entry in table.ledger.entries] == names
