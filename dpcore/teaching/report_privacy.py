@@ -9,15 +9,8 @@ his lie with 1 - p, and a lie about two values restores the truth: p^2 + (1 - p)
 p_0 = p. Breach belongs to a rule's words and not to what the rule does: RRPH(1/2) and Warner(3/4) are one channel, and
 their Breaches are 1/3 and 5/8. Whoever takes a report for the truth is right with probability 3/4 in both.
 
-The best guess. With a prior pi, the guess that maximizes pi_i P(report | i) is right with probability
-sum over reports of max_i pi_i P(report | i); without a report it is max_i pi_i.
-    ERRPH, RRPH, Warner: the sum over k reports; with a flat prior and equal p_j it is p_0 + p_j.
-    OUE: P(bits | i) is the probability of bits that are all drawn with q, times 1/(2q) if bit i is set and
-        1/(2(1 - q)) if not. A set bit speaks for its value, so of the set bits that of the most probable value counts.
-        In falling order of pi, it is the r-th with probability (1 - q)^(r - 1) q, and competes with the most probable
-        value's own bit if that is not set; with (1 - q)^k no bit is set. The sum of k + 1 terms is exact.
-    OLH: given the hash, the sum over the g places of max_i pi_i P(place | hash of i), in mean over hashes. They are
-        drawn here: how a hash treats three values depends on the values.
+The best guess. Where all k values are equally frequent, the guess that maximizes P(report | i) is right with
+probability 1/k sum over reports of max_i P(report | i), which with equal p_j is p_0 + p_j; without a report with 1/k.
 
 Epsilon bounds the odds of every pair of answers, for every prior: 50:50 becomes at most e^epsilon : 1.
 
@@ -29,42 +22,19 @@ BreachWidth (paper 004, section 6.1): how wide an interval holds x with probabil
 from collections.abc import Sequence
 from functools import reduce
 from math import factorial, isinf, sqrt
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.stats import laplace, norm
 
 from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, CategoryChannel, KeepOrDraw, Warner
-from dpcore.mechanisms.randomizers.categorical import PRIME
+from dpcore.mechanisms.randomizers import ERRPH, TRR, KeepOrDraw, Warner
 from dpcore.text import odds
 
-HASHES, AT_ONCE = 20_000, 2_000
 MOST_REPORTS = 150  # beyond, factorials leave the range of floats
-ROUNDING = 1e-9
+SURE = 0.95
 REACH, X_CELLS, Y_CELLS = 8.0, 3_000, 500  # of a posterior: deviations of the prior, and the cells of its grid
-
-
-class Guess(NamedTuple):
-    """How often the best guess of a person's value is right, with the report and without it.
-
-    The error is half a 95 % interval of `right`; 0 where it is exact.
-    """
-
-    right: float
-    alone: float
-    error: float = 0.0
-
-
-def prior_shares(size: int, prior: ArrayLike | None) -> Floats:
-    """How many people have each value, checked; equal shares if nobody says."""
-    shares = np.full(size, 1 / size) if prior is None else np.array(prior, dtype=float)
-    if shares.shape != (size,) or shares.min() < 0 or abs(float(shares.sum()) - 1) > ROUNDING:
-        raise ParameterError("The prior's shares do not sum to 1, one per value.", "Mend them.")
-    return shares
 
 
 def percent(share: float, *, certain: bool = True) -> str:
@@ -81,58 +51,25 @@ def believed(epsilon: float, things: str) -> str:
     return f"Whoever was 50:50 between two {things} {may} {most} sure after the report."
 
 
-def breach(channel: CategoryChannel) -> Floats:
+def breach(channel: ERRPH | Warner) -> Floats:
     """The paper's Breach of every value, shape (size,); it depends on how the channel is described."""
     if isinstance(channel, Warner):
         return np.full(2, channel.p**2 + (1 - channel.p) ** 2)
-    if not isinstance(channel, ERRPH):
-        raise ParameterError("Breach is defined for ERRPH, RRPH and Warner only.", "Use the best guess.")
     said = channel.p0 + channel.base
     return np.divide(channel.p0**2, said, out=np.zeros(channel.size), where=said > 0)
 
 
-def best_guess(channel: CategoryChannel, prior: ArrayLike | None = None) -> Guess:
-    """How often the best guess from a report is right, beside the best guess without any report.
-
-    The prior is how many people have each value, which the observer knows; equal shares if nobody says.
-    """
-    shares = prior_shares(channel.size, prior)
-    alone, falling, error = float(shares.max()), np.sort(shares)[::-1], 0.0
-    if isinstance(channel, KeepOrDraw):
-        right = float((channel.matrix * shares).max(axis=1).sum())
-    elif isinstance(channel, OUE):
-        q, unset = channel.q, falling[0] / (2 * (1 - channel.q))
-        first = (1 - q) ** np.arange(channel.size)  # times q, with which the weight 1/(2q) makes 1/2
-        right = float((first * np.maximum(falling / 2, q * unset)).sum() + (1 - q) ** channel.size * unset)
-    elif isinstance(channel, OLH):
-        found = _hashed(channel, shares)
-        right, error = float(found.mean()), 1.96 * float(found.std()) / sqrt(len(found))
-    else:
-        raise ParameterError("The best guess is not known for this randomizer.", "Use ERRPH, Warner, OUE or OLH.")
-    return Guess(min(max(right, alone), 1.0), alone, error)
+def best_guess(channel: KeepOrDraw) -> float:
+    """How often the best guess from a report is right, where all values are equally frequent."""
+    return float(np.clip(channel.matrix.max(axis=1).sum() / channel.size, 1 / channel.size, 1.0))
 
 
-def _hashed(channel: OLH, prior: Floats) -> Floats:
-    """For so many hashes, drawn by a fixed seed, how often the best guess is right."""
-    rng, found = np.random.default_rng(0), []
-    hits, misses = channel.inner.gain + channel.inner.base[0], channel.inner.base[0]
-    falling = np.argsort(-prior)
-    for _ in range(HASHES // AT_ONCE):
-        none = np.zeros((AT_ONCE, channel.places))
-        a, b, _ = channel.report(np.zeros(AT_ONCE, dtype=np.int64), rng.random).T
-        for value in falling[::-1]:  # the most probable of a place comes last
-            none[np.arange(AT_ONCE), (a * value + b) % PRIME % channel.places] = prior[value]
-        found.append(np.maximum(none * hits, prior.max() * misses).sum(axis=1))
-    return np.concatenate(found)
+def averaging(channel: KeepOrDraw, reports: Sequence[int]) -> pd.DataFrame:
+    r"""What many independent reports of one person give away, whose lies are equally probable (`base`).
 
-
-def averaging(channel: KeepOrDraw, reports: Sequence[int], prior: ArrayLike | None = None) -> pd.DataFrame:
-    r"""What many independent reports of one person give away.
-
-    The attack takes the most frequent of t reports for the truth, or one of the most frequent by lot; where lies are
-    more frequent than the truth (Warner's p below 1/2), the least frequent. With the truth i reported m times, it is
-    right with probability 1/(1 + s) if s other values tie and none is more frequent. As 1/(1 + s) is the integral of
-    u^s over [0, 1], and reports are multinomial, the probability is
+    The attack takes the most frequent of t reports for the truth, or one of the most frequent by lot. With the truth i
+    reported m times, it is right with probability 1/(1 + s) if s other values tie and none is more frequent. As
+    1/(1 + s) is the integral of u^s over [0, 1], and reports are multinomial, the probability is
         sum_m t! (P_i^m / m!) int_0^1 [x^(t - m)] prod_{j != i} (sum_{n < m} (P_j x)^n / n! + u (P_j x)^m / m!) du,
     whose integrand is a polynomial in u of degree k - 1, so that Gauss's quadrature is exact. Epsilon composes to
     t epsilon. The remedy is to draw once, keep the report, and give the same one ever after (`kept`): then t reports
@@ -140,27 +77,22 @@ def averaging(channel: KeepOrDraw, reports: Sequence[int], prior: ArrayLike | No
     """
     if not reports or min(reports) < 1 or max(reports) > MOST_REPORTS:
         raise ParameterError(f"Numbers of reports are from 1 to {MOST_REPORTS}.", "Use fewer.")
-    matrix, shares = channel.matrix, prior_shares(channel.size, prior)
-    if channel.gain < 0:
-        matrix = matrix[::-1]
-    alike = len(np.unique(channel.base)) == 1  # then one true value stands for all
-    values = [0] if alike else [i for i in range(channel.size) if shares[i]]
     rows: list[tuple[int, float, float, float]] = []
     for many in [1, *reports]:
-        right = sum((1.0 if alike else float(shares[i])) * _most_frequent(matrix[:, i], i, many) for i in values)
-        rows.append((many, min(right, 1.0), rows[0][1] if rows else right, many * float(channel.epsilon)))
+        right = min(_most_frequent(channel.matrix[:, 0], many), 1.0)  # one true value stands for all
+        rows.append((many, right, rows[0][1] if rows else right, many * float(channel.epsilon)))
     return pd.DataFrame(rows[1:], columns=["reports", "right", "kept", "epsilon"])
 
 
-def _most_frequent(chances: Floats, true: int, reports: int) -> float:
-    """The probability that the most frequent of so many reports, by lot among equals, is the true one."""
-    others = np.delete(chances, true)
+def _most_frequent(chances: Floats, reports: int) -> float:
+    """The probability that the most frequent of so many reports, by lot among equals, is the first value."""
+    others = chances[1:]
     factorials = np.array([float(factorial(n)) for n in range(reports + 1)])
     terms = others[:, None] ** np.arange(reports + 1) / factorials
     nodes, weights = np.polynomial.legendre.leggauss(len(chances) // 2 + 1)
     total = 0.0
     for m in range(reports + 1):
-        own = chances[true] ** m / factorials[m]
+        own = chances[0] ** m / factorials[m]
         for u, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
             below = terms[:, : m + 1].copy()
             below[:, m] *= u
@@ -170,38 +102,34 @@ def _most_frequent(chances: Floats, true: int, reports: int) -> float:
     return float(total * factorials[reports])
 
 
-def measures(channel: CategoryChannel, prior: ArrayLike | None = None) -> pd.DataFrame:
+def measures(channel: ERRPH | Warner) -> pd.DataFrame:
     """All measures of a channel for categories: what each says, and whether it is the same for every description."""
-    guess, rows = best_guess(channel, prior), []
-    if isinstance(channel, ERRPH | Warner):
-        printed = float(breach(channel).max())
-        text = f"The paper's figure, made of the rule's words: {percent(printed)}. No probability of a right guess."
-        rows.append(("Breach", printed, text, False))
-    shares = prior_shares(channel.size, prior)
-    if isinstance(channel, KeepOrDraw):
-        taken = float((shares * np.diag(channel.matrix)).sum())
-        rows.append(("report is the truth", taken, f"Of 100 reports, {100 * taken:.3g} say what is true.", True))
-    text = f"Who guesses well is right {percent(guess.right)} of the time."
-    rows.append(("best guess, with the report", guess.right, text, True))
-    text = f"Who sees no report, and knows how frequent each value is, is right {percent(guess.alone)} of the time."
-    rows.append(("best guess, without it", guess.alone, text, True))
-    epsilon = float(channel.epsilon)
-    text = "Some report rules an answer out: no protection that one could put a number on."
+    printed, taken = float(breach(channel).max()), float(np.diag(channel.matrix).mean())
+    guess, alone, epsilon = best_guess(channel), 1 / channel.size, float(channel.epsilon)
+    words = f"The paper's figure, made of the rule's words: {percent(printed)}. No probability of a right guess."
+    blind = f"Who sees no report, and knows how frequent each value is, is right {percent(alone)} of the time."
+    known = "Some report rules an answer out: no protection that one could put a number on."
     if not isinf(epsilon):
-        text = believed(epsilon, "answers")
-    rows.append(("epsilon", epsilon, text, True))
-    rows.append(("50:50 becomes at most", odds(epsilon), "The same for any two answers, whatever else is known.", True))
+        known = believed(epsilon, "answers")
+    rows = [
+        ("Breach", printed, words, False),
+        ("report is the truth", taken, f"Of 100 reports, {100 * taken:.3g} say what is true.", True),
+        ("best guess, with the report", guess, f"Who guesses well is right {percent(guess)} of the time.", True),
+        ("best guess, without it", alone, blind, True),
+        ("epsilon", epsilon, known, True),
+        ("50:50 becomes at most", odds(epsilon), "The same for any two answers, whatever else is known.", True),
+    ]
     return pd.DataFrame(rows, columns=["measure", "value", "sentence", "of_channel"])
 
 
-def descriptions(settings: Sequence[float], *, size: int = 2, reports: int = 9) -> pd.DataFrame:
+def descriptions(settings: Sequence[float], *, size: int = 2) -> pd.DataFrame:
     """Measures of RRPH and of Warner's rule at the same probabilities of [0, 1], and of ERRPH with more values.
 
     Warner's starts at 1/2: below it is the same with yes and no exchanged.
     """
     rows = []
     for setting in settings:
-        channels: dict[str, KeepOrDraw] = {"RRPH": ERRPH(2, p0=setting)}
+        channels: dict[str, ERRPH | Warner] = {"RRPH": ERRPH(2, p0=setting)}
         if setting >= 0.5:
             channels["Warner"] = Warner(p=setting)
         if size > 2:
@@ -209,8 +137,8 @@ def descriptions(settings: Sequence[float], *, size: int = 2, reports: int = 9) 
         for name, channel in channels.items():
             values = {
                 "Breach": float(breach(channel).max()),
-                "Best guess is right": best_guess(channel).right,
-                f"Right after {reports} reports": float(averaging(channel, [reports])["right"].iloc[0]),
+                "Best guess is right": best_guess(channel),
+                "Right after 9 reports": float(averaging(channel, [9])["right"].iloc[0]),
             }
             rows += [(name, setting, float(channel.epsilon), measure, value) for measure, value in values.items()]
     found = pd.DataFrame(rows, columns=["series", "setting", "epsilon", "measure", "value"])
@@ -227,13 +155,8 @@ def linear(a: tuple[float, float], b: tuple[float, float]) -> TRR:
     return TRR(factors=factors, offsets=offsets)
 
 
-def breach_width(confidence: float, sigma: float) -> float:
-    """The paper's BreachWidth: 2 Phi^-1((1 + c) / 2) sigma, the prior's own width, whatever the reports say."""
-    return float(2 * norm.ppf((1 + confidence) / 2) * sigma)
-
-
-def posterior_width(channel: TRR, mean: float, variance: float, confidence: float = 0.95) -> float:
-    """How wide the places are, in mean, that hold x with a probability once y is known.
+def posterior_width(channel: TRR, mean: float, variance: float) -> float:
+    """How wide the places are, in mean, that hold x with 95 % once y is known.
 
     x is normal. Given y, its density is proportional to N(x; mean, variance) times that of y: with sets,
     N(y; A x + B, S_A^2 x^2 + S_B^2), as if they were normal numbers with the sets' means and variances; with Laplace
@@ -251,9 +174,9 @@ def posterior_width(channel: TRR, mean: float, variance: float, confidence: floa
     seen = evidence > 0
     posterior = -np.sort(-posterior[seen] / evidence[seen][:, None], axis=1)
     held = np.cumsum(posterior, axis=1)
-    full = (held < confidence).argmin(axis=1)
+    full = (held < SURE).argmin(axis=1)
     rows = np.arange(len(full))
-    part = (confidence - held[rows, full] + posterior[rows, full]) / posterior[rows, full]
+    part = (SURE - held[rows, full] + posterior[rows, full]) / posterior[rows, full]
     return float(np.average((full + part) * cell, weights=evidence[seen] * np.gradient(y)[seen]))
 
 
@@ -302,15 +225,15 @@ def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -
     return pd.DataFrame(found)
 
 
-def width_measures(channel: TRR, mean: float, variance: float, confidence: float = 0.95) -> pd.DataFrame:
+def width_measures(channel: TRR, mean: float, variance: float) -> pd.DataFrame:
     """Measures of a channel for numbers, of which x is normal, and what each says."""
-    claimed, left = breach_width(confidence, sqrt(variance)), posterior_width(channel, mean, variance, confidence)
+    claimed, left = float(2 * norm.ppf((1 + SURE) / 2) * sqrt(variance)), posterior_width(channel, mean, variance)
     epsilon = float(channel.epsilon)
     told = "Some reports are unboundedly more likely for one number than for another: no protection in figures."
     if not isinf(epsilon):
         told = believed(epsilon, "numbers")
-    whole = f"{100 * confidence:.0f} % of all numbers: the prior, as if nobody reported."
-    kept = f"{100 * confidence:.0f} % of what a number can still be: {100 * (1 - left / claimed):.0f} % narrower."
+    whole = "95 % of all numbers: the prior, as if nobody reported."
+    kept = f"95 % of what a number can still be: {100 * (1 - left / claimed):.0f} % narrower."
     rows = [
         ("BreachWidth, as claimed", claimed, whole),
         ("width after the report", left, kept),

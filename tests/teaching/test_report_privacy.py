@@ -1,7 +1,7 @@
 """What reports give away: the paper's figures, hand-worked posteriors, brute force, and simulated attacks."""
 
 from itertools import product
-from math import exp, inf, log, sqrt
+from math import inf, log, sqrt
 
 import numpy as np
 import pytest
@@ -10,11 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, Warner
+from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Warner
 from dpcore.teaching import report_privacy
-
-FLAT, STEEP = [0.25] * 4, [0.1, 0.6, 0.25, 0.05]
-
 
 # Breach
 
@@ -30,8 +27,6 @@ def test_breach_as_printed():
     crossing = 1 / sqrt(2)
     for found in (report_privacy.breach(RRPH(p0=crossing)), report_privacy.breach(Warner(p=crossing))):
         assert found == pytest.approx([0.585786] * 2, abs=1e-6)
-    with pytest.raises(ParameterError, match="Breach"):
-        report_privacy.breach(OUE(3, epsilon=1.0))
 
 
 @given(st.floats(0.01, 0.99))
@@ -49,59 +44,23 @@ def test_two_descriptions_of_one_channel_differ_in_breach_only(p0):
 # The best guess
 
 
-def of_everything(likelihood, prior):
-    """Bayes's success from P(report | value), of shape (reports, values)."""
-    assert likelihood.sum(axis=0) == pytest.approx(np.ones(len(prior)))
-    return (likelihood * prior).max(axis=1).sum()
-
-
-@pytest.mark.parametrize("prior", [FLAT, STEEP, [0.0, 0.0, 1.0, 0.0]])
-def test_guesses_by_enumeration(prior):
-    prior = np.array(prior)
-    uneven = ERRPH(4, p0=0.3, others=[0.4, 0.1, 0.1, 0.1])
-    assert report_privacy.best_guess(uneven, prior).right == pytest.approx(of_everything(uneven.matrix, prior))
-    for epsilon in (0.0, 0.3, 1.0, 4.0):
-        channel = OUE(4, epsilon=epsilon)
-        keep = np.where(np.eye(4, dtype=bool), 0.5, channel.q)  # [bit, value]
-        bits = np.array(list(product([0, 1], repeat=4)))
-        likelihood = np.prod(np.where(bits[:, :, None] == 1, keep, 1 - keep), axis=1)
-        found = report_privacy.best_guess(channel, prior)
-        assert found.right == pytest.approx(of_everything(likelihood, prior))
-        assert found.alone == prior.max()
-        assert found.error == 0
-
-
 def test_accepting_the_report():
-    assert report_privacy.best_guess(RRPH(p0=0.5)).right == pytest.approx(0.75)
-    assert report_privacy.best_guess(Warner(p=0.2)).right == pytest.approx(0.8)  # by taking the opposite
-    assert report_privacy.best_guess(ERRPH(4, p0=0.5)).right == pytest.approx(0.625)
-    rows = report_privacy.measures(ERRPH(4, p0=0.5), STEEP).set_index("measure")["value"]
+    assert report_privacy.best_guess(RRPH(p0=0.5)) == pytest.approx(0.75)
+    assert report_privacy.best_guess(Warner(p=0.2)) == pytest.approx(0.8)  # by taking the opposite
+    assert report_privacy.best_guess(ERRPH(4, p0=0.5)) == pytest.approx(0.625)
+    rows = report_privacy.measures(ERRPH(4, p0=0.5)).set_index("measure")["value"]
     assert rows["report is the truth"] == pytest.approx(0.625)
-    assert rows["best guess, without it"] == 0.6
-    assert rows["best guess, with the report"] == pytest.approx(0.625 * 0.6 + 0.625 * 0.25 + 0.125 * 0.6 * 2)
+    assert rows["best guess, without it"] == 0.25
+    assert rows["best guess, with the report"] == pytest.approx(0.625)
     assert rows["epsilon"] == pytest.approx(log(5))
     assert rows["50:50 becomes at most"] == pytest.approx(5 / 6)
-
-
-def test_hashes_by_simulation():
-    channel, prior, rng = OLH(6, epsilon=1.2), np.array([0.3, 0.3, 0.2, 0.1, 0.05, 0.05]), np.random.default_rng(5)
-    truth = rng.choice(6, 40_000, p=prior)
-    a, b, said = channel.report(truth, rng.random).T
-    met = (a[:, None] * np.arange(6) + b[:, None]) % ((1 << 31) - 1) % channel.places == said[:, None]
-    belief = prior * np.where(met, exp(1.2), 1.0)
-    simulated = (belief.argmax(axis=1) == truth).mean()
-    found = report_privacy.best_guess(channel, prior)
-    assert 0 < found.error < 0.002
-    assert found.right == pytest.approx(simulated, abs=found.error + 4 * 0.5 / sqrt(40_000))
-    assert report_privacy.best_guess(OLH(6, epsilon=0.0), prior).right == pytest.approx(0.3)
-    assert report_privacy.best_guess(OLH(500, epsilon=30.0)).right < 1  # hashes collide
 
 
 def test_limits():
     for k in (2, 5):
         nothing, everything = ERRPH(k, p0=0.0), ERRPH(k, p0=1.0)
-        assert report_privacy.best_guess(nothing).right == pytest.approx(1 / k)
-        assert report_privacy.best_guess(everything).right == pytest.approx(1)
+        assert report_privacy.best_guess(nothing) == pytest.approx(1 / k)
+        assert report_privacy.best_guess(everything) == pytest.approx(1)
         assert float(report_privacy.breach(nothing).max()) == 0
         assert float(report_privacy.breach(everything).max()) == 1
         last = report_privacy.measures(everything)
@@ -111,7 +70,6 @@ def test_limits():
     assert report_privacy.odds(1e6) == 1
     (sentence,) = report_privacy.measures(ERRPH(2, epsilon=12.0)).query("measure == 'epsilon'")["sentence"]
     assert "can be over 99.9 % sure" in sentence
-    assert report_privacy.best_guess(OUE(3, epsilon=2000.0)).right == pytest.approx(1 / 2 + 1 / 6)
 
 
 def test_certainty_is_said_of_nothing_less():
@@ -123,18 +81,12 @@ def test_certainty_is_said_of_nothing_less():
     assert "can be over 99.9 % sure" in sentence
 
 
-@pytest.mark.parametrize("prior", [[0.5, 0.6], [1.0], [1.5, -0.5]])
-def test_a_prior_is_a_distribution(prior):
-    with pytest.raises(ParameterError, match="prior"):
-        report_privacy.best_guess(RRPH(p0=0.5), prior)
-
-
 # Many reports
 
 
 @pytest.mark.parametrize("reports", [1, 2, 3, 4])
 def test_many_reports_by_enumeration(reports):
-    for channel in (RRPH(p0=0.4), ERRPH(3, p0=0.2, others=[0.5, 0.2, 0.1]), ERRPH(3, p0=0.5)):
+    for channel in (RRPH(p0=0.4), ERRPH(3, p0=0.2), Warner(p=0.6), ERRPH(3, p0=0.5)):
         prior = np.full(channel.size, 1 / channel.size)
         right = 0.0
         for said in product(range(channel.size), repeat=reports):
@@ -148,7 +100,7 @@ def test_many_reports_by_enumeration(reports):
 
 
 def test_many_reports_tell_the_truth_in_the_end():
-    for channel in (RRPH(p0=0.3), Warner(p=0.35), ERRPH(10, p0=0.3)):
+    for channel in (RRPH(p0=0.3), Warner(p=0.65), ERRPH(10, p0=0.3)):
         found = report_privacy.averaging(channel, [1, 3, 9, 27, 81, report_privacy.MOST_REPORTS])
         assert found["right"].is_monotonic_increasing
         assert found["right"].iloc[-1] > 0.999
@@ -183,17 +135,14 @@ def test_descriptions_meet_where_they_should():
 
 
 def test_widths():
-    assert report_privacy.breach_width(0.5, 1) == pytest.approx(1.349, abs=5e-4)
-    assert report_privacy.breach_width(0.95, 2) == pytest.approx(7.84, abs=1e-3)
-    assert report_privacy.breach_width(0.999, 1) == pytest.approx(6.581, abs=1e-3)
     for a, b, width in (((1, 1), (0, 1), 6.56), ((2, 10), (0, 5), 6.67), ((1, 0.01), (0, 1), 3.86)):
         assert report_privacy.posterior_width(report_privacy.linear(a, b), 5, 4) == pytest.approx(width, abs=0.01)
 
 
 def test_the_width_of_normal_noise_is_known():
     for variance in (0.01, 1.0, 100.0):  # x and noise are normal: so is the posterior
-        expected = report_privacy.breach_width(0.9, 2 * sqrt(variance / (4 + variance)))
-        found = report_privacy.posterior_width(report_privacy.linear((1, 0), (3, variance)), -1, 4, 0.9)
+        expected = 2 * norm.ppf(0.975) * 2 * sqrt(variance / (4 + variance))
+        found = report_privacy.posterior_width(report_privacy.linear((1, 0), (3, variance)), -1, 4)
         assert found == pytest.approx(expected, rel=0.02)
 
 
