@@ -1,6 +1,6 @@
 """Range queries and trees of noisy counts: answers beside the truth, errors by size and by level."""
 
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -17,15 +17,13 @@ WHICH = [*LOOKS]
 BAND = 34
 
 
-def error_by_range(
-    frame: pd.DataFrame, *, error: Literal["absolute", "relative"] = "absolute", title: str = ""
-) -> Chart:
-    """Mean errors of range queries against the size of the range, both on log scales: a line per release.
+def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
+    """Mean absolute errors of range queries against the size of the range, both on log scales: a line per release.
 
     `frame`: of `evaluate.by_size`, of up to 10 releases, and maybe `baseline` (bool): dashed lines. Errors of 0 are
     left out, as a log scale cannot show them.
     """
-    names = {error: "value", f"{error}_low": "low", f"{error}_high": "high"}
+    names = {"absolute": "value", "absolute_low": "low", "absolute_high": "high"}
     data = tidy(frame.rename(columns=names), ["release", "bin"], ["size", "queries", *names.values()])
     baseline = frame["baseline"].to_numpy(bool) if "baseline" in frame else np.zeros(len(frame), dtype=bool)
     data = data.assign(kind=np.where(baseline, "baseline", "method"))
@@ -36,7 +34,7 @@ def error_by_range(
     data["aside"] = [gap * (series.index(name) - (len(series) - 1) / 2) for name in data["release"]]
 
     x_title = "share of the domain that a range covers (log scale)"
-    y_title = f"mean {error} error, {'rows' if error == 'absolute' else 'share of the true count'} (log scale)"
+    y_title = "mean absolute error, rows (log scale)"
     across = scaled(x_title, _logarithmic(24), format="~%", values=_decades(data["size"]))
     up = scaled(y_title, _logarithmic(10), format=NUMBER, values=_decades(data[["value", "low", "high"]]))
     legend = alt.Legend(symbolOpacity=1, columns=4, labelLimit=260)
@@ -56,9 +54,9 @@ def error_by_range(
     key = "One mark per size." + (" Bars: 95% intervals of the mean over runs." if shown else "")
     return present(
         alt.layer(lines, *([bars] if shown else []), dots),
-        title or f"{error.capitalize()} errors of range queries, by the size of the range",
+        title or "Absolute errors of range queries, by the size of the range",
         key=key + (" Dashed: baselines." if "baseline" in set(data["kind"]) else ""),
-        seen=f"Mean {error} error of range queries against the share of the domain that they cover, per release.",
+        seen="Mean absolute error of range queries against the share of the domain that they cover, per release.",
         height=420,
     )
 
@@ -79,7 +77,7 @@ def _with_interval(base: alt.Chart) -> alt.Chart:
     return base.transform_filter("datum.low !== null && datum.high !== null")
 
 
-def range_answers(frame: pd.DataFrame, *, title: str = "") -> Chart:
+def range_answers(frame: pd.DataFrame) -> Chart:
     """One range query: every release's estimate with its interval, beside the true count.
 
     `frame`: one row per release: `release`, `estimate`, `low`, `high` (NaN where there is no interval), and maybe
@@ -102,7 +100,7 @@ def range_answers(frame: pd.DataFrame, *, title: str = "") -> Chart:
         layers = [rule, *layers, said]
     return present(
         alt.layer(*layers),
-        title or "How many rows match",
+        "How many rows match",
         key="Diamond: estimate. Bar: 95% interval of the noise."
         + (" Grey rule: true count." if len(layers) > 2 else ""),
         seen=f"Estimates of one range query by {len(data)} releases, with intervals.",
@@ -110,7 +108,7 @@ def range_answers(frame: pd.DataFrame, *, title: str = "") -> Chart:
     )
 
 
-def count_tree(frame: pd.DataFrame, *, title: str = "", width: int = 820) -> Chart:
+def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     """A tree's nodes as rectangles, a row per level, twice: noisy counts, and consistent ones, on one color scale.
 
     `frame`: of `count_tree_frames.nodes`, maybe `with_truth`. Colors are absolute errors if the true counts are there;
@@ -159,7 +157,7 @@ def count_tree(frame: pd.DataFrame, *, title: str = "", width: int = 820) -> Cha
     what = "absolute error of each count" if private else "half the width of each count's 95% interval"
     return present(
         panels(alt.layer(boxes, named, blanks), "which", pictures, **size),
-        title or "The tree of counts, before and after consistency",
+        "The tree of counts, before and after consistency",
         key=f"A rectangle per node, as wide as its leaves; below it, its children. Color: {what}.",
         seen=f"Two pictures of a tree of {len(data):,} nodes in {len(order)} levels, noisy and consistent, by {what}.",
     )
@@ -179,7 +177,7 @@ def _fitted(label: str, most: float) -> str:
     return f"{label[: int(most) - 1]}…" if most >= 6 else ""
 
 
-def level_errors(frame: pd.DataFrame, *, title: str = "") -> Chart:
+def level_errors(frame: pd.DataFrame) -> Chart:
     """How far noisy and consistent counts are from the true ones: a dot per run in a row per level.
 
     `frame`: of `tree_errors.level_errors`, for one run or several. Errors of 0 are left out: the axis is a log scale.
@@ -202,7 +200,7 @@ def level_errors(frame: pd.DataFrame, *, title: str = "") -> Chart:
     repeated = bool(data.duplicated(["row", "which"]).any())
     return present(
         alt.layer(dots, *([means(base, alt.X("mean(error):Q", **across))] if repeated else [])),
-        title or "What consistency does to the counts of each level",
+        "What consistency does to the counts of each level",
         key="One mark per run. Upright line: mean." if repeated else "",
         seen=f"Mean absolute error of the noisy and the consistent counts on {len(order)} levels of the tree.",
         height=alt.Step(22),

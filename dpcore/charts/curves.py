@@ -109,11 +109,11 @@ def sweep(
     return curves(frame[frame["epsilon"] >= 0], y=y, y_title=y_title, references=references, width=width, **look)
 
 
-def sweep_variance(frame: pd.DataFrame, *, y: str = "value", width: int = 270) -> Chart:
-    """The variance of `y` across runs against epsilon. `frame` as for `sweep`; a single run has no variance."""
+def sweep_variance(frame: pd.DataFrame, *, width: int = 270) -> Chart:
+    """The variance of `value` across runs against epsilon. `frame` as for `sweep`; a single run has no variance."""
     frame = frame[frame["epsilon"] >= 0]
     keys = ["panel", "series", "mode", "x", "aside"]
-    groups = _runs(frame, "epsilon", y, "model", None, "range").groupby(keys, sort=False)["value"]
+    groups = _runs(frame, "epsilon", "value", "model", None, "range").groupby(keys, sort=False)["value"]
     data = groups.var().dropna().reset_index().assign(low=math.nan, high=math.nan)
     data["at"] = [f"epsilon {number(place)}" for place in data["x"]]
     title = "variance across runs"

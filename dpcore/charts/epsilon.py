@@ -150,11 +150,11 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     )
 
 
-def forest_budget(frame: pd.DataFrame, *, title: str = "", width: int = 620) -> Chart:
+def forest_budget(frame: pd.DataFrame, *, title: str = "Where epsilon goes on the way down") -> Chart:
     """Where epsilon goes on the way down a tree: a bar per level, a color per purpose.
 
-    `frame`: of `forest_frames.budget`. If claim and noise differ there is a picture for each, of that `width`; what is
-    infinite is drawn to the edge and named.
+    `frame`: of `forest_frames.budget`. If claim and noise differ there is a picture for each; what is infinite is drawn
+    to the edge and named.
     """
     same = bool((frame["epsilon_claimed"] == frame["epsilon_of_noise"]).all())
     called = WHICH | ({"epsilon_of_noise": VOID} if frame["void"].any() else {})
@@ -178,10 +178,10 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "", width: int = 620) -> 
     totals = words(far, "total", align="left", dx=6, fontSize=14, color=NEUTRAL)
     sums = {which: number(frame[name].fillna(math.inf).sum()) for name, which in called.items()}
     said = f"epsilon {sums['claimed']}" if same else ", ".join(f"{name} {amount}" for name, amount in sums.items())
-    size: Any = {"columns": 1, "width": width, "height": 34 * len(order)}
+    size: Any = {"columns": 1, "width": 620, "height": 34 * len(order)}
     return present(
         panels(alt.layer(bars, totals), "which", in_order(data["which"]), **size),
-        title or "Where epsilon goes on the way down",
+        title,
         key=f"The dearest way from the root to a leaf: {said}.",
         seen=f"Epsilon on {len(order)} levels of a tree: for counts of records, for choices, for classes in leaves.",
     )

@@ -65,7 +65,7 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame)
     )
 
 
-def pair_tables(frame: pd.DataFrame, *, x: str, y: str, width: int = 240) -> Chart:
+def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
     """Two columns' joint shares, real beside released, on one color scale.
 
     `frame`: one row per cell and source: `x_value`, `y_value`, `source` ("real" or "released"), `share` (0..1). A cell
@@ -84,16 +84,16 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str, width: int = 240) -> Cha
 
     titles = short(x), short(y)
     tips = tooltips("x|across", "y|down", "source|source", "shade|share|.2%")
-    heat = _heat(cells, tips, *names, title="share", number=".1%", least=1e-6, room=width // 48, titles=titles)
+    heat = _heat(cells, tips, *names, title="share", number=".1%", least=1e-6, room=5, titles=titles)
     header = alt.Header(title=None, labelFontSize=15, labelFontWeight="bold", labelPadding=6)
     return present(
-        heat.properties(width=width).facet(column=alt.Column("source:N", sort=["real", "released"], header=header)),
+        heat.properties(width=240).facet(column=alt.Column("source:N", sort=["real", "released"], header=header)),
         f"{titles[0]} and {titles[1]} together, real and released",
         seen=f"Two heat maps of the joint shares of {titles[0]} and {titles[1]}: real and released.",
     )
 
 
-def confusion(frame: pd.DataFrame, *, title: str = "") -> Chart:
+def confusion(frame: pd.DataFrame) -> Chart:
     """Which classes are taken for which: a cell per true and predicted class.
 
     `frame`: of `learners.confusion_frame`. Up to 12 classes have their numbers written.
@@ -114,13 +114,13 @@ def confusion(frame: pd.DataFrame, *, title: str = "") -> Chart:
         layers.append(captions(known, "count", ",", fontSize=13, dy=11))
     return present(
         alt.layer(*layers),
-        title or "What is taken for what",
+        "What is taken for what",
         key="Each row of cells: where the rows of one true class go. Right answers are on the diagonal.",
         seen=f"Confusion matrix of {len(names)} classes: the share of each true class that is predicted as each class.",
     )
 
 
-def channel_matrix(frame: pd.DataFrame, *, title: str = "") -> Chart:
+def channel_matrix(frame: pd.DataFrame) -> Chart:
     """How often each true value is reported as each value.
 
     `frame`: one row per cell: `truth`, `reported`, `probability` (0..1), for up to 12 values.
@@ -136,7 +136,7 @@ def channel_matrix(frame: pd.DataFrame, *, title: str = "") -> Chart:
     numbers = captions(base, "probability", ".1%", fontSize=15, fontWeight="bold")
     return present(
         _colored(base, "probability", "probability", 1) + numbers.encode(color=ink_on("probability", 0.45)),
-        title or "What becomes of an answer",
+        "What becomes of an answer",
         key="Each row of cells sums to 100 %. The more alike the rows, the less a report tells.",
         seen=f"Matrix of the probabilities with which {len(names)} true values are reported as each value.",
     )

@@ -23,14 +23,15 @@ Links = list[tuple[int, int]]
 Point = tuple[float, float]
 KINDS = {"measured": "circle", "derived": "diamond"}
 SWEEPS = 24
+WIDTH = 960  # pixels, for all names
 
 
-def network(families: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
+def network(families: pd.DataFrame) -> Chart:
     """A Bayesian network as a graph, with what each family's table cost.
 
     `families`: one row per family, in order of selection: `child` (text); `parents` (a list or tuple of such texts,
     maybe empty); `cluster` (text or int); `cells` (of the family's table, >= 1); `epsilon` (spent on the table, >= 0; 0
-    if it was derived from another one); maybe `score`. Up to 60 nodes are named. `width`: the pixels for all names.
+    if it was derived from another one); maybe `score`. Up to 60 nodes are named.
     """
     parents = [list(texts(value)) if isinstance(value, list | tuple) else [] for value in families["parents"]]
     data = _nodes(families, "child", parents)
@@ -41,19 +42,18 @@ def network(families: pd.DataFrame, *, title: str = "", width: int = 960) -> Cha
         data,
         list(dict.fromkeys(link for link in links if link[0] != link[1])),
         ("child", "parents"),
-        title=title or f"The network: {len(data):,} families of up to {most} parents",
+        title=f"The network: {len(data):,} families of up to {most} parents",
         key="Arrows: from parent to child. Point at a node to light up its family.",
         seen=f"Graph of {len(data):,} nodes, arrows from parents to children, sized by epsilon, colored by table size.",
         arrows=True,
-        width=width,
     )
 
 
-def graph(edges: pd.DataFrame, nodes: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
+def graph(edges: pd.DataFrame, nodes: pd.DataFrame) -> Chart:
     """An undirected graph, such as the cliques of a junction tree, with what each node's table cost.
 
     `edges`: one row per edge: `a`, `b` (texts of nodes). `nodes`: `node` (text, such as "age, income"), and `cluster`,
-    `cells`, `epsilon`, maybe `score`, as for `network`, as is `width`. The node with the most neighbors stands on top.
+    `cells`, `epsilon`, maybe `score`, as for `network`. The node with the most neighbors stands on top.
     """
     names = list(texts(nodes["node"]))
     row = {name: place for place, name in reversed(list(enumerate(names)))}
@@ -74,11 +74,10 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame, *, title: str = "", width: i
         data,
         links,
         ("node", "neighbors"),
-        title=title or f"The graph: {len(data):,} nodes and {len(links):,} edges",
+        title=f"The graph: {len(data):,} nodes and {len(links):,} edges",
         key="Point at a node to see its neighbors.",
         seen=f"Graph of {len(data):,} nodes and {len(links):,} edges, sized by epsilon, colored by table size.",
         arrows=False,
-        width=width,
     )
 
 
@@ -99,9 +98,7 @@ def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]]) -> pd.
     )
 
 
-def _drawn(
-    data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows: bool, width: int, **told: Any
-) -> Chart:
+def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows: bool, **told: Any) -> Chart:
     """Nodes and links; a node and those near it are `called` so in tooltips."""
     named, clusters = len(data) <= MOST_NAMED, in_order(data["cluster"])
     headings = [short(name) for name in clusters]
@@ -114,11 +111,11 @@ def _drawn(
     radius = np.sqrt(low + (high - low) * (data["epsilon"] / spent).to_numpy(float)) / 2
     names = np.array([LETTER * letters * len(text) + 8 for text in data["label"]]) if named else np.zeros(len(data))
     number = [clusters.index(name) for name in data["cluster"]]
-    at, ways, boxes, height = _arrange(links, number, radius + 4, radius + 6 + names, width, step)
+    at, ways, boxes, height = _arrange(links, number, radius + 4, radius + 6 + names, WIDTH, step)
     data = data.assign(**{axis: [at[node][k] for node in data["node"]] for k, axis in enumerate("xy")}, radius=radius)
     paths = [(child if arrows else -1, way) for (_, child), way in zip(links, ways, strict=True)]
 
-    marks = canvas(width, height)
+    marks = canvas(WIDTH, height)
     pointed = alt.selection_point(name="pointed", on="pointerover", fields=["node"], empty=False)
     look: dict[str, Any] = {
         "color": alt.condition(pointed, alt.value(RELEASED), alt.value(NEUTRAL)),
@@ -136,7 +133,7 @@ def _drawn(
         bold: Any = {"fontSize": 13, "fontWeight": "bold", "color": NEUTRAL}
         layers = [frames, *layers, words(marks(areas), "label", align="left", dx=8, dy=15, **bold)]
     if arrows:
-        layers.append(_heads(marks, paths, radius, (width, height), 70 if named else 40).encode(**look))
+        layers.append(_heads(marks, paths, radius, (WIDTH, height), 70 if named else 40).encode(**look))
 
     tips = [f"name|{called[0]}", f"near|{called[1]}", "cluster|cluster", "cells|cells of its table|,", "paid|epsilon"]
     tips += ["share|share of epsilon|.1%", "kind|table", *(["score|noisy score|.4~g"] if "score" in data else [])]

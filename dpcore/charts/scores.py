@@ -51,9 +51,9 @@ def accuracy(frame: pd.DataFrame, *, majority: float) -> Chart:
     )
 
 
-def _upright(text: str, value: float | None, align: Any) -> list[Any]:
+def _upright(text: str, value: float, align: Any) -> list[Any]:
     """An upright rule at an accuracy, with its name and value above it."""
-    if value is None or not math.isfinite(value):
+    if not math.isfinite(value):
         return []
     name = {"align": align, "dx": -4 if align == "right" else 4, "fontSize": 13, "baseline": "bottom", "color": NEUTRAL}
     look: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
@@ -62,7 +62,7 @@ def _upright(text: str, value: float | None, align: Any) -> list[Any]:
     return rule
 
 
-def redraws(frame: pd.DataFrame, *, width: int = 560) -> Chart:
+def redraws(frame: pd.DataFrame) -> Chart:
     """The same method run again and again, to see how lucky the release on the screen is.
 
     `frame`: one row per metric and run: `metric`, `value`, `run`, `chosen` (bool: the release on the screen).
@@ -85,14 +85,14 @@ def redraws(frame: pd.DataFrame, *, width: int = 560) -> Chart:
     )
     median = base.mark_rule(color=NEUTRAL, strokeWidth=3).encode(x="median(value):Q", tooltip=NO_TIP)
     return present(
-        panels(median + draws, "metric", metrics, columns=1, width=width, height=90),
+        panels(median + draws, "metric", metrics, columns=1, width=560, height=90),
         f"{short(metrics[0])}: the same method, drawn again" if len(metrics) == 1 else "The same method, drawn again",
         key="One mark per run. Upright line: median.",
         seen=f"{data['run'].nunique()} runs per metric, with their median; the release on the screen stands out.",
     )
 
 
-def classifier_scores(frame: pd.DataFrame, *, title: str = "") -> Chart:
+def classifier_scores(frame: pd.DataFrame) -> Chart:
     """Accuracy and balanced accuracy of a released classifier beside its references.
 
     `frame`: one row per model and run: `model`, `accuracy`, `balanced_accuracy` (0..1) and `private` (bool). Models of
@@ -127,14 +127,14 @@ def classifier_scores(frame: pd.DataFrame, *, title: str = "") -> Chart:
     each = "One mark per run; bar: 95% t-interval of the mean, which is written beside it. " if repeated else ""
     return present(
         alt.layer(*([bars] if repeated else []), dots, said),
-        title or "How good the classifier is, and what else there is",
+        "How good the classifier is, and what else there is",
         key=f"{each}Balanced accuracy: the mean share of each class that is found.",
         seen=f"Accuracy and balanced accuracy of {len(order)} models on real test rows, the released one in blue.",
         height=alt.Step(21),
     )
 
 
-def costs(frame: pd.DataFrame, *, majority: float | None = None, title: str = "") -> Chart:
+def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
     """From exact trees to the released ones: what choices by chance cost, and what noise in the counts costs.
 
     `frame`: of `tree_errors.noise_and_structure`, maybe of several runs, which are averaged: `step`, `accuracy`
@@ -163,21 +163,21 @@ def costs(frame: pd.DataFrame, *, majority: float | None = None, title: str = ""
     dots = dots.encode(color=own, tooltip=tooltips("row|trees", "accuracy|accuracy|.2%"))
     return present(
         alt.layer(spans, said, dots, words(marks, "text", **look), *_upright("majority class", majority, "left")),
-        title or "What privacy costs in accuracy, and by what",
+        "What privacy costs in accuracy, and by what",
         key="From above: the best trees, then trees that were chosen by chance, then their noisy counts.",
         seen="Accuracy of exact trees, of the released trees with exact counts, and of the release, with differences.",
         height=alt.Step(46),
     )
 
 
-def importance(frame: pd.DataFrame, *, top: int = MOST_BARS, title: str = "") -> Chart:
+def importance(frame: pd.DataFrame) -> Chart:
     """The columns that the released trees lean on most.
 
     `frame`: one row per column: `column`, `share` (0..1), as `Forest.importance` gives them.
     """
     data = tidy(frame, ["column"], ["share"]).dropna().sort_values("share", ascending=False, kind="stable")
-    capped = f" (top {top} of {len(data):,})" if len(data) > top else ""
-    data = distinct(data.head(top).reset_index(drop=True), "column")
+    capped = f" (top {MOST_BARS} of {len(data):,})" if len(data) > MOST_BARS else ""
+    data = distinct(data.head(MOST_BARS).reset_index(drop=True), "column")
     scale = span(0, 1.12 * largest(data["share"], 0.01))
     base = alt.Chart(data).encode(
         alt.X("share:Q", **scaled("share of what divisions gain", scale, format="~%", tickCount=6)),
@@ -187,7 +187,7 @@ def importance(frame: pd.DataFrame, *, top: int = MOST_BARS, title: str = "") ->
     bars = base.mark_bar(color=RELEASED, height={"band": 0.65})
     return present(
         bars + words(base, "share", ".1%", align="left", dx=6, fontSize=14, color=NEUTRAL),
-        title or f"What the trees ask about{capped}",
+        f"What the trees ask about{capped}",
         key="How much each column’s divisions lower the impurity of classes, by noisy counts: from the release alone.",
         seen=f"The {len(data)} columns that matter most to the released trees, by their share of the gain.",
         height=alt.Step(28),

@@ -8,13 +8,13 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, NEUTRAL, REAL, RELEASED
-from dpcore.charts.frames import MOST_VALUES, as_listed, distinct, short, tidy
+from dpcore.charts.frames import MOST_ENTRIES, MOST_VALUES, as_listed, distinct, short, tidy
 from dpcore.charts.marks import NO_TIP, diamonds, single, tooltips
 
 PERCENT: Any = {"format": "~%", "tickCount": 6}
 
 
-def marginal(frame: pd.DataFrame, *, column: str, released_name: str = "released") -> Chart:
+def marginal(frame: pd.DataFrame, *, column: str) -> Chart:
     """One column's shares, real and released, with the noise floor.
 
     `frame`: one row per value, in the order to draw: `value`; `real`, `released` (shares, 0..1); `floor_low`,
@@ -34,7 +34,7 @@ def marginal(frame: pd.DataFrame, *, column: str, released_name: str = "released
         + floor
         + diamonds(base, RELEASED).encode(share("released:Q")),
         f"{short(column)}: real and released shares{capped}",
-        key=f"Bar: real. Diamond: {short(released_name)}. Line: 95% of same-size resamples of the real data.{rest}",
+        key=f"Bar: real. Diamond: released. Line: 95% of same-size resamples of the real data.{rest}",
         seen=f"Shares of the values of {short(column)}, real and released, with the noise floor.",
         height=height,
     )
@@ -141,15 +141,15 @@ def steps(frame: pd.DataFrame, *, column: str) -> Chart:
     )
 
 
-def worst_columns(frame: pd.DataFrame, *, top: int = 20) -> Chart:
-    """The `top` columns, or sets of columns, that the release gets most wrong.
+def worst_columns(frame: pd.DataFrame) -> Chart:
+    """The 20 columns, or sets of columns, that the release gets most wrong.
 
     `frame`: `attributes` (text such as "age" or "age × income"); `avd`, `floor` (average variation distance, 0..1, of
     the release and of a same-size resample of the real data).
     """
     data = tidy(frame, ["attributes"], ["avd", "floor"]).sort_values("avd", ascending=False, kind="stable")
-    capped = f" (worst {top} of {len(data):,})" if len(data) > top else ""
-    data = distinct(data.head(top), "attributes")
+    capped = f" (worst {MOST_ENTRIES} of {len(data):,})" if len(data) > MOST_ENTRIES else ""
+    data = distinct(data.head(MOST_ENTRIES), "attributes")
     base = alt.Chart(data).encode(
         alt.Y("attributes:N", sort=None, title=None, scale=as_listed(data["attributes"])),
         tooltip=tooltips("attributes|columns", "avd|AVD|.3f", "floor|noise floor|.3f"),

@@ -26,9 +26,10 @@ READABLE = 3.5  # contrast
 MOST_LEAVES = 150
 LONGEST = 34  # letters of a group's name
 GAP = 18
+WIDTH = 960  # pixels, for all texts
 
 
-def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
+def forest_tree(frame: pd.DataFrame, *, title: str = "A released tree", width: int = WIDTH) -> Chart:
     """One tree: the root at the left, leaves at the right, every branch's condition on its line.
 
     `frame`: of `forest_frames.nodes`. A box has the color of its most probable class, the paler the less sure it is.
@@ -66,7 +67,7 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Ch
     paid = "; epsilon spent (ε) down to here" if data["spent"].any() else ""
     return present(
         alt.layer(_lines(marks, data), boxes, key, heads, feet, branches, rest).resolve_scale(color="independent"),
-        title or "A released tree",
+        title,
         key=f"A box: what is asked next, or the class; the number of records{paid}. "
         f"The paler, the less sure of its class.{note}",
         seen=f"A decision tree of {len(data):,} nodes, with numbers of records and most probable classes.{note}",
@@ -170,12 +171,12 @@ def _contrast(one: str, other: str) -> float:
     return float((lights.max() + 0.05) / (lights.min() + 0.05))
 
 
-def taxonomy(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart:
+def taxonomy(frame: pd.DataFrame) -> Chart:
     """A column's public tree: values down the right side, groups between them and the root.
 
     `frame`: one row per node, level by level from the root, children in the order of their parents: `node` (text),
     `parent` (the parent's row number from 0; -1 for the root), `leaves` (values below it or, for a value, 1). Up to 150
-    leaves are drawn; of a larger tree as many levels from the root as that allows. `width`: the pixels for all names.
+    leaves are drawn; of a larger tree as many levels from the root as that allows.
     """
     data = _nodes(frame)
     total, deepest = int(data["leaves"].iloc[0]), int(data["depth"].max())
@@ -183,10 +184,10 @@ def taxonomy(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart
     ends = int(upper["end"].sum())
     note = f"Only the upper part is drawn, down to {ends:,} nodes." if len(upper) < len(data) else ""
     step, letters = (22, 13) if ends <= 60 else (17, 12)
-    drawn = _across(upper, letters, width).join(step * (_rows(upper["parent"].to_numpy()) + 1))
+    drawn = _across(upper, letters, WIDTH).join(step * (_rows(upper["parent"].to_numpy()) + 1))
     height = step * ends + step
 
-    marks = canvas(width, height)
+    marks = canvas(WIDTH, height)
     inner, values = drawn[~drawn["end"]], drawn[drawn["end"]]
     dots = marks(drawn[["x", "y", "name", "path", "leaves", "size"]]).mark_point(filled=True, opacity=1, color=NEUTRAL)
     tips = tooltips("name|node", "path|path from the root", "leaves|values,")
@@ -199,7 +200,7 @@ def taxonomy(frame: pd.DataFrame, *, title: str = "", width: int = 960) -> Chart
     steps = "1 level" if deepest == 1 else f"{deepest:,} levels"
     return present(
         alt.layer(*layers),
-        title or f"{total:,} values, {steps} below the root",
+        f"{total:,} values, {steps} below the root",
         key=f"{note} Point at a node to see its path.".strip(),
         seen=f"Tree of {len(data):,} nodes, {steps}: root at the left, {total:,} values at the right. {note}".strip(),
         height=height + 90,  # what fits its container counts the title as well

@@ -38,20 +38,14 @@ def votes_from(text: str) -> tuple[int, ...]:
     return votes
 
 
-def log_choice(scores: ArrayLike, epsilon: float, sensitivity: float = 1.0) -> Floats:
-    """The logarithms of `choice_probabilities`, exact where those are too small for a float."""
-    exponents = epsilon * np.asarray(scores, dtype=float) / (2 * sensitivity)
+def log_choice(scores: ArrayLike, epsilon: float) -> Floats:
+    """The exponential mechanism with sensitivity 1: the logarithms of probabilities in proportion to e^(epsilon s / 2).
+
+    They are exact where the probabilities are too small for a float.
+    """
+    exponents = epsilon * np.asarray(scores, dtype=float) / 2
     exponents = exponents - exponents.max()
     return np.asarray(exponents - log(np.exp(exponents).sum()))
-
-
-def choice_probabilities(scores: ArrayLike, epsilon: float, sensitivity: float = 1.0) -> Floats:
-    """The exponential mechanism: probabilities in proportion to e^(epsilon score / (2 sensitivity)).
-
-    >>> choice_probabilities([30, 25, 8, 2], 0.1).round(4).tolist()
-    [0.424, 0.3302, 0.1412, 0.1046]
-    """
-    return np.exp(log_choice(scores, epsilon, sensitivity))
 
 
 def election(votes: tuple[int, ...], epsilon: float, voter: Voter, chosen: int) -> pd.DataFrame:

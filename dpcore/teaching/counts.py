@@ -141,27 +141,27 @@ def make_count_noise(name: str, epsilon: float, delta: float = 0.0) -> CountNois
     return Laplace(epsilon) if name == "Laplace" else Geometric(epsilon)
 
 
-def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
-    """The smallest delta for which normal noise is (epsilon, delta)-private, in worlds so far apart; see the module."""
-    half, slope = sensitivity / (2 * sigma), epsilon * sigma / sensitivity
+def gaussian_delta(epsilon: float, sigma: float) -> float:
+    """The smallest delta for which normal noise is (epsilon, delta)-private; see the module."""
+    half, slope = 1 / (2 * sigma), epsilon * sigma
     return float(max(ndtr(half - slope) - exp(min(epsilon + log_ndtr(-half - slope), 0.0)), 0.0))
 
 
-def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
+def gaussian_sigma(epsilon: float, delta: float) -> float:
     """The smallest standard deviation for which normal noise is (epsilon, delta)-private; none has delta 0."""
     if not (epsilon >= 0 and isfinite(epsilon) and 0 < delta < 1):
         raise ParameterError(
             "Normal noise needs a finite epsilon of 0 or more, and a delta above 0 and below 1.",
             "Give such numbers; for delta 0 use Laplace or geometric noise.",
         )
-    low, high = 0.0, sensitivity
-    while gaussian_delta(epsilon, high, sensitivity) > delta:
+    low, high = 0.0, 1.0
+    while gaussian_delta(epsilon, high) > delta:
         low, high = high, 2 * high
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (middle, high) if gaussian_delta(epsilon, middle, sensitivity) > delta else (low, middle)
+        low, high = (middle, high) if gaussian_delta(epsilon, middle) > delta else (low, middle)
     return high
 
 

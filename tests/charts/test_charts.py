@@ -151,7 +151,7 @@ def affinity_chart(frame: pd.DataFrame) -> Any:
 
 # name -> frame from labels, chart from frame, most data rows per row of the frame, data rows beside those
 BUILDERS: dict[str, tuple[Callable[[list[Any]], pd.DataFrame], Callable[[pd.DataFrame], Any], int, int]] = {
-    "marginal": (marginal_frame, lambda f: charts.marginal(f, column=HOSTILE_NAME, released_name=HOSTILE_NAME), 1, 0),
+    "marginal": (marginal_frame, lambda f: charts.marginal(f, column=HOSTILE_NAME), 1, 0),
     "worst_columns": (lambda n: pairs_frame(n).rename(columns={"a": "attributes"}), charts.worst_columns, 1, 0),
     "pair_heatmap": (pairs_frame, charts.pair_heatmap, 2, 0),
     "pair_tables": (tables_frame, lambda f: charts.pair_tables(f, x=HOSTILE_NAME, y="image"), 1, 0),
@@ -160,7 +160,7 @@ BUILDERS: dict[str, tuple[Callable[[list[Any]], pd.DataFrame], Callable[[pd.Data
     "claimed_vs_bound": (ledger_frame, lambda _: charts.claimed_vs_bound(claimed=1, bound=INF), 0, 2),
     "redraws": (redraws_frame, charts.redraws, 1, 0),
     "sweep": (sweep_frame, sweep_chart, 1, 6),
-    "sweep_variance": (sweep_frame, lambda f: charts.sweep_variance(f, y="accuracy"), 1, 0),
+    "sweep_variance": (sweep_frame, lambda f: charts.sweep_variance(f.rename(columns={"accuracy": "value"})), 1, 0),
     "curves": (curves_frame, curves_chart, 1, 50),
     "network": (families_frame, charts.network, 12, 2),
     "graph": (families_frame, graph_chart, 6, 2),
@@ -288,10 +288,11 @@ def test_a_long_marginal_keeps_the_largest_and_tells_the_rest() -> None:
 
 def test_worst_columns_come_first() -> None:
     frame = pd.DataFrame({"attributes": list("abc"), "avd": [0.1, 0.3, 0.2], "floor": 0.05})
-    assert [row["attributes"] for row in rows_of(charts.worst_columns(frame, top=2))] == ["b", "c"]
+    many = pd.concat([frame] + [frame.head(1)] * 20)
+    assert [row["attributes"] for row in rows_of(charts.worst_columns(many))][:3] == ["b", "c", "a"]
     domain = spec_of(charts.worst_columns(frame))["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert domain == ["b", "c", "a"]  # stated, because a chart that is drawn already would keep its order
-    assert "(worst 2 of 3)" in spec_of(charts.worst_columns(frame, top=2))["title"]["text"][0]
+    assert "(worst 20 of 23)" in spec_of(charts.worst_columns(many))["title"]["text"][0]
 
 
 @pytest.mark.parametrize("columns", [15, 57])
@@ -370,8 +371,8 @@ def test_the_release_on_the_screen_is_drawn_on_top() -> None:
     assert [row["which"] for row in rows] == ["another draw"] * 4 + ["this release"]
     assert rows[-1]["run"] == "3"
     assert spec_of(charts.redraws(redraws_frame(["AVD"])))["width"] == "container"
-    several = spec_of(charts.redraws(redraws_frame(["AVD", "accuracy"]), width=300))
-    assert several["spec"]["width"] == 300
+    several = spec_of(charts.redraws(redraws_frame(["AVD", "accuracy"])))
+    assert several["spec"]["width"] == 560
     assert several["resolve"]["scale"]["x"] == "independent"
 
 

@@ -136,9 +136,9 @@ def test_values_are_kept_apart_as_near_to_their_wishes_as_can_be() -> None:
 def test_a_graph_has_lines_without_heads_and_each_edge_once() -> None:
     nodes = pd.DataFrame({"node": list("abcde"), "cluster": 1, "cells": 4, "epsilon": 0.1})
     edges = pd.DataFrame([("a", "b"), ("b", "a"), ("b", "c"), ("b", "d"), ("e", "e"), ("a", "x")], columns=["a", "b"])
-    chart = charts.graph(edges, nodes, title="Junction tree")
+    chart = charts.graph(edges, nodes)
     found = nodes_of(chart)
-    assert chart.to_dict()["title"]["text"] == ["Junction tree"]
+    assert chart.to_dict()["title"]["text"] == ["The graph: 5 nodes and 3 edges"]
     assert "triangle" not in layers_of(chart)
     assert layers_of(chart)["line"]["edge"].nunique() == 3
     assert dict(found["near"]) == {"a": "b", "b": "a, c, d", "c": "b", "d": "b", "e": "(none)"}

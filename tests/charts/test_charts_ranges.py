@@ -157,14 +157,11 @@ def test_errors_are_on_log_scales_with_intervals_and_baselines_dashed():
     assert len(set(colors["range"][:2])) == 2
 
 
-def test_single_runs_have_no_bars_and_relative_errors_their_own_columns():
+def test_single_runs_have_no_bars():
     single = errors(absolute_low=np.nan, absolute_high=np.nan)
     spec = spec_of(charts.error_by_range(single))
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["line", "point"]
     assert "Bars" not in " ".join(spec["title"]["subtitle"])
-    relative = charts.error_by_range(errors(), error="relative")
-    assert sorted({row["value"] for row in rows_of(relative)}) == pytest.approx([0.2, 0.4])
-    assert "true count" in spec_of(relative)["layer"][0]["encoding"]["y"]["title"]
 
 
 def test_an_axis_over_decades_has_their_ticks():

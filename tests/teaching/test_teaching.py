@@ -15,8 +15,8 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH
 from dpcore.teaching.choices import (
     choice_loss,
-    choice_probabilities,
     election,
+    log_choice,
     posterior,
     response_loss,
     response_matrix,
@@ -130,7 +130,6 @@ def test_gaussian_by_hand():
     assert gaussian_delta(0, 1) == pytest.approx(0.3829249, abs=1e-7)
     # epsilon 1: Phi(-1/2) - e Phi(-3/2) = 0.3085375 - 2.7182818 * 0.0668072
     assert gaussian_delta(1, 1) == pytest.approx(0.3085375 - 2.7182818 * 0.0668072, abs=1e-6)
-    assert gaussian_delta(1, 2, sensitivity=2) == pytest.approx(gaussian_delta(1, 1))
     assert gaussian_sigma(1, 1e-5) == pytest.approx(3.730632, abs=1e-5)
     assert gaussian_sigma(1, 1e-5) < math.sqrt(2 * math.log(1.25e5))  # the textbook's, which is larger than needed
 
@@ -173,11 +172,10 @@ def test_a_seed_fixes_lots_and_the_worlds_differ_by_one(noise):
     [(0.1, (0.4240, 0.3302, 0.1412, 0.1046)), (1.0, (0.9241, 0.0759, 1.54e-5, 7.7e-7)), (0.0, (0.25,) * 4)],
 )
 def test_the_election_of_paper_000(epsilon, expected):
-    found = choice_probabilities(VOTES, epsilon)
+    found = np.exp(log_choice(VOTES, epsilon))
     assert found.tolist() == pytest.approx(expected, rel=4e-3, abs=5e-9)
     assert found[:2].round(4).tolist() == [round(value, 4) for value in expected[:2]]
     assert found.sum() == pytest.approx(1)
-    assert choice_probabilities(VOTES, 2 * epsilon, 2.0).tolist() == pytest.approx(found.tolist())
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
