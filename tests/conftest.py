@@ -5,16 +5,15 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import vl_convert
 from hypothesis import settings
 from sources import Watched
+from tables import SMALL, make_frame
 
 import dpcore.methods.base
 from dpcore import datasets
-from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 
@@ -44,34 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def small_schema() -> Schema:
-    """A class, a category with "missing", an ordered column, an integer and a continuous one."""
-    return Schema(
-        columns=(
-            Column(name="a.b[0]:Q", kind="categorical", categories=("x", "y", "<b>z</b>"), missing=True),
-            Column(name="grade", kind="ordered", categories=("low", "mid", "high")),
-            Column(name="age", kind="integer", lower=0, upper=99, bins=10),
-            Column(name="height", kind="continuous", lower=0.0, upper=2.5, bins=(0.5, 1.5)),
-            Column(name="ill", kind="categorical", categories=("no", "yes")),
-        ),
-        target="ill",
-        max_rows=1_000,
-    )
-
-
-def make_frame(rows: int, seed: int) -> pd.DataFrame:
-    """Rows inside `small_schema` in which everything depends on the class."""
-    rng = np.random.default_rng(seed)
-    ill = rng.random(rows) < 0.3
-    letters = np.array(["x", "y", "<b>z</b>", None], dtype=object)
-    return pd.DataFrame(
-        {
-            "a.b[0]:Q": letters[np.where(ill, rng.integers(0, 2, rows), rng.integers(1, 4, rows))],
-            "grade": np.array(["low", "mid", "high"])[np.where(ill, 0, rng.integers(0, 3, rows))],
-            "age": np.where(ill, rng.integers(50, 100, rows), rng.integers(0, 60, rows)),
-            "height": rng.uniform(0, 2.5, rows),
-            "ill": np.where(ill, "yes", "no"),
-        }
-    )
+    return SMALL
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,63 @@
-"""Every protecting method with the parameters that tests of all methods use, and when two fits are the same."""
+"""Every method with the parameters that tests of all methods use, one fit of each, and when two are the same."""
+
+from functools import cache
 
 import numpy as np
+from tables import SMALL, make_frame
 
 from dpcore.methods import METHODS
+from dpcore.methods.base import PrivateClassifier, Synthesizer
 
-__all__ = ["VARIANTS", "alike", "fitted_state"]
+__all__ = ["CLASSIFIERS", "CORRECTED", "EVERY_FIT", "PAPER", "RELATED", "SYNTHESIZERS", "VARIANTS"]
+__all__ += ["alike", "fitted", "fitted_state"]
 
 VARIANTS = {name: kind.variants for name, kind in METHODS.items() if "corrected" in kind.modes}
+CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]
+RELATED = [(name, extra, str(relation)) for name, extra in CORRECTED for relation in METHODS[name].relations]
+# What can be proved of paper mode, beside what it claims: more, nothing at all, or (where the paper is right) no more.
+PAPER = [
+    ("NB-Synth", {}, "more"),
+    ("NB-Synth", {"variant": "Alg1"}, "nothing"),
+    ("HMPrivBayes", {}, "nothing"),
+    ("PrivSCBN", {}, "more"),
+    ("PrivBayes", {}, "no more"),
+    ("PrivBayes", {"variant": "binary"}, "no more"),
+    ("JTree", {}, "nothing"),
+    ("NoPrivacy", {}, "nothing"),
+    ("TaxonomyRelease", {}, "more"),
+    ("TaxonomyRelease", {"measure": "leaves"}, "no more"),
+    ("DiffGen", {}, "nothing"),
+    ("DT-Diff", {}, "no more"),
+    ("DiffGen tree", {}, "nothing"),
+    ("DiffPRFs", {}, "nothing"),
+    ("DiffPRFs", {"criterion": "InfoGain"}, "nothing"),
+    ("DiffPRF", {"n_trees": 1, "max_depth": 1}, "more"),
+    ("SuLQ-ID3", {}, "no more"),
+    ("PINQ-ID3", {}, "no more"),
+    ("DiffP-ID3", {}, "no more"),
+    ("DiffP-C4.5", {}, "no more"),
+    ("Plain forest", {}, "nothing"),
+    ("PPNB", {}, "nothing"),
+    ("DTPD", {}, "nothing"),
+    ("DTPD", {"groups": "each"}, "no more"),
+    ("DTCRD", {}, "nothing"),
+    ("DTCRD", {"randomizer": "normal", "variant": "local"}, "nothing"),
+    ("Plain naive Bayes", {}, "nothing"),
+]
+EVERY_FIT = CORRECTED + [(name, {"mode": "paper", **extra}) for name, extra, _ in PAPER]
+SYNTHESIZERS = [name for name, kind in METHODS.items() if issubclass(kind, Synthesizer)]
+CLASSIFIERS = [name for name, kind in METHODS.items() if issubclass(kind, PrivateClassifier)]
+
+
+def fitted(name, extra=(), **more):
+    """A method fitted to 600 rows of the small table with the seed 3, once for all tests: none may change it."""
+    method = METHODS[name](**{"random_state": 3, **dict(extra), **more})
+    return _fitted(name, tuple(method.get_params().items()))
+
+
+@cache
+def _fitted(name, parameters):
+    return METHODS[name](**dict(parameters)).fit(make_frame(600, 1), schema=SMALL)
 
 
 def fitted_state(method):

@@ -1,19 +1,20 @@
 """Arguments of every kind: NumPy's numbers are numbers, truth values are none, and what is no table is refused."""
 
 import inspect
+import math
 from fractions import Fraction
-from math import isfinite
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from variants import CLASSIFIERS, SYNTHESIZERS, fitted
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.errors import DataError, DPCoreError, ParameterError
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateClassifier, Synthesizer
+from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import Choice, Flag, Free, Number, Whole
 
 WRONG = (
@@ -36,7 +37,6 @@ WRONG = (
 )
 NUMBERS = (np.int64, np.int8, np.uint16, np.float32, np.float64, np.float16, np.longdouble)
 NO_TABLES = (np.zeros((4, 5)), [[1, 2]], None, {"ill": ["yes"]}, "age,ill", pd.Series([1, 2], name="ill"))
-PLACES = [(name, parameter) for name, method in METHODS.items() for parameter in method.parameters()]
 
 
 def good(parameter):
@@ -45,9 +45,9 @@ def good(parameter):
     if isinstance(parameter, Choice | Whole):
         found += parameter.options if isinstance(parameter, Choice) else parameter.words
     if isinstance(parameter, Whole):
-        found += [parameter.least, *([int(parameter.most)] if isfinite(parameter.most) else [])]
+        found += [parameter.least, *([int(parameter.most)] if math.isfinite(parameter.most) else [])]
     if isinstance(parameter, Number):
-        high = parameter.most if isfinite(parameter.most) else parameter.least + 2
+        high = parameter.most if math.isfinite(parameter.most) else parameter.least + 2
         found.append((parameter.least + high) / 2)
         found += [end for end, sign in ((parameter.least, "("), (high, ")")) if sign not in parameter.open]
     return found + ([True, False] if isinstance(parameter, Flag) else []) + ([None] if parameter.optional else [])
@@ -67,74 +67,124 @@ def bad(parameter):
     return found + ([] if parameter.optional else [None])
 
 
-@pytest.mark.parametrize(("name", "parameter"), PLACES)
-def test_a_declared_range_is_what_is_taken(name, parameter, small_frame, small_schema):
-    declared = METHODS[name].parameters()[parameter]
-    for value in good(declared):
-        declared.check(parameter, value)
-    for value in bad(declared):
-        ledger = Ledger(METHODS[name]().relation)
-        with pytest.raises(ParameterError, match=parameter) as caught:
-            METHODS[name](**{parameter: value}).fit(small_frame.head(25), schema=small_schema, ledger=ledger)
-        assert caught.value.remedy
-        assert not ledger.entries, repr(value)
+def refused(kind, word, frame, schema, **parameters):
+    """Before anything is charged, in words that name the parameter and a remedy."""
+    ledger, case = Ledger(kind().relation), (kind.title, parameters)
+    with pytest.raises(DPCoreError, match=word) as caught:
+        kind(**parameters).fit(frame, schema=schema, ledger=ledger)
+    assert caught.value.remedy, case
+    assert not ledger.entries, case
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_pages_ask_for_nothing_that_is_not_declared(name):
+def test_a_declared_range_is_what_is_taken(small_frame, small_schema):
+    frame = small_frame.head(25)
+    for kind in METHODS.values():
+        for name, declared in kind.parameters().items():
+            for value in good(declared):
+                declared.check(name, value)
+            for value in bad(declared):
+                refused(kind, name, frame, small_schema, **{name: value})
+
+
+# What no method may take, whatever is declared; tuples are values, lists have several.
+FORBIDDEN = {
+    "affinity": ["new"], "alpha": [-1], "asked": [0], "beta": [0.0, 1], "certainty": [-1], "children": ["many"],
+    "class_share": [1], "consistency": ["yes"], "count_share": [1], "criterion": ["gain"], "cuts": ["quantiles"],
+    "edges": [-1, 1.5], "epsilon": [-1, math.nan, math.inf, "1"], "eta": [-0.1, 1], "factors": [(0, 1), (1, -1)],
+    "fanout": [1], "groups": ["two"], "growth": [0], "intervals": [0, 10**6], "iterations": [0], "kappa": ["2"],
+    "leaf_share": ["half"], "log_base": ["7"], "max_cells": [0], "max_depth": [0, 1.5, 21, 10**6],
+    "max_features": [0, "most"], "max_leaves": [0, 1, 10**9], "max_parents": [0, 2.5, 40], "max_per_attribute": [0],
+    "measure": ["some"], "merge": [None], "min_entropy": [-1, math.nan], "min_support": [0, 1, "few"],
+    "mode": ["fast"], "n_clusters": [0], "n_trees": [0, 10**6], "noise": ["gauss"],
+    "non_negative": [1], "numbers": ["cells"],
+    "offsets": [1], "order": ["random"], "p0": [0, 1.5], "pairs": [1], "partition": ["none"], "privacy": [0],
+    "protocol": ["RAPPOR"], "prune": [1], "random_state": [1.5, -1], "randomizer": ["cauchy"], "rate": [1, "half"],
+    "reconstruction": ["round"], "relation": ["swap"], "resample": ["bootstraps"], "rounds": [0, 1.5], "rows": [0],
+    "score": ["gain"], "selection_share": [1, "half"], "smoothing": [0.0], "steps": ["three"],
+    "structure_share": [0.0, 1], "theta": [0, math.inf], "threshold": [0], "variance": ["exact"], "variant": ["all"],
+    "vote": ["few"], "with_class": [1], "x_source": ["data"],
+}  # fmt: skip
+SHARES = ["most", 3, (1, 2), (*[1] * 11, 0), (1e308,) * 12, (*[1] * 11, "2")]  # of 12 levels
+TOGETHER = [  # or by the schema: what is wrong, and the word for it
+    ({"count_share": 0.6, "leaf_share": 0.4}, "choices"),
+    ({"numbers": "moments", "pairs": True}, "pairs"),
+    ({"noise": "opendp", "random_state": 1}, "seeded"),
+    ({"target": "nobody"}, "nobody"),
+    ({"target": "age"}, "numeric"),
+    *(({"level_shares": shares}, "level_shares") for shares in SHARES),
+]
+
+
+def test_what_no_declaration_may_allow(small_frame, small_schema):
+    frame, declared = small_frame.head(25), {name: kind.parameters().keys() for name, kind in METHODS.items()}
+    assert FORBIDDEN.keys() | {"level_shares", "target"} == set().union(*declared.values())
+    alone = [({name: value}, name) for name, values in FORBIDDEN.items() for value in values]
+    for parameters, word in alone + TOGETHER:
+        kinds = [METHODS[name] for name, known in declared.items() if parameters.keys() <= known]
+        assert kinds, parameters
+        for kind in kinds:
+            refused(kind, word, frame, small_schema, **parameters)
+
+
+def test_pages_ask_for_nothing_that_is_not_declared():
     """What a control offers is in the parameter's range, and what it hangs on are parameters."""
-    kind = METHODS[name]
-    above = [control for each in kind.__mro__ for control in vars(each).get("controls", ())]
     declared = {parameter for other in METHODS.values() for parameter in other.parameters()}
-    assert {control.name for control in above} <= declared
-    for parameter, control in kind.asks().items():
-        known = kind.parameters()
-        assert control.label
-        assert {*control.when, *filter(None, [control.needs])} <= set(known)
-        for value in (*control.steps, *control.slider[:2], *control.within[:2]):
-            known[parameter].check(parameter, type(control.shown or known[parameter].default or 0)(value))
+    for title, kind in METHODS.items():
+        above = [control for each in kind.__mro__ for control in vars(each).get("controls", ())]
+        assert {control.name for control in above} <= declared, title
+        for parameter, control in kind.asks().items():
+            known = kind.parameters()
+            assert control.label, (title, parameter)
+            assert {*control.when, *filter(None, [control.needs])} <= set(known), (title, parameter)
+            for value in (*control.steps, *control.slider[:2], *control.within[:2]):
+                known[parameter].check(parameter, type(control.shown or known[parameter].default or 0)(value))
 
 
 def used(method, frame):
     return method.sample(4) if isinstance(method, Synthesizer) else method.predict_proba(frame)
 
 
-@pytest.mark.parametrize(("name", "parameter"), PLACES)
-def test_a_wrong_argument_is_refused_before_anything_is_charged(name, parameter, small_frame, small_schema):
-    usual, frame = METHODS[name]().get_params()[parameter], small_frame.head(25)
-    for value in WRONG:
-        ledger = Ledger(METHODS[name]().relation)
-        method, refusal = METHODS[name](**{parameter: value}), None
-        try:
-            method.fit(frame, schema=small_schema, ledger=ledger)
-        except DPCoreError as error:
-            refusal = error
-        if refusal is not None:
-            assert refusal.remedy
-            assert not ledger.entries, repr(value)
-            continue
-        truth_value = isinstance(value, bool | np.bool_)
-        assert not (truth_value and isinstance(usual, int | float) and type(usual) is not bool), "True is no number"
-        allowed = str(inspect.signature(METHODS[name]).parameters[parameter].annotation)
-        assert value is not None or "None" in allowed, "None was taken for a value"
-        used(method, frame)
+def test_a_wrong_argument_is_refused_before_anything_is_charged(small_frame, small_schema):
+    """Or it is no wrong one, and leads somewhere."""
+    frame = small_frame.head(25)
+    for name, kind in METHODS.items():
+        annotated = inspect.signature(kind).parameters
+        for parameter, usual in kind().get_params().items():
+            for value in WRONG:
+                case, ledger = f"{name}({parameter}={value!r})", Ledger(kind().relation)
+                method, refusal = kind(**{parameter: value}), None
+                try:
+                    method.fit(frame, schema=small_schema, ledger=ledger)
+                except DPCoreError as error:
+                    refusal = error
+                if refusal is not None:
+                    assert refusal.remedy, case
+                    assert not ledger.entries, case
+                    continue
+                truth_value = isinstance(value, bool | np.bool_)
+                assert not (truth_value and isinstance(usual, int | float) and type(usual) is not bool), case
+                assert value is not None or "None" in str(annotated[parameter].annotation), case
+                used(method, frame)
+
+
+def test_numbers_of_numpy_are_numbers(small_frame, small_schema):
+    for place, name in enumerate(METHODS):
+        kind, usual = NUMBERS[place % len(NUMBERS)], METHODS[name]().get_params()
+        whole = {key for key, value in usual.items() if type(value) is int} | {"random_state"}
+        given = {"epsilon": kind(1), **{key: np.int64(usual[key] or 1) for key in whole}}
+        method, same = METHODS[name](**given), METHODS[name](**{key: value.item() for key, value in given.items()})
+        assert clone(method).get_params() == same.get_params(), name
+        assert type(clone(method).epsilon) in (int, float), name
+        method.fit(small_frame.head(40), schema=small_schema)
+        same.fit(small_frame.head(40), schema=small_schema)
+        assert method.ledger_.epsilon_of_noise == same.ledger_.epsilon_of_noise, name
+        made, again = (pd.DataFrame(used(one, small_frame.head(4))) for one in (method, same))
+        assert made.equals(again), name
 
 
 @pytest.mark.parametrize("kind", NUMBERS)
-@pytest.mark.parametrize("name", METHODS)
-def test_numbers_of_numpy_are_numbers(name, kind, small_frame, small_schema):
-    usual = METHODS[name]().get_params()
-    whole = {key for key, value in usual.items() if type(value) is int} | {"random_state"}
-    given = {"epsilon": kind(1), **{key: np.int64(usual[key] or 1) for key in whole}}
-    method, same = METHODS[name](**given), METHODS[name](**{key: value.item() for key, value in given.items()})
-    copied = clone(method)
-    assert copied.get_params() == same.get_params()
-    assert type(copied.get_params()["epsilon"]) in (int, float)
-    method.fit(small_frame.head(40), schema=small_schema)
-    same.fit(small_frame.head(40), schema=small_schema)
-    assert method.ledger_.epsilon_of_noise == same.ledger_.epsilon_of_noise
-    made, again = (pd.DataFrame(used(one, small_frame.head(4))) for one in (method, same))
-    assert made.equals(again)
+def test_every_number_of_numpy_is_kept_as_pythons(kind):
+    assert type(METHODS["DiffPRFs"](epsilon=kind(1)).epsilon) in (int, float)
 
 
 def test_a_search_over_numpy_numbers_sets_numbers():
@@ -143,50 +193,51 @@ def test_a_search_over_numpy_numbers_sets_numbers():
         assert (type(method.epsilon), type(method.n_trees)) == (float, int)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_what_is_no_table_is_refused(name, small_frame, small_schema):
+def test_what_is_no_table_is_refused(small_frame, small_schema):
     frame = small_frame.head(25)
-    fitted = METHODS[name]().fit(frame, schema=small_schema)
-    calls = [lambda table: METHODS[name]().fit(table, schema=small_schema)]
-    if isinstance(fitted, PrivateClassifier):
-        calls += [fitted.predict, fitted.predict_proba, fitted.score, lambda table: fitted.score(table, frame["ill"])]
-        calls.append(lambda table: METHODS[name]().fit(table, frame["ill"], schema=small_schema))
     odd = [frame.set_axis(pd.MultiIndex.from_product([["a"], frame.columns]), axis=1), pd.concat([frame] * 2, axis=1)]
-    for table in (*NO_TABLES, *odd, frame.set_axis(range(5), axis=1)):
-        for call in calls:
-            with pytest.raises(DataError) as caught:
-                call(table)
-            assert caught.value.remedy
-    for schema in (None, {}, "schema", small_frame):
-        with pytest.raises(ParameterError, match="schema"):
-            METHODS[name]().fit(frame, schema=schema)
-    with pytest.raises(ParameterError, match="ledger"):
-        METHODS[name]().fit(frame, schema=small_schema, ledger=1.0)
+    tables = (*NO_TABLES, *odd, frame.set_axis(range(5), axis=1))
+    for name, kind in METHODS.items():
+        calls = [lambda table, kind=kind: kind().fit(table, schema=small_schema)]
+        if name in CLASSIFIERS:
+            known = fitted(name)
+            calls += [known.predict, known.predict_proba, known.score]
+            calls.append(lambda table, known=known: known.score(table, frame["ill"]))
+            calls.append(lambda table, kind=kind: kind().fit(table, frame["ill"], schema=small_schema))
+        for table in tables:
+            for call in calls:
+                with pytest.raises(DataError) as caught:
+                    call(table)
+                assert caught.value.remedy, name
+        for schema in (None, {}, "schema", small_frame):
+            with pytest.raises(ParameterError, match="schema"):
+                kind().fit(frame, schema=schema)
+        with pytest.raises(ParameterError, match="ledger"):
+            kind().fit(frame, schema=small_schema, ledger=1.0)
 
 
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if issubclass(method, PrivateClassifier)])
-def test_what_are_no_classes_of_these_rows_is_refused(name, small_frame, small_schema):
+def test_what_are_no_classes_of_these_rows_is_refused(small_frame, small_schema):
     frame = small_frame.head(25)
-    fitted = METHODS[name]().fit(frame, schema=small_schema)
     without = frame.drop(columns="ill")
-    assert fitted.score(without, frame["ill"]) == fitted.score(frame)
-    assert fitted.score(without, frame[["ill"]]) == fitted.score(frame)  # one column is what scikit-learn may pass
-    for y in ("yes", 1, frame["ill"].head(3), frame[["ill", "age"]], {}):
-        with pytest.raises(DataError, match="class"):
-            fitted.score(frame, y)
-        with pytest.raises(DataError, match="class"):
-            METHODS[name]().fit(frame, y, schema=small_schema)
-    with pytest.raises(DataError, match="ill"):
-        fitted.score(without)
+    for name in CLASSIFIERS:
+        known = fitted(name)
+        assert known.score(without, frame["ill"]) == known.score(frame), name
+        assert known.score(without, frame[["ill"]]) == known.score(frame), name  # as scikit-learn may pass it
+        for y in ("yes", 1, frame["ill"].head(3), frame[["ill", "age"]], {}):
+            with pytest.raises(DataError, match="class"):
+                known.score(frame, y)
+            with pytest.raises(DataError, match="class"):
+                METHODS[name]().fit(frame, y, schema=small_schema)
+        with pytest.raises(DataError, match="ill"):
+            known.score(without)
 
 
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if issubclass(method, Synthesizer)])
-def test_how_many_rows_are_sampled(name, small_frame, small_schema):
-    fitted = METHODS[name]().fit(small_frame, schema=small_schema)
-    for n in (True, False, 0, -1, 1.5, np.float64(2), "3", float("inf"), [3], np.array([3])):
-        with pytest.raises(ParameterError, match="whole number"):
-            fitted.sample(n)
-    assert len(fitted.sample(np.int64(3))) == 3
-    with pytest.raises(ParameterError, match="GB") as caught:
-        fitted.sample(10**9)
-    assert 10**6 < int(caught.value.remedy.split("=")[1].split()[0]) < 10**8
+def test_how_many_rows_are_sampled():
+    for name in SYNTHESIZERS:
+        for n in (True, False, 0, -1, 1.5, np.float64(2), "3", float("inf"), [3], np.array([3])):
+            with pytest.raises(ParameterError, match="whole number"):
+                fitted(name).sample(n)
+        assert len(fitted(name).sample(np.int64(3))) == 3, name
+        with pytest.raises(ParameterError, match="GB") as caught:
+            fitted(name).sample(10**9)
+        assert 10**6 < int(caught.value.remedy.split("=")[1].split()[0]) < 10**8, name

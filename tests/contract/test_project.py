@@ -11,8 +11,8 @@ import importlib
 import re
 import tomllib
 import types
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -68,6 +68,11 @@ STREAMLITS_OWN = ("streamlit.runtime", "streamlit.proto", "streamlit.elements", 
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
 
 
+@cache
+def walked(source: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(source)))
+
+
 def module_name(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -83,10 +88,10 @@ EVERY_MODULE = {module_name(path): path for path in PACKAGE}
 METHOD_FILES = {"dpcore." + place.partition(":")[0] for place in METHODS.classes.values()}
 
 
-def imports(tree: ast.AST, module: str, *, is_package: bool = False) -> Iterator[tuple[int, str]]:
+def imports(nodes: Iterable[ast.AST], module: str, *, is_package: bool = False) -> Iterator[tuple[int, str]]:
     """Line and absolute dotted name of everything that is imported, relative imports resolved."""
     package = module.split(".") if is_package else module.split(".")[:-1]
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -109,7 +114,7 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
     own = layer(module)
     only = next((ONLY[folder] for folder in ONLY if inside(module, folder)), None)
     complaints = []
-    for line, name in imports(ast.parse(source), module, is_package=is_package):
+    for line, name in imports(walked(source), module, is_package=is_package):
         other = layer(name)
         if other not in RANK or (module == "app" and other != "app"):
             continue
@@ -130,7 +135,7 @@ def wrong_imports(source: str, module: str, *, is_package: bool = False) -> list
 def streamlit_imports(source: str, module: str) -> list[str]:
     """Imports of Streamlit outside the dashboard, and everywhere of what it keeps to itself."""
     inside = layer(module) in ("dashboard", "pages", "app")
-    found = [item for item in imports(ast.parse(source), module) if item[1].split(".")[0] == "streamlit"]
+    found = [item for item in imports(walked(source), module) if item[1].split(".")[0] == "streamlit"]
     own = () if module in USE_STREAMLITS_OWN else STREAMLITS_OWN
     wrong = [item for item in found if not inside or item[1].startswith(own)]
     return [f"{module}, line {line}: imports {name}" for line, name in wrong]
@@ -138,20 +143,20 @@ def streamlit_imports(source: str, module: str) -> list[str]:
 
 def eager_imports(source: str, module: str) -> list[str]:
     """Imports of what is slow or seldom needed that run when the module is imported rather than on first use."""
-    tree = ast.parse(source)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    lazy = {item for function in functions for item in imports(function, module)}
-    found = [item for item in imports(tree, module) if item[1].split(".")[0] in ON_FIRST_USE and item not in lazy]
+    nodes = walked(source)
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    lazy = {item for function in functions for item in imports(ast.walk(function), module)}
+    found = [item for item in imports(nodes, module) if item[1].split(".")[0] in ON_FIRST_USE and item not in lazy]
     return [f"{module}, line {line}: imports {name} outside a function" for line, name in found]
 
 
 def forbidden_calls(source: str, module: str) -> list[str]:
     """Uses of print and of pickle in any of its guises."""
-    tree = ast.parse(source)
+    nodes = walked(source)
     complaints = [
-        f"line {line}: imports {name}" for line, name in imports(tree, module) if set(name.split(".")) & PICKLES
+        f"line {line}: imports {name}" for line, name in imports(nodes, module) if set(name.split(".")) & PICKLES
     ]
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and node.id == "print":
             complaints.append(f"line {node.lineno}: print")
         elif isinstance(node, ast.Attribute) and node.attr in ("read_pickle", "to_pickle"):
@@ -166,7 +171,7 @@ def forbidden_calls(source: str, module: str) -> list[str]:
 def conversions(source: str, module: str) -> list[str]:
     """Charts that are drawn or converted elsewhere than in `charts.specification`: with what is set for all threads."""
     complaints = []
-    for node in ast.walk(ast.parse(source)):
+    for node in walked(source):
         if not isinstance(node, ast.Attribute):
             continue
         receiver = node.value.id if isinstance(node.value, ast.Name) else ""
@@ -183,23 +188,16 @@ def too_long(source: str, module: str) -> list[str]:
     return [f"{module}: {lines} lines, at most {limit} are allowed"] if lines > limit else []
 
 
-@pytest.mark.parametrize("path", PACKAGE + APP, ids=module_name)
-def test_source(path: Path) -> None:
-    source, module = path.read_text(encoding="utf-8"), module_name(path)
-    complaints = [
-        *wrong_imports(source, module, is_package=path.stem == "__init__"),
-        *streamlit_imports(source, module),
-        *eager_imports(source, module),
-        *forbidden_calls(source, module),
-        *conversions(source, module),
-        *too_long(source, module),
-    ]
+def test_source() -> None:
+    complaints = []
+    for path in PACKAGE + APP:
+        source, module = path.read_text(encoding="utf-8"), module_name(path)
+        complaints += wrong_imports(source, module, is_package=path.stem == "__init__")
+        for rule in (streamlit_imports, eager_imports, forbidden_calls, conversions, too_long):
+            complaints += rule(source, module)
+    for path in python_files("scripts"):  # benchmarks time pages as well
+        complaints += streamlit_imports(path.read_text(encoding="utf-8"), module_name(path))
     assert not complaints, "\n".join(complaints)
-
-
-@pytest.mark.parametrize("path", python_files("scripts"), ids=module_name)  # benchmarks time pages as well
-def test_streamlit_stays_in_the_dashboard(path: Path) -> None:
-    assert not streamlit_imports(path.read_text(encoding="utf-8"), module_name(path))
 
 
 def test_every_room_has_a_layer_and_a_line_in_the_architecture() -> None:
@@ -214,20 +212,20 @@ def test_no_module_leads_back_to_itself() -> None:
     """Also not under `TYPE_CHECKING`, or inside a function."""
     graph = {}
     for module, path in EVERY_MODULE.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        names = {name for _, name in imports(tree, module, is_package=path.stem == "__init__")}
+        nodes = walked(path.read_text(encoding="utf-8"))
+        names = {name for _, name in imports(nodes, module, is_package=path.stem == "__init__")}
         graph[module] = {name if name in EVERY_MODULE else name.rpartition(".")[0] for name in names} & set(
             EVERY_MODULE
         )
     TopologicalSorter(graph).prepare()
 
 
-@pytest.mark.parametrize("module", sorted(EVERY_MODULE))
-def test_all_names_exist(module: str) -> None:
-    loaded = importlib.import_module(module)
-    names = getattr(loaded, "__all__", [])
-    assert [name for name in names if not hasattr(loaded, name)] == []
-    assert len(set(names)) == len(names)
+def test_all_names_exist() -> None:
+    for module in sorted(EVERY_MODULE):
+        loaded = importlib.import_module(module)
+        names = getattr(loaded, "__all__", [])
+        assert [name for name in names if not hasattr(loaded, name)] == [], module
+        assert len(set(names)) == len(names), module
 
 
 def silent(kind: type) -> list[str]:
@@ -237,10 +235,11 @@ def silent(kind: type) -> list[str]:
     return [name for name in own if not any(getattr(vars(one).get(name), "__doc__", None) for one in kind.__mro__)]
 
 
-@pytest.mark.parametrize("module", sorted(EVERY_MODULE))
-def test_public_methods_say_what_they_do(module: str) -> None:
-    kinds = [kind for kind in vars(importlib.import_module(module)).values() if isinstance(kind, type)]
-    assert {kind.__qualname__: silent(kind) for kind in kinds if kind.__module__ == module and silent(kind)} == {}
+def test_public_methods_say_what_they_do() -> None:
+    for module in sorted(EVERY_MODULE):
+        kinds = [kind for kind in vars(importlib.import_module(module)).values() if isinstance(kind, type)]
+        found = {kind.__qualname__: silent(kind) for kind in kinds if kind.__module__ == module and silent(kind)}
+        assert not found, module
 
 
 def test_silent_methods_are_found() -> None:
@@ -257,61 +256,59 @@ def test_silent_methods_are_found() -> None:
     assert silent(Heir) == []
 
 
-@pytest.mark.parametrize(
-    ("rule", "module", "source"),
-    [
-        (wrong_imports, "dpcore.domain.schema", "from dpcore.door import PrivateTable"),
-        (wrong_imports, "dpcore.domain.schema", "from dpcore import accounting"),
-        (wrong_imports, "dpcore.domain.schema", "from ..accounting import ledger"),
-        (wrong_imports, "dpcore.domain.schema", "def f():\n    import dpcore.evaluate"),
-        (wrong_imports, "dpcore.evaluate.labels", "import dpcore as dp"),
-        (wrong_imports, "dpcore.audit.game", "from dpcore.evaluate import labels"),
-        (wrong_imports, "dpcore.postprocess.simplex", "from dpcore.errors import DPCoreError"),
-        (wrong_imports, "dpcore.charts.tree", "from dpcore.domain.schema import Schema"),
-        (wrong_imports, "dpcore.datasets", "from dpcore.methods import METHODS"),
-        (wrong_imports, "dpcore.datasets.worker", "from dpcore.datasets.reading import read_frame"),
-        (wrong_imports, "dpcore.methods.one", "from dpcore.methods.trees.id3 import SuLQID3"),
-        (wrong_imports, "dpcore.methods.trees.one", "from .id3 import SuLQID3"),
-        (wrong_imports, "dpcore", "from dpcore import dashboard"),
-        (wrong_imports, "dpcore.dashboard.session", "import pages.about"),
-        (wrong_imports, "pages.a", "from pages import b"),
-        (wrong_imports, "pages.a", "import app"),
-        (streamlit_imports, "dpcore.charts", "def f():\n    import streamlit as st"),
-        (streamlit_imports, "dpcore.dashboard.links", "from streamlit.runtime.scriptrunner import RerunException"),
-        (streamlit_imports, "pages.a", "from streamlit import runtime"),
-        (streamlit_imports, "scripts.make", "from streamlit.testing import v1"),
-        (eager_imports, "dpcore.mechanisms.noise", "try:\n    import opendp.prelude\nexcept ImportError:\n    pass"),
-        (eager_imports, "dpcore.mechanisms.noise", "class A:\n    import opendp"),
-        (forbidden_calls, "dpcore.accounting.ledger", "print(1)"),
-        (forbidden_calls, "dpcore.export.archive", "from pickle import loads"),
-        (forbidden_calls, "dpcore.export.archive", "import numpy as np\nnp.load('x', allow_pickle=True)"),
-        (forbidden_calls, "dpcore.export.archive", "import joblib\njoblib.dump(1, 'x')"),
-        (forbidden_calls, "dpcore.datasets.reading", "import pandas as pd\npd.read_pickle('x')"),
-        (conversions, "dpcore.dashboard.panels", "import streamlit as st\nst.altair_chart(1)"),
-        (conversions, "dpcore.export.report", "chart.to_dict()"),
-        (conversions, "dpcore.charts.epsilon", "odds(1.0).to_json()"),
-        (too_long, "dpcore.accounting.ledger", "\n" * 401),
-        (too_long, "pages.a", "\n" * 91),
-        (too_long, "app", "\n" * 41),
-    ],
-)
-def test_the_rules_can_fail(rule, module: str, source: str) -> None:
-    assert len(rule(source, module)) == 1
+BROKEN = [
+    (wrong_imports, "dpcore.domain.schema", "from dpcore.door import PrivateTable"),
+    (wrong_imports, "dpcore.domain.schema", "from dpcore import accounting"),
+    (wrong_imports, "dpcore.domain.schema", "from ..accounting import ledger"),
+    (wrong_imports, "dpcore.domain.schema", "def f():\n    import dpcore.evaluate"),
+    (wrong_imports, "dpcore.evaluate.labels", "import dpcore as dp"),
+    (wrong_imports, "dpcore.audit.game", "from dpcore.evaluate import labels"),
+    (wrong_imports, "dpcore.postprocess.simplex", "from dpcore.errors import DPCoreError"),
+    (wrong_imports, "dpcore.charts.tree", "from dpcore.domain.schema import Schema"),
+    (wrong_imports, "dpcore.datasets", "from dpcore.methods import METHODS"),
+    (wrong_imports, "dpcore.datasets.worker", "from dpcore.datasets.reading import read_frame"),
+    (wrong_imports, "dpcore.methods.one", "from dpcore.methods.trees.id3 import SuLQID3"),
+    (wrong_imports, "dpcore.methods.trees.one", "from .id3 import SuLQID3"),
+    (wrong_imports, "dpcore", "from dpcore import dashboard"),
+    (wrong_imports, "dpcore.dashboard.session", "import pages.about"),
+    (wrong_imports, "pages.a", "from pages import b"),
+    (wrong_imports, "pages.a", "import app"),
+    (streamlit_imports, "dpcore.charts", "def f():\n    import streamlit as st"),
+    (streamlit_imports, "dpcore.dashboard.links", "from streamlit.runtime.scriptrunner import RerunException"),
+    (streamlit_imports, "pages.a", "from streamlit import runtime"),
+    (streamlit_imports, "scripts.make", "from streamlit.testing import v1"),
+    (eager_imports, "dpcore.mechanisms.noise", "try:\n    import opendp.prelude\nexcept ImportError:\n    pass"),
+    (eager_imports, "dpcore.mechanisms.noise", "class A:\n    import opendp"),
+    (forbidden_calls, "dpcore.accounting.ledger", "print(1)"),
+    (forbidden_calls, "dpcore.export.archive", "from pickle import loads"),
+    (forbidden_calls, "dpcore.export.archive", "import numpy as np\nnp.load('x', allow_pickle=True)"),
+    (forbidden_calls, "dpcore.export.archive", "import joblib\njoblib.dump(1, 'x')"),
+    (forbidden_calls, "dpcore.datasets.reading", "import pandas as pd\npd.read_pickle('x')"),
+    (conversions, "dpcore.dashboard.panels", "import streamlit as st\nst.altair_chart(1)"),
+    (conversions, "dpcore.export.report", "chart.to_dict()"),
+    (conversions, "dpcore.charts.epsilon", "odds(1.0).to_json()"),
+    (too_long, "dpcore.accounting.ledger", "\n" * 401),
+    (too_long, "pages.a", "\n" * 91),
+    (too_long, "app", "\n" * 41),
+]
+KEPT = [
+    ("dpcore.mechanisms.scores.splits", "from dpcore.mechanisms.scores.base import Score"),
+    ("dpcore.door.table", "from dpcore.accounting.ledger import Ledger\nfrom dpcore.mechanisms.noise import Noise"),
+    ("dpcore.methods.one", "from dpcore.postprocess import simplex\nfrom dpcore.methods.base import Synthesizer"),
+    ("dpcore.dashboard.panels", "import dpcore as dp\nfrom dpcore.dashboard.session import dataset"),
+    ("pages.a", "from dpcore import Schema, charts\nfrom dpcore.dashboard import shell"),
+    ("app", "from dpcore.dashboard import shell"),
+]
 
 
-@pytest.mark.parametrize(
-    ("module", "source"),
-    [
-        ("dpcore.mechanisms.scores.splits", "from dpcore.mechanisms.scores.base import Score"),
-        ("dpcore.door.table", "from dpcore.accounting.ledger import Ledger\nfrom dpcore.mechanisms.noise import Noise"),
-        ("dpcore.methods.one", "from dpcore.postprocess import simplex\nfrom dpcore.methods.base import Synthesizer"),
-        ("dpcore.dashboard.panels", "import dpcore as dp\nfrom dpcore.dashboard.session import dataset"),
-        ("pages.a", "from dpcore import Schema, charts\nfrom dpcore.dashboard import shell"),
-        ("app", "from dpcore.dashboard import shell"),
-    ],
-)
-def test_imports_downward_are_fine(module: str, source: str) -> None:
-    assert wrong_imports(source, module) == []
+def test_the_rules_can_fail() -> None:
+    for rule, module, source in BROKEN:
+        assert len(rule(source, module)) == 1, (module, source)
+
+
+def test_imports_downward_are_fine() -> None:
+    for module, source in KEPT:
+        assert wrong_imports(source, module) == [], (module, source)
 
 
 def pins(lock: str) -> dict[str, set[str]]:
@@ -333,14 +330,10 @@ def test_locks_agree_with_the_project() -> None:
     assert {re.split(r"[<>=]", need)[0] for need in project["optional-dependencies"]["dev"]} <= set(dev)
 
 
-def documents() -> list[Path]:
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-
-
-@pytest.mark.parametrize("path", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_links_of_documents_lead_somewhere(path: Path) -> None:
-    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
-    assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
+def test_links_of_documents_lead_somewhere() -> None:
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
+        assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == [], path
 
 
 def test_quick_start_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
