@@ -16,7 +16,7 @@ from scipy.stats import beta
 from sklearn.base import clone
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.arguments import Floats, Progress, is_whole, no_progress
+from dpcore.arguments import Floats, Ints, Progress, is_whole, no_progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
@@ -65,9 +65,16 @@ def lower_bound(hits: int, hits_other: int, trials: int, *, alpha: float = 0.05,
 
     ln((p_lo - delta) / q_hi) with one-sided Clopper-Pearson bounds at alpha/2 each; at least 0.
     """
-    p_low = float(beta.ppf(alpha / 2, hits, trials - hits + 1)) if hits else 0.0
-    q_high = float(beta.ppf(1 - alpha / 2, hits_other + 1, trials - hits_other)) if hits_other < trials else 1.0
-    return float(np.log((p_low - delta) / q_high)) if p_low - delta > q_high else 0.0
+    return float(_lower_bounds(np.array([hits]), np.array([hits_other]), trials, alpha, delta)[0])
+
+
+def _lower_bounds(hits: Ints, others: Ints, trials: int, alpha: float, delta: float) -> Floats:
+    """The same for many events at once."""
+    with np.errstate(invalid="ignore"):
+        low = np.where(hits > 0, beta.ppf(alpha / 2, hits, trials - hits + 1), 0.0) - delta
+        high = np.where(others < trials, beta.ppf(1 - alpha / 2, others + 1, trials - others), 1.0)
+    found: Floats = np.log(np.maximum(low, high) / high)
+    return found
 
 
 def lower_bound_of_statistics(
@@ -101,20 +108,20 @@ def separating_event(
         raise ParameterError("The 'alpha' or 'delta' parameter is not a probability.", "Try alpha=0.05, delta=0.")
     half = len(first) // 2
     choose, count = (first[:half], second[:half]), (first[half:], second[half:])
-    best, event = 0.0, (np.inf, 1.0, 0)
     tail = np.geomspace(1e-4, 0.5, 100)
     levels = np.concatenate([tail, 1 - tail])
-    for threshold in np.unique(np.quantile(np.concatenate(choose), levels, method="nearest")):
-        for sign in (1.0, -1.0):
-            hits = [int((sign * values >= sign * threshold).sum()) for values in choose]
-            for side in (0, 1):
-                found = lower_bound(hits[side], hits[1 - side], half, alpha=alpha, delta=delta)
-                if found > best:
-                    best, event = found, (float(threshold), sign, side)
-    threshold, sign, side = event
-    hits = [int((sign * values >= sign * threshold).sum()) for values in count]
-    found = lower_bound(hits[side], hits[1 - side], len(count[0]), alpha=alpha, delta=delta)
-    return Event(threshold, sign > 0, side, (hits[0], hits[1]), len(count[0]), found)
+    thresholds = np.unique(np.quantile(np.concatenate(choose), levels, method="nearest"))
+    above = np.array([half - np.searchsorted(np.sort(values), thresholds) for values in choose])
+    below = np.array([np.searchsorted(np.sort(values), thresholds, "right") for values in choose])
+    hits = np.stack([above, below], axis=-1)  # by world, threshold and sign
+    promised = _lower_bounds(hits, hits[::-1], half, alpha, delta).transpose(1, 2, 0)
+    threshold, sign, side = np.inf, 1.0, 0
+    if promised.max() > 0:
+        place, below_it, side = map(int, np.unravel_index(promised.argmax(), promised.shape))
+        threshold, sign = float(thresholds[place]), 1.0 - 2 * below_it
+    counted = [int((sign * values >= sign * threshold).sum()) for values in count]
+    found = lower_bound(counted[side], counted[1 - side], len(count[0]), alpha=alpha, delta=delta)
+    return Event(threshold, sign > 0, side, (counted[0], counted[1]), len(count[0]), found)
 
 
 def audit(
