@@ -75,32 +75,17 @@ class Candidates:
 
 
 class World(Noise):
-    """A source of noise that has the auditor draw.
+    """A source of noise that has the auditor draw, for one side: `people` says who is in each of its rows.
 
-    Parameters
-    ----------
-    side : int
-        Which of the two tables.
-    people : int array of shape (n,)
-        Who is in each row.
-    exact : bool
-        Whether noise is whole and the rounding of scores is paid for, as for exact noise, or it is continuous.
-    coins : tuple of bool, optional
-        Whether the changed person is in the secret sample of each tree.
-    each_paid : bool
-        Whether every draw of counts, values or choices has an entry of its own in the ledger.
+    If `exact`, noise is whole and the rounding of scores is paid for; otherwise it is continuous. `coins` say whether
+    the changed person is in the secret sample of each tree. If `each_paid`, every draw of counts, values or choices has
+    an entry of its own in the ledger.
     """
 
     label = "the auditor's"
 
     def __init__(
-        self,
-        side: int,
-        people: np.ndarray,
-        *,
-        exact: bool = True,
-        coins: Sequence[bool] = (),
-        each_paid: bool = True,
+        self, side: int, people: np.ndarray, *, exact: bool, each_paid: bool, coins: Sequence[bool] = ()
     ) -> None:
         self.on_counts, self.publishable = "discrete laplace" if exact else "laplace", exact
         self.side, self.people = side, people
@@ -190,19 +175,10 @@ class World(Noise):
 
 
 class Auditor:
-    """Runs worlds in lock step.
+    """Runs worlds in lock step; of each side the first should be the likelier one to lose.
 
-    Parameters
-    ----------
-    worlds : sequence of World
-        The first of each side should be the likelier one to lose.
-    log_weights : array of shape (worlds,)
-        How probable each world's coins are.
-    changed : int
-        The person who is not in all worlds, or has other values.
-    rate : float
-        Of secret samples.
-    rng : Generator
+    `log_weights` say how probable each world's coins are; `changed` is the person who is not in all worlds, or has
+    other values; `rate` is that of secret samples.
     """
 
     def __init__(
@@ -216,7 +192,6 @@ class Auditor:
         if rng.random() < 0.5:
             self.leads = self.leads[::-1]
         self.style, self.draws = str(rng.choice(STYLES)), 0
-        self.tightest: dict[str, float] = {}
 
     @property
     def loss(self) -> float:
@@ -224,13 +199,7 @@ class Auditor:
         return float(logsumexp(self.logs[self.sides == 0]) - logsumexp(self.logs[self.sides == 1]))
 
     def run(self, pool: ThreadPoolExecutor, fits: Sequence[Callable[[], Any]]) -> list[Any]:
-        """What each world's fit gave, or the exception that it raised.
-
-        Raises
-        ------
-        LeakError
-            If one world draws what another does not.
-        """
+        """What each world's fit gave, or the exception that it raised; LeakError if they draw different things."""
         futures: list[Future[Any]] = []
         asked: list[Draw | None] = []
         for world, fit in zip(self.worlds, fits, strict=True):
@@ -247,8 +216,6 @@ class Auditor:
                 self.draws += first.kind != "lots"
                 if (lost := abs(self.loss - before)) > first.paid * (1 + ROUNDING) + ROUNDING:
                     raise LossError(f"Draw {self.draws}, {first.kind} of {first.public}: {lost:g} of {first.paid:g}.")
-                if np.isfinite(first.paid):
-                    self.tightest[first.kind] = max(self.tightest.get(first.kind, 0.0), lost / first.paid)
                 for i, (world, answer) in enumerate(zip(self.worlds, answers, strict=True)):
                     world.told.put(answer)
                     asked[i] = world.asked.get()

@@ -1,61 +1,177 @@
-"""Twin worlds: every case is what it says, runs are whole and repeatable, and one's own row makes a case."""
+"""Every case is what it says, its verdict is what METHODS.md says, and what is compared would show a fault.
+
+All seeds are fixed. Verdicts are taken at alpha = 0.05, as the page takes them: of a case that is caught here with more
+than a hair's breadth, other seeds are caught as well. What corrected methods lose is worked out by `test_transcripts`.
+"""
 
 from collections import Counter
 
 import numpy as np
-import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from dpcore.accounting.relation import Relation
 from dpcore.audit import cases
-from dpcore.audit.bound import remembering
-from dpcore.audit.tables import bits, changed, difference_ratio, frame_of, more
-from dpcore.errors import DataError, DPCoreError, ParameterError
-from dpcore.methods import METHODS, DiffPID3, NaiveBayesSynthesizer
+from dpcore.audit.bound import lower_bound_of_statistics, remembering, statistics
+from dpcore.audit.tables import bits, difference_ratio, frame_of
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import TRR, Warner
+from dpcore.methods import METHODS
 
 SCHEMA = bits("aby", "y")
 TABLE = frame_of(SCHEMA, "000", "011", "101", "110", times=3)
-every_case = pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.key)
+CAUGHT = {  # by METHODS.md: the flaws of papers, one by one; all else that claims an epsilon stands
+    ("NB-Synth", "paper", "labels"),
+    ("HMPrivBayes", "paper", "pairs"),
+    ("HMPrivBayes", "paper", "clusters"),
+    ("HMPrivBayes", "paper", "entropies"),
+    ("PrivSCBN", "paper", "index"),
+    ("JTree", "paper", "comparisons"),
+    ("TaxonomyRelease", "paper", "all"),
+    ("DiffGen", "paper", "range"),
+    ("DiffGen tree", "paper", "range"),
+    ("DiffPRFs", "paper", "purity"),
+    ("DiffPRF", "paper", "bootstrap"),
+}
+RELATIONS = ("add_remove", "replace")
+CLAIMLESS = {"NoPrivacy", "Plain forest", "Plain naive Bayes", "PPNB", "DTPD", "DTCRD"}
+
+
+def case_of(key):
+    return next(case for case in cases.CASES if case.key == key)
 
 
 def multiset(frame):
     return Counter(map(tuple, frame.itertuples(index=False)))
 
 
-@every_case
-def test_pairs_are_neighbors(case):
-    first, second = map(multiset, case.pair)
-    lost, gained = (first - second).total(), (second - first).total()
-    assert (lost, gained) == ((1, 1) if case.relation == "replace" else (0, 1))
-    for frame in case.pair:
-        assert len(case.schema.encode(frame)) == len(frame)
+def test_cases_are_neighbors_and_say_what_they_are():
+    for case in cases.CASES:
+        first, second = map(multiset, case.pair)
+        lost, gained = (first - second).total(), (second - first).total()
+        assert (lost, gained) == ((1, 1) if case.relation == "replace" else (0, 1)), case.key
+        assert all(len(case.schema.encode(frame)) == len(frame) for frame in case.pair)
+        assert type(case.estimator) is METHODS[case.method]
+        assert case.estimator.random_state is None
+        assert case.key.startswith(f"{case.method}/{case.mode}/")
+        assert case.title
+        assert case.looks_at
+        assert case.story.endswith(".")
+        assert 20 <= case.trials <= 10_000
 
 
-@every_case
-def test_cases_say_what_they_are(case):
-    assert type(case.estimator) is METHODS[case.method]
-    assert case.estimator.mode == case.mode
-    assert case.estimator.relation == case.relation
-    assert case.estimator.random_state is None
-    assert case.key.startswith(f"{case.method}/{case.mode}/")
-    assert case.title
-    assert case.looks_at
-    assert case.story.endswith(".")
-    assert 20 <= case.trials <= 10_000
-
-
-def test_every_method_has_cases_in_all_its_modes():
+def test_every_mode_of_every_method_has_cases_with_the_verdict_of_the_specification():
     assert len({case.key for case in cases.CASES}) == len(cases.CASES)
-    titles = [(case.method, case.mode, case.title) for case in cases.CASES]
-    assert len(set(titles)) == len(titles)
+    assert len({(case.method, case.mode, case.title) for case in cases.CASES}) == len(cases.CASES)
+    for case in cases.CASES:
+        if (case.mode == "paper" and case.method in CLAIMLESS) or case.key == "NB-Synth/paper/Alg1":
+            assert case.expected == "no claim", case.key
+        else:
+            flawed = tuple(case.key.split("/")[:3]) in CAUGHT
+            assert case.expected == ("caught" if flawed else "not caught"), case.key
+    assert {tuple(case.key.split("/")[:3]) for case in cases.CASES if case.expected == "caught"} == CAUGHT
     for name, kind in METHODS.items():
-        for mode in kind.modes:
-            assert cases.cases_of(name, mode), (name, mode)
-    assert cases.cases_of("PrivBayes refined", "paper") == []
+        for mode in ("paper", "corrected"):
+            assert bool(cases.cases_of(name, mode)) == (mode in kind.modes), (name, mode)
 
 
-def case_of(key):
-    return next(case for case in cases.CASES if case.key == key)
+def test_every_case_can_be_run():
+    """Its number can be had from what is released, and there is something that it is compared with."""
+    for case in cases.CASES:
+        found, ledger = statistics(case.estimator, case.schema, case.pair, case.statistic, 1, seed=11)
+        assert np.isfinite(found).all(), case.key
+        claimed, proved = case.epsilons(ledger)
+        assert claimed > 0
+        assert case.expected == "no claim" or np.isfinite(claimed), case.key
+        assert case.mode == "paper" or proved <= claimed, case.key
+
+
+# Verdicts
+
+SOON = {  # caught with so few runs; what corrects it is not
+    "DiffGen/paper/range/add_remove": (80, "DiffGen/corrected/range/add_remove"),
+    "DiffGen tree/paper/range/replace": (80, "DiffGen tree/corrected/range/replace"),
+    "DiffPRFs/paper/purity/add_remove": (60, "DiffPRFs/corrected/purity/add_remove"),
+    "PrivSCBN/paper/index": (120, "PrivSCBN/corrected/tables/replace"),
+}
+
+
+@pytest.mark.parametrize("key", SOON)
+def test_flaws_are_caught_soon_and_what_corrects_them_is_not(key):
+    runs, stands = SOON[key]
+    assert cases.run(case_of(key), runs, seed=2).verdict == "caught"
+    assert cases.run(case_of(stands), runs, seed=2).verdict == "not caught"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [case.key for case in cases.CASES if case.expected != "not caught"])
+def test_flaws_are_caught_with_as_many_runs_as_the_page_makes(key):
+    case = case_of(key)
+    twins = cases.run(case, case.trials if case.expected == "caught" else min(case.trials, 1_000), seed=5)
+    assert twins.verdict == case.expected
+    assert twins.result.lower_bound > (twins.result.claimed if case.expected == "caught" else 1)
+    assert lower_bound_of_statistics(twins.first, twins.second, alpha=1e-3) <= twins.result.bound
+
+
+ELSEWHERE = {  # the same numbers catch the paper, whatever its epsilon is: no noise of the corrected method moves them
+    "NB-Synth/corrected/C2",
+    *(f"{kind}/corrected/range/{relation}" for kind in ("DiffGen", "DiffGen tree") for relation in RELATIONS),
+    *(f"DiffPRFs/corrected/purity/{relation}" for relation in RELATIONS),
+}
+STANDS = [case.key for case in cases.CASES if case.expected == "not caught" and case.key not in ELSEWHERE]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", STANDS)
+def test_what_stands_would_be_caught_with_the_noise_of_ten_times_its_epsilon(key):
+    case = case_of(key)
+    runs = 120 if case.estimator.epsilon <= 2 and "choice" not in key else 500
+    dear = clone(case.estimator).set_params(epsilon=10 * case.estimator.epsilon)
+    found, ledger = statistics(dear, case.schema, case.pair, case.statistic, runs, seed=6)
+    assert lower_bound_of_statistics(*found) > case.epsilons(ledger)[0] / 10
+
+
+def a_tenth_of_a_table(monkeypatch):
+    """The door thinks that one person moves a table by a tenth of what they do."""
+    monkeypatch.setattr(Relation, "histogram_l1", property(lambda self: 0.2 if self is Relation.REPLACE else 0.1))
+
+
+def ten_times_as_frank(monkeypatch):
+    """Reports are made for ten times the epsilon that is booked."""
+    honest = Warner.report
+    monkeypatch.setattr(
+        Warner, "report", lambda self, codes, lots: honest(Warner(epsilon=10 * self.epsilon), codes, lots)
+    )
+
+
+def a_tenth_of_the_noise(monkeypatch):
+    honest = TRR.report
+    monkeypatch.setattr(
+        TRR,
+        "report",
+        lambda self, numbers, lots, laplace: honest(
+            self, numbers, lots, lambda values, b, **grid: laplace(values, b / 10, **grid)
+        ),
+    )
+
+
+PLANTED = {
+    "NB-Synth/corrected/C1/add_remove": a_tenth_of_a_table,
+    "DTPD/corrected/record": ten_times_as_frank,
+    "DTCRD/corrected/record": a_tenth_of_the_noise,
+}
+
+
+@pytest.mark.parametrize("key", PLANTED)
+def test_noise_that_nobody_paid_for_is_caught(key, monkeypatch):
+    case = case_of(key)
+    PLANTED[key](monkeypatch)
+    twins = cases.run(case, 120, seed=7)
+    assert (twins.verdict, case.expected) == ("caught", "not caught")
+    assert twins.result.claimed == case.estimator.epsilon  # the ledger books what it always did
+
+
+# The game
 
 
 def test_a_seed_gives_the_same_worlds_again():
@@ -80,9 +196,9 @@ def test_what_is_claimed_is_the_ledgers_or_a_steps():
 def test_progress_is_told_and_cancels():
     told = []
     case = case_of("NB-Synth/paper/Alg1")
-    cases.run(case, 400, seed=0, progress=lambda fraction, text: told.append((fraction, text)))
-    assert 100 <= len(told) <= 201
-    assert told[-1] == (1.0, "Run 400 of 400 in each world")
+    cases.run(case, 300, seed=0, progress=lambda fraction, text: told.append((fraction, text)))
+    assert 100 <= len(told) <= 300
+    assert told[-1] == (1.0, "Run 300 of 300 in each world")
     assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
 
     class StoppedError(Exception):
@@ -104,8 +220,7 @@ def test_a_schema_that_remembers_is_the_same_schema():
     np.testing.assert_array_equal(known.encode(TABLE), SCHEMA.encode(TABLE))
     turned = TABLE.iloc[::-1]
     np.testing.assert_array_equal(known.encode(turned), SCHEMA.encode(turned))
-    part = known.select(["b"])
-    np.testing.assert_array_equal(part.encode(TABLE), SCHEMA.select(["b"]).encode(TABLE))
+    np.testing.assert_array_equal(known.select(["b"]).encode(TABLE), SCHEMA.select(["b"]).encode(TABLE))
 
 
 def test_the_ratio_of_two_noises_is_that_of_their_densities():
@@ -115,63 +230,3 @@ def test_the_ratio_of_two_noises_is_that_of_their_densities():
     for seen in (-3.0, 0.5, 4.0):
         near, far = (np.interp(at, grid, density) for at in (seen - 1, seen))
         assert difference_ratio(seen, 1.0, 2.0) == pytest.approx(np.log(near / far), abs=1e-3)
-
-
-def test_tables_are_made_neighbors():
-    assert [len(frame) for frame in more(TABLE, "000")] == [12, 13]
-    assert [len(frame) for frame in changed(TABLE, "000")] == [12, 12]
-
-
-# One's own row
-
-
-def test_a_row_is_left_out_or_changed():
-    method = NaiveBayesSynthesizer(epsilon=1.0, random_state=3)
-    case = cases.own_row(method, SCHEMA, TABLE, 4, "add_remove")
-    assert [len(frame) for frame in case.pair] == [12, 11]
-    assert multiset(case.pair[0]) - multiset(case.pair[1]) == Counter([("0", "1", "1")])
-    assert case.estimator.random_state is None
-    assert method.random_state == 3
-    twins = cases.run(case, 20, seed=0)
-    assert np.isfinite(twins.first).all()
-    assert twins.result.claimed == 1
-    other = {"a": "1", "b": "1", "y": "1"}
-    case = cases.own_row(method, SCHEMA, TABLE, 4, "replace", other=other)
-    assert [len(frame) for frame in case.pair] == [12, 12]
-    assert multiset(case.pair[1]) - multiset(case.pair[0]) == Counter([("1", "1", "1")])
-    assert case.estimator.relation == case.relation == "replace"
-
-
-def test_a_classifier_is_asked_for_the_rows_own_class():
-    case = cases.own_row(DiffPID3(epsilon=50.0, max_depth=2), SCHEMA, TABLE, 4, Relation.ADD_REMOVE)
-    twins = cases.run(case, 20, seed=0)
-    assert ((twins.first >= 0) & (twins.first <= 1)).all()
-    assert twins.first.mean() > 0.9
-
-
-@pytest.mark.parametrize(
-    ("row", "relation", "other"),
-    [
-        (12, "add_remove", None),
-        (-1, "add_remove", None),
-        (0, "replace", None),
-        (0, "replace", {"a": "1"}),
-        (0, "x", None),
-    ],
-)
-def test_rows_that_are_not_there_are_refused(row, relation, other):
-    with pytest.raises(DPCoreError):
-        cases.own_row(NaiveBayesSynthesizer(), SCHEMA, TABLE, row, relation, other=other)
-
-
-def test_values_outside_the_schema_are_refused_before_anything_is_run():
-    other = {"a": "7", "b": "0", "y": "0"}
-    with pytest.raises(DataError):
-        cases.own_row(NaiveBayesSynthesizer(), SCHEMA, TABLE, 0, "replace", other=other)
-
-
-def test_a_table_of_one_person_can_lose_them():
-    case = cases.own_row(NaiveBayesSynthesizer(), SCHEMA, TABLE.head(1), 0, "add_remove")
-    assert [len(frame) for frame in case.pair] == [1, 0]
-    assert isinstance(case.pair[1], pd.DataFrame)
-    assert np.isfinite(cases.run(case, 20, seed=1).second).all()

@@ -1,9 +1,9 @@
 """Attacks on randomized answers: single reports, numbers, labels, the same question twice, and whole records.
 
-People report independently, so a table of as many people with the same answers is as many runs. All seeds are fixed,
-but for those of single fits. A bound that must stay below epsilon is taken at alpha = 1e-3, which then is the
-false-alarm rate of each new choice of seeds; bounds that must catch something are taken at 0.05 and are well above the
-claim.
+People report independently, so a table of as many people with the same answers is as many runs; single people's fits
+are cases of `dpcore.audit`. All seeds are fixed. A bound that must stay below epsilon is taken at alpha = 1e-3, which
+then is the false-alarm rate of each new choice of seeds; bounds that must catch something are taken at 0.05 and are
+well above the claim.
 """
 
 import math
@@ -44,15 +44,14 @@ def crowd(frame, people):
 # Single reports
 
 
-@pytest.mark.parametrize(("k", "p0"), [(2, 0.35), (2, 0.5), (4, 0.35), (4, 0.5), (10, 0.9)])
-def test_one_report_costs_what_the_formula_says(k, p0):
-    """400,000 reports of either value: the bound comes within .07 of ln(1 + k p0 / (1 - p0)), from below."""
-    trials, lots = 400_000, np.random.default_rng(k).random
-    hits = [
-        int((ERRPH(k, p0=p0).report(np.full(trials, value, np.uint8), lots) == k - 1).sum()) for value in (k - 1, 0)
-    ]
-    epsilon = math.log(1 + k * p0 / (1 - p0))
-    assert epsilon - 0.07 < lower_bound(*hits, trials, alpha=RARE) <= epsilon
+def test_one_report_costs_what_the_formula_says():
+    """200,000 reports of either value: the bound comes within .12 of ln(1 + k p0 / (1 - p0)), from below."""
+    trials = 200_000
+    for k, p0 in ((2, 0.35), (4, 0.5), (10, 0.9)):
+        channel, lots = ERRPH(k, p0=p0), np.random.default_rng(k).random
+        hits = [int((channel.report(np.full(trials, code, np.uint8), lots) == k - 1).sum()) for code in (k - 1, 0)]
+        epsilon = math.log(1 + k * p0 / (1 - p0))
+        assert epsilon - 0.12 < lower_bound(*hits, trials, alpha=RARE) <= epsilon, k
 
 
 def test_the_rarest_lie_is_the_one_that_counts():
@@ -63,20 +62,19 @@ def test_the_rarest_lie_is_the_one_that_counts():
     assert found[2] > channel.epsilon - 0.05
 
 
-@pytest.mark.parametrize("size", [1_000, 1_000_000])
-def test_a_transformed_number_has_no_finite_epsilon(size):
-    """a ~ N(1, 1), b ~ N(0, 1), x = 0 or 10, |y| > 5: .76 or (with a million offsets) 5.7e-7. 1,000,000 reports of
-    either prove 11.5 with confidence .999; the more there are, the more they prove.
+def test_a_transformed_number_has_no_finite_epsilon():
+    """a ~ N(1, 1), b ~ N(0, 1), x = 0 or 10, |y| > 5: .76 or (with a million offsets) 5.7e-7. The more reports there
+    are, the more they prove: a million of either 11.5 with confidence .999.
     """
     rng = np.random.default_rng(1)
-    channel, found = TRR.drawn((1, 1), (0, 1), rng, size=size), []
-    for trials in (1_000, 30_000, 1_000_000):
+    channel, found = TRR.drawn((1, 1), (0, 1), rng, size=1_000), []
+    for trials in (1_000, 10_000, 100_000):
         reports = [channel.report(np.full(trials, x), rng.random, rng.laplace) for x in (10.0, 0.0)]
         hits = [int((np.abs(y) > 5).sum()) for y in reports]
         found.append(lower_bound(*hits, trials, alpha=RARE))
-    assert hits[0] / 1_000_000 == pytest.approx(0.758, abs=0.03)
+    assert hits[0] / trials == pytest.approx(0.758, abs=0.03)
     assert found[0] < found[1] < found[2]
-    assert found[2] > 11
+    assert found[2] > 9
 
 
 EVERYTHING = {"pairs": False, "asked": None, "merge": False}  # every column is asked for, as it is
@@ -94,15 +92,15 @@ def label_bound(trials, alpha, **parameters):
 
 
 def test_the_printed_label_is_the_label():
-    found, price = label_bound(100_000, RARE, mode="paper", p0=0.1)
-    assert found > 9
+    found, price = label_bound(50_000, RARE, mode="paper", p0=0.1)
+    assert found > 8
     assert price == math.inf
 
 
-@pytest.mark.parametrize("extra", [{}, {"class_share": 0.6}, {"asked": 1, "epsilon": 3.0}])
-def test_the_corrected_label_keeps_its_share(extra):
-    found, price = label_bound(200_000, RARE, **extra)
-    assert price - 0.05 < found <= price
+def test_the_corrected_label_keeps_its_share():
+    for extra in ({}, {"class_share": 0.6}, {"asked": 1, "epsilon": 3.0}):
+        found, price = label_bound(100_000, RARE, **extra)
+        assert price - 0.1 < found <= price, extra
 
 
 def twice(trials, seed):
@@ -117,9 +115,9 @@ def twice(trials, seed):
 
 
 def test_two_reports_of_one_person_cost_twice():
-    sums, paid = twice(200_000, 5)
+    sums, paid = twice(100_000, 5)
     hits = [int((total == 2).sum()) for total in sums]
-    assert 1.9 < lower_bound(*hits, 200_000, alpha=RARE) <= paid == 2
+    assert 1.85 < lower_bound(*hits, 100_000, alpha=RARE) <= paid == 2
 
 
 # Whole records
@@ -182,21 +180,10 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("name", WHOLE)
-@pytest.mark.parametrize(("epsilon", "people"), [(2.0, 200_000), pytest.param(0.5, 2_000_000, marks=pytest.mark.slow)])
-def test_whole_records_cost_epsilon_and_no_more(name, epsilon, people):
-    """So many people with either record: between .85 and 1 of epsilon is seen."""
-    found = audit(Crowd(epsilon=epsilon, **WHOLE[name]), (ONE, OTHER), float, people, alpha=RARE).lower_bound
-    assert 0.85 * epsilon < found <= epsilon
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["by default", "moments", "one of two"])
-def test_fitted_methods_of_one_record_stay_below_epsilon(name):
-    """300 fits on a table of one person, either record, without a seed: the false-alarm rate is 1e-6."""
-    method = PPNB(epsilon=2.0, **WHOLE[name])
-    result = audit(method, (ONE, OTHER), lambda fit: favors_one(fit)[0], 300, schema=SCHEMA, alpha=1e-6)
-    assert result.bound == result.claimed == 2
-    assert not result.caught
+def test_whole_records_cost_epsilon_and_no_more(name):
+    """So many people with either record: between .8 and 1 of epsilon is seen."""
+    found = audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 60_000, alpha=RARE).lower_bound
+    assert 1.6 < found <= 2
 
 
 # The audits have teeth
@@ -267,7 +254,7 @@ PLANTED = [
 @pytest.mark.parametrize(("plant", "name"), PLANTED)
 def test_planted_faults_are_caught(plant, name, monkeypatch):
     plant(monkeypatch)
-    assert audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 400_000).lower_bound > 2.03
+    assert audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 150_000).lower_bound > 2.03
 
 
 def test_a_lot_that_two_answers_share_gives_both_away():

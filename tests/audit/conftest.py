@@ -1,0 +1,94 @@
+"""Every source of randomness that a fit has: the door's is the auditor's, the others are the same in all worlds."""
+
+import os
+import random
+import secrets
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from lockstep import here
+from variants import alike
+
+import dpcore.methods.base
+from dpcore.accounting.ledger import Ledger
+from dpcore.door.exact_node_counts import NodeRows
+from dpcore.mechanisms import noise
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, Warner
+from dpcore.methods import METHODS
+
+
+@pytest.fixture(scope="session")
+def pool():
+    with ThreadPoolExecutor(max_workers=16) as found:
+        yield found
+
+
+@pytest.fixture
+def door(monkeypatch):
+    """A door whose noise the auditor of the thread's world draws; who draws from elsewhere fails."""
+    here.world = None
+    fresh = np.random.default_rng
+
+    def public_lots(_, stream):
+        assert stream, "The door's noise was drawn by somebody else."
+        return fresh(np.random.SeedSequence(here.seed, spawn_key=(stream,)))
+
+    def refuse(*_, **__):
+        raise AssertionError("A source of randomness that the audit does not know.")
+
+    original = noise.generator
+    assert list(METHODS.values())  # all of them are imported before names in their modules are replaced
+    for module in [module for name, module in sys.modules.items() if name.split(".")[0] == "dpcore"]:
+        if vars(module).get("generator") is original:
+            monkeypatch.setattr(module, "generator", public_lots)
+    monkeypatch.setattr(dpcore.methods.base, "make_noise", lambda *_: here.world)
+    monkeypatch.setattr(np.random, "default_rng", lambda *given: fresh(*given) if given else refuse())
+    for name in ("token_bytes", "token_hex", "randbits", "randbelow"):
+        monkeypatch.setattr(secrets, name, refuse)
+    monkeypatch.setattr(os, "urandom", refuse)
+    for channel in (ERRPH, Warner, OUE, OLH):
+        monkeypatch.setattr(channel, "report", reported_by_the_auditor(channel.report))
+    monkeypatch.setattr(NodeRows, "candidates", candidates_noted(NodeRows.candidates))
+    monkeypatch.setattr(NodeRows, "cut", cut_noted(NodeRows.cut))
+    monkeypatch.setattr(Ledger, "charge", charge_noted(Ledger.charge))
+    before = random.getstate(), np.random.get_state()[1:3]  # noqa: NPY002
+    yield
+    assert alike((random.getstate(), np.random.get_state()[1:3]), before)  # noqa: NPY002
+
+
+def reported_by_the_auditor(original):
+    def report(self, codes, lots):
+        if (world := getattr(here, "world", None)) is None:
+            return original(self, codes, lots)
+        public = type(self), self.size, float(self.epsilon), self.base.tobytes(), codes.dtype, len(codes)
+        return world.ask("report", public, (self, codes))
+
+    return report
+
+
+def candidates_noted(original):
+    def candidates(self, position, nodes, low, high):
+        for batch in original(self, position, nodes, low, high):
+            here.world.offered.append((position, batch.nodes, batch.low, batch.high))
+            yield batch
+
+    return candidates
+
+
+def cut_noted(original):
+    def cut(self, position, nodes, cuts, low):
+        here.world.offered.append((position, nodes, cuts, cuts))
+        return original(self, position, nodes, cuts, low)
+
+    return cut
+
+
+def charge_noted(original):
+    def charge(self, *entries):
+        original(self, *entries)
+        if getattr(here, "world", None) is not None:
+            here.world.pays(self, entries)
+
+    return charge
