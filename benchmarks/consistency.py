@@ -18,7 +18,7 @@ import numpy as np
 from dpcore.postprocess.least_squares import CountTree
 
 SIZES = (10_000, 100_000, 1_000_000, 4_000_000)
-COLUMNS = ("both passes", "ns per node", "query variance", "projection", "subtree", "whole numbers")
+COLUMNS = ("both passes", "ns per node", "query variance", "projection", "whole numbers")
 
 
 def best(work: Callable[[], Any], runs: int = 3) -> tuple[float, Any]:
@@ -51,9 +51,8 @@ def measure(tree: CountTree, rng: np.random.Generator) -> list[float]:
     weights = [rng.random(size) for size in tree.sizes]
     variance, _ = best(lambda: fitted.query_variance(weights))
     projection, kept = best(fitted.non_negative)
-    subtree, _ = best(lambda: fitted.non_negative("subtree"))
     whole, _ = best(lambda: tree.whole_numbers(kept))
-    return [fit, 1e9 * fit / sum(tree.sizes), variance, projection, subtree, whole]
+    return [fit, 1e9 * fit / sum(tree.sizes), variance, projection, whole]
 
 
 def main() -> None:

@@ -24,17 +24,9 @@ CHARGED = "Every run is charged to the ledger."
 class Workbench:
     """A page of methods; `tabs` has what it shows of a release.
 
-    Attributes
-    ----------
-    layout : tuple of rows
-        A row is a tuple of columns, and a column names parameters; "own" are all that no column names, "method" chooses
-        one, "rows" says how many are made. What the next run is stands in the drawer if `NEXT` ends it, else below.
-    printed : str
-        What paper mode is called.
-    invitation : str
-        What is said while there is no release, and `waiting` draws more.
-    told : function of the method, optional
-        What the next run is; below that, `explained` draws more.
+    The `layout` is a tuple of rows. A row is a tuple of columns, and a column names parameters; "own" are all that no
+    column names, "method" chooses one, "rows" says how many are made. What the next run is stands in the drawer if
+    `NEXT` ends it, else below.
     """
 
     page: str
@@ -44,11 +36,11 @@ class Workbench:
     _: KW_ONLY
     layout: tuple[tuple[str, ...], ...] = LAYOUT
     gap: Literal["medium", "large"] = "medium"
-    printed: str = "As the paper prints it"
-    invitation: str = f"Press Run to make a copy. {CHARGED}"
+    printed: str = "As the paper prints it"  # what paper mode is called
+    invitation: str = f"Press Run to make a copy. {CHARGED}"  # while there is no release; `waiting` draws more
     remark: str = ""  # below what was released
     waiting: Callable[[Dataset], None] = lambda _: None
-    told: Callable[[PrivateEstimator], str] | None = None
+    told: Callable[[PrivateEstimator], str] | None = None  # what the next run is; below it, `explained` draws more
     explained: Callable[[], None] = lambda: None
 
     def draw(self, before: Callable[[Dataset], None] = lambda _: None) -> None:

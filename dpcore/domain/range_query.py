@@ -96,11 +96,9 @@ def exact_answers(codes: Codes, schema: Schema, queries: Sequence[RangeQuery]) -
     return answers
 
 
-def query_names(queries: Sequence[RangeQuery], schema: Schema, fanout: int = 2) -> list[str]:
+def query_names(queries: Sequence[RangeQuery], schema: Schema) -> list[str]:
     """Every query in words, such as "age 17–53, sex Female": its own name, or nodes, intervals or lists of values."""
-    trees = {
-        column.name: {node.codes: node.name for node in Hierarchy.of(column, fanout).nodes[1:]} for column in schema
-    }
+    trees = {column.name: {node.codes: node.name for node in Hierarchy.of(column).nodes[1:]} for column in schema}
 
     def part(name: str, codes: tuple[int, ...]) -> str:
         column = schema[name]

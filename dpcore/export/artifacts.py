@@ -73,15 +73,12 @@ class Rows(Artifact):
 
     @property
     def size(self) -> tuple[str, str]:
-        """The number of rows."""
         return "Synthetic rows", f"{len(self.synthetic):,}"
 
     def config(self) -> dict[str, Any]:
-        """The number of rows."""
         return {"rows": len(self.synthetic)}
 
     def files(self, table: Table) -> dict[str, str | bytes]:
-        """The rows, and what they were drawn from."""
         rows = BytesIO()
         if table == "csv":
             rows.write(spreadsheet_csv(self.synthetic).encode())
@@ -101,7 +98,6 @@ class Rows(Artifact):
         return spreadsheet_safe(self.synthetic)[1] if table == "csv" else 0
 
     def lead(self, made_from: str, table: Table) -> str:
-        """How many rows are where."""
         return f"{len(self.synthetic):,} synthetic rows in `synthetic.{table}`, made from {made_from}."
 
 
@@ -168,6 +164,5 @@ class CountTree(Rows):
         return self.tree.rows(self.leaf_counts)
 
     def files(self, table: Table) -> dict[str, str | bytes]:
-        """The rows, the tree on one long line, and its rounded leaves."""
         groups = spreadsheet_csv(self.generalized).encode()
         return super().files(table) | {"structure.json": self.written(None), "generalized.csv": groups}

@@ -38,15 +38,8 @@ ABOUT: dict[str, Any] = {
 class Model(Artifact):
     """A classifier, and what is said of it.
 
-    Attributes
-    ----------
-    schema : Schema
-    target : str
-    about : mapping
-        `method`, `mode`, `relation`, `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved)
-        and `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
-    sizes : mapping
-        Parameters that were left to a rule, such as `n_trees`, and what it gave.
+    `about` has `method`, `mode`, `relation`, `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be
+    proved) and `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
     """
 
     title = "A classifier"
@@ -68,7 +61,7 @@ class Model(Artifact):
     schema: Schema
     target: str
     about: Mapping[str, Any] = field(default_factory=dict)
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)  # parameters that were left to a rule, and what it gave
 
     @property
     def predictor(self) -> Forest | Bayes:
@@ -83,7 +76,6 @@ class Model(Artifact):
 
     @property
     def size(self) -> tuple[str, str]:
-        """What predicts."""
         found = self.predictor
         if isinstance(found, Bayes):
             return "Columns that tell", f"{len(found.columns):,}"
@@ -92,15 +84,12 @@ class Model(Artifact):
         return "Trees", f"{found.trees:,}"
 
     def config(self) -> dict[str, Any]:
-        """What is predicted, and what rules gave."""
         return {"target": self.target, "classes": self.classes_.tolist(), "sizes": dict(self.sizes)}
 
     def files(self, table: Table) -> dict[str, str | bytes]:
-        """The model."""
         return {"model.json": self.to_json()}
 
     def lead(self, made_from: str, table: Table) -> str:
-        """What the model predicts."""
         what, many = self.size
         return f"`model.json` predicts {plain(self.target)!r}. {what}: {many}. Made from {made_from}."
 

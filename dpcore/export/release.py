@@ -31,43 +31,24 @@ EXACT = NoNoise.label.capitalize()
 class Release:
     """What one submitted run gave. Immutable; every panel and export draws from it.
 
-    Attributes
-    ----------
-    artifact : Artifact
-        What was released: `Rows` (also `Network` and `CountTree`) or a `Model`.
-    method : str
-        As in `METHODS`.
-    class_name : str
-    parameters : dict
-    schema, ledger
-    noise_label, publishable
-        Which source of noise made it, and whether its releases may be published.
-    data_name : str
-        Which data it was made from.
-    seconds : float
-    reading : mapping, optional
-        The arguments of `datasets.read` that gave the rows, as a person declared them: what was found out from rows
-        may not be handed on (`test_share` at least; 0 if all rows of the file were used). None if that is not known; of
-        no use for the data sets of `datasets.load`.
-    reconstructed : str
-        In paper mode, why that is our reading of the method's source, in a sentence.
-    page : mapping
-        The dashboard's page that made it, and what its controls said: `name` and `settings`. Empty without a dashboard.
+    `reading` are the arguments of `datasets.read` that gave the rows, as a person declared them: what was found out
+    from rows may not be handed on (`test_share` at least; 0 if all rows of the file were used). None if that is not
+    known; of no use for the data sets of `datasets.load`.
     """
 
-    artifact: Artifact
-    method: str
+    artifact: Artifact  # `Rows` (also `Network` and `CountTree`), or a `Model`
+    method: str  # as in `METHODS`
     class_name: str
     parameters: dict[str, Any]
     schema: Schema
     ledger: Ledger
-    noise_label: str
-    publishable: bool
+    noise_label: str  # which source of noise made it
+    publishable: bool  # whether that source's releases may be published
     data_name: str
     seconds: float
     reading: Mapping[str, Any] | None = None
-    reconstructed: str = ""
-    page: Mapping[str, Any] = field(default_factory=dict)
+    reconstructed: str = ""  # in paper mode, why that is our reading of the method's source, in a sentence
+    page: Mapping[str, Any] = field(default_factory=dict)  # of the dashboard, if it is from there: `name`, `settings`
 
     @property
     def seed(self) -> int | None:

@@ -15,6 +15,7 @@ from dpcore.export.model_file import Model
 from dpcore.export.quoting import literal, plain
 from dpcore.export.release import Release
 
+DATA = "your-data.csv"
 TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
 WIDTH = 720  # pixels; a notebook has no container that a chart could be as wide as
 IF_LACKING = "  # not found? README.md says how to run this"
@@ -69,17 +70,15 @@ CHARTS = (
 )
 
 
-def show_code(
-    release: Release, *, data: str = "your-data.csv", schema: str = "schema.json", table: Table | None = None
-) -> str:
+def show_code(release: Release, *, data: str = DATA, table: Table | None = None) -> str:
     """A script that fits the same method with the same parameters through `dpcore`.
 
     With a seed, and the release's files beside it (`table`), the script also says whether it made the same release.
     """
-    return "\n".join(step.code for step in steps(release, data, schema, table))
+    return "\n".join(step.code for step in steps(release, data, table))
 
 
-def steps(release: Release, data: str, schema: str, table: Table | None) -> list[Step]:
+def steps(release: Release, data: str, table: Table | None) -> list[Step]:
     """The parts of that script."""
     imports, last = released_again(release, table)
     given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
@@ -97,7 +96,7 @@ def steps(release: Release, data: str, schema: str, table: Table | None) -> list
         Step("`dpcore` runs the method.", f"from pathlib import Path\n\nimport dpcore as dp{IF_LACKING}\n{imports}"),
         Step(
             f"What is public about the rows, and the rows. {whence(release)}",
-            f"schema = dp.Schema.from_json(Path({literal(schema)}).read_text(encoding='utf-8'))\n{source}",
+            f"schema = dp.Schema.from_json(Path('schema.json').read_text(encoding='utf-8'))\n{source}",
         ),
         Step(
             f"The same method with the same parameters. {again(release)}",
@@ -145,7 +144,7 @@ def notebook_of(release: Release, table: Table = "csv") -> str:
     An introduction, then a cell of text and one of code for each step.
     """
     cells = [cell("markdown", introduction(release), 0)]
-    parts = steps(release, "your-data.csv", "schema.json", table)
+    parts = steps(release, DATA, table)
     for step in itertools.chain.from_iterable((part, *CHARTS) if part == LEDGER else (part,) for part in parts):
         cells += [cell("markdown", step.told, len(cells)), cell("code", step.code, len(cells) + 1)]
     document = {

@@ -10,6 +10,7 @@ from dpcore.errors import ParameterError
 from dpcore.postprocess.count_tree import ReleasedTree
 
 ALL = "all rows"
+MOST_COLUMNS = 4  # of a query
 
 
 def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) -> pd.DataFrame:
@@ -93,13 +94,13 @@ def _changed(before: Partition, after: Partition) -> list[int]:
     return [j for j, (old, new) in pairs if old is not new and old.names != new.names]
 
 
-def group_queries(tree: ReleasedTree, count: int = 500, *, max_columns: int = 4, seed: int = 0) -> list[RangeQuery]:
-    """A public workload of the release's own groups: 1 to `max_columns` divided columns, in each a block of a level.
+def group_queries(tree: ReleasedTree, count: int, *, seed: int = 0) -> list[RangeQuery]:
+    """A public workload of the release's own groups: 1 to 4 divided columns, in each a block of a level.
 
     Such ranges are sums of whole leaves, so that their errors are noise alone.
     """
-    if count < 1 or max_columns < 1:
-        raise ParameterError("A workload needs queries, and those need columns.", "Give numbers of 1 or more.")
+    if count < 1:
+        raise ParameterError("A workload needs queries.", "Give a number of 1 or more.")
     rng = np.random.default_rng(seed)
     names = tree.leaves.family
     if not names:
@@ -111,7 +112,7 @@ def group_queries(tree: ReleasedTree, count: int = 500, *, max_columns: int = 4,
         groups.append(sorted(found - {tuple(range(tree.schema[name].size))}))
     queries = []
     for _ in range(count):
-        width = int(rng.integers(1, min(max_columns, len(names)) + 1))
+        width = int(rng.integers(1, min(MOST_COLUMNS, len(names)) + 1))
         chosen = np.sort(rng.choice(len(names), width, replace=False))
         queries.append(RangeQuery.of({names[j]: groups[j][int(rng.integers(len(groups[j])))] for j in chosen}))
     return queries

@@ -77,11 +77,6 @@ class Cells:
         return np.asarray(self.lower + self.width * np.arange(1, self.intervals), dtype=float)
 
     @property
-    def middles(self) -> Floats:
-        """Midpoints of the intervals, shape (m,)."""
-        return np.asarray(self.lower + self.width * (np.arange(self.intervals) + 0.5), dtype=float)
-
-    @property
     def kernel(self) -> Floats:
         """f_R(m_s - m_p) at [s, p], over f_R(0); cells that no midpoint reaches are left out at either end."""
         apart = np.subtract.outer(np.arange(-self.beyond, self.intervals + self.beyond), np.arange(self.intervals))

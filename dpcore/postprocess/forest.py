@@ -340,23 +340,23 @@ def shares(counts: Floats) -> Floats:
 CONFIDENCE = 0.25  # C4.5's default
 
 
-def pessimistic(counts: Floats, errors: Floats, confidence: float = CONFIDENCE) -> Floats:
+def pessimistic(counts: Floats, errors: Floats) -> Floats:
     """The number of errors that `counts` records may turn out to hold: their upper confidence limit.
 
-    N times the p at which E or fewer errors among N have probability `confidence` (Clopper and Pearson; Quinlan 1993,
+    N times the p at which E or fewer errors among N have probability 1/4 (Clopper and Pearson; Quinlan 1993,
     section 4.2). Counts may be fractions; 0 records have no errors.
     """
     from scipy.stats import beta  # slow, and needed nowhere else here
 
     wrong = np.minimum(errors, counts)
-    limit = np.where(wrong < counts, beta.ppf(1 - confidence, wrong + 1, np.maximum(counts - wrong, 1e-9)), 1.0)
+    limit = np.where(wrong < counts, beta.ppf(1 - CONFIDENCE, wrong + 1, np.maximum(counts - wrong, 1e-9)), 1.0)
     return np.where(counts > 0, counts * limit, 0.0)
 
 
-def pruned(forest: Forest, confidence: float = CONFIDENCE) -> Forest:
+def pruned(forest: Forest) -> Forest:
     """The forest with every subtree made a leaf that has no fewer pessimistic errors than a leaf in its place."""
     counts = forest.classes.sum(axis=1)
-    own = pessimistic(counts, counts - forest.classes.max(axis=1), confidence)
+    own = pessimistic(counts, counts - forest.classes.max(axis=1))
     column, errors = forest.column.copy(), own.copy()
     for level in range(int(forest.level.max(initial=0)) - 1, -1, -1):
         at = np.flatnonzero((forest.level == level) & (forest.column >= 0))

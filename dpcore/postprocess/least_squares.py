@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,19 +154,12 @@ class Consistent:
             slope = joint + weights[level]
         return float(slope**2 @ self.variances[0] + rest.sum())
 
-    def non_negative(self, rule: Literal["projection", "subtree"] = "projection") -> list[Floats]:
+    def non_negative(self) -> list[Floats]:
         """Counts of 0 or more, children summing to parents. Biased, but nearer the truth where most counts are small.
 
-        "projection": from the top, each family's nearest counts that sum to its parent, in squares divided by the
-        variances of the pass up; a negative root becomes 0. "subtree": all leaves at or below a node of 0 or less
-        become 0 and the others stay (Hay et al. 2010); totals are added up anew, and grow by the negatives that went.
+        From the top, each family's nearest counts that sum to its parent, in squares divided by the variances of the
+        pass up; a negative root becomes 0.
         """
-        if rule == "subtree":
-            empty = [self.counts[0] <= 0]
-            for level, above in enumerate(self.tree.parents):
-                empty.append((self.counts[level + 1] <= 0) | empty[level][above])
-            return self.tree.sums([np.where(e, 0.0, v) for e, v in zip(empty, self.counts, strict=True)])
-        _require(rule == "projection", f"There is no rule {rule!r}.", 'Use "projection" or "subtree".')
         kept = [np.maximum(self.counts[0], 0.0)]
         for level in range(len(self.tree.parents)):
             kept.append(self._project(level, kept[level]))

@@ -14,6 +14,7 @@ import pandas as pd
 from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
+from dpcore.postprocess.forest import decoded
 
 FORMAT = "dpcore naive bayes 1"
 SUMS = 1e-6
@@ -74,12 +75,12 @@ class Bayes:
             found = cls(
                 schema=schema,
                 target=str(document["target"]),
-                prior=decoded(document["prior"]),
-                tables={str(name): decoded(table) for name, table in document["tables"].items()},
-                normals={str(name): decoded(pairs) for name, pairs in document["normals"].items()},
+                prior=decoded(document["prior"], float),
+                tables={str(name): decoded(table, float) for name, table in document["tables"].items()},
+                normals={str(name): decoded(pairs, float) for name, pairs in document["normals"].items()},
             )
             found._check()
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             raise SchemaError(
                 "This is not a naive Bayes classifier of this schema.", "Choose a file that this program exported."
             ) from None
@@ -114,14 +115,3 @@ def normal(values: Floats, moments: Floats) -> Floats:
     mean, variance = moments.T
     logs = -0.5 * (np.log(2 * np.pi * variance) + (values[:, None] - mean) ** 2 / variance)
     return np.where(np.isnan(values)[:, None], 0.0, logs)
-
-
-def decoded(values: Any) -> Floats:
-    """Lists of finite numbers as an array; ValueError otherwise."""
-    flat = [v for row in values for v in row] if values and isinstance(values[0], list) else values
-    if not isinstance(values, list) or not all(type(v) in (int, float) for v in flat):
-        raise ValueError
-    found = np.array(values, dtype=float)
-    if not np.isfinite(found).all():
-        raise ValueError
-    return found

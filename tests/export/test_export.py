@@ -445,9 +445,9 @@ def test_replay_without_a_seed_makes_another_release(text_frame, tmp_path, monke
 
 def test_the_code_on_the_screen_is_the_script_without_its_check():
     made = release(random_state=3)
-    code = show_code(made, data="C:\\data\\it's.csv", schema="my schema.json")
+    code = show_code(made, data="C:\\data\\it's.csv")
     assert 'dp.datasets.read("C:\\\\data\\\\it\'s.csv", schema=schema' in code
-    assert "Path('my schema.json')" in code
+    assert "Path('schema.json')" in code
     assert "same" not in code
     assert "    epsilon=2.0,\n" in code
     assert "    random_state=3,\n" in code

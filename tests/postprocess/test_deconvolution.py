@@ -64,7 +64,6 @@ def test_the_kernel_is_the_density_at_the_distance_of_midpoints():
     cells = Cells(0.0, 4.0, 4, "uniform", 1.2)
     # Cells at -1.5 to 5.5, of which none but those at -0.5 to 4.5 are within 1.2 of a midpoint.
     assert cells.kernel.tolist() == [[int(abs(p - s) <= 1) for p in range(4)] for s in range(-1, 5)]
-    assert cells.middles == pytest.approx([0.5, 1.5, 2.5, 3.5])
     assert cells.boundaries == pytest.approx([1, 2, 3])
     assert one_group(cells, np.array([-1.2, -0.1, 0.0, 0.5, 1.0, 1.01, 4.0, 4.1, 5.2])).tolist() == [[3, 2, 1, 0, 1, 2]]
 

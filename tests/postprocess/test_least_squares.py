@@ -234,15 +234,6 @@ def test_projection_of_values_of_every_magnitude():
     assert kept[1].sum() == pytest.approx(7.0, rel=1e-6)
 
 
-def test_subtrees_below_nothing_are_emptied():
-    tree = CountTree(BINARY)
-    leaves = np.array([5.0, -6.0, 8.0, -2.0])
-    fitted = tree.fit([np.zeros(1), np.zeros(2), leaves], [np.inf, np.inf, 1])
-    assert [list(level) for level in fitted.non_negative("subtree")] == [[8], [0, 8], [0, 0, 8, 0]]
-    low = tree.fit([np.zeros(1), np.zeros(2), leaves - 3], [np.inf, np.inf, 1])
-    assert not np.concatenate(low.non_negative("subtree")).any()
-
-
 def rounded_by_loops(tree, counts):
     whole = [[round(count) for count in counts[0]]]
     for level, above in enumerate(tree.parents):
@@ -333,5 +324,3 @@ def test_values_that_do_not_fit():
         tree.sums(np.array([1.0, np.nan, 1.0, 1.0]))
     with pytest.raises(ParameterError, match="negative"):
         tree.whole_numbers(np.array([1.0, -0.5, 1.0, 1.0]))
-    with pytest.raises(ParameterError, match="no rule"):
-        fitted.non_negative("clip")

@@ -12,7 +12,6 @@ from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.session import Shown
-from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.learners import again
@@ -92,7 +91,7 @@ def draw_again(shown: Shown, progress: Progress, look: Callable[[Synthesizer], p
     ledger = session.account(data, method.relation, f"{REDRAWS} redraws of {release.method}")
     models = isinstance(release.artifact, Model)
     made: Any = release.model if models else release.synthetic
-    read = of_models(release, data) if models else of_rows(release, data)
+    read = of_models(release, Evaluator(data)) if models else of_rows(release, Evaluator(data))
     measure = Redraw(data, 0 if models else len(made), read, look)
     runs = [Run(again(method, run), {"run": run}, f"{run} of {REDRAWS}") for run in range(1, REDRAWS + 1)]
     frames = [measured(measure.read(made)).assign(run=0, chosen=True)]
@@ -105,32 +104,27 @@ def draw_again(shown: Shown, progress: Progress, look: Callable[[Synthesizer], p
     progress(1.0, "done")
 
 
-def of_rows(release: Release, data: Dataset) -> Callable[[pd.DataFrame], dict[str, float]]:
+def of_rows(release: Release, real: Evaluator) -> Callable[[pd.DataFrame], dict[str, float]]:
     """Distances of synthetic rows, and the accuracy that they teach."""
-    schema, train, test = release.schema, release.schema.encode(data.train), release.schema.encode(data.test)
-    target = release.parameters.get("target") or schema.target
+    target = release.parameters.get("target") or release.schema.target
 
     def measure(synthetic: pd.DataFrame) -> dict[str, float]:
-        codes = schema.encode(synthetic)
-        found = {
-            f"{degree}-way distance": float(evaluate.marginal_avd(train, codes, schema, degree)["avd"].mean())
-            for degree in (1, 2)
-            if degree <= len(schema)
-        }
-        if target is not None and len(test):
-            scores = evaluate.tstr(train, test, codes, schema, target, models=evaluate.MODELS[:1], include_real=False)
+        codes = release.schema.encode(synthetic)
+        degrees = range(1, min(2, len(release.schema)) + 1)
+        found = {f"{k}-way distance": float(real.distances(codes, k, most=None)["avd"].mean()) for k in degrees}
+        if target is not None and len(real.test):
+            scores = real.learned(codes, target, models=evaluate.MODELS[:1], include_real=False)
             found["accuracy of logistic regression"] = float(scores["accuracy"].iloc[0])
         return found
 
     return measure
 
 
-def of_models(release: Release, data: Dataset) -> Callable[[Any], dict[str, float]]:
+def of_models(release: Release, real: Evaluator) -> Callable[[Any], dict[str, float]]:
     """Accuracies on the rows kept aside."""
-    evaluator = Evaluator(data)
 
     def measure(model: Any) -> dict[str, float]:
-        found = evaluator.judged(model.predict_proba, release.model.target)
+        found = real.judged(model.predict_proba, release.model.target)
         return {"accuracy": found.accuracy, "balanced accuracy": found.balanced_accuracy}
 
     return measure

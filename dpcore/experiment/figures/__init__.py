@@ -44,15 +44,10 @@ def named(name: str) -> Figure:
 class Made:
     """A figure that was made.
 
-    Attributes
-    ----------
-    figure : Figure
-        With what the paper `printed`, and the `choices` of what is drawn.
-    frame : DataFrame
-        All runs: what was set, what was measured on real rows, what it cost, and `error`, if a run failed.
+    `frame` has all runs: what was set, what was measured on real rows, what it cost, and `error`, if a run failed.
     """
 
-    figure: Figure
+    figure: Figure  # with what the paper `printed`, and the `choices` of what is drawn
     frame: pd.DataFrame
 
     def charts(self, **chosen: str) -> list[Chart]:

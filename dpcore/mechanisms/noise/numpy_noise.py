@@ -77,16 +77,13 @@ class ExactNoise(NumpyNoise):
         self.on_counts, self.label = "none", NoNoise.label
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
-        """The counts."""
         super().counts(counts, 1.0)
         return counts.astype(float)
 
     def variance(self, scale: float) -> float:
-        """None."""
         return 0.0
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
-        """The values."""
         super().reals(values, 1.0, grid=grid, origin=origin)
         return values
 
@@ -105,36 +102,28 @@ class NoNoise(Noise):
     label = "no noise"
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
-        """The counts."""
         return counts.astype(float)
 
     def variance(self, scale: float) -> float:
-        """None."""
         return 0.0
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
-        """The values."""
         return values
 
     def select(self, scores: Floats, factor: float) -> Ints:
-        """The arg max."""
         return np.asarray(np.argmax(scores, axis=-1))
 
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:
-        """The arg max of every group."""
         behind, starts = behind_the_best(scores, groups, weights)
         return best_of_groups(behind, groups, starts)
 
     def between(self, low: Floats, high: Floats) -> Floats:
-        """The middle."""
         return np.floor((low + high) / 2)
 
     def lots(self, count: int) -> Floats:
-        """Evenly spread."""
         return np.arange(count) / max(count, 1)
 
     def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
-        """The arg max."""
         block = int(np.argmax([block.scores.max() for block in blocks]))
         return block, int(self.select(blocks[block].scores, factor))
 
