@@ -76,6 +76,12 @@ def ledger_file(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield path
 
 
+@pytest.fixture(scope="session")
+def whole_sample() -> Dataset:
+    """The sample as everybody gets it."""
+    return datasets.load("sample")
+
+
 @functools.cache
 def few_rows() -> Dataset:
     """2,000 rows of the bundled sample, and its public bound as small: most of a test would be spent on more."""
@@ -84,9 +90,9 @@ def few_rows() -> Dataset:
     return replace(whole, train=whole.train.head(1_400), test=whole.test.head(600), schema=schema)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def quick_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sample of every session is a small one; other pages, `test_smoke.py` and the browsers see the whole."""
+    """The sample of every session is a small one; `test_smoke.py` and the browsers see the whole."""
     small, load = few_rows(), datasets.load
     monkeypatch.setattr(datasets, "load", lambda name, **how: small if name == "sample" else load(name, **how))
 
@@ -113,6 +119,14 @@ def quick_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schemapi, "DEBUG_MODE", False)
     monkeypatch.setattr(schemapi, "_deep_copy", quick_copy)
     monkeypatch.setattr(charts, "odds_icons", ICONS)
+
+
+@pytest.fixture
+def slow_charts(monkeypatch: pytest.MonkeyPatch, quick_charts: None) -> None:
+    """Charts as the dashboard makes them."""
+    monkeypatch.setattr(schemapi, "DEBUG_MODE", True)
+    monkeypatch.setattr(schemapi, "_deep_copy", deep_copy)
+    monkeypatch.setattr(charts, "odds_icons", charts.epsilon.odds_icons)
 
 
 SCANNED = functools.cache(manifest_scanner.scan_component_manifests)

@@ -9,7 +9,8 @@ from typing import Any
 
 import driving
 import pandas as pd
-from driving import ROOT, TIMEOUT, books, change, charts, elements, people, released, run, shown, tabs, widget
+from driving import ROOT, TIMEOUT, change, people, released, run, shown
+from screen import books, charts, elements, tabs, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Schema
@@ -32,7 +33,7 @@ PEOPLE = data()
 def page(given: Dataset = PEOPLE, **session: Any) -> AppTest:
     """The page of the test, in a new session with these data in use and more under other keys."""
     at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
-    for key, value in {"dpcore.data": given, **session}.items():
+    for key, value in {"dpcore.data": given, "responses.what": "Learn from reports", **session}.items():
         at.session_state[key] = value
     return run(at.switch_page(f"pages/{driving.PAGE}.py"))
 
@@ -105,13 +106,23 @@ def files(raw: bytes) -> dict[str, bytes]:
 def another(found: Any) -> Any:
     """Another value of a widget, None if it has none or is none to move."""
     kind, value = getattr(found, "type", ""), getattr(found, "value", None)
+    if kind == "select_slider" and isinstance(value, tuple):
+        return (found.options[1], found.options[1])
     if kind in ("selectbox", "radio", "button_group", "select_slider"):
         several = isinstance(value, list)  # then any option is another value
         shown_as = found.format_func(value) if value is not None and not several else None
         others = [option for option in found.options if option != shown_as]
-        return (float(others[0]) if kind == "select_slider" else others[0]) if others else None
+        return (number_of(others[0]) if kind == "select_slider" else others[0]) if others else None
     if kind == "number_input":
-        return 1 if value is None else value + 1 if value + 1 <= (found.max or value) else value - 1
+        nearby = (1,) if value is None else (value + 1, value - 1, value / 2)
+        return next((one for one in nearby if (found.min or 0) <= one <= (found.max or one)), None)
     if kind in ("checkbox", "toggle"):
         return not value
-    return {"slider": getattr(found, "min", None), "text_input": "x", "text_area": "x"}.get(kind)
+    if kind == "slider":
+        return found.max if value == found.min else found.min
+    return {"text_input": "x", "text_area": "x"}.get(kind)
+
+
+def number_of(option: str) -> float:
+    """The number that an option of a slider stands for."""
+    return float(option.rstrip(" %")) / (100 if option.endswith("%") else 1)

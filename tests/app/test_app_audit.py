@@ -7,22 +7,8 @@ import numpy as np
 import prepared
 import pytest
 import streamlit as st
-from driving import (
-    books,
-    charts,
-    dataset,
-    elements,
-    errors,
-    mendable,
-    metrics,
-    press,
-    run,
-    said,
-    started,
-    tab,
-    titles,
-    words,
-)
+from driving import press, run, started, tab
+from screen import books, charts, dataset, elements, errors, mendable, metrics, said, titles, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.audit import cases
@@ -44,7 +30,7 @@ original = cases.run
 
 
 @pytest.fixture(autouse=True)
-def same_lots(monkeypatch: pytest.MonkeyPatch, quick_sample: None) -> None:
+def same_lots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Attacks draw the same noise each time."""
     monkeypatch.setattr(cases, "run", lambda *args, **kwargs: original(*args, **{"seed": 11} | kwargs))
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from driving import change, charts, elements, metrics, press, run, said, titles, widget
+from driving import change, press, run
+from screen import charts, elements, metrics, said, titles, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore.dashboard.sections import coin_game

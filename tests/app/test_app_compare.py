@@ -7,20 +7,9 @@ import tempfile
 import pandas as pd
 import pytest
 import streamlit as st
-from driving import (
-    books,
-    charts,
-    dataset,
-    errors,
-    key_of,
-    mendable,
-    press,
-    run,
-    said,
-    started,
-    tabs,
-    widget,
-)
+from driving import change, press, run, tab
+from prepared import PEOPLE, page
+from screen import books, charts, dataset, errors, key_of, mendable, said, tabs, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import evaluate, experiment
@@ -35,7 +24,7 @@ REFERENCES = functools.cache(evaluate.references)
 
 
 @pytest.fixture(autouse=True)
-def in_one_process(monkeypatch, quick_sample):
+def in_one_process(monkeypatch):
     """Runs in this process, and what they are compared with once for all tests that compare the same."""
     monkeypatch.setattr(experiment, "stream", functools.partial(experiment.stream, n_jobs=1))
 
@@ -46,14 +35,7 @@ def in_one_process(monkeypatch, quick_sample):
 
 
 def at_page(**settings) -> AppTest:
-    return change(started(PAGE), **settings)
-
-
-def change(at: AppTest, **settings) -> AppTest:
-    for name, value in settings.items():
-        widget(at, f"{PAGE}.{name.replace('__', '.')}").set_value(value)
-        run(at)
-    return at
+    return change(page(PEOPLE), **settings)
 
 
 SMALL = {"methods__0": ["NB-Synth"], "methods__1": ["DiffP-ID3"], "epsilons": [0.5, 2.0], "repeats": 2}
@@ -88,10 +70,7 @@ def test_methods_without_the_relation_are_named_and_left_out():
     change(at, relation="replace")
     assert "left out" not in said(at)
     assert "Two guarantees" in said(at)
-
-
-def test_nothing_to_run_says_so_and_runs_nothing():
-    at = at_page(methods__0=[], methods__1=[])
+    change(at, methods__0=[], methods__1=[], methods__2=[])
     assert "Choose a method" in said(at)
     press(at, f"{PAGE}.run")
     assert books(at) == {}
@@ -150,9 +129,7 @@ def test_every_tab_is_drawn():
     measures = ["accuracy", "balanced accuracy", "1-way AVD", "3-way AVD", "range-query error"]
     at = compared(**FEWEST, measures=measures)
     for name in tabs(at):
-        at.session_state[f"{PAGE}.tab"] = name
-        run(at)
-        assert not mendable(at)
+        assert not mendable(tab(at, name))
         drawn = charts(at)
         assert len(drawn) == (name not in ("Medians", "Take away")), name
         for spec, _ in drawn:
@@ -161,12 +138,10 @@ def test_every_tab_is_drawn():
 
 def test_a_failed_run_has_its_reason(monkeypatch):
     at = at_page(**SMALL)
-    at.session_state["dpcore.books"].set_cap(key_of(at), "sample", "add_remove", 4.0)
+    at.session_state["dpcore.books"].set_cap(key_of(at), "people", "add_remove", 4.0)
     press(at, f"{PAGE}.run")
     assert "Failed" in tabs(at)
-    at.session_state[f"{PAGE}.tab"] = "Failed"
-    run(at)
-    (table,) = at.dataframe
+    (table,) = tab(at, "Failed").dataframe
     assert table.value["why"].str.contains("capped at 4").all()
     assert at.session_state["dpcore.books"].account(key_of(at), "add_remove").epsilon_bound <= 4.0
 
@@ -236,19 +211,19 @@ def test_a_session_that_keeps_nothing_leaves_nothing_of_a_comparison_on_the_disk
     press(at, f"{PAGE}.again")
     assert len(comparison(at).frames) == 8
     assert at.session_state["dpcore.books"].account(key_of(at), "add_remove").epsilon_bound == 10.0  # none was twice
-    assert "An earlier comparison" not in said(started(PAGE))
+    assert "An earlier comparison" not in said(page(PEOPLE))
 
 
 def test_another_session_offers_to_go_on(monkeypatch):
     stopped_after(3, monkeypatch)
-    at = started(PAGE)
+    at = page(PEOPLE)
     assert "An earlier comparison of these data was not finished (4 of 8 runs)" in said(at)
     press(at, f"{PAGE}.again")
     assert len(comparison(at).frames) == 8
     ((questions, *_),) = books(at).values()  # what another session asked is in the books alone
     assert questions == 4
     assert at.session_state["dpcore.books"].account(key_of(at), "add_remove").epsilon_bound == 10.0
-    at = started(PAGE)
+    at = page(PEOPLE)
     assert "An earlier comparison of these data is kept" in said(at)
     press(at, f"{PAGE}.again")
     assert len(comparison(at).frames) == 8
@@ -260,14 +235,14 @@ def test_a_note_that_is_damaged_is_no_traceback(monkeypatch):
     (note,) = at.session_state["dpcore.books"].path.parent.joinpath("sweeps").glob("last-*.json")
     for text in (b"{", b"\xff\xfe", note.read_bytes().replace(b'"epsilons"', b'"epsilon"')):
         note.write_bytes(text)
-        assert "earlier comparison" not in said(started(PAGE)).replace("Or the settings of an earlier comparison", "")
+        assert "earlier comparison" not in said(page(PEOPLE)).replace("Or the settings of an earlier comparison", "")
 
 
 def test_a_description_sets_the_page():
     first = at_page(**SMALL | {"modes": ["corrected", "paper"], "repeats": 3, "seed": 4})
     data = dataset(first)
     text = first.session_state[f"{PAGE}.chosen"].to_json(data)
-    at = started(PAGE)
+    at = page(PEOPLE)
     widget(at, f"{PAGE}.file").set_value(("config.json", text.encode(), "application/json"))
     run(at)
     assert not errors(at)
@@ -275,13 +250,13 @@ def test_a_description_sets_the_page():
     assert json.loads(again.to_json(data)) == json.loads(text)
 
 
-@pytest.mark.parametrize("raw", [b"", b"{}", b"\xff", b'{"format": "dpcore sweep 1"}'])
-def test_a_file_that_is_none_is_refused(raw):
-    at = started(PAGE)
-    widget(at, f"{PAGE}.file").set_value(("config.json", raw, "application/json"))
-    run(at)
-    assert len(errors(at)) == 1
-    assert "description of a sweep" in errors(at)[0].replace("\\", "")
+def test_a_file_that_is_none_is_refused():
+    at = page(PEOPLE)
+    for raw in (b"", b"{}", b"\xff", b'{"format": "dpcore sweep 1"}'):
+        widget(at, f"{PAGE}.file").set_value(("config.json", raw, "application/json"))
+        run(at)
+        assert len(errors(at)) == 1
+        assert "description of a sweep" in errors(at)[0].replace("\\", "")
 
 
 def test_nobody_is_ahead_by_chance():

@@ -5,42 +5,36 @@ import math
 import os
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
-from driving import (
-    PAGE,
-    TIMEOUT,
-    books,
-    change,
-    charts,
-    errors,
-    key_of,
-    mendable,
-    opened,
-    press,
-    released,
-    run,
-    said,
-    shown,
-    started,
-    widget,
-    words,
-)
+from driving import PAGE, TIMEOUT, change, csv, opened, people, press, released, run, shown, started, tab, using
+from prepared import data, page, with_release
+from screen import books, charts, errors, key_of, mendable, metrics, said, widget, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.accounting.store import Books
+from dpcore.experiment.figures import naive_bayes as figures_000
 
 KEY = "add_remove"
 
 
-def account(at, path, relation=KEY):
+def account(at: AppTest, path: Path, relation: str = KEY) -> Any:
     return Books(path).account(key_of(at), relation)
 
 
-def test_a_second_session_adds_to_the_first(ledger_file) -> None:
+def looked(at: AppTest) -> list[tuple[str, str]]:
+    """Releases and epsilons of every account on the page."""
+    looks, proved = (
+        [value for label, value in metrics(at) if label == name]
+        for name in ("Releases looked at", "Epsilon proved, in all")
+    )
+    return list(zip(looks, proved, strict=True))
+
+
+def test_a_second_session_adds_to_the_first(ledger_file: Path) -> None:
     """Two tabs, or today and tomorrow."""
-    first = released(epsilon=1.0)
-    second = released(epsilon=0.5)
+    first, second = released(page(), epsilon=1.0), released(page(), epsilon=0.5)
     found = account(first, ledger_file)
     assert (found.looks, found.epsilon_claimed, found.epsilon_bound) == (2, 1.5, 1.5)
     for at in (first, second):
@@ -51,60 +45,58 @@ def test_a_second_session_adds_to_the_first(ledger_file) -> None:
     assert books(first) != books(second)
 
 
-def test_toggling_spends_nothing(ledger_file) -> None:
-    at = released(epsilon=1.0)
-    before = account(at, ledger_file)
-    for name in ("Columns", "Take home", "Price"):
-        at.session_state[f"{PAGE}.tab"] = name
-        run(at)
-    opened(opened(at, "ledger"), PAGE)
-    assert account(at, ledger_file) == before
-
-
-def test_pressing_run_twice_charges_what_was_drawn(ledger_file) -> None:
-    """Presses that arrive together ask for one run; each run is charged once."""
-    at = started(PAGE)
-    widget(at, f"{PAGE}.run").click()
+def test_presses_that_arrive_together_or_late_ask_for_one_run(ledger_file: Path) -> None:
+    at = page()
+    late = widget(at, f"{PAGE}.run").click()._widget_state
     widget(at, f"{PAGE}.run").click()
     run(at)
+    assert account(at, ledger_file).looks == 1
+    states = at._tree.get_widget_states()  # the browser sent it before it showed the run, and it comes when all is over
+    states.widgets.append(late)
+    at._run(states)
     assert account(at, ledger_file).looks == 1
     press(at, f"{PAGE}.run")
     assert account(at, ledger_file).looks == 2
 
 
-def test_a_press_that_was_on_its_way_is_no_second_run(ledger_file) -> None:
-    """The browser may have sent it before it showed the run, and it may come when all is over."""
-    at = started(PAGE)
-    late = widget(at, f"{PAGE}.run").click()._widget_state
-    run(at)
-    states = at._tree.get_widget_states()
-    states.widgets.append(late)
-    at._run(states)
-    assert account(at, ledger_file).looks == 1
+def test_relations_and_data_have_accounts_of_their_own() -> None:
+    at = released(page(), epsilon=2.0)
+    released(at, relation="replace", epsilon=3.0)
+    released(at)
+    opened(at, "ledger")
+    assert len({found.value for found in at.subheader}) == 2
+    assert looked(at) == [("1", "2"), ("2", "6")]
+    assert "together they cost at most epsilon **10** under replace" in said(at)  # 2 * 2 + 6
+    at.session_state["dpcore.data"] = data(people(60, seed=4), "others", source="inferred")
+    released(opened(at, PAGE), epsilon=1.0)
+    assert [spent[1:] for spent in books(at).values()] == [(2, 2), (6, 6), (1, math.inf)]
+    assert len({key for key, _ in books(at)}) == 2
 
 
-def test_what_has_no_proof_has_no_total(ledger_file) -> None:
-    at = change(started(PAGE), mode="paper")
-    variant = widget(at, f"{PAGE}.variant.paper")
-    variant.set_value(next(option for option in variant.options if "no privacy" in option))
-    run(at)
+def test_what_has_no_proof_has_no_total(ledger_file: Path) -> None:
+    at = change(page(), mode="paper")
+    variants = widget(at, f"{PAGE}.variant.paper").options
+    change(at, variant__paper=next(option for option in variants if "no privacy" in option))
     press(at, f"{PAGE}.run")
     assert "no total can be proved" in said(opened(at, "ledger"))
     assert "no guarantee is left" in said(at)
     assert account(at, ledger_file).totals.bound == math.inf
+    at = released(page(data(people(60, seed=4))), seed=3)  # nor has what anybody can draw again
+    released(at, relation="replace", seed=None)
+    assert sorted(looked(opened(at, "ledger"))[-2:]) == [("1", "1"), ("1", "none")]
+    assert "For teaching only" in said(at)
+    assert "together they cost" not in said(at)
 
 
-def test_a_cap_refuses_and_says_so(ledger_file) -> None:
-    at = released(epsilon=1.0)
-    opened(at, "ledger")
+def test_a_cap_refuses_and_says_so(ledger_file: Path) -> None:
+    at = opened(released(page(), epsilon=1.0), "ledger")
     widget(at, f"ledger.cap.{key_of(at)}.{KEY}").set_value(1.5)
     run(at)
     assert account(at, ledger_file).cap is None  # typing is not yet asking
     press(at, f"ledger.set.{key_of(at)}.{KEY}")
     assert account(at, ledger_file).cap == 1.5
     assert "Cap 1.5" in said(at)
-    opened(at, PAGE)
-    before = shown(at)
+    before = shown(opened(at, PAGE))
     press(at, f"{PAGE}.run")
     (error,) = mendable(at)
     assert "capped at 1.5" in error
@@ -121,9 +113,9 @@ def damage(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_a_damaged_ledger_draws_nothing_and_leads_on(ledger_file) -> None:
+def test_a_damaged_ledger_draws_nothing_and_leads_on(ledger_file: Path) -> None:
     whole = damage(ledger_file)
-    at = started(PAGE)
+    at = page()
     assert "cannot be read" in said(at)
     press(at, f"{PAGE}.run")
     (error,) = mendable(at)
@@ -131,8 +123,7 @@ def test_a_damaged_ledger_draws_nothing_and_leads_on(ledger_file) -> None:
     assert "Nothing was drawn" in error
     assert shown(at) is None
     assert books(at) == {} or next(iter(books(at).values()))[1:] == (0.0, 0.0)
-    opened(at, "ledger")
-    assert any("is damaged" in error for error in errors(at))
+    assert any("is damaged" in error for error in errors(opened(at, "ledger")))
     press(at, "ledger.aside")
     assert not errors(at)
     (aside,) = ledger_file.parent.glob("*.aside-*")
@@ -142,8 +133,8 @@ def test_a_damaged_ledger_draws_nothing_and_leads_on(ledger_file) -> None:
     assert account(at, ledger_file).looks == 1
 
 
-def test_a_ledger_put_back_from_an_older_copy_is_for_a_person_to_judge(ledger_file) -> None:
-    at = released(epsilon=1.0)
+def test_a_ledger_put_back_from_an_older_copy_is_for_a_person_to_judge(ledger_file: Path) -> None:
+    at = released(page(), epsilon=1.0)
     older = ledger_file.read_bytes()
     press(at, f"{PAGE}.run")
     ledger_file.write_bytes(older)
@@ -155,40 +146,41 @@ def test_a_ledger_put_back_from_an_older_copy_is_for_a_person_to_judge(ledger_fi
     assert "You have looked once: total epsilon 1." in said(at)
 
 
-def test_a_copy_is_offered(ledger_file) -> None:
-    at = opened(released(epsilon=1.0), "ledger")
-    assert widget(at, "ledger.copy").label == "Save a copy"
-    with zipfile.ZipFile(io.BytesIO(at.session_state["dpcore.books"].copy())) as archive:
-        assert archive.read(ledger_file.name) == ledger_file.read_bytes()
-
-
-def test_a_damaged_ledger_can_be_left_for_the_session(ledger_file) -> None:
+def test_a_damaged_ledger_can_be_left_for_the_session_and_a_sound_one_too(ledger_file: Path) -> None:
     whole = damage(ledger_file)
     at = press(started("ledger"), "ledger.session")
     assert "for this session only" in said(at)
     released(opened(at, PAGE))
     assert "You have looked once" in said(opened(at, "ledger"))
     assert ledger_file.read_bytes() == whole
+    ledger_file.unlink()
+    at = started("ledger")
+    assert press(at, "ledger.next").title[0].value == "Naive Bayes"  # where an empty one leads
+    opened(at, "ledger").checkbox("ledger.sure").check()
+    press(run(at), "ledger.session")
+    assert "go with the session" in said(at)
+    press(at, "ledger.keep")
+    assert str(ledger_file) in "".join(code.value for code in at.code)
 
 
 @pytest.mark.skipif(os.name != "posix" or not Path("/proc/1").exists(), reason="needs a folder that nobody can write")
-def test_a_ledger_that_cannot_be_written(monkeypatch) -> None:
+def test_a_ledger_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPCORE_LEDGER", "/proc/dpcore/ledger.sqlite")
-    at = press(started(PAGE), f"{PAGE}.run")
+    at = press(page(), f"{PAGE}.run")
     assert "cannot be opened" in mendable(at)[0]
     assert shown(at) is None
 
 
-def test_a_hosted_demo_keeps_nothing(monkeypatch, ledger_file) -> None:
+def test_a_hosted_demo_keeps_nothing(monkeypatch: pytest.MonkeyPatch, ledger_file: Path) -> None:
     monkeypatch.setenv("DPCORE_LEDGER", "session")
-    at = released()
-    assert "You have looked once" in said(opened(at, "ledger"))
+    at = opened(released(page()), "ledger")
+    assert "You have looked once" in said(at)
     assert "for this session only" in said(at)
     assert not ledger_file.exists()
     assert "nothing on it yet" in said(started("ledger"))  # nor is one visitor's spending shown to another
 
 
-def test_a_visitor_opens_no_file_of_the_host(monkeypatch, tmp_path) -> None:
+def test_a_visitor_opens_no_file_of_the_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DPCORE_LEDGER", "session")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     at = started("ledger")
@@ -208,37 +200,32 @@ def pressed_as_before() -> None:
     state.books().accounts()
 
 
-def test_from_the_session_back_to_the_file(ledger_file) -> None:
-    at = started("ledger")
-    at.checkbox("ledger.sure").check()
-    press(run(at), "ledger.session")
-    assert "go with the session" in said(at)
-    press(at, "ledger.keep")
-    assert str(ledger_file) in "".join(code.value for code in at.code)
-
-
-def test_redraws_are_looks(ledger_file) -> None:
-    at = released(epsilon=0.1)
-    at.session_state[f"{PAGE}.tab"] = "Draw again"
-    press(run(at), f"{PAGE}.redraws.go")
+def test_redraws_and_runs_of_a_figure_are_looks_and_a_copy_has_them(
+    ledger_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs in other processes charge the file themselves; the session only lists them."""
+    monkeypatch.setattr(figures_000, "EPSILONS", (0.5, 1.0))
+    at = tab(released(page(), epsilon=0.1), "Draw again")
+    press(at, f"{PAGE}.redraws.go")
     found = account(at, ledger_file)
     assert (found.looks, found.epsilon_bound) == (21, pytest.approx(2.1))
     assert [line.looks for line in Books(ledger_file).runs(key_of(at), KEY)] == [1, 20]
-
-
-def test_a_figure_is_written_down_by_its_workers_and_once(ledger_file) -> None:
-    """Runs in other processes charge the file themselves; the session only lists them."""
-    at = released(epsilon=0.1)
-    at.session_state[f"{PAGE}.tab"] = "The paper's figures"
-    widget(run(at), f"{PAGE}.figures.repeats").set_value(1)
-    run(at)
-    keys = [button.key.partition(":")[0] for button in at.button]
-    (go,) = [key for key in keys if key.startswith(f"{PAGE}.figures.") and key.endswith(".go")]
-    press(at, go)
+    widget(tab(at, "The paper's figures"), f"{PAGE}.figures.repeats").set_value(1)
+    press(run(at), f"{PAGE}.figures.figure_1.go")
     assert charts(at)
-    session = at.session_state["dpcore.accounts"]
-    for (key, relation), asked in session.items():
+    for (key, relation), asked in at.session_state["dpcore.accounts"].items():
         found = Books(ledger_file).account(key, relation)
         assert found.epsilon_claimed == pytest.approx(asked.epsilon_claimed)
         assert found.epsilon_bound == pytest.approx(asked.epsilon_bound)
-        assert found.looks == sum(max(len(part.children), len(part.entries)) for part in asked.children[1:]) + 1
+        assert found.looks == 21 + sum(max(len(part.children), len(part.entries)) for part in asked.children[2:])
+    assert widget(opened(at, "ledger"), "ledger.copy").label == "Save a copy"
+    with zipfile.ZipFile(io.BytesIO(at.session_state["dpcore.books"].copy())) as archive:
+        assert archive.read(ledger_file.name) == ledger_file.read_bytes()
+
+
+def test_other_data_leave_the_release_until_the_next_run() -> None:
+    at = using("people.csv", csv(people()))
+    at.session_state["dpcore.shown"] = {PAGE: with_release().session_state["dpcore.shown"][PAGE]}
+    assert shown(opened(at, PAGE)) is not None
+    assert "people.csv" in at.sidebar.markdown[0].value.replace("\\", "")
+    assert "made from people" in said(at)

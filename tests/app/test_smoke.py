@@ -1,10 +1,16 @@
 """Every file in pages/ can be drawn, alone and with the sample. All that pages do is tested with `make app`."""
 
 import pytest
-from driving import PAGES, ROOT, TIMEOUT, books, charts, run, said
+from driving import PAGES, ROOT, TIMEOUT, run
+from screen import books, charts, said
 from streamlit.testing.v1 import AppTest
 
 from dpcore.dashboard.shell import TITLES
+
+
+@pytest.fixture
+def quick_sample() -> None:
+    """The whole sample."""
 
 
 def test_pages_are_those_of_the_menu() -> None:
