@@ -4,8 +4,6 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dpcore.postprocess.junction_tree import (
     calibrate,
@@ -19,8 +17,6 @@ from dpcore.postprocess.junction_tree import (
     sample_rows,
     triangulate,
 )
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def random_graph(rng, columns, density=0.3):
@@ -38,43 +34,37 @@ def hangs_together(cliques, parents):
     return True
 
 
-def random_tables(rng, cliques, sizes, low=0.0):
-    return [rng.uniform(low, 10.0, [sizes[j] for j in clique]) for clique in cliques]
-
-
-def shares(tables, scopes, a, b):
+def common(tables, scopes, a, b):
     """The two tables' margins on the columns that both have."""
     both = set(scopes[a]) & set(scopes[b])
     return [tables[t].sum(axis=tuple(i for i, j in enumerate(scopes[t]) if j not in both)) for t in (a, b)]
 
 
-def test_a_square_gets_one_diagonal_the_one_of_fewest_cells():
+def test_graphs_by_hand():
+    """A square gets one diagonal, the one of fewest cells; columns without edges are cliques."""
     square = [(0, 1), (1, 2), (2, 3), (0, 3)]
     assert triangulate(square, [2, 5, 2, 5]) == [(0, 1, 2), (0, 2, 3)]
     assert triangulate(square, [5, 2, 5, 2]) == [(0, 1, 3), (1, 2, 3)]
-
-
-def test_columns_without_edges_are_cliques():
     assert triangulate([(0, 2)], [2, 2, 2, 2]) == [(0, 2), (1,), (3,)]
     assert triangulate([], [1]) == [(0,)]
     assert junction_tree([(0,)]) == ([(0,)], [-1])
 
 
-@settings(max_examples=60, deadline=None)
-@given(seed=SEEDS)
-def test_junction_tree_of_any_graph(seed):
-    rng = np.random.default_rng(seed)
-    sizes, edges = random_graph(rng, int(rng.integers(1, 10)))
-    cliques = triangulate(edges, sizes)
-    assert set(edges) <= pairs_within(cliques)
-    assert {j for clique in cliques for j in clique} == set(range(len(sizes)))
-    assert not any(set(a) <= set(b) for a, b in product(cliques, cliques) if a != b)
-    assert triangulate(pairs_within(cliques), sizes) == cliques
-    order, parents = junction_tree(cliques)
-    assert sorted(order) == cliques
-    assert parents[0] == -1
-    assert all(0 <= parent < i for i, parent in enumerate(parents) if i)
-    assert hangs_together(order, parents)
+def test_junction_tree_of_any_graph(seeds):
+    for seed in seeds(60):
+        rng = np.random.default_rng(seed)
+        for columns in range(1, 10):
+            sizes, edges = random_graph(rng, columns)
+            cliques = triangulate(edges, sizes)
+            assert set(edges) <= pairs_within(cliques)
+            assert {j for clique in cliques for j in clique} == set(range(columns))
+            assert not any(set(a) <= set(b) for a, b in product(cliques, cliques) if a != b)
+            assert triangulate(pairs_within(cliques), sizes) == cliques
+            order, parents = junction_tree(cliques)
+            assert sorted(order) == cliques
+            assert parents[0] == -1
+            assert all(0 <= parent < i for i, parent in enumerate(parents) if i)
+            assert hangs_together(order, parents)
 
 
 def test_joinable_pairs_by_hand():
@@ -85,23 +75,19 @@ def test_joinable_pairs_by_hand():
     assert joinable(every, cliques, sizes, 8) == [(0, 3), (1, 3)]
 
 
-@settings(max_examples=40, deadline=None)
-@given(seed=SEEDS)
-def test_what_is_joinable_is_what_joining_gives(seed):
-    rng = np.random.default_rng(seed)
-    columns = int(rng.integers(3, 12))
-    sizes, edges = random_graph(rng, columns, 0.25)
-    cliques, limit = triangulate(edges, sizes), int(rng.integers(8, 60))
-    within = pairs_within(cliques)
-    kept = joinable(combinations(range(columns), 2), cliques, sizes, limit)
-    for pair in combinations(range(columns), 2):
-        joined = triangulate({*within, pair}, sizes)
-        new = [clique for clique in joined if clique not in cliques]
-        fits = all(cells_of(clique, sizes) <= limit for clique in new)
-        if pair in within:
-            assert pair not in kept
-        elif all(cells_of(clique, sizes) <= limit for clique in cliques):
-            assert (pair in kept) == fits
+def test_what_is_joinable_is_what_joining_gives(seeds):
+    for seed in range(5 * len(seeds(10))):
+        rng = np.random.default_rng(seed)
+        sizes, edges = random_graph(rng, columns := int(rng.integers(3, 12)), 0.25)
+        cliques, limit = triangulate(edges, sizes), int(rng.integers(8, 60))
+        within, every = pairs_within(cliques), list(combinations(range(columns), 2))
+        kept = joinable(every, cliques, sizes, limit)
+        assert not within & set(kept)
+        if max(cells_of(clique, sizes) for clique in cliques) > limit:
+            continue
+        for pair in set(every) - within:
+            joined = triangulate({*within, pair}, sizes)
+            assert (pair in kept) == all(cells_of(clique, sizes) <= limit for clique in joined)
 
 
 def test_merging_by_hand():
@@ -111,22 +97,20 @@ def test_merging_by_hand():
     assert merge_scopes([(0, 1), (1, 2), (3,)], [2, 2, 2, 40], 100) == [(3,), (0, 1, 2)]  # 9 * 48, 4 * 48, 1 * 320
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_no_further_merge_of_two_would_help(seed):
-    rng = np.random.default_rng(seed)
-    sizes, edges = random_graph(rng, 9)
-    cliques = triangulate(edges, sizes)
-    merged = merge_scopes(cliques, sizes, 40)
-
+def test_no_further_merge_of_two_would_help(seeds):
     def cost(scopes):
         return len(scopes) ** 2 * sum(cells_of(scope, sizes) for scope in scopes)
 
-    assert all(any(set(clique) <= set(scope) for scope in merged) for clique in cliques)
-    assert cost(merged) <= cost(cliques)
-    for a, b in combinations(merged, 2):
-        union = tuple(sorted({*a, *b}))
-        if cells_of(union, sizes) <= 40:
-            assert cost([scope for scope in merged if scope not in (a, b)] + [union]) >= cost(merged)
+    for seed in seeds(20):
+        sizes, edges = random_graph(np.random.default_rng(seed), 9)
+        cliques = triangulate(edges, sizes)
+        merged = merge_scopes(cliques, sizes, 40)
+        assert all(any(set(clique) <= set(scope) for scope in merged) for clique in cliques)
+        assert cost(merged) <= cost(cliques)
+        for a, b in combinations(merged, 2):
+            union = tuple(sorted({*a, *b}))
+            if cells_of(union, sizes) <= 40:
+                assert cost([scope for scope in merged if scope not in (a, b)] + [union]) >= cost(merged)
 
 
 def test_consistency_by_hand():
@@ -143,39 +127,36 @@ def test_consistency_by_hand():
     assert [table.sum() for table in known] == pytest.approx([20, 20])
 
 
-@settings(max_examples=40, deadline=None)
-@given(seed=SEEDS, known=st.booleans())
-def test_tables_agree_on_every_intersection(seed, known):
-    rng = np.random.default_rng(seed)
-    sizes = [int(size) for size in rng.integers(1, 4, 6)]
-    scopes = sorted({tuple(sorted(rng.choice(6, rng.integers(1, 5), replace=False).tolist())) for _ in range(5)})
-    tables = [rng.normal(5, 20, [sizes[j] for j in scope]) for scope in scopes]
-    moved = make_consistent(tables, scopes, 100.0 if known else None)
-    for a, b in combinations(range(len(scopes)), 2):
-        np.testing.assert_allclose(*shares(moved, scopes, a, b), atol=1e-9)
-    if known:
-        assert [table.sum() for table in moved] == pytest.approx([100.0] * len(scopes))
-    again = make_consistent(moved, scopes)
-    for a, b in zip(moved, again, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-9)
+def test_tables_agree_on_every_intersection(seeds):
+    for seed, total in product(seeds(40), (None, 100.0)):
+        rng = np.random.default_rng(seed)
+        sizes = [int(size) for size in rng.integers(1, 4, 6)]
+        scopes = sorted({tuple(sorted(rng.choice(6, rng.integers(1, 5), replace=False).tolist())) for _ in range(5)})
+        tables = [rng.normal(5, 20, [sizes[j] for j in scope]) for scope in scopes]
+        moved = make_consistent(tables, scopes, total)
+        for a, b in combinations(range(len(scopes)), 2):
+            np.testing.assert_allclose(*common(moved, scopes, a, b), atol=1e-9)
+        if total:
+            assert [table.sum() for table in moved] == pytest.approx([total] * len(scopes))
+        for a, b in zip(moved, make_consistent(moved, scopes), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
-@given(seed=SEEDS, scale=st.sampled_from([0.0, 1.0, 30.0, 1_000.0]))
-def test_final_tables_are_non_negative_and_agree_everywhere(seed, scale):
-    rng = np.random.default_rng(seed)
-    sizes, edges = random_graph(rng, 7)
-    cliques = triangulate(edges, sizes)
-    clusters = merge_scopes(cliques, sizes, 60)
-    noisy = [rng.laplace(5.0, max(scale, 1e-9), [sizes[j] for j in scope]) for scope in clusters]
-    order, parents = junction_tree(cliques)
-    tables = calibrate(order, parents, non_negative(noisy, clusters, 200.0), clusters)
-    for clique, table in zip(order, tables, strict=True):
-        assert table.shape == tuple(sizes[j] for j in clique)
-        assert table.min() >= 0
-        assert table.sum() == pytest.approx(200)
-    for a, b in combinations(range(len(order)), 2):
-        np.testing.assert_allclose(*shares(tables, order, a, b), atol=1e-9)
+def test_final_tables_are_non_negative_and_agree_everywhere(seeds):
+    for seed, scale in product(seeds(20), (1e-9, 1.0, 30.0, 1_000.0)):
+        rng = np.random.default_rng(seed)
+        sizes, edges = random_graph(rng, 7)
+        cliques = triangulate(edges, sizes)
+        clusters = merge_scopes(cliques, sizes, 60)
+        noisy = [rng.laplace(5.0, scale, [sizes[j] for j in scope]) for scope in clusters]
+        order, parents = junction_tree(cliques)
+        tables = calibrate(order, parents, non_negative(noisy, clusters, 200.0), clusters)
+        for clique, table in zip(order, tables, strict=True):
+            assert table.shape == tuple(sizes[j] for j in clique)
+            assert table.min() >= 0
+            assert table.sum() == pytest.approx(200)
+        for a, b in combinations(range(len(order)), 2):
+            np.testing.assert_allclose(*common(tables, order, a, b), atol=1e-9)
 
 
 def test_consistent_tables_pass_calibration_unchanged():
@@ -219,34 +200,30 @@ def exact_joint(cliques, tables, sizes):
     return joint
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_rows_have_the_trees_joint_distribution(seed):
-    rng = np.random.default_rng(seed)
-    sizes = [2, 3, 2, 3, 2]
+def test_rows_have_the_trees_joint_distribution():
+    rng, sizes, size = np.random.default_rng(0), [2, 3, 2, 3, 2], 100_000
     cliques, parents = [(1, 2), (0, 1), (2, 3), (4,)], [-1, 0, 0, 0]
-    tables = calibrate(cliques, parents, random_tables(rng, cliques, sizes), cliques)
+    drawn = [rng.uniform(0, 10, [sizes[j] for j in clique]) for clique in cliques]
+    tables = calibrate(cliques, parents, drawn, cliques)
     joint = exact_joint(cliques, tables, sizes)
     assert joint.sum() == pytest.approx(1)
-    size = 40_000
-    rows = sample_rows(cliques, parents, tables, size, rng)
     counts = np.zeros(sizes)
-    np.add.at(counts, tuple(rows.T), 1)
+    np.add.at(counts, tuple(sample_rows(cliques, parents, tables, size, rng).T), 1)
     # At most binomial spread: 72 cells at 5 standard deviations, false-alarm rate below 1e-4.
     assert (np.abs(counts - size * joint) <= 5 * np.sqrt(size * joint) + 3).all()
 
 
-@pytest.mark.parametrize("size", [1, 7, 1_000])
-def test_counts_at_each_separator_are_the_expected_ones_rounded(size):
+def test_counts_at_each_separator_are_the_expected_ones_rounded():
     rng = np.random.default_rng(5)
     cliques, parents, sizes = [(0, 1), (1, 2)], [-1, 0], [3, 4, 5]
     joint = rng.uniform(0, 1, sizes) * (rng.random(sizes) < 0.7)
     tables = [joint.sum(axis=2), joint.sum(axis=0)]
-    rows = sample_rows(cliques, parents, tables, size, rng)
-    root = np.zeros((3, 4))
-    np.add.at(root, (rows[:, 0], rows[:, 1]), 1)
-    assert np.abs(root - size * tables[0] / joint.sum()).max() < 1
-    child = np.zeros((4, 5))
-    np.add.at(child, (rows[:, 1], rows[:, 2]), 1)
     conditional = tables[1] / tables[1].sum(axis=1, keepdims=True)
-    assert np.abs(child - child.sum(axis=1, keepdims=True) * conditional).max() < 1
-    assert (child[tables[1] == 0] == 0).all()
+    for size in (1, 7, 1_000):
+        rows = sample_rows(cliques, parents, tables, size, rng)
+        root, child = np.zeros((3, 4)), np.zeros((4, 5))
+        np.add.at(root, tuple(rows[:, :2].T), 1)
+        np.add.at(child, tuple(rows[:, 1:].T), 1)
+        assert np.abs(root - size * tables[0] / joint.sum()).max() < 1
+        assert np.abs(child - child.sum(axis=1, keepdims=True) * conditional).max() < 1
+        assert (child[tables[1] == 0] == 0).all()
