@@ -36,17 +36,14 @@ VARIANCES = [1.0, math.inf, 4.0, 2.0]
 
 def tree(seed=0, variances=VARIANCES):
     rng = np.random.default_rng(seed)
-    noisy = [
-        t + rng.normal(size=len(t)) if v < math.inf else np.empty(0) for t, v in zip(TRUTH, variances, strict=True)
-    ]
+    pairs = zip(TRUTH, variances, strict=True)
+    noisy = [t + rng.normal(size=len(t)) if v < math.inf else np.empty(0) for t, v in pairs]
     return ReleasedTree(CHAIN, noisy, variances)
 
 
 def test_true_counts_by_hand():
     assert [counts.tolist() for counts in tree_errors.true_counts(tree(), CODES)] == TRUTH
-
-
-def test_true_counts_are_in_the_order_of_the_cells():
+    # In the order of the cells, whatever the order of the blocks.
     names = [Column(name=f"x{size}", kind="categorical", categories=tuple("abc"[:size])) for size in (2, 3)]
     whole = Partition.whole(Schema(columns=tuple(names)))
     leaves = whole.refined("x2", np.arange(2), "ab").refined("x3", np.array([2, 0, 1]), "bca")
@@ -86,25 +83,17 @@ def test_true_counts_stand_beside_the_nodes():
     assert "true" not in frame
 
 
-@pytest.mark.parametrize("most", [1, 3, 6, 7, 14, 15, 400])
-def test_whole_levels_are_shown_as_long_as_there_is_room(most):
-    frame = count_tree_frames.nodes(tree(), most=most)
-    assert len(frame) == {1: 1, 3: 3, 6: 3, 7: 7, 14: 7}.get(most, 15)
-
-
-def test_part_of_the_tree():
+def test_whole_levels_of_a_part_are_shown_as_long_as_there_is_room():
+    for most, shown in {1: 1, 3: 3, 6: 3, 7: 7, 14: 7, 15: 15, 400: 15}.items():
+        assert len(count_tree_frames.nodes(tree(), most=most)) == shown
     frame = count_tree_frames.nodes(tree(), at=(2, 3))
     assert frame["name"].tolist() == [f"{AWKWARD} {x}, c <b>yes</b>" for x in ("qs", "q", "s")]
     assert frame[["left", "right"]].to_numpy().tolist() == [[0, 2], [0, 1], [1, 2]]
     assert frame["parent"].tolist() == [-1, 3, 3]
     assert len(count_tree_frames.nodes(tree(), at=(3, 7))) == 1
-
-
-@pytest.mark.parametrize("arguments", [{"at": (4, 0)}, {"at": (-1, 0)}, {"at": (1, 2)}, {"at": (1, -1)}, {"most": 0}])
-def test_nodes_that_are_not_there(arguments):
-    with pytest.raises(ParameterError) as caught:
-        count_tree_frames.nodes(tree(), **arguments)
-    assert caught.value.remedy
+    for arguments in ({"at": (4, 0)}, {"at": (-1, 0)}, {"at": (1, 2)}, {"at": (1, -1)}, {"most": 0}):
+        with pytest.raises(ParameterError):
+            count_tree_frames.nodes(tree(), **arguments)
 
 
 def test_a_public_root_and_what_was_never_measured():
@@ -114,31 +103,23 @@ def test_a_public_root_and_what_was_never_measured():
     assert frame["measured"].tolist() == [True] + [False] * 6 + [True] * 8
 
 
-def private_frame():
+def test_a_release_with_hardly_any_noise_shows_the_true_counts():
     rng = np.random.default_rng(1)
-    return pd.DataFrame(
-        {AWKWARD: rng.choice(["p", "q", "r", "s"], 300), "c": rng.choice(["no", "<b>yes</b>"], 300, p=[0.8, 0.2])}
-    )
-
-
-@pytest.mark.parametrize("method", [TaxonomyRelease(random_state=0, epsilon=1e6), DiffGen(random_state=0, epsilon=1e6)])
-def test_a_release_with_hardly_any_noise_shows_the_true_counts(method):
-    frame = private_frame()
-    released = method.fit(frame, schema=SCHEMA).tree_
-    truth = tree_errors.true_counts(released, SCHEMA.encode(frame))
-    found = tree_errors.with_truth(count_tree_frames.nodes(released), truth)
-    np.testing.assert_allclose(found["consistent"], found["true"], atol=0.1)
-    assert found["true"][0] == 300
-    for level, part in found.groupby("level"):
-        assert part["true"].sum() == 300
-        assert list(part["left"])[1:] == list(part["right"])[:-1]  # one beside the other
-        if level:
-            above = found[found["level"] == level - 1].set_index("place")
-            assert (part["left"].to_numpy() >= above.loc[part["parent"], "left"].to_numpy()).all()
-            assert (part["right"].to_numpy() <= above.loc[part["parent"], "right"].to_numpy()).all()
-    if isinstance(method, DiffGen):
-        assert found["divides"].iloc[-1] == f"{AWKWARD}, c"
-        assert ", " in found["label"].iloc[-1]
+    frame = pd.DataFrame({AWKWARD: rng.choice([*"pqrs"], 300), "c": rng.choice(SCHEMA["c"].labels, 300, p=[0.8, 0.2])})
+    for method in (TaxonomyRelease, DiffGen):
+        released = method(random_state=0, epsilon=1e6).fit(frame, schema=SCHEMA).tree_
+        truth = tree_errors.true_counts(released, SCHEMA.encode(frame))
+        found = tree_errors.with_truth(count_tree_frames.nodes(released), truth)
+        np.testing.assert_allclose(found["consistent"], found["true"], atol=0.1)
+        for level, part in found.groupby("level"):
+            assert part["true"].sum() == 300
+            assert list(part["left"])[1:] == list(part["right"])[:-1]  # one beside the other
+            if level:
+                above = found[found["level"] == level - 1].set_index("place").loc[part["parent"]]
+                assert (part["left"].to_numpy() >= above["left"].to_numpy()).all()
+                assert (part["right"].to_numpy() <= above["right"].to_numpy()).all()
+    assert found["divides"].iloc[-1] == f"{AWKWARD}, c"
+    assert ", " in found["label"].iloc[-1]
 
 
 def test_errors_per_level_by_hand():

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpcore.accounting.ledger import Entry, Ledger
@@ -24,22 +24,19 @@ def grown(small_frame, small_schema):
 @pytest.fixture(scope="module")
 def forest(grown):
     """Two trees: one asks age, then a letter of the older; the other is a leaf."""
+    numbers = {"tree": [0, 1, 0, 0, 0, 0, 0, 0], "level": [0, 0, 1, 1, 2, 2, 2, 2], "fanout": [2, 0, 0, 4, 0, 0, 0, 0]}
+    numbers |= {"parent": [-1, -1, 0, 0, 3, 3, 3, 3], "first": [2, 0, 0, 4, 0, 0, 0, 0]}
+    numbers |= {"column": [2, -1, -1, 0, -1, -1, -1, -1]}
+    classes = np.array([[70.0, 30], [99, 0], [60, 0], [10, 30], [1, 9], [2, 8], [3, 7], [4, 6]])
     return replace(
         grown.forest_,
-        tree=np.array([0, 1, 0, 0, 0, 0, 0, 0]),
-        level=np.array([0, 0, 1, 1, 2, 2, 2, 2]),
-        parent=np.array([-1, -1, 0, 0, 3, 3, 3, 3]),
-        column=np.array([2, -1, -1, 0, -1, -1, -1, -1]),
-        first=np.array([2, 0, 0, 4, 0, 0, 0, 0]),
-        fanout=np.array([2, 0, 0, 4, 0, 0, 0, 0]),
+        **{name: np.array(values) for name, values in numbers.items()},
         cut=np.array([CUT, *[NONE] * 7]),
         low=np.array([0.0, NONE, NONE, 0.0, *[NONE] * 4]),
         noisy=np.array([101.0, 99.0, 61.5, -3.0, NONE, 8.0, 9.0, 10.0]),
-        counts=np.array([100.0, 99.0, 60.0, 40.0, 10.0, 10.0, 10.0, 10.0]),
-        classes=np.array([[70, 30], [99, 0], [60, 0], [10, 30], [1, 9], [2, 8], [3, 7], [4, 6]], dtype=float),
-        probabilities=np.array(
-            [[0.7, 0.3], [1, 0], [1, 0], [0.25, 0.75], [0.1, 0.9], [0.2, 0.8], [0.3, 0.7], [0.4, 0.6]], dtype=float
-        ),
+        counts=classes.sum(axis=1),
+        classes=classes,
+        probabilities=classes / classes.sum(axis=1, keepdims=True),
         spent=np.array([0.1, 1.0, 1.0, 0.4, 1.0, 1.0, 1.0, 1.0]),
     )
 
@@ -67,66 +64,56 @@ def test_a_tree_that_is_a_leaf(forest):
     assert frame[["place", "parent", "text", "side", "class"]].to_numpy().tolist() == [[1, -1, "", "", "no"]]
 
 
-@pytest.mark.parametrize(
-    ("most", "places", "folded"),
-    [(7, [0, 2, 3, 4, 5, 6, 7], [0] * 7), (6, [0, 2, 3], [4, 0, 4]), (3, [0, 2, 3], [4, 0, 4]), (2, [0, 2], [5, 0])],
-)
-def test_deep_levels_are_folded_and_counted(forest, most, places, folded):
-    frame = forest_frames.nodes(forest, most=most)
-    assert frame["place"].tolist() == places
-    assert frame["folded"].tolist() == folded
-    assert frame["leaf"].tolist() == [place not in (0, 3) for place in places]
-    only = forest_frames.nodes(forest, most=1)
-    assert only[["place", "text", "folded"]].to_numpy().tolist() == [[0, "age", 6]]
+def test_deep_levels_are_folded_and_counted(forest):
+    for most, places, folded in (
+        (7, [0, 2, 3, 4, 5, 6, 7], [0] * 7),
+        (6, [0, 2, 3], [4, 0, 4]),
+        (3, [0, 2, 3], [4, 0, 4]),
+        (2, [0, 2], [5, 0]),  # the largest child
+        (1, [0], [6]),
+    ):
+        frame = forest_frames.nodes(forest, most=most)
+        assert frame["place"].tolist() == places
+        assert frame["folded"].tolist() == folded
+        assert frame["leaf"].tolist() == [place not in (0, 3) for place in places]
+    for asked in ({"tree": 2}, {"tree": -1}, {"most": 0}):
+        with pytest.raises(ParameterError):
+            forest_frames.nodes(forest, **asked)
 
 
-@pytest.mark.parametrize("asked", [{"tree": 2}, {"tree": -1}, {"most": 0}])
-def test_what_is_not_there_is_refused(forest, asked):
-    with pytest.raises(ParameterError):
-        forest_frames.nodes(forest, **asked)
-
-
-@pytest.mark.parametrize("most", [400, 12])
-def test_grown_trees_come_level_by_level_with_children_side_by_side(grown, most):
-    for tree in range(3):
+def test_grown_trees_come_level_by_level_with_children_side_by_side(grown):
+    for most, tree in product((400, 12), range(3)):
         frame = forest_frames.nodes(grown.forest_, tree, most=most)
         assert len(frame) <= most
         assert frame["level"].is_monotonic_increasing
         order = {place: row for row, place in enumerate(frame["place"])}
         above = [order[parent] for parent in frame["parent"].iloc[1:]]
         assert above == sorted(above)
-        size = int((grown.forest_.tree == tree).sum())
-        assert frame["folded"].iloc[0] == size - len(frame)
+        assert frame["folded"].iloc[0] == (grown.forest_.tree == tree).sum() - len(frame)
 
 
-RUNS = [
-    ({}, 1.0, False),
-    ({"relation": "replace"}, 0.5, True),  # a replaced record leaves one node and enters another
-    ({"resample": "full"}, 1 / 3, True),
-    ({"resample": "full", "relation": "replace"}, 1 / 6, True),
-    ({"resample": "full", "n_trees": 1}, 1.0, False),
-    ({"steps": "two"}, 1.0, False),
-    ({"steps": "two", "count_share": 0.5}, 1.0, False),
-    ({"count_share": 0.5, "max_depth": 5}, 1.0, False),
-]
-
-
-@pytest.mark.parametrize(("chosen", "account", "per_tree"), RUNS)
-def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema, chosen, account, per_tree):
-    asked = {"epsilon": 1.0, "n_trees": 3, "max_depth": 3, "random_state": 1, **chosen}
-    fitted = DiffPRFs(**asked).fit(small_frame, schema=small_schema)
-    frame = forest_frames.budget(fitted.ledger_)
-    assert frame["epsilon_of_noise"].sum() == pytest.approx(account, rel=1e-12)
-    assert frame["epsilon_claimed"].sum() == pytest.approx(account, rel=1e-12)
-    assert set(frame["per_tree"]) == {per_tree}
-    assert frame["level"].is_monotonic_increasing
-    assert set(frame["purpose"]) <= {"counts of records", "choices", "classes in leaves"}
-    assert frame["purpose"].iloc[-1] == "classes in leaves"
-    assert not frame.duplicated(["level", "purpose"]).any()
-    # The way is one that a record can take: the deepest leaf has spent as much.
-    assert fitted.forest_.spent.max() == pytest.approx(account)
-    choices = frame[frame["purpose"] == "choices"]
-    assert choices["level"].tolist() == list(range(int(fitted.forest_.level.max())))
+def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema):
+    for chosen, account, per_tree in (
+        ({"relation": "replace"}, 0.5, True),  # a replaced record leaves one node and enters another
+        ({"resample": "full"}, 1 / 3, True),
+        ({"resample": "full", "relation": "replace"}, 1 / 6, True),
+        ({"resample": "full", "n_trees": 1}, 1.0, False),
+        ({"steps": "two", "count_share": 0.5, "max_depth": 4}, 1.0, False),
+    ):
+        asked = {"epsilon": 1.0, "n_trees": 3, "max_depth": 3, "random_state": 1, **chosen}
+        fitted = DiffPRFs(**asked).fit(small_frame, schema=small_schema)
+        frame = forest_frames.budget(fitted.ledger_)
+        assert frame["epsilon_of_noise"].sum() == pytest.approx(account, rel=1e-12), chosen
+        assert frame["epsilon_claimed"].sum() == pytest.approx(account, rel=1e-12)
+        assert set(frame["per_tree"]) == {per_tree}
+        assert frame["level"].is_monotonic_increasing
+        assert set(frame["purpose"]) <= {"counts of records", "choices", "classes in leaves"}
+        assert frame["purpose"].iloc[-1] == "classes in leaves"
+        assert not frame.duplicated(["level", "purpose"]).any()
+        # The way is one that a record can take: the deepest leaf has spent as much.
+        assert fitted.forest_.spent.max() == pytest.approx(account)
+        choices = frame[frame["purpose"] == "choices"]
+        assert choices["level"].tolist() == list(range(int(fitted.forest_.level.max())))
 
 
 def test_the_account_of_a_sample_is_named(small_frame, small_schema):
@@ -147,18 +134,14 @@ def test_what_paper_mode_looks_at_unprotected_is_infinite_on_its_level(small_fra
     assert frame.loc[(0, "counts of records"), "epsilon_of_noise"] == pytest.approx(0.5 / 6)
 
 
-@pytest.mark.parametrize("method", [SuLQID3, PINQID3])
-def test_single_trees_spend_evenly(small_frame, small_schema, method):
-    fitted = method(epsilon=2.0, max_depth=1, random_state=1).fit(small_frame, schema=small_schema)
-    frame = forest_frames.budget(fitted.ledger_)
-    assert frame["epsilon_of_noise"].sum() == pytest.approx(2.0)
-    assert set(frame["account"]) == {"one tree"}
-    assert frame[["level", "purpose"]].to_numpy().tolist() == [
-        [0, "counts of records"],
-        [0, "choices"],
-        [1, "counts of records"],
-        [1, "classes in leaves"],
-    ]
+def test_single_trees_spend_evenly(small_frame, small_schema):
+    for method in (SuLQID3, PINQID3):
+        fitted = method(epsilon=2.0, max_depth=1, random_state=1).fit(small_frame, schema=small_schema)
+        frame = forest_frames.budget(fitted.ledger_)
+        assert frame["epsilon_of_noise"].sum() == pytest.approx(2.0)
+        assert set(frame["account"]) == {"one tree"}
+        assert frame["level"].tolist() == [0, 0, 1, 1]
+        assert frame["purpose"].tolist() == ["counts of records", "choices", "counts of records", "classes in leaves"]
 
 
 def entry(name, epsilon, claimed=None):
@@ -199,6 +182,4 @@ def test_ledgers_of_other_methods_have_no_levels(small_frame, small_schema):
     frame = forest_frames.budget(fitted.ledger_)
     assert frame[["level", "purpose"]].to_numpy().tolist() == [[-1, "other"]]
     assert frame["epsilon_of_noise"].sum() == pytest.approx(1.0)
-    empty = forest_frames.budget(Ledger("replace"))
-    assert isinstance(empty, pd.DataFrame)
-    assert empty.empty
+    assert forest_frames.budget(Ledger("replace")).empty
