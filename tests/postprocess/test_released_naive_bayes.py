@@ -1,8 +1,8 @@
 """Released naive Bayes classifiers: probabilities by hand, scikit-learn's, JSON there and back, and damage."""
 
-import copy
 import json
 import math
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -38,20 +38,15 @@ def row(x, n):
     return pd.DataFrame({"x": [x], "n": [n], "unused": ["u"]})
 
 
-@pytest.mark.parametrize(("x", "code"), [("a", 0), ("b", 1), (None, 2)])
-@pytest.mark.parametrize(("n", "moved"), [(3.5, 3.5), (-7, 0), (1e9, 10), (None, None), (math.inf, 10)])
-def test_probabilities_by_hand(x, code, n, moved):
-    weights = [
-        prior * table[code] * (1 if moved is None else density(moved, *normal))
-        for prior, table, normal in zip(PRIOR, TABLE, NORMAL, strict=True)
-    ]
-    np.testing.assert_allclose(MODEL.probability(row(x, n))[0], np.array(weights) / sum(weights), rtol=1e-12)
-    np.testing.assert_allclose(MODEL.joint_log(row(x, n))[0], np.log(weights), rtol=1e-12)
-
-
-def test_a_missing_number_says_nothing():
-    without = Bayes(SCHEMA, "y", PRIOR, {"x": TABLE}, {})
-    np.testing.assert_array_equal(MODEL.probability(row("b", None)), without.probability(row("b", 9)))
+def test_probabilities_by_hand():
+    numbers = {3.5: 3.5, -7: 0, 1e9: 10, None: None, math.inf: 10}  # they are moved into their bounds
+    for (code, x), (n, moved) in product(enumerate(("a", "b", None)), numbers.items()):
+        weights = [
+            prior * table[code] * (1 if moved is None else density(moved, *normal))
+            for prior, table, normal in zip(PRIOR, TABLE, NORMAL, strict=True)
+        ]
+        np.testing.assert_allclose(MODEL.probability(row(x, n))[0], np.array(weights) / sum(weights), rtol=1e-12)
+        np.testing.assert_allclose(MODEL.joint_log(row(x, n))[0], np.log(weights), rtol=1e-12)
 
 
 def test_rows_that_nothing_explains_still_have_probabilities():
@@ -75,77 +70,33 @@ def test_columns_and_classes():
 
 
 def test_there_and_back():
-    text = json.dumps(MODEL.to_dict(), allow_nan=False)
-    back = Bayes.from_dict(SCHEMA, json.loads(text))
+    back = Bayes.from_dict(SCHEMA, json.loads(json.dumps(MODEL.to_dict(), allow_nan=False)))
     assert back.to_dict() == MODEL.to_dict()
     rows = pd.concat([row("a", 1), row(None, 7.5), row("b", None)])
     np.testing.assert_array_equal(back.probability(rows), MODEL.probability(rows))
 
 
-GOOD = MODEL.to_dict()
+GOOD, HALVES, NAN, INF = MODEL.to_dict(), [[0.5, 0.5], [0.5, 0.5]], math.nan, math.inf
+PRIORS = ([], [0.25, 0.25, 0.5], [0.3, 0.75], [0, 1], [-0.5, 1.5], [False, True], ["0.25", "0.75"], None, [NAN, 1])
+TABLES = ([[1, 2]], None, {"z": HALVES}, {"y": HALVES}, {"x": HALVES}, {"n": [[1 / 17] * 17] * 2})
+ROWS = ([0.5, 0.3], [0.5, 0.3, 0.1], [0.5, 0.5, 0], [INF, 0.3, 0.2], [10**400, 0.3, 0.2], [{}, 0.3, 0.2])
+SPREADS = ([[2, 0], [6, 1]], [[2, 4], [6, -1]], [[True, 4], [6, True]], [[2, 4]], [[2, 4, 0], [6, 1, 0]], "24")
+ENDLESS = ([[INF, 4], [6, 1]], [[1e200, 4], [1e200, 1]], [[2, 1e-320], [6, 1e-320]])  # at the bounds, if not at once
 DAMAGE = {
-    "another format": ("format", "dpcore forest 1"),
-    "no format": ("format", None),
-    "another target": ("target", "x"),
-    "an unknown target": ("target", "z"),
-    "a target that is no text": ("target", ["y"]),
-    "a numeric target": ("target", "n"),
-    "no prior": ("prior", []),
-    "a prior of three": ("prior", [0.25, 0.25, 0.5]),
-    "a prior of another sum": ("prior", [0.3, 0.75]),
-    "a prior of 0": ("prior", [0, 1]),
-    "a negative prior": ("prior", [-0.5, 1.5]),
-    "a prior of truth values": ("prior", [False, True]),
-    "a prior of texts": ("prior", ["0.25", "0.75"]),
-    "a prior of nothing": ("prior", None),
-    "a prior that is not finite": ("prior", [math.nan, 1]),
-    "a number": ("prior", 1),
-    "a prior that is nested": ("prior", [[0.25, 0.75]]),
-    "a prior of two depths": ("prior", [[0.25], 0.75]),
-    "tables as a list": ("tables", [[1, 2]]),
-    "tables of nothing": ("tables", None),
-    "a table of an unknown column": ("tables", {"z": [[0.5, 0.5], [0.5, 0.5]]}),
-    "a table of the class": ("tables", {"y": [[0.5, 0.5], [0.5, 0.5]]}),
-    "a table of another shape": ("tables", {"x": [[0.5, 0.5], [0.5, 0.5]]}),
-    "a ragged table": ("tables", {"x": [[0.5, 0.3, 0.2], [1.0]]}),
-    "a table of another sum": ("tables", {"x": [[0.5, 0.3, 0.1], [0.1, 0.8, 0.1]]}),
-    "a table with a 0": ("tables", {"x": [[0.5, 0.5, 0], [0.1, 0.8, 0.1]]}),
-    "a table that is not finite": ("tables", {"x": [[0.5, 0.3, 0.2], [math.inf, 0.8, 0.1]]}),
-    "a table of huge numbers": ("tables", {"x": [[10**400, 0.3, 0.2], [0.1, 0.8, 0.1]]}),
-    "a table of objects": ("tables", {"x": [[{}, 0.3, 0.2], [0.1, 0.8, 0.1]]}),
-    "a table three deep": ("tables", {"x": [[[0.5], [0.3], [0.2]], [[0.1], [0.8], [0.1]]]}),
-    "a normal of a category": ("normals", {"unused": [[0, 1], [0, 1]]}),
-    "a column twice": ("tables", {"n": [[1 / 17] * 17] * 2}),
-    "a variance of 0": ("normals", {"n": [[2, 0], [6, 1]]}),
-    "a negative variance": ("normals", {"n": [[2, 4], [6, -1]]}),
-    "moments of truth values": ("normals", {"n": [[True, 4], [6, True]]}),
-    "one class only": ("normals", {"n": [[2, 4]]}),
-    "three moments": ("normals", {"n": [[2, 4, 0], [6, 1, 0]]}),
-    "a mean that is not finite": ("normals", {"n": [[math.inf, 4], [6, 1]]}),
-    "a mean whose square is not": ("normals", {"n": [[1e200, 4], [1e200, 1]]}),
-    "a variance that divides to infinity": ("normals", {"n": [[2, 1e-320], [6, 1e-320]]}),
-    "normals as texts": ("normals", {"n": "24"}),
+    "format": ["dpcore forest 1", None],
+    "target": ["x", "z", ["y"], "n"],  # another, an unknown one, no text, a number
+    "prior": [*PRIORS, 1, [[0.25, 0.75]], [[0.25], 0.75]],
+    "tables": [*TABLES, {"x": [[[p] for p in row] for row in TABLE]}, *({"x": [row, [0.1, 0.8, 0.1]]} for row in ROWS)],
+    "normals": [{"unused": [[0, 1], [0, 1]]}, *({"n": wrong} for wrong in (*SPREADS, *ENDLESS))],
 }
 
 
-@pytest.mark.parametrize(("key", "value"), DAMAGE.values(), ids=DAMAGE)
-def test_damage_is_refused(key, value):
-    document = copy.deepcopy(GOOD)
-    document[key] = value
-    with pytest.raises(SchemaError):
-        Bayes.from_dict(SCHEMA, document)
-
-
-@pytest.mark.parametrize("key", GOOD)
-def test_what_lacks_is_refused(key):
-    with pytest.raises(SchemaError):
-        Bayes.from_dict(SCHEMA, {name: value for name, value in GOOD.items() if name != key})
-
-
-@pytest.mark.parametrize("document", [None, [], "text", 3, {}])
-def test_what_is_no_classifier_is_refused(document):
-    with pytest.raises(SchemaError):
-        Bayes.from_dict(SCHEMA, document)
+def test_damage_is_refused():
+    documents = [None, [], "text", 3, {}, *({name: GOOD[name] for name in GOOD if name != key} for key in GOOD)]
+    documents += [{**GOOD, key: value} for key, values in DAMAGE.items() for value in values]
+    for document in documents:
+        with pytest.raises(SchemaError):
+            pytest.fail(f"{Bayes.from_dict(SCHEMA, document)} of {document}")
 
 
 # scikit-learn

@@ -1,6 +1,7 @@
 """Merged bins and shrunk tables: the public rules, their formulas, and what they do to noise."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -22,24 +23,18 @@ COLUMNS = [
 ]
 
 
-@pytest.mark.parametrize("column", COLUMNS)
-@pytest.mark.parametrize("bins", [1, 2, 3, 5, 40])
-def test_a_merged_column_encodes_as_the_rule_says(column, bins):
-    rule, rng = merging(column, bins), np.random.default_rng(0)
-    cells = column.decode(rng.integers(0, column.size, 500).astype(np.uint8), rng)
-    coarse = merged(column, rule)
-    assert coarse.size == min(bins, column.size - column.missing) + column.missing
-    assert (coarse.encode(cells) == rule[column.encode(cells)]).all()
-    assert (np.diff(rule) >= 0).all()
-    sizes = np.bincount(rule)[: coarse.size - coarse.missing]
-    assert sizes.max() - sizes.min() <= 1
-
-
-def test_categories_stay():
-    column = Column(name="x", kind="ordered", categories=tuple("abcdefgh"))
-    rule = merging(column, 3)
-    assert (rule == np.arange(8)).all()
-    assert merged(column, rule) is column
+def test_a_merged_column_encodes_as_the_rule_says():
+    for column, bins in product(COLUMNS, (1, 2, 3, 5, 40)):
+        rule, rng = merging(column, bins), np.random.default_rng(0)
+        cells = column.decode(rng.integers(0, column.size, 500).astype(np.uint8), rng)
+        coarse = merged(column, rule)
+        assert coarse.size == min(bins, column.size - column.missing) + column.missing
+        assert (coarse.encode(cells) == rule[column.encode(cells)]).all()
+        assert (np.diff(rule) >= 0).all()
+        assert np.ptp(np.bincount(rule)[: coarse.size - column.missing]) <= 1
+    words = Column(name="x", kind="ordered", categories=tuple("abcdefgh"))
+    assert (merging(words, 3) == np.arange(8)).all()
+    assert merged(words, merging(words, 3)) is words
 
 
 def test_affordable_bins_by_hand():
@@ -56,22 +51,19 @@ def test_spreading_keeps_what_a_class_has():
     np.testing.assert_allclose(found[0], [0.1, 0.1, 0.5 / 3, 0.5 / 3, 0.5 / 3, 0.3])
 
 
-def test_without_noise_it_is_smoothing_toward_all_classes():
+def test_shrinking_keeps_what_is_known_for_sure_and_nothing_of_noise_alone():
     joint = np.array([[0.30, 0.10, 0.0], [0.06, 0.24, 0.30]])
-    prior = joint.sum(axis=1)
-    found = shrunk(joint, np.zeros((2, 3)), prior, 1.0)
-    np.testing.assert_allclose(found, joint / prior[:, None], atol=2e-6)  # what is known for sure is kept
+    prior, values = joint.sum(axis=1), joint.sum(axis=0)
+    np.testing.assert_allclose(shrunk(joint, np.zeros((2, 3)), prior, 1.0), joint / prior[:, None], atol=2e-6)
+    for variance in (1e6, np.inf):
+        found = shrunk(joint, np.full((2, 3), variance), prior, 1.0)
+        np.testing.assert_allclose(found, np.tile(values, (2, 1)), atol=1e-5)
+    # Noise as large as what is expected of a class, q (1 - q) / (3 alpha + 1), keeps half of the difference.
+    half = shrunk(joint, np.tile(values * (1 - values) / 7, (2, 1)), prior, 2.0)
+    np.testing.assert_allclose(half, (values + joint / prior[:, None]) / 2, atol=2e-6)
 
 
-def test_noise_alone_says_nothing():
-    joint = np.array([[0.30, 0.10, 0.0], [0.06, 0.24, 0.30]])
-    prior = joint.sum(axis=1)
-    for variance in (np.full((2, 3), 1e6), np.full((2, 3), np.inf)):
-        found = shrunk(joint, variance, prior, 1.0)
-        np.testing.assert_allclose(found, np.tile(joint.sum(axis=0), (2, 1)), atol=1e-5)
-
-
-PRIOR, VALUES = np.array([0.3, 0.7]), np.array([0.5, 0.2, 0.3])
+PRIOR, VALUES, PAIR = np.array([0.3, 0.7]), np.array([0.5, 0.2, 0.3]), ("y", "x")
 TWO = Schema(
     columns=(
         Column(name="x", kind="categorical", categories=("a", "b", "c")),
@@ -81,31 +73,30 @@ TWO = Schema(
 )
 
 
-@pytest.mark.parametrize("protocol", ["ERRPH", "OUE"])
-@pytest.mark.parametrize("pairs", [True, False])
-def test_the_noise_of_a_difference_is_what_is_measured(protocol, pairs):
-    """2,000 rounds of 2,000 people who do not depend on their class: variances to within 16 % (1 in 1,000 each is off
-    by 11 %), and for pairs by ERRPH, whose cells exclude each other, 25 % too little at most."""
-    rng = np.random.default_rng(5)
-    make = {"ERRPH": ERRPH, "OUE": OUE}[protocol]
+@pytest.mark.parametrize(("make", "pairs"), [(ERRPH, True), (OUE, True), (ERRPH, False), (OUE, False)])
+def test_the_noise_of_a_difference_is_what_is_measured(make, pairs):
+    """500 rounds of 2,000 people who do not depend on their class: variances to within 35 % (1 in a million each is
+    off by 31 %), on average over cells to within 12 %; too little for pairs by ERRPH, whose cells exclude each other.
+    """
+    rng, people = np.random.default_rng(5), 2_000
     found, said = [], None
-    for _ in range(2_000):
-        true = np.stack([rng.choice(3, 2_000, p=VALUES), rng.choice(2, 2_000, p=PRIOR)], axis=1)
+    for _ in range(500):
+        x, y = rng.choice(3, people, p=VALUES), rng.choice(2, people, p=PRIOR)
         if pairs:
-            family, channel = ("y", "x"), make(6, epsilon=2.0)
-            values = {family: channel.report(true[:, 1] * 3 + true[:, 0], rng.random)}
-            reports = Reports(TWO, 2_000, {family: channel}, values)
-            joint = reports.counts(family).reshape(2, 3) / 2_000
+            channel = make(6, epsilon=2.0)
+            reports = Reports(TWO, people, {PAIR: channel}, {PAIR: channel.report(y * 3 + x, rng.random)})
+            joint = reports.counts(PAIR).reshape(2, 3) / people
         else:
-            family, channel, label = ("x",), make(3, epsilon=1.0), ERRPH(2, epsilon=1.0)
-            values = {("y",): label.report(true[:, 1], rng.random), family: channel.report(true[:, 0], rng.random)}
-            reports = Reports(TWO, 2_000, {("y",): label, family: channel}, values)
-            joint = reports.counts(family, ("y",)) / 2_000
+            channel, label = make(3, epsilon=1.0), ERRPH(2, epsilon=1.0)
+            values = {PAIR[:1]: label.report(y, rng.random), PAIR[1:]: channel.report(x, rng.random)}
+            reports = Reports(TWO, people, {PAIR[:1]: label, PAIR[1:]: channel}, values)
+            joint = reports.counts(PAIR[1:], PAIR[:1]) / people
         found.append(joint / PRIOR[:, None] - joint.sum(axis=0))
-        said = joint_shares(reports, "y", family, PRIOR)[1] if said is None else said
+        said = joint_shares(reports, "y", PAIR if pairs else PAIR[1:], PRIOR)[1] if said is None else said
     ratio = said / np.var(found, axis=0)
-    assert ratio.max() < 1.16
-    assert ratio.min() > (0.75 if pairs and protocol == "ERRPH" else 0.84)
+    exclusive = pairs and make is ERRPH
+    assert 0.65 < ratio.min() <= ratio.max() < 1.35
+    assert (0.75 if exclusive else 0.88) < ratio.mean() < 1.12
 
 
 def test_merging_reads_nothing_but_public_numbers():
@@ -128,32 +119,24 @@ def test_the_released_tables_are_of_the_schemas_own_bins():
     np.testing.assert_allclose(fitted.predict_proba(data.test.head(50)).sum(axis=1), 1)
 
 
-@pytest.mark.parametrize("pairs", [True, False])
-def test_shrinking_helps_where_noise_is_large(pairs):
-    """Balanced accuracy over 12 seeds at epsilon 2 on 4,000 simulated customers: more than 3 standard errors better."""
+def test_shrinking_helps_where_noise_is_large():
+    """Balanced accuracy over 8 seeds at epsilon 2 on 4,000 simulated customers: more than 3 standard errors better."""
     data = datasets.load("bank cards")
-    train, test = data.train.head(4_000), data.test.head(2_000)
+    train, test = data.train.head(4_000), data.test.head(1_000)
 
     def scores(**given):
         found = []
-        for seed in range(12):
-            fitted = PPNB(epsilon=2.0, pairs=pairs, random_state=seed, **given).fit(train, schema=data.schema)
+        for seed in range(8):
+            fitted = PPNB(epsilon=2.0, random_state=seed, **given).fit(train, schema=data.schema)
             said = fitted.predict(test)
             found.append(np.mean([(said == c)[test["customer-value"] == c].mean() for c in fitted.classes_]))
         return np.array(found)
 
-    plain, ours = scores(reconstruction="clip", merge=False), scores()
-    assert ours.mean() - plain.mean() > 3 * math.hypot(ours.std(ddof=1), plain.std(ddof=1)) / math.sqrt(12)
+    for pairs in (True, False):
+        plain, ours = scores(pairs=pairs, reconstruction="clip", merge=False), scores(pairs=pairs)
+        assert ours.mean() - plain.mean() > 3 * math.hypot(ours.std(ddof=1), plain.std(ddof=1)) / math.sqrt(8)
 
 
 def test_classes_from_pairs_weigh_what_they_tell():
-    schema = Schema(
-        columns=(
-            Column(name="x", kind="categorical", categories=("a", "b")),
-            Column(name="y", kind="categorical", categories=("no", "yes")),
-        ),
-        target="y",
-    )
-    channel = ERRPH(4, p0=1.0)
-    reports = Reports(schema, 4, {("y", "x"): channel}, {("y", "x"): np.array([0, 1, 1, 3])})
-    np.testing.assert_allclose(class_shares(reports, "y", [("y", "x")], "shrink"), [0.75, 0.25])
+    reports = Reports(TWO, 4, {PAIR: ERRPH(6, p0=1.0)}, {PAIR: np.array([0, 1, 1, 4])})
+    np.testing.assert_allclose(class_shares(reports, "y", [PAIR], "shrink"), [0.75, 0.25])

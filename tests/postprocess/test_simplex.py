@@ -1,3 +1,5 @@
+"""Arithmetic on noisy answers: projections, sums, and draws whose counts are the expected ones, rounded."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,12 +32,9 @@ def test_projection_is_the_nearest_point():
     np.testing.assert_allclose(project_rows(row[None], np.array([4.0]))[0], found.x, atol=1e-5)
 
 
-def test_row_sums_are_combined_by_inverse_variance():
+def test_row_sums_are_combined_by_inverse_variance_and_differences_spread_evenly():
     tables = [np.array([[1.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 2.0]])]
     assert combine_row_sums(tables) == pytest.approx([(2 / 2 + 5 / 4) / (1 / 2 + 1 / 4)])
-
-
-def test_difference_is_spread_evenly():
     np.testing.assert_allclose(spread_difference(np.array([[1.0, 2.0, 3.0]]), np.array([9.0])), [[2.0, 3.0, 4.0]])
 
 
@@ -57,19 +56,20 @@ def test_systematic_sample_is_in_random_order():
     assert abs(draws[:500].mean() - 0.5) < 0.1
 
 
-@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 200), st.integers(0, 999))
-def test_draws_given_a_condition_have_the_expected_counts_rounded(conditions, values, n, seed):
-    rng = np.random.default_rng(seed)
-    probabilities = rng.dirichlet(np.full(values, 0.4), conditions)
-    probabilities[rng.random(conditions) < 0.3] = np.eye(values)[0]  # some leave no choice
-    condition = rng.choice(conditions, n, p=rng.dirichlet(np.full(conditions, 0.5)))  # some have few rows or none
-    drawn = draw_given(probabilities, condition, rng)
-    assert drawn.shape == (n,)
-    counts = np.zeros((conditions, values))
-    np.add.at(counts, (condition, drawn), 1)
-    expected = probabilities * np.bincount(condition, minlength=conditions)[:, None]
-    assert (np.abs(counts - expected) < 1 + 1e-9).all()
-    assert not counts[expected == 0].any()
+def test_draws_given_a_condition_have_the_expected_counts_rounded(seeds):
+    for seed in seeds(100):
+        rng = np.random.default_rng(seed)
+        for conditions, values, n in rng.integers([1, 1, 0], [7, 6, 201], (20, 3)):
+            probabilities = rng.dirichlet(np.full(values, 0.4), conditions)
+            probabilities[rng.random(conditions) < 0.3] = np.eye(values)[0]  # some leave no choice
+            condition = rng.choice(conditions, n, p=rng.dirichlet(np.full(conditions, 0.5)))  # some have few rows
+            drawn = draw_given(probabilities, condition, rng)
+            assert drawn.shape == (n,)
+            counts = np.zeros((conditions, values))
+            np.add.at(counts, (condition, drawn), 1)
+            expected = probabilities * np.bincount(condition, minlength=conditions)[:, None]
+            assert (np.abs(counts - expected) < 1 + 1e-9).all()
+            assert not counts[expected == 0].any()
 
 
 def test_draws_given_a_condition_by_hand():
@@ -79,24 +79,24 @@ def test_draws_given_a_condition_by_hand():
 
 
 def test_which_row_gets_which_value_is_random_and_fair():
-    """12,000 draws for 2 x 4 rows: each row of a condition is as likely as any other, and so is each pair of rows."""
-    probabilities, condition = np.array([[0.5, 0.5], [0.75, 0.25]]), np.array([0, 1, 0, 1, 1, 0, 0, 1])
-    rng = np.random.default_rng(3)
-    draws = np.array([draw_given(probabilities, condition, rng) for _ in range(12_000)])
+    """20,000 conditions of 4 rows each: each row of a condition is as likely as any other, and so is each pair."""
+    many = 10_000
+    probabilities, given = np.tile([[0.5, 0.5], [0.75, 0.25]], (many, 1)), np.repeat(np.arange(2 * many), 4)
+    drawn = draw_given(probabilities, given, np.random.default_rng(3)).reshape(many, 2, 4)
     for code, ones, pairs in ((0, 2, 6), (1, 1, 4)):
-        here = draws[:, condition == code]
+        here = drawn[:, code]
         assert (here.sum(axis=1) == ones).all()
         found = np.unique(here, axis=0, return_counts=True)[1]
         assert len(found) == pairs
-        assert (np.abs(found - 12_000 / pairs) < 5 * np.sqrt(12_000 / pairs)).all()
+        assert (np.abs(found - many / pairs) < 5 * np.sqrt(many / pairs)).all()
 
 
 def test_the_rounding_is_fair():
     """One row per condition is a plain draw, and conditions are rounded apart from each other."""
-    rng = np.random.default_rng(5)
-    draws = np.array([draw_given(np.array([[0.2, 0.8], [0.2, 0.8]]), np.array([0, 1]), rng) for _ in range(10_000)])
-    assert (np.abs(draws.mean(axis=0) - 0.8) < 5 * np.sqrt(0.16 / 10_000)).all()
-    assert abs(np.corrcoef(draws.T)[0, 1]) < 0.05
+    many = 20_000
+    drawn = draw_given(np.tile([0.2, 0.8], (many, 1)), np.arange(many), np.random.default_rng(5))
+    assert abs(drawn.mean() - 0.8) < 5 * np.sqrt(0.16 / many)
+    assert abs(np.corrcoef(drawn[::2], drawn[1::2])[0, 1]) < 0.05
 
 
 def test_draws_where_there_is_nothing_to_draw():
