@@ -30,18 +30,9 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
 
 __all__ = [
-    "BANK_CARDS",
-    "DATASETS",
-    "Content",
-    "Dataset",
-    "adult_schema",
-    "big5_schema",
-    "load",
-    "new_token",
-    "read",
-    "secret_seed",
-    "split",
-]
+    "BANK_CARDS", "DATASETS", "Content", "Dataset", "adult_schema", "big5_schema", "load", "new_token", "read",
+    "secret_seed", "split",
+]  # fmt: skip
 
 BANK_CARDS = {"bank cards": False, "bank cards, dependent": True}  # whether columns hang together within a class
 DATASETS = ("sample", "adult", "big5", *BANK_CARDS)

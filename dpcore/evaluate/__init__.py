@@ -12,20 +12,6 @@ from dpcore.evaluate.learners import MODELS, real_ceiling, tstr
 from dpcore.evaluate.ranges import by_size, flat_answers, range_answers, range_queries
 
 __all__ = [
-    "MODELS",
-    "Label",
-    "by_size",
-    "flat_answers",
-    "marginal_avd",
-    "marginals",
-    "misclassification",
-    "noise_floor",
-    "pair",
-    "query_names",
-    "range_answers",
-    "range_queries",
-    "real_ceiling",
-    "references",
-    "tstr",
-    "validity",
-]
+    "MODELS", "Label", "by_size", "flat_answers", "marginal_avd", "marginals", "misclassification", "noise_floor",
+    "pair", "query_names", "range_answers", "range_queries", "real_ceiling", "references", "tstr", "validity",
+]  # fmt: skip

@@ -15,23 +15,6 @@ from dpcore.experiment.store import Store
 from dpcore.experiment.sweeps import COLUMNS, entry_of, finished, plan, stream, sweep, tidy
 
 __all__ = [
-    "CLASSIFIER_MEASURES",
-    "COLUMNS",
-    "MEASURES",
-    "Config",
-    "Method",
-    "Place",
-    "Run",
-    "Store",
-    "entry_of",
-    "figure",
-    "finished",
-    "left_out",
-    "parameters_of",
-    "plan",
-    "references",
-    "rows_key",
-    "stream",
-    "sweep",
-    "tidy",
-]
+    "CLASSIFIER_MEASURES", "COLUMNS", "MEASURES", "Config", "Method", "Place", "Run", "Store", "entry_of", "figure",
+    "finished", "left_out", "parameters_of", "plan", "references", "rows_key", "stream", "sweep", "tidy",
+]  # fmt: skip

@@ -7,13 +7,6 @@ from dpcore.export.replay import notebook_of, show_code
 from dpcore.export.report import report_of
 
 __all__ = [
-    "Release",
-    "bundle",
-    "notebook_of",
-    "plain",
-    "release_of",
-    "report_of",
-    "show_code",
-    "spreadsheet_csv",
+    "Release", "bundle", "notebook_of", "plain", "release_of", "report_of", "show_code", "spreadsheet_csv",
     "spreadsheet_safe",
-]
+]  # fmt: skip

@@ -26,19 +26,9 @@ from dpcore.mechanisms.noise.numpy_noise import ExactNoise, NoNoise, NumpyNoise
 from dpcore.mechanisms.noise.opendp_noise import OpenDPNoise
 
 __all__ = [
-    "NOISES",
-    "TEACHING",
-    "ExactNoise",
-    "NoNoise",
-    "Noise",
-    "NumpyNoise",
-    "OpenDPNoise",
-    "Weights",
-    "generator",
-    "load_in_background",
-    "make_noise",
-    "noise_kind",
-]
+    "NOISES", "TEACHING", "ExactNoise", "NoNoise", "Noise", "NumpyNoise", "OpenDPNoise", "Weights", "generator",
+    "load_in_background", "make_noise", "noise_kind",
+]  # fmt: skip
 
 NoiseKind = Literal["auto", "opendp", "geometric", "laplace"]
 # The one sentence that goes with whatever NumPy's noise has made, wherever a guarantee is spoken of.

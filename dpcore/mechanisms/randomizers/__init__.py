@@ -26,16 +26,6 @@ from dpcore.mechanisms.randomizers.categorical import ERRPH, OLH, OUE, RRPH, Kee
 from dpcore.mechanisms.randomizers.numeric import TRR, Noised
 
 __all__ = [
-    "ERRPH",
-    "OLH",
-    "OUE",
-    "RRPH",
-    "TRR",
-    "CategoryChannel",
-    "Channel",
-    "KeepOrDraw",
-    "Lots",
-    "Noised",
-    "Warner",
+    "ERRPH", "OLH", "OUE", "RRPH", "TRR", "CategoryChannel", "Channel", "KeepOrDraw", "Lots", "Noised", "Warner",
     "best_channel",
-]
+]  # fmt: skip

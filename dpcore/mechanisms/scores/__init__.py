@@ -32,22 +32,7 @@ from dpcore.mechanisms.scores.splits import (
 )
 
 __all__ = [
-    "Bounds",
-    "ClassLogScore",
-    "ConditionalEntropy",
-    "DistanceFromMargins",
-    "Entropy",
-    "Gini",
-    "InfoGain",
-    "IntervalSplit",
-    "Jaccard",
-    "JointSpecialization",
-    "LinearF",
-    "Max",
-    "MutualInformation",
-    "R",
-    "Score",
-    "Specialization",
-    "SplitScore",
-    "TableScore",
-]
+    "Bounds", "ClassLogScore", "ConditionalEntropy", "DistanceFromMargins", "Entropy", "Gini", "InfoGain",
+    "IntervalSplit", "Jaccard", "JointSpecialization", "LinearF", "Max", "MutualInformation", "R", "Score",
+    "Specialization", "SplitScore", "TableScore",
+]  # fmt: skip
