@@ -3,97 +3,110 @@
 import dataclasses
 import gc
 import math
+import pickle
 import threading
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from small_sweeps import asked, methods, without_times
 
 from dpcore import evaluate, experiment
 from dpcore.accounting.ledger import Ledger
-from dpcore.datasets import Dataset, split
 from dpcore.errors import DataError, ParameterError
+from dpcore.evaluate.evaluator import Evaluator
+from dpcore.evaluate.learners import judged
 from dpcore.experiment import engine
 from dpcore.experiment.engine import Measure, Run
-from dpcore.methods import NaiveBayesSynthesizer
+from dpcore.methods import DiffPID3, DiffPRFs, NaiveBayesSynthesizer
 
 MODELS = ("logistic regression", "Bayes net")
+EPSILONS = ["epsilon_claimed", "epsilon_of_noise", "epsilon_bound"]
 
 
-@pytest.fixture(scope="module")
-def data(small_frame, small_schema):
-    train, test = split(small_frame)
-    return Dataset(name="small", train=train, test=test, schema=small_schema)
+def few(**other):
+    """A sweep of one run per method."""
+    return {"epsilons": [1.0], "repeats": 1, "n_jobs": 1, **other}
 
 
-def methods(seed=3):
-    return {
-        "C1": NaiveBayesSynthesizer(x_source="model", random_state=seed),
-        "printed": NaiveBayesSynthesizer(mode="paper", rows=150, random_state=seed),
-    }
-
-
-def without_times(frame):
-    return frame.drop(columns="seconds")
+def with_printed():
+    return methods() | {"printed": NaiveBayesSynthesizer(mode="paper", rows=150, random_state=3)}
 
 
 @pytest.fixture(scope="module")
 def swept(data):
-    return experiment.sweep(methods(), data, epsilons=[0.5, 2.0], repeats=2, models=MODELS, n_jobs=1)
+    return experiment.sweep(with_printed(), data, **few(epsilons=[0.5, 2.0], repeats=2, models=MODELS))
 
 
 def test_one_row_per_run_and_metric(swept):
+    """What releases rows is told by each model; a classifier is one."""
     assert list(swept.columns) == experiment.COLUMNS
     keys = swept[["method", "epsilon", "repeat", "metric", "model"]]
-    assert len(swept) == 2 * 2 * 2 * 2
+    assert len(swept) == 2 * 2 * (2 * 2 + 1)
     assert not keys.duplicated().any()
     pd.testing.assert_frame_equal(keys, keys.sort_values(list(keys.columns), ignore_index=True))
-    assert set(swept["metric"]) == {"accuracy"}
-    assert set(swept["model"]) == set(MODELS)
+    models = swept.groupby("method")["model"].agg(set)
+    assert models.to_dict() == {"C1": {*MODELS}, "forest": {""}, "printed": {*MODELS}}
     assert swept["value"].between(0, 1).all()
     assert (swept["seconds"] > 0).all()
-    assert (swept["error"] == "").all()
-    assert (swept["relation"] == "add_remove").all()
+    assert (
+        swept[["error", "relation", "metric"]].drop_duplicates().to_numpy() == [["", "add_remove", "accuracy"]]
+    ).all()
 
 
 def test_a_sweep_is_what_direct_calls_give(swept, data):
     for (label, epsilon, repeat), rows in swept.groupby(["method", "epsilon", "repeat"]):
-        method = clone(methods()[label]).set_params(epsilon=epsilon, random_state=3 + repeat)
-        synthetic = method.fit(data.train, schema=data.schema).sample()
-        direct = evaluate.tstr(
-            data.train, data.test, synthetic, data.schema, "ill", models=MODELS, include_real=False
-        ).set_index("model")["accuracy"]
-        for row in rows.itertuples():
-            assert row.value == direct[row.model]
-            assert row.epsilon_claimed == method.ledger_.epsilon_claimed
-            assert (row.epsilon_of_noise, row.epsilon_bound) == (method.ledger_.epsilon_of_noise, math.inf)
-            assert row.void == method.ledger_.void
+        method = clone(with_printed()[label]).set_params(epsilon=epsilon, random_state=3 + repeat)
+        fitted = method.fit(data.train, schema=data.schema)
+        values = rows.set_index("model")["value"].to_dict()
+        if label == "forest":
+            assert values == {"": fitted.score(data.test)}
+        else:
+            how = {"models": MODELS, "include_real": False}
+            direct = evaluate.tstr(data.train, data.test, fitted.sample(), data.schema, "ill", **how)
+            assert values == direct.set_index("model")["accuracy"].to_dict()
+        assert (rows[EPSILONS] == [fitted.ledger_.epsilons[name] for name in EPSILONS]).all(axis=None)
+        assert (rows["void"] == fitted.ledger_.void).all()
 
 
 def test_every_run_has_its_cost(swept):
     corrected, printed = (swept[swept["method"] == label] for label in ("C1", "printed"))
-    assert (corrected["epsilon_claimed"] == corrected["epsilon"]).all()
-    assert (corrected["epsilon_of_noise"] == corrected["epsilon"]).all()
+    for column in ("epsilon_claimed", "epsilon_of_noise"):
+        assert (corrected[column] == corrected["epsilon"]).all()
     assert (printed["epsilon_claimed"] == printed["epsilon"]).all()
     loss = 150 * 5 * math.log(2) / (2 * math.ceil(math.log(2 * 1_000)))
-    np.testing.assert_allclose(printed["epsilon_of_noise"], loss * printed["epsilon"])
+    assert (printed["epsilon_of_noise"] / printed["epsilon"]).tolist() == pytest.approx([loss] * len(printed))
 
 
-def test_two_workers_give_the_same(swept, data):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        both = experiment.sweep(methods(), data, epsilons=[0.5, 2.0], repeats=2, models=MODELS, n_jobs=2)
-        gc.collect()
-    pd.testing.assert_frame_equal(without_times(both), without_times(swept))
+def test_other_measures_of_classifiers_and_a_class_of_their_own(data):
+    """Under a schema that names none."""
+    schema = dataclasses.replace(data.schema, target=None)
+    none = dataclasses.replace(data, schema=schema)
+    own = {
+        "forest": DiffPRFs(n_trees=3, max_depth=2, target="grade", random_state=3),
+        "tree": DiffPID3(max_depth=2, target="grade", random_state=3),
+    }
+    measures = ["accuracy", "balanced accuracy"]
+    frame = experiment.sweep(own, none, **few(epsilons=[50.0], measures=measures))
+    for label, rows in frame.groupby("method"):
+        fitted = own[label].set_params(epsilon=50.0).fit(data.train, schema=schema)
+        found = judged(fitted.predict_proba(data.test), schema.encode(data.test)[:, 1], 3)
+        assert rows.set_index("metric")["value"].to_dict() == {
+            "accuracy": found.accuracy,
+            "balanced accuracy": found.balanced_accuracy,
+        }
 
 
-def test_repeats_differ_and_their_seeds_count_up(data):
-    runs = experiment.plan(methods(7), [0.5, 1.0], 3)
+def test_repeats_differ_and_their_seeds_count_up():
+    named = {
+        "C1": NaiveBayesSynthesizer(random_state=7),
+        "printed": NaiveBayesSynthesizer(mode="paper", random_state=7),
+    }
+    runs = experiment.plan(named, [0.5, 1.0], 3)
     assert [run.labels["repeat"] for run in runs] == [0] * 4 + [1] * 4 + [2] * 4  # whole curves first
     assert [run.labels["method"] for run in runs[:4]] == ["C1", "C1", "printed", "printed"]
     assert [run.method.epsilon for run in runs[:4]] == [0.5, 1.0, 0.5, 1.0]
@@ -102,144 +115,62 @@ def test_repeats_differ_and_their_seeds_count_up(data):
     assert [run.method.random_state for run in free] == [None, None]
 
 
-def test_the_callers_methods_are_left_as_they_were(data):
+def test_rows_are_passed_on_and_the_callers_methods_left_as_they_were(data):
     mine = {"C1": NaiveBayesSynthesizer(epsilon=9.0, random_state=1)}
     before = mine["C1"].get_params()
-    experiment.sweep(mine, data, epsilons=[1], repeats=1, n_jobs=1)
+    found = experiment.sweep(mine, data, **few(rows=40, measures=["1-way AVD"]))
     assert mine["C1"].get_params() == before
     assert not [name for name in vars(mine["C1"]) if name.endswith("_")]
+    method = clone(mine["C1"]).set_params(epsilon=1.0).fit(data.train, schema=data.schema)
+    assert found["value"].tolist() == Evaluator(data).of_rows(method, method.sample(40), [("1-way AVD", "")])
 
 
-def test_rows_are_passed_on(data):
-    few = experiment.sweep(methods(), data, epsilons=[1.0], repeats=1, rows=40, n_jobs=1)
-    method = methods()["C1"].set_params(epsilon=1.0).fit(data.train, schema=data.schema)
-    direct = evaluate.tstr(
-        data.train, data.test, method.sample(40), data.schema, "ill", models=MODELS[:1], include_real=False
-    )
-    assert few.loc[few["method"] == "C1", "value"].tolist() == direct["accuracy"].tolist()
+# Runs that fail, and sweeps that cannot be
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_run_that_fails_says_why_and_the_others_go_on(data, n_jobs):
-    both = {
+def failing():
+    return {
         "good": NaiveBayesSynthesizer(random_state=1),
         "short": NaiveBayesSynthesizer(variant="C2", rows=20, random_state=1),  # cannot give 50 rows
         "swapped": NaiveBayesSynthesizer(relation="swap", random_state=1),
     }
-    frame = experiment.sweep(both, data, epsilons=[1.0, 2.0], repeats=1, models=MODELS, rows=50, n_jobs=n_jobs)
+
+
+def test_a_run_that_fails_says_why_and_the_others_go_on(data):
+    frame = experiment.sweep(failing(), data, **few(models=MODELS, rows=50))
     assert list(frame.columns) == experiment.COLUMNS
-    assert len(frame) == 3 * 2 * 2
     good = frame[frame["method"] == "good"]
     assert good["value"].notna().all()
     assert (good["error"] == "").all()
     for label, reason in (("short", "20 rows"), ("swapped", "relation")):
         lost = frame[frame["method"] == label]
         assert lost["error"].str.contains(reason).all()
-        assert lost[["value", "epsilon_claimed", "epsilon_of_noise", "epsilon_bound", "seconds"]].isna().all(axis=None)
+        assert lost[["value", *EPSILONS, "seconds"]].isna().all(axis=None)
         assert set(lost["model"]) == set(MODELS)
+    none = experiment.sweep({"a": NaiveBayesSynthesizer(mode="fast")}, data, **few(repeats=2))
+    assert none["value"].isna().tolist() == [True, True]
 
 
-def test_all_runs_may_fail(data):
-    frame = experiment.sweep({"a": NaiveBayesSynthesizer(mode="fast")}, data, epsilons=[1.0], repeats=2, n_jobs=1)
-    assert frame["value"].isna().all()
-    assert len(frame) == 2
-
-
-class CancelledError(Exception):
-    pass
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_progress_is_told_and_can_cancel_without_warnings(data, n_jobs):
-    seen = []
-
-    def stop(fraction, text):
-        seen.append((fraction, text))
-        if len(seen) == 2:
-            raise CancelledError
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(CancelledError):
-            experiment.sweep(methods(), data, epsilons=[1.0, 2.0], repeats=3, n_jobs=n_jobs, progress=stop)
-        gc.collect()
-    assert seen == [(1 / 12, "run 1"), (2 / 12, "run 2")]
-    done = []
-    experiment.sweep(
-        methods(), data, epsilons=[1.0], repeats=1, n_jobs=n_jobs, progress=lambda *call: done.append(call)
-    )
-    assert done == [(0.5, "run 1"), (1.0, "run 2")]
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("taken", [0, 1, 3])
-def test_a_stream_may_be_closed_early(data, n_jobs, taken):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        runs = experiment.stream(methods(), data, epsilons=[0.5, 1.0, 2.0], repeats=2, n_jobs=n_jobs)
-        found = [next(runs) for _ in range(taken)]
-        runs.close()
-        gc.collect()
-        assert next(runs, None) is None
-        # The workers are free for the next sweep.
-        again = experiment.sweep(methods(), data, epsilons=[1.0], repeats=1, n_jobs=n_jobs)
-        gc.collect()
-    assert [fraction for fraction, _ in found] == [pytest.approx((i + 1) / 12) for i in range(taken)]
-    assert len(again) == 2
-
-
-def test_who_cancels_stops_nobody_elses_sweep(data):
-    """Two sessions of one server are two threads. Workers end with their sweep, and with them what they remember."""
-    before, begun = workers(), threading.Event()
-
-    def other():
-        with closing(experiment.stream(methods(), data, epsilons=[0.5, 1.0], repeats=2, n_jobs=2)) as runs:
-            found = [next(runs)]
-            begun.set()
-            return [*found, *runs]
-
-    with ThreadPoolExecutor(1) as thread:
-        kept = thread.submit(other)
-        cancelled = experiment.stream(methods(), data, epsilons=[0.5, 1.0], repeats=9, n_jobs=2)
-        next(cancelled)
-        begun.wait()
-        cancelled.close()
-        assert len(kept.result()) == 8
-    assert workers() <= before
-
-
-def workers():
-    """The worker processes of this one, where the system tells."""
-    told = [file.read_text().split() for file in Path("/proc/self/task").glob("*/children")]
-    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pids in told for pid in pids}
-    return {pid for pid, command in commands.items() if b"popen_loky" in command}
-
-
-def test_the_stream_is_the_sweep(data):
-    found = list(experiment.stream(methods(), data, epsilons=[1.0], repeats=2, n_jobs=2))
-    assert [fraction for fraction, _ in found] == [0.25, 0.5, 0.75, 1.0]
-    whole = experiment.sweep(methods(), data, epsilons=[1.0], repeats=2, n_jobs=1)
-    for frames in (found, found[::-1]):
-        tidied = experiment.tidy([frame for _, frame in frames])
-        pd.testing.assert_frame_equal(without_times(tidied), without_times(whole))
-
-
-@pytest.mark.parametrize("nothing", [{"epsilons": []}, {"repeats": 0}, {"repeats": -1}, {"methods": {}}])
-def test_a_sweep_of_nothing_is_refused(nothing, data):
-    arguments = {"methods": methods(), "epsilons": [1.0], "repeats": 1, **nothing}
-    with pytest.raises(ParameterError, match="nothing to run"):
-        experiment.sweep(arguments.pop("methods"), data, n_jobs=1, **arguments)
-
-
-def test_what_no_run_could_do_is_refused_at_once(data, small_schema):
-    untargeted = dataclasses.replace(data, schema=dataclasses.replace(small_schema, target=None))
+def test_what_no_run_could_do_is_refused_at_once(data):
+    untargeted = dataclasses.replace(data, schema=dataclasses.replace(data.schema, target=None))
     broken = dataclasses.replace(data, test=data.test.drop(columns="age"))
-    with pytest.raises(ParameterError, match="class column"):
-        experiment.sweep(methods(), untargeted, epsilons=[1.0], repeats=1, n_jobs=1)
-    with pytest.raises(DataError, match="age"):
-        experiment.sweep(methods(), broken, epsilons=[1.0], repeats=1, n_jobs=1)
-    with pytest.raises(ParameterError, match="model"):
-        experiment.sweep(methods(), data, epsilons=[1.0], repeats=1, models=["oracle"], n_jobs=1)
+    forest = {"forest": methods()["forest"]}
+    for named, given, how, match in (
+        (methods(), data, {"epsilons": []}, "nothing to run"),
+        (methods(), data, {"repeats": 0}, "nothing to run"),
+        (methods(), data, {"repeats": -1}, "nothing to run"),
+        ({}, data, {}, "nothing to run"),
+        (methods(), untargeted, {}, "class column"),
+        (forest, untargeted, {"measures": ["balanced accuracy"]}, "class column"),
+        (methods(), broken, {}, "age"),
+        (methods(), data, {"models": ["oracle"]}, "model"),
+        (methods(), data, {"measures": ["beauty"]}, "not known"),
+        (forest, data, {"measures": ["accuracy", "beauty"], "skip": True}, "not known"),
+        *((forest, data, {"measures": ["accuracy", one]}, "releases a classifier and no rows.*balanced accuracy")
+          for one in ("1-way AVD", "2-way AVD on bits", "SVM error")),
+    ):  # fmt: skip
+        with pytest.raises(DataError if given is broken else ParameterError, match=match):
+            experiment.sweep(named, given, **few(**how))
 
 
 class Broken(Measure):
@@ -264,3 +195,102 @@ def test_runs_keep_nothing_of_what_they_learned(data):
     runs = [Run(method) for method in methods().values()]
     assert len(list(engine.stream(runs, Measure(data)))) == 2
     assert not [run for run in runs if hasattr(run.method, "ledger_")]
+
+
+# Several processes: what is sent to them is pickled here as there, and only where it matters they are real ones
+
+
+class Inline:
+    """loky's executor without processes: each job is done when it is handed out, on a copy of what it is sent."""
+
+    closed = 0
+
+    def __init__(self, count, initializer, initargs, env):
+        engine._sent.clear()
+        initializer(*pickle.loads(pickle.dumps(initargs)))
+        assert env["OMP_NUM_THREADS"] == "1"
+
+    def submit(self, work, job):
+        done = Future()
+        done.set_result(work(pickle.loads(pickle.dumps(job))))
+        return done
+
+    def shutdown(self, *, kill_workers):
+        Inline.closed += kill_workers
+
+
+@pytest.fixture
+def inline(monkeypatch):
+    monkeypatch.setattr(engine, "_sent", [])
+    monkeypatch.setattr(engine.loky, "ProcessPoolExecutor", Inline)
+    monkeypatch.setattr(Inline, "closed", 0)
+
+
+class CancelledError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_progress_is_told_and_can_cancel(data, inline, n_jobs):
+    seen = []
+
+    def stop(fraction, text):
+        seen.append((fraction, text))
+        if len(seen) == 2:
+            raise CancelledError
+
+    with pytest.raises(CancelledError):
+        experiment.sweep(methods(), data, **asked(repeats=3, n_jobs=n_jobs, progress=stop))
+    assert seen == [(1 / 12, "run 1"), (2 / 12, "run 2")]
+    done = []
+    experiment.sweep(methods(), data, **few(n_jobs=n_jobs, progress=lambda *call: done.append(call)))
+    assert done == [(0.5, "run 1"), (1.0, "run 2")]
+    assert Inline.closed == (2 if n_jobs == 2 else 0)
+    assert engine._hired == 0
+
+
+def test_a_stream_may_be_closed_early_and_read_in_any_order(data, whole, inline):
+    for n_jobs, taken in ((1, 0), (1, 1), (2, 0), (2, 1), (2, 3)):
+        runs = experiment.stream(methods(), data, **asked(n_jobs=n_jobs))
+        found = [next(runs) for _ in range(taken)]
+        runs.close()
+        assert next(runs, None) is None
+        assert [fraction for fraction, _ in found] == pytest.approx([(i + 1) / 8 for i in range(taken)])
+        assert engine._hired == 0
+    found = list(experiment.stream(methods(), data, **asked(n_jobs=2)))
+    for frames in (found, found[::-1]):
+        tidied = experiment.tidy([frame for _, frame in frames])
+        pd.testing.assert_frame_equal(without_times(tidied), without_times(whole))
+
+
+def workers():
+    """The worker processes of this one, where the system tells."""
+    told = [file.read_text().split() for file in Path("/proc/self/task").glob("*/children")]
+    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pids in told for pid in pids}
+    return {pid for pid, command in commands.items() if b"popen_loky" in command}
+
+
+def test_who_cancels_stops_nobody_elses_sweep(data, whole):
+    """Two sessions of one server are two threads. Workers end with their sweep, and with them what they remember.
+
+    They warn of nothing, and what they give is what one process gives.
+    """
+    before, begun = workers(), threading.Event()
+
+    def other():
+        with closing(experiment.stream(methods(), data, **asked(n_jobs=2))) as runs:
+            found = [next(runs)]
+            begun.set()
+            return [*found, *runs]
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(1) as thread:
+        warnings.simplefilter("error")
+        kept = thread.submit(other)
+        cancelled = experiment.stream(failing(), data, **asked(repeats=9, rows=50, n_jobs=2))
+        next(cancelled)
+        begun.wait()
+        cancelled.close()
+        frames = [frame for _, frame in kept.result()]
+        gc.collect()
+    pd.testing.assert_frame_equal(without_times(experiment.tidy(frames)), without_times(whole))
+    assert workers() <= before
