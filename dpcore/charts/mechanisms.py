@@ -9,7 +9,7 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
-from dpcore.charts.frames import in_order, largest, tidy
+from dpcore.charts.frames import as_listed, in_order, largest, tidy
 from dpcore.charts.marks import NO_TIP, boxes, captions, diamonds, keyed, scaled, single, span, tooltips, words
 from dpcore.charts.worlds import TIMES, YOU
 from dpcore.text import number
@@ -204,8 +204,8 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     data["look"] = data["yours"].map({True: "may change with you", False: "never does"})
     bold: Any = {"condition": {"test": "datum.value == 'You'", "value": "bold"}, "value": "normal"}
     base = alt.Chart(data).encode(
-        alt.X("column:N", sort=columns, title=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False)),
-        alt.Y("person:N", sort=people, title=None, axis=alt.Axis(ticks=False, labelFontWeight=bold)),
+        alt.X("column:N", title=None, scale=as_listed(columns), axis=alt.Axis(orient="top", labelAngle=0, ticks=False)),
+        alt.Y("person:N", title=None, scale=as_listed(people), axis=alt.Axis(ticks=False, labelFontWeight=bold)),
         tooltip=tooltips("person|row", "column|column", "part|asked in", "look|its answer"),
     )
     shown = alt.Opacity("yours:N", sort=None, scale=alt.Scale(domain=[True, False], range=[0.75, 0.15]), legend=None)
