@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from dpcore import charts
+
 
 def walk(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every part of a specification, with the names that lead to it."""
@@ -16,16 +18,30 @@ def walk(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...
 
 
 def spec_of(chart: Any) -> dict[str, Any]:
-    """A valid specification that JSON can say."""
-    spec: dict[str, Any] = chart.to_dict()
+    """A specification that JSON can say, without its data."""
+    spec = charts.specification(chart)
+    del spec["datasets"]
     json.dumps(spec, allow_nan=False)
     return spec
 
 
+def marks_of(chart: Any) -> list[dict[str, Any]]:
+    """The chart's layers, or the one chart that it is; of panels, those of one."""
+    spec = spec_of(chart)
+    inner: dict[str, Any] = spec.get("spec", spec)
+    layers: list[dict[str, Any]] = inner.get("layer", [inner])
+    return layers
+
+
+def types_of(chart: Any) -> list[str]:
+    """What the layers draw, from the back to the front."""
+    return [layer["mark"]["type"] for layer in marks_of(chart)]
+
+
 def rows_of(chart: Any, *fields: str) -> pd.DataFrame:
     """The rows of data that have these fields."""
-    rows = [row for rows in chart.to_dict(validate=False)["datasets"].values() for row in rows]
-    return pd.DataFrame([row for row in rows if {*fields} <= {*row}])
+    tables = [table for table in charts.specification(chart)["datasets"].values() if {*fields} <= {*table}]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=fields)
 
 
 def domain(chart: Any, channel: str) -> tuple[Any, ...]:
@@ -38,6 +54,24 @@ def domain(chart: Any, channel: str) -> tuple[Any, ...]:
     return found
 
 
+def title(chart: Any) -> str:
+    """What is written above the chart, but for its key."""
+    return " ".join(chart.title.text)
+
+
 def subtitle(chart: Any) -> str:
     """What is written below the title."""
-    return " ".join(chart.to_dict(validate=False)["title"].get("subtitle", ""))
+    return " ".join(chart.title.subtitle)
+
+
+def luminance(color: str) -> float:
+    """The relative luminance of "#rrggbb", as accessibility guidelines define it."""
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return float(sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True)))
+
+
+def contrast(one: str, other: str) -> float:
+    """Between two colors: from 1 to 21."""
+    dark, bright = sorted((luminance(one), luminance(other)))
+    return (bright + 0.05) / (dark + 0.05)

@@ -106,6 +106,7 @@ def test_a_finished_run_is_shown_for_nothing_but_itself(data, tmp_path, small_fr
     experiment.sweep(data=data, n_jobs=1, store=tmp_path, **config.asked)
     assert len(experiment.finished(config, data, tmp_path)) == 1
     for change in (
+        {"epsilons": [1.0]},
         {"measures": ["balanced accuracy"]},
         {"models": ["Bayes net"]},
         {"rows": 70},

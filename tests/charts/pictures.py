@@ -1,0 +1,272 @@
+"""Every chart, with a small frame for it whose names are those that one likes: what tests of all charts go through."""
+
+import math
+
+import numpy as np
+import pandas as pd
+from lessons import LESSONS, NAMES, TITLE, Picture, frame
+
+from dpcore import charts
+
+INF, NAN = math.inf, math.nan
+
+
+# Releases beside the real rows
+
+
+def shares(names=NAMES, **changes):
+    real = np.linspace(1, 2, len(names)) / len(names) / 1.5
+    found = pd.DataFrame(
+        {"value": names, "real": real, "released": real[::-1], "reported": real, "reconstructed": real}
+    )
+    ends = {"floor_low": real * 0.9, "floor_high": real * 1.1, "low": real - 0.1, "high": real + 0.3}
+    return found.assign(**ends).assign(**changes)
+
+
+def intervals(names=NAMES, **changes):
+    places = np.arange(len(names)) * 2.0 + 1
+    numbers = {"real": 0.5, "reported": 0.4, "reconstructed": 0.5}
+    return pd.DataFrame({"x": places, "width": 2.0}).assign(**numbers).assign(**changes)
+
+
+def gains(names=NAMES):
+    return pd.DataFrame({"step": range(len(names)), "gain": np.linspace(0, 0.15, len(names))})
+
+
+def pairs(names=NAMES):
+    rows = [(a, b, 0.01 * (i + j), 0.01) for i, a in enumerate(names) for j, b in enumerate(names[:i])]
+    return frame("a b avd floor", rows)
+
+
+def tables(names=NAMES):
+    rows = [(a, b, s, 1 / len(names) ** 2) for a in names for b in names for s in ("released", "real")]
+    return frame("x_value y_value source share", rows)
+
+
+def accuracies(names=NAMES):
+    return frame(
+        "model trained_on accuracy run", [(m, t, 0.8, r) for m in names for t in ("released", "real") for r in range(3)]
+    )
+
+
+def draws(names=NAMES):
+    return frame("metric value run chosen", [(m, 0.1 * r, r, r == 3) for m in names for r in range(5)])
+
+
+def entries(names=NAMES):
+    epsilon = np.linspace(0, 1, len(names))
+    return pd.DataFrame({"name": names, "epsilon_claimed": epsilon, "epsilon_of_noise": 2 * epsilon, "void": False})
+
+
+# Curves of many runs
+
+
+def sweep(names=NAMES):
+    rows = [(e, s, m, 0.5 + 0.1 * r) for e in (0.1, 1.0) for s in names[:10] for m in names[:2] for r in range(2)]
+    return frame("epsilon series model value", rows)
+
+
+def lines(names=NAMES):
+    rows = [(m, label, value) for m in names[:2] for label, value in (("majority", 0.4), ("<i>top</i>", 0.9))]
+    return frame("model label value", [*rows, ("not in the sweep", "x", 1.0)])
+
+
+def swept(data):
+    return charts.sweep(data, y="value", y_title="accuracy", references=lines(list(data["model"].unique())))
+
+
+def runs(names=NAMES[:2], modes=("as printed", "corrected"), repeats=2):
+    rows = [
+        (x, s, mode, panel, place + 0.1 * r)
+        for x in (0.05, 0.1, 1.0)
+        for place, s in enumerate(names)
+        for mode in modes
+        for panel in ("AVD", "error")
+        for r in range(repeats)
+    ]
+    return frame("epsilon series mode panel value", rows).astype({"value": float})
+
+
+def curved(data, **more):
+    return charts.curves(data, x="epsilon", y="value", x_title="epsilon", y_title="distance", **more)
+
+
+def panels_of_curves(data):
+    of_paper = pd.DataFrame({"panel": data["panel"].unique(), "label": "<i>a.b[0]</i>", "value": 1.0, "claimed": True})
+    how = {"log_x": True, "log_y": True, "interval": "t", "same_y": False}
+    return curved(data, panel="panel", mode="mode", references=of_paper, **how)
+
+
+def methods(names=("NB-Synth", "PPNB"), **changes):
+    rows = [
+        (s, mode, e, e if mode == "corrected" else INF, v)
+        for s in names
+        for mode in ("corrected", "as printed")
+        for e in (0.1, 1.0)
+        for v in (0.2, 0.3, 0.7)
+    ]
+    found = frame("series mode epsilon_claimed epsilon_bound value", rows)
+    return found.assign(relation="change one row").assign(**changes)
+
+
+def compared(runs, **more):
+    return charts.compared(runs, **{"title": "Accuracy", "y_title": "accuracy", "data": "people"} | more)
+
+
+# Networks and trees
+
+
+def families(names=NAMES):
+    rows = [(n, names[max(0, i - 2) : i], i % 2, 2.0 + i, 0.1 * (i % 3), -0.1) for i, n in enumerate(names)]
+    return frame("child parents cluster cells epsilon score", rows)
+
+
+def graphed(data):
+    edges = pd.DataFrame({"a": data["child"].to_numpy()[:-1], "b": data["child"].to_numpy()[1:]})
+    return charts.graph(edges, data.drop(columns="score").rename(columns={"child": "node"}))
+
+
+def affinities(data):
+    names = [name for name in data["a"].unique() if isinstance(name, str)]
+    return charts.affinity(data.rename(columns={"avd": "score"}), {name: i % 2 for i, name in enumerate(names)})
+
+
+def groups(names=NAMES):
+    return pd.DataFrame(
+        {"node": names, "parent": [-1, *[0] * (len(names) - 1)], "leaves": [len(names) - 1, *[1] * (len(names) - 1)]}
+    )
+
+
+def nodes(names=("age", "sex"), **changes):
+    """A root that asks the first name, and a child for every name after it; the last is divided further down."""
+    size = len(names)
+    found = {
+        "place": range(size),
+        "parent": [-1, *[0] * (size - 1)],
+        "level": [0, *[1] * (size - 1)],
+        "text": [names[0], *[""] * (size - 2), "sex"],
+        "side": ["", *names[1:]],
+        "edge": ["", *[f"age {name}" for name in names[1:]]],
+        "noisy": [100.4, *[-2.0] * (size - 1)],
+        "counts": [100.0, *[1.5] * (size - 1)],
+        "class": names,
+        "share": [0.6, *[0.9] * (size - 1)],
+        "spent": [0.25, *[1.0] * (size - 1)],
+        "leaf": [False, *[True] * (size - 2), False],
+        "folded": [4, *[0] * (size - 2), 4],
+    }
+    return pd.DataFrame(found).assign(**changes)
+
+
+def spent(names=NAMES, **changes):
+    rows = [(0, "counts of records"), (0, "choices"), (1, "counts of records"), (1, "classes in leaves"), (-1, "other")]
+    epsilons = [0.1, 0.2, 0.1, 0.6, 0.0]
+    found = frame("level purpose", rows).assign(epsilon_claimed=epsilons, epsilon_of_noise=epsilons, account=names[0])
+    return found.assign(per_tree=True, void=False).assign(**changes)
+
+
+def scores(names=("DiffPRFs", "majority class"), **changes):
+    found = pd.DataFrame({"model": names, "accuracy": 0.8, "balanced_accuracy": 0.6})
+    return found.assign(private=[True, *[False] * (len(names) - 1)]).assign(**changes)
+
+
+def cells(names=("no", "yes")):
+    rows = [
+        (a, b, 10.0 * (i == j) + 5, 0.75 if i == j else 0.25) for i, a in enumerate(names) for j, b in enumerate(names)
+    ]
+    return frame("truth predicted count share", rows)
+
+
+def steps(names=NAMES, **changes):
+    found = pd.DataFrame({"step": ["released", "same trees, exact counts", "exact trees"]})
+    return found.assign(accuracy=[0.80, 0.83, 0.85], note=names[0]).assign(**changes)
+
+
+def importances(names=NAMES):
+    return pd.DataFrame({"column": names, "share": np.arange(len(names)) / 10})
+
+
+# Ranges
+
+
+def errors(names=("tree", "flat"), **changes):
+    rows = [
+        (name, label, size, 10, 4.0 * (i + 1) * size**0.5, 0.2 * (i + 1))
+        for i, name in enumerate(names)
+        for label, size in (("below 1 %", 0.001), ("25 % and more", 0.4))
+    ]
+    found = frame("release bin size queries absolute relative", rows)
+    ends = {
+        f"{name}_{end}": found[name] + by for name in ("absolute", "relative") for end, by in (("low", -1), ("high", 1))
+    }
+    return found.assign(**ends).assign(**changes)
+
+
+def answers(names=("tree", "rows")):
+    found = pd.DataFrame({"release": names, "estimate": np.arange(len(names)) + 10.0})
+    found = found.assign(low=found["estimate"] - 2, high=found["estimate"] + 2, true=11.0)
+    found.loc[len(found) - 1, ["low", "high"]] = NAN
+    return found
+
+
+def counted(names=("all rows", "left", "right")):
+    below = len(names) - 1
+    found = {
+        "level": [0, *[1] * below],
+        "divides": [names[0], *[names[-1]] * below],
+        "left": [0, *range(below)],
+        "right": [below, *range(1, below + 1)],
+        "label": names,
+        "name": names,
+        "noisy": [10.0, *[NAN] * below],
+        "noisy_margin": [3.0, *[NAN] * below],
+        "consistent": np.arange(below + 1) + 1.0,
+        "consistent_margin": np.arange(below + 1) + 0.5,
+    }
+    found = pd.DataFrame(found)
+    return found.assign(true=found["consistent"] + 2, noise=found["noisy"] - found["consistent"] - 2)
+
+
+def levels(names=("all rows", "age")):
+    rows = [
+        (level, name, which, 1.0 + level + run + (which == "noisy"))
+        for run in range(3)
+        for level, name in enumerate(names)
+        for which in ("noisy", "consistent")
+    ]
+    return frame("level divides which error", rows)
+
+
+RESULTS: dict[str, Picture] = {
+    "marginal": (shares, lambda f: charts.marginal(f, column=TITLE)),
+    "worst_columns": (lambda n=NAMES: pairs(n).rename(columns={"a": "attributes"}), charts.worst_columns),
+    "reported_shares": (shares, lambda f: charts.reported_shares(f, column=TITLE)),
+    "reported_numbers": (intervals, lambda f: charts.reported_numbers(f, column=TITLE)),
+    "steps": (gains, lambda f: charts.steps(f, column=TITLE)),
+    "pair_heatmap": (pairs, charts.pair_heatmap),
+    "pair_tables": (tables, lambda f: charts.pair_tables(f, x=TITLE, y="image")),
+    "affinity": (pairs, affinities),
+    "confusion": (cells, charts.confusion),
+    "accuracy": (accuracies, lambda f: charts.accuracy(f, majority=0.75)),
+    "redraws": (draws, charts.redraws),
+    "classifier_scores": (scores, charts.classifier_scores),
+    "costs": (steps, charts.costs),
+    "importance": (importances, charts.importance),
+    "epsilon_split": (entries, charts.epsilon_split),
+    "claimed_vs_bound": (entries, lambda _: charts.claimed_vs_bound(claimed=1, bound=INF)),
+    "odds_icons": (entries, lambda _: charts.odds_icons(0.73)),
+    "forest_budget": (spent, charts.forest_budget),
+    "sweep": (sweep, swept),
+    "sweep_variance": (sweep, charts.sweep_variance),
+    "curves": (runs, panels_of_curves),
+    "compared": (methods, lambda f: compared(f, data=TITLE)),
+    "network": (families, charts.network),
+    "graph": (families, graphed),
+    "taxonomy": (groups, charts.taxonomy),
+    "forest_tree": (nodes, charts.forest_tree),
+    "error_by_range": (errors, charts.error_by_range),
+    "range_answers": (answers, charts.range_answers),
+    "count_tree": (counted, charts.count_tree),
+    "level_errors": (levels, charts.level_errors),
+}
+PICTURES = RESULTS | LESSONS

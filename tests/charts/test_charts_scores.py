@@ -1,0 +1,83 @@
+"""What releases are worth: accuracies, other draws of the same release, what noise costs, and what trees ask."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from pictures import accuracies, draws, importances, scores, steps
+from scipy.stats import t
+from specs import domain, marks_of, rows_of, spec_of, subtitle, title, types_of
+
+from dpcore import charts
+from dpcore.charts.colors import REAL, RELEASED
+from dpcore.charts.frames import t_quantile
+
+
+def test_accuracy_shows_its_references_only_if_there_are_any():
+    assert rows_of(charts.accuracy(accuracies(["tree"]), majority=0.752), "label")["label"].tolist() == [
+        "majority class 75.2%"
+    ]
+    assert rows_of(charts.accuracy(accuracies(["tree"]), majority=math.nan), "label").empty
+
+
+def test_the_release_on_the_screen_is_drawn_on_top():
+    chart = charts.redraws(draws(["AVD"]))
+    rows = rows_of(chart)
+    assert rows["which"].tolist() == ["another draw"] * 4 + ["this release"]
+    assert rows["run"].iloc[-1] == "3"
+    assert spec_of(chart)["width"] == "container"
+    several = spec_of(charts.redraws(draws(["AVD", "accuracy"])))
+    assert several["spec"]["width"] == 560
+    assert several["resolve"]["scale"]["x"] == "independent"
+
+
+def test_the_release_is_blue_and_references_grey():
+    chart = charts.classifier_scores(scores())
+    assert types_of(chart) == ["point", "text"]
+    colors = marks_of(chart)[0]["encoding"]["color"]["scale"]
+    assert colors == {"domain": ["released", "reference"], "range": [RELEASED, REAL]}
+    rows = rows_of(chart, "score")
+    assert rows[["model", "who", "measure", "score"]].to_numpy().tolist() == [
+        ["DiffPRFs", "released", "accuracy", 0.8],
+        ["majority class", "reference", "accuracy", 0.8],
+        ["DiffPRFs", "released", "balanced accuracy", 0.6],
+        ["majority class", "reference", "balanced accuracy", 0.6],
+    ]
+    assert "interval" not in subtitle(chart)
+
+
+def test_repeats_have_an_interval():
+    frame = pd.concat([scores(("a", "b")).assign(accuracy=[value, 0.5]) for value in (0.7, 0.8, 0.9)])
+    chart = charts.classifier_scores(frame[(frame["model"] == "a") | ~frame.duplicated("model")])
+    rows = rows_of(chart, "score", "low")
+    rows = rows[rows["measure"] == "accuracy"].set_index("model")
+    half = t.ppf(0.975, 2) * 0.1 / math.sqrt(3)
+    ends = rows.loc[["a"], ["low", "high"]].to_numpy()
+    assert ends == pytest.approx(np.tile([0.8 - half, 0.8 + half], (len(ends), 1)), abs=1e-4)
+    assert math.isnan(rows.loc["b", "low"])
+    assert "95% t-interval" in subtitle(chart)
+    assert math.isnan(t_quantile(0))
+    exact = t.ppf(0.975, np.arange(1, 200))
+    assert [t_quantile(freedom) for freedom in range(1, 200)] == pytest.approx(exact, rel=1e-4)
+
+
+def test_costs_are_told_in_points():
+    chart = charts.costs(steps())
+    moves = rows_of(chart, "start").set_index("row")
+    assert moves["text"].to_dict() == {"cost of choices": "−2.0 points", "cost of noisy counts": "−3.0 points"}
+    assert moves.loc["cost of choices", ["start", "stop"]].tolist() == [0.85, 0.83]
+    assert moves["end"].tolist() == [0.85, 0.83]  # texts stand right of the bars
+    order = ("exact trees", "cost of choices", "same trees, exact counts", "cost of noisy counts", "released")
+    assert domain(chart, "y") == order
+    twice = pd.concat([steps(), steps(accuracy=[0.78, 0.83, 0.85])])
+    for frame, text in ((steps(accuracy=[0.84, 0.83, 0.85]), "+1.0 points"), (twice, "−4.0 points")):
+        assert rows_of(charts.costs(frame), "start").set_index("row").loc["cost of noisy counts", "text"] == text
+    assert "75.0%" in " ".join(rows_of(charts.costs(steps(), majority=0.75), "label")["label"])
+
+
+def test_importance_has_the_largest_first():
+    chart = charts.importance(importances([f"c{i:02}" for i in range(20)]))
+    assert rows_of(chart, "share")["column"].tolist() == [f"c{i:02}" for i in range(19, 4, -1)]
+    assert title(chart) == "What the trees ask about (top 15 of 20)"
+    assert rows_of(charts.importance(importances(["a", "a"])), "share")["column"].tolist() == ["a", "a (2)"]

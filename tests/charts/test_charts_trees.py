@@ -1,0 +1,182 @@
+"""Drawn trees hold what their frames hold, in order, and no name stands on a line or on another name."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from pictures import nodes
+from specs import contrast, luminance, rows_of, subtitle, types_of
+
+from dpcore import charts
+from dpcore.charts.frames import LETTER
+from dpcore.charts.trees import CLASSES, DARK, LIGHT, MOST_LEAVES, _rows
+from dpcore.datasets.published import adult_schema, big5_schema
+from dpcore.domain.column import Column
+from dpcore.domain.taxonomy import Taxonomy
+from dpcore.domain.taxonomy_tree import Hierarchy
+
+ADULT = adult_schema()
+
+# The trees of forests
+
+
+def test_a_tree_has_a_box_per_node_and_lines_between():
+    frame = nodes(("age", "≤ 40", "> 40"), **{"class": ["no", "no", "yes"]})
+    chart = charts.forest_tree(frame)
+    boxes = rows_of(chart, "fill").set_index("path")
+    assert list(boxes.index) == ["(the root)", "age ≤ 40", "age > 40"]
+    assert (boxes["left"] < boxes["right"]).all()
+    assert boxes["left"].tolist()[0] < boxes["left"].tolist()[1] == boxes["left"].tolist()[2]
+    assert boxes["asks"].tolist() == ["age", "(a leaf)", "sex"]
+    words = rows_of(chart, "head")
+    assert words["head"].tolist() == ["age?", "no 90%", "sex?"]
+    assert words["foot"].tolist() == ["≈ 100 · ε 0.25", "≈ −2 · ε 1", "≈ −2 · ε 1"]
+    branches = rows_of(chart, "branch")
+    assert branches["branch"].tolist() == ["", "≤ 40", "> 40"]
+    assert branches["more"].tolist() == ["", "", "+4"]  # told where it happens, not above
+    lines = rows_of(chart, "y2")
+    assert len(lines) == 3 + 1 + 1  # into every node, out of the root, and down
+    assert "4 more nodes are not drawn" in subtitle(chart)
+    assert types_of(chart)[:2] == ["rule", "rect"]
+
+
+def test_ends_stand_in_even_rows_and_others_amid_their_children():
+    parents = np.array([-1, 0, 0, 2, 2, 2, 4, 4])
+    rows = _rows(parents)
+    assert rows["y"].tolist() == [1.25, 0.0, 2.5, 1.0, 2.5, 4.0, 2.0, 3.0]
+    assert rows["high"].dropna().tolist() == [0.0, 1.0, 2.0]
+    assert rows["low"].dropna().tolist() == [2.5, 4.0, 3.0]
+
+
+def test_boxes_are_the_paler_the_less_sure_and_can_be_read():
+    shares = np.linspace(0.5, 1.0, 12)
+    for label in "abgj":
+        known = pd.Categorical([label] * 12, list("abcdefghij"))
+        frame = nodes(["age"] * 12, **{"class": known, "share": shares})
+        chart = charts.forest_tree(frame)
+        fills, inks = rows_of(chart, "fill")["fill"], rows_of(chart, "ink")["ink"]
+        brightness = [luminance(fill) for fill in fills]
+        assert brightness == sorted(brightness, reverse=True)
+        assert fills.iloc[-1] == CLASSES["abcdefghij".index(label)]
+        for fill, ink in zip(fills, inks, strict=True):
+            assert ink in (DARK, LIGHT)
+            assert contrast(fill, ink) > 3.4
+
+
+def test_a_tree_without_a_class_is_colored_like_the_others():
+    frame = nodes(("age", "≤ 40", "> 40"), **{"class": pd.Categorical(["yes"] * 3, ["no", "yes"]), "share": 1.0})
+    assert set(rows_of(charts.forest_tree(frame), "fill")["fill"]) == {CLASSES[1]}
+
+
+def test_texts_are_cut_to_their_place_and_boxes_stay_inside():
+    long = ["occupation " * 3] * 4
+    for levels in (2, 7):
+        rows = [nodes(long).iloc[[1]].assign(place=i, parent=i - 1, level=i) for i in range(levels)]
+        chart = charts.forest_tree(pd.concat(rows, ignore_index=True), width=700)
+        boxes = rows_of(chart, "fill")
+        assert boxes["right"].max() <= 700
+        assert (boxes["left"].to_numpy()[1:] > boxes["right"].to_numpy()[:-1]).all()
+        assert rows_of(chart, "branch")["branch"].str.endswith("…").any()
+
+
+def test_exact_trees_say_neither_about_nor_epsilon():
+    chart = charts.forest_tree(nodes(spent=np.nan))
+    assert rows_of(chart, "foot")["foot"].tolist() == ["100", "−2"]
+    assert "ε" not in subtitle(chart)
+    unasked = charts.forest_tree(nodes(spent=np.nan, noisy=np.nan))  # what was learned from noisy groups is not exact
+    assert rows_of(unasked, "foot")["foot"].tolist() == ["≈ 100", "≈ 2"]
+
+
+# Taxonomies
+
+
+def frame_of(column):
+    rows = [(node.name, node.parent, len(node.codes)) for node in Hierarchy.of(column).nodes]
+    return pd.DataFrame(rows, columns=["node", "parent", "leaves"])
+
+
+def parts(chart):
+    """The layers' data under what they are."""
+    lines, *others = [layer.data for layer in chart.layer]
+    found = {"across": lines[lines["x"] < lines["x2"]], "along": lines[lines["y"] < lines["y2"]]}
+    return found | dict(zip(["dots", "groups", "values"], others, strict=True))
+
+
+def deep(levels, letters):
+    """A chain of groups with long names, each with a value of its own."""
+    names = [f"{level}{'x' * letters}" for level in range(levels)]
+    paths = tuple((f"v{level}", *names[level::-1]) for level in range(levels))
+    return Column(
+        name=f"deep {levels}", kind="categorical", categories=tuple(p[0] for p in paths), taxonomy=Taxonomy(paths)
+    )
+
+
+@pytest.mark.parametrize(
+    "column",
+    [ADULT["education"], ADULT["age"], ADULT["income"], big5_schema()["country"], deep(8, 40), deep(29, 100)],
+    ids=lambda column: column.name,
+)
+def test_values_stand_at_the_right_and_groups_on_lines_of_their_own(column):
+    frame = frame_of(column)
+    drawn = parts(charts.taxonomy(frame))
+    dots, values, groups = drawn["dots"], drawn["values"], drawn["groups"]
+    letters = 13
+    assert values["x"].nunique() == 1
+    assert values["x"].iloc[0] == dots["x"].max()
+    assert (values["x"] + LETTER * letters * values["label"].str.len()).max() <= 960
+    if column.size <= MOST_LEAVES:
+        assert sorted(values["label"]) == sorted(column.labels)
+        assert len(dots) == len(frame)
+        assert list(dots["leaves"]) == list(frame["leaves"])
+    assert values["y"].sort_values().diff().dropna().min() >= letters
+    lines = drawn["across"]
+    for group in groups.itertuples():
+        end = group.x + 5 + LETTER * letters * len(group.label)
+        (mine,) = lines[(lines["x"] == group.x) & (lines["y"] == group.y)]["x2"]
+        assert mine >= end  # the name ends before the node
+        near = lines[(lines["x"] < end) & (lines["x2"] > group.x) & (lines["y"] < group.y)]
+        assert (near["y"] <= group.y - letters - 3).all()  # and below the next line
+
+
+def test_children_hang_on_their_parent():
+    frame = frame_of(ADULT["education"])
+    drawn = parts(charts.taxonomy(frame))
+    dots, lines, bars = drawn["dots"], drawn["across"], drawn["along"]
+    for child, parent in frame["parent"].items():
+        if parent < 0:
+            continue
+        assert lines["x"][child] == dots["x"][parent]  # a line starts below the parent
+        assert lines["x2"][child] == dots["x"][child]
+        assert bars["y"][parent] <= dots["y"][child] <= bars["y2"][parent]
+        assert bars["x"][parent] == dots["x"][parent]
+        assert dots["path"][child] == f"{dots['path'][parent]} › {frame['node'][child]}"
+    order = drawn["values"].sort_values("y")["label"]
+    assert list(order) == list(ADULT["education"].categories)
+
+
+def test_large_trees_are_drawn_from_the_root_and_say_so():
+    halves = Column(name="x", kind="integer", lower=0, upper=9_999, bins=10_000)
+    chart = charts.taxonomy(frame_of(halves))
+    values = parts(chart)["values"]
+    assert len(values) == 128
+    assert values["label"].str.contains(r"\(7[89]\)").all()  # a group at the right says how many it holds
+    assert "10,000 values" in chart.description
+    assert "Only the upper part is drawn, down to 128 nodes." in chart.description
+    assert "Only the upper part" in chart.title.subtitle[0]
+
+    wide = Column(name="x", kind="categorical", categories=tuple(f"v{i}" for i in range(400)))
+    drawn = parts(charts.taxonomy(frame_of(wide)))
+    assert len(drawn["values"]) == MOST_LEAVES
+    assert drawn["values"]["label"].iloc[-1] == "(others: 251 values)"
+    assert drawn["dots"]["leaves"].iloc[1:].sum() == 400
+
+
+@pytest.mark.parametrize("names", [("", "  ", "\n"), ("x" * 400, "y" * 400, "z" * 400)])
+def test_names_are_cut_to_their_place_and_can_be_seen(names):
+    chart = charts.taxonomy(pd.DataFrame({"node": names, "parent": [-1, 0, 0], "leaves": [2, 1, 1]}))
+    assert parts(chart)["values"]["label"].str.len().between(1, 34).all()
+
+
+def test_one_node():
+    chart = charts.taxonomy(pd.DataFrame({"node": ["a"], "parent": [-1], "leaves": [1]}))
+    assert parts(chart)["values"]["label"].tolist() == ["a"]
+    assert parts(chart)["along"].empty
