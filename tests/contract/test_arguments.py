@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.errors import DataError, DPCoreError, ParameterError
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
+from dpcore.methods.networks.jtree import MOST_CELLS
 from dpcore.methods.parameters import Choice, Flag, Free, Number, Whole
 
 WRONG = (
@@ -88,17 +90,17 @@ def test_a_declared_range_is_what_is_taken(small_frame, small_schema):
 
 # What no method may take, whatever is declared; tuples are values, lists have several.
 FORBIDDEN = {
-    "affinity": ["new"], "alpha": [-1], "asked": [0], "beta": [0.0, 1], "certainty": [-1], "children": ["many"],
-    "class_share": [1], "consistency": ["yes"], "count_share": [1], "criterion": ["gain"], "cuts": ["quantiles"],
-    "edges": [-1, 1.5], "epsilon": [-1, math.nan, math.inf, "1"], "eta": [-0.1, 1], "factors": [(0, 1), (1, -1)],
-    "fanout": [1], "groups": ["two"], "growth": [0], "intervals": [0, 10**6], "iterations": [0], "kappa": ["2"],
-    "leaf_share": ["half"], "log_base": ["7"], "max_cells": [0], "max_depth": [0, 1.5, 21, 10**6],
-    "max_features": [0, "most"], "max_leaves": [0, 1, 10**9], "max_parents": [0, 2.5, 40], "max_per_attribute": [0],
-    "measure": ["some"], "merge": [None], "min_entropy": [-1, math.nan], "min_support": [0, 1, "few"],
-    "mode": ["fast"], "n_clusters": [0], "n_trees": [0, 10**6], "noise": ["gauss"],
-    "non_negative": [1], "numbers": ["cells"],
-    "offsets": [1], "order": ["random"], "p0": [0, 1.5], "pairs": [1], "partition": ["none"], "privacy": [0],
-    "protocol": ["RAPPOR"], "prune": [1], "random_state": [1.5, -1], "randomizer": ["cauchy"], "rate": [1, "half"],
+    "affinity": ["new"], "alpha": [-1, math.nan], "asked": [0, 1.5], "beta": [0.0, 1], "certainty": [-1],
+    "children": ["many"], "class_share": [0, 1], "consistency": ["yes"], "count_share": [1], "criterion": ["gain"],
+    "cuts": ["quantiles"], "edges": [-1, 1.5], "epsilon": [-1, math.nan, math.inf, "1"],
+    "eta": [-0.1, 1, math.nan, "0.1", None], "factors": [(0, 1), (1, -1)], "fanout": [1], "groups": ["two"],
+    "growth": [0], "intervals": [0, 10**6], "iterations": [0], "kappa": ["2"], "leaf_share": ["half"],
+    "log_base": ["7"], "max_cells": [0], "max_depth": [0, 1.5, 21, 10**6], "max_features": [0, "most"],
+    "max_leaves": [0, 1, 10**9], "max_parents": [0, 2.5, 40], "max_per_attribute": [0], "measure": ["some"],
+    "merge": [None], "min_entropy": [-1, math.nan], "min_support": [0, 1, "few"], "mode": ["fast"], "n_clusters": [0],
+    "n_trees": [0, 10**6], "noise": ["gauss"], "non_negative": [1], "numbers": ["cells"], "offsets": [1],
+    "order": ["random"], "p0": [0, 1.5], "pairs": [1], "partition": ["none"], "privacy": [0], "protocol": ["RAPPOR"],
+    "prune": [1], "random_state": [1.5, -1], "randomizer": ["cauchy"], "rate": [1, "half"],
     "reconstruction": ["round"], "relation": ["swap"], "resample": ["bootstraps"], "rounds": [0, 1.5], "rows": [0],
     "score": ["gain"], "selection_share": [1, "half"], "smoothing": [0.0], "steps": ["three"],
     "structure_share": [0.0, 1], "theta": [0, math.inf], "threshold": [0], "variance": ["exact"], "variant": ["all"],
@@ -111,7 +113,27 @@ TOGETHER = [  # or by the schema: what is wrong, and the word for it
     ({"noise": "opendp", "random_state": 1}, "seeded"),
     ({"target": "nobody"}, "nobody"),
     ({"target": "age"}, "numeric"),
+    ({"variant": "C2", "x_source": "model"}, "uniform"),
+    ({"structure_share": 0.2, "score": "F"}, "score"),
     *(({"level_shares": shares}, "level_shares") for shares in SHARES),
+]
+OF_ONE = [
+    ("DTPD", {"theta": 0.5}, "theta"),
+    ("DTPD", {"theta": 1.1}, "theta"),
+    ("DTPD", {"mode": "paper", "theta": 0.5}, "theta"),
+    ("JTree", {"max_cells": MOST_CELLS}, "max_cells"),
+    ("HMPrivBayes", {"mode": "paper", "partition": "public"}, "learned"),
+    ("NB-Synth", {"variant": "Alg2"}, "variant"),
+    ("NB-Synth", {"variant": "C1", "mode": "paper"}, "variant"),
+    ("PPNB", {"factors": (1,)}, "factors"),
+    ("PPNB", {"offsets": (0, math.inf)}, "offsets"),
+    ("PrivBayes", {"score": "F"}, "score"),
+    ("PrivBayes", {"variant": "binary", "score": "H"}, "score"),
+    ("PrivBayes", {"variant": "binary", "max_parents": 4}, "max_parents"),
+    ("TaxonomyRelease", {"level_shares": (1.0,) * 11}, "Give 12"),
+    ("TaxonomyRelease", {"level_shares": (1.0,) * 11, "with_class": False, "iterations": 9}, "Give 10"),
+    ("TaxonomyRelease", {"level_shares": (*[1.0] * 11, 0.0)}, "last one positive"),
+    ("TaxonomyRelease", {"level_shares": (math.nan, *[1.0] * 11)}, "0 or more"),
 ]
 
 
@@ -124,6 +146,29 @@ def test_what_no_declaration_may_allow(small_frame, small_schema):
         assert kinds, parameters
         for kind in kinds:
             refused(kind, word, frame, small_schema, **parameters)
+    for name, parameters, word in OF_ONE:
+        refused(METHODS[name], word, frame, small_schema, **parameters)
+
+
+BY_THE_NUMBER_OF_ROWS = [  # what may change with it, if somebody comes or leaves
+    ("HMPrivBayes", {}),
+    ("PrivSCBN", {}),
+    *((name, {"score": "MI"}) for name in ("HMPrivBayes", "JTree", "PrivBayes", "PrivSCBN")),
+    *((name, {"criterion": "entropy"}) for name in ("DiffPRFs", "DiffPRF", "DiffP-C4.5", "DiffP-ID3")),
+    ("TaxonomyRelease", {"score": "entropy"}),
+]
+
+
+def test_what_hangs_on_the_number_of_rows_needs_a_public_bound(small_frame, small_schema):
+    unbounded = replace(small_schema, max_rows=None)
+    for name, extra in BY_THE_NUMBER_OF_ROWS:
+        refused(METHODS[name], "bound|max_rows", small_frame, unbounded, relation="add_remove", **extra)
+        METHODS[name](relation="replace", **extra).check(unbounded)
+    for kind in METHODS.values():  # as printed they know it
+        if "paper" in kind.modes and kind.printed_relations == ("replace",):
+            refused(kind, "number of rows", small_frame, small_schema, mode="paper", relation="add_remove")
+    for name in ("PPNB", "DTPD", "DTCRD"):  # whose every person answers
+        refused(METHODS[name], "add_remove", small_frame, small_schema, relation="add_remove")
 
 
 def test_pages_ask_for_nothing_that_is_not_declared():

@@ -1,6 +1,5 @@
 """DiffGen: its shares and ledger by hand, a greedy search in plain Python, and its scores on all small tables."""
 
-import json
 import math
 from collections import Counter
 from fractions import Fraction
@@ -9,16 +8,12 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pandas as pd
 import pytest
-from sources import Blind
 
-import dpcore.methods.base
-from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import MISSING, Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.door.exact_counts import joint_counts
-from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization
 from dpcore.methods import DiffGen
 
@@ -124,9 +119,10 @@ def test_information_gain_pays_for_its_range(classes, spread, relation, watched)
     assert watched.chosen == [(2, pytest.approx(1 / 4 / (2 * spread)))]
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("score", ["Max", "IG"])
-@pytest.mark.parametrize("rounds", [1, 3, 30])
+@pytest.mark.parametrize(
+    ("rounds", "score", "relation"),
+    [(1, "Max", "replace"), (3, "IG", "replace"), (30, "Max", "add_remove"), (30, "IG", "replace")],
+)
 def test_epsilon_is_spent_to_the_last(rounds, score, relation):
     method = fit(rounds=rounds, score=score, relation=relation, epsilon=0.7)
     assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 0.7
@@ -209,9 +205,8 @@ def greedy(codes, target, rounds, rate):
     return {name: [value for value, _ in values] for name, values in cuts.items()}
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("score", "rate"), [("Max", max_of), ("IG", gain_of)])
-@pytest.mark.parametrize(("seed", "rounds"), [(0, 3), (1, 5), (2, 8)])
+@pytest.mark.parametrize(("seed", "rounds", "relation"), [(0, 3, "add_remove"), (1, 5, "replace"), (2, 8, "replace")])
 def test_without_noise_it_is_a_greedy_search(seed, rounds, score, rate, relation, watched):
     frame = make_frame(60, seed)
     encoded = SCHEMA.encode(frame).astype(int)
@@ -265,9 +260,18 @@ SCORES = {
 }
 
 
-@pytest.mark.parametrize("relation", [Relation.ADD_REMOVE, Relation.REPLACE])
-@pytest.mark.parametrize("rate", [Max(), InfoGain()], ids=lambda rate: rate.name)
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize(
+    ("name", "rate", "relation"),
+    [
+        ("specialize", Max(), Relation.ADD_REMOVE),
+        ("specialize", InfoGain(), Relation.REPLACE),
+        ("cut", Max(), Relation.REPLACE),
+        ("cut", InfoGain(), Relation.ADD_REMOVE),
+        ("cut a part", Max(), Relation.ADD_REMOVE),
+        ("cut a part", InfoGain(), Relation.REPLACE),
+    ],
+    ids=str,
+)
 def test_scores_move_no_more_than_they_say_on_all_small_tables(name, rate, relation):
     """Rows that enter a value, leave it, move inside it, or lie outside."""
     score = SCORES[name](rate)
@@ -327,13 +331,13 @@ def test_interval_cuts_are_all_public_places_unless_named():
 def places(codes, *, epsilon=1e-3, **parameters):
     """Where a column of numbers was cut, in many runs that hardly look."""
     found = set()
-    for seed in range(40):
+    for seed in range(25):
         method = fit(rows_of(codes), schema=ONE, rounds=1, epsilon=epsilon, random_state=seed, **parameters)
         found.add(int(axis(method, "n").sizes[0]) if method.steps_ else None)
     return found
 
 
-@pytest.mark.parametrize("codes", [[], [0, 2], [5, 5]])
+@pytest.mark.parametrize("codes", [[], [0, 2]])
 def test_corrected_mode_may_cut_anywhere_in_the_public_range(codes):
     assert places(codes) == {1, 2, 3, 4, 5}
 
@@ -392,16 +396,16 @@ def test_columns_that_cannot_be_divided():
     schema.encode(method.sample())
 
 
-@pytest.mark.parametrize("most", [2, 3, 4, 5, 8, 12, 30, 71])
-def test_no_specialization_makes_more_leaves_than_allowed(most):
-    method = fit(max_leaves=most, rounds=30, epsilon=30.0)
-    sizes = dict(zip(SCHEMA.names, method.tree_.leaves.shape, strict=True))
-    cells = method.tree_.leaves.size
-    assert cells <= most
-    for column in (A, N, C):  # and what is left would not have fitted
-        undivided = axis(method, column.name).sizes.max() > 1
-        more = 2 if column is C else 1
-        assert not undivided or cells // sizes[column.name] * (sizes[column.name] + more) > most
+def test_no_specialization_makes_more_leaves_than_allowed():
+    for most in (2, 3, 4, 5, 8, 12, 30, 71):
+        method = fit(max_leaves=most, rounds=30, epsilon=30.0)
+        sizes = dict(zip(SCHEMA.names, method.tree_.leaves.shape, strict=True))
+        cells = method.tree_.leaves.size
+        assert cells <= most
+        for column in (A, N, C):  # and what is left would not have fitted
+            undivided = axis(method, column.name).sizes.max() > 1
+            more = 2 if column is C else 1
+            assert not undivided or cells // sizes[column.name] * (sizes[column.name] + more) > most, most
 
 
 def test_chains_of_single_children_are_no_steps(watched):
@@ -423,64 +427,3 @@ def test_the_class_is_never_generalized():
     method = fit(FRAME.assign(y="q"), schema=Schema(columns=(A, target)), target="y", rounds=1)
     assert axis(method, "y").names == ("p", "q", "r")
     assert method.target_ == "y"
-
-
-def test_a_column_may_have_any_name():
-    schema = Schema(columns=(Column(name="side", kind="integer", lower=0, upper=5, bins=6), Y), target="y")
-    method = fit(pd.DataFrame({"side": range(6), "y": "no"}), schema=schema)
-    assert axis(method, "side").sizes.tolist() == [1] * 6
-
-
-def test_the_structure_is_a_document():
-    method = fit()
-    document = json.loads(json.dumps(method.structure(), allow_nan=False))
-    assert len(document["leaf_counts"]) == method.tree_.leaves.size
-    assert [level["variance"] is None for level in document["tree"]["levels"]] == [True, False]
-
-
-TABLES = {
-    "no row": FRAME.head(0),
-    "one row": FRAME.head(1),
-    "lowest bin only": FRAME.assign(n=0),
-    "highest bin only": FRAME.assign(n=5),
-    "one class": FRAME.assign(y="no"),
-    "one category": FRAME.assign(a="a1"),
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "relation"),
-    [(name, relation) for name in TABLES for relation in RELATIONS if (name, relation) != ("no row", "replace")],
-)
-def test_given_the_answers_nothing_else_depends_on_the_rows(name, relation, monkeypatch):
-    released = []
-    tables = [FRAME, TABLES[name]]
-    if relation == "replace":  # n is public there: tables of one size
-        tables = [pd.concat([frame] * len(FRAME)).head(len(FRAME)) for frame in tables]
-    for frame in tables:
-        monkeypatch.setattr(dpcore.methods.base, "make_noise", lambda *_: Blind())
-        released.append(fit(frame, relation=relation))
-    first, second = released
-    assert first.structure() == second.structure()
-    assert first.steps_ == second.steps_
-    assert first.ledger_.to_json() == second.ledger_.to_json()
-    pd.testing.assert_frame_equal(first.sample(), second.sample())
-
-
-@pytest.mark.parametrize(
-    ("parameters", "word"),
-    [
-        ({"score": "Gini"}, "score"),
-        ({"rounds": 0}, "rounds"),
-        ({"max_leaves": 0}, "max_leaves"),
-        ({"max_leaves": 1_000_001}, "max_leaves"),
-        ({"max_leaves": 1}, "class alone"),
-        ({"target": "n"}, "numeric"),
-    ],
-)
-def test_its_own_parameters_are_checked_before_anything_is_charged(parameters, word):
-    ledger = Ledger("add_remove")
-    with pytest.raises(ParameterError, match=word) as caught:
-        DiffGen(**parameters).fit(FRAME, schema=SCHEMA, ledger=ledger)
-    assert caught.value.remedy
-    assert not ledger.entries

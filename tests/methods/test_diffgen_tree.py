@@ -6,15 +6,13 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
-from sources import Tape
 
 from dpcore import datasets
-from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.partition import Partition
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.errors import DataError, ParameterError, SchemaError
+from dpcore.errors import SchemaError
 from dpcore.methods import DiffGen, DiffGenTree, DTDiff
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.group_tree import GroupTree, told_by, tree_of
@@ -45,10 +43,16 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
 # The release
 
 
-@pytest.mark.parametrize("mode", ["corrected", "paper"])
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize(
+    ("epsilon", "criterion", "relation", "mode"),
+    [
+        (0.0, "Max", "replace", "corrected"),
+        (0.1, "InfoGain", "replace", "corrected"),
+        (1.0, "Max", "add_remove", "corrected"),
+        (1.0, "InfoGain", "add_remove", "paper"),
+        (0.1, "Max", "replace", "paper"),
+    ],
+)
 def test_the_release_is_diffgens(epsilon, criterion, relation, mode):
     settings = {"relation": relation, "mode": mode, "epsilon": epsilon, "rounds": 4, "random_state": 2}
     released = DiffGen(score=CRITERIA[criterion], **settings).fit(FRAME, schema=SCHEMA)
@@ -230,38 +234,7 @@ def test_damaged_documents_are_refused():
 # The classifier
 
 
-@pytest.mark.parametrize("method", [DiffGenTree, DTDiff])
-def test_predictions_are_public_classes_and_need_no_class_column(method):
-    odd = Column(name="y", kind="categorical", categories=("yes", "never", "no"))
-    schema = Schema(columns=(N, C, odd, M), target="y")
-    fitted = method(random_state=1).fit(FRAME, schema=schema)
-    assert fitted.classes_.tolist() == ["yes", "never", "no"]
-    bare = FRAME.drop(columns="y")
-    shares = fitted.predict_proba(bare)
-    assert shares.shape == (300, 3)
-    assert (shares >= 0).all()
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    np.testing.assert_array_equal(fitted.predict(bare), fitted.predict(FRAME))
-    assert set(fitted.predict(bare)) <= set(fitted.classes_)
-    assert fitted.predict(bare.head(0)).shape == (0,)
-    with pytest.raises(DataError, match="'c'"):
-        fitted.predict(bare.drop(columns="c"))
-    with pytest.raises(DataError, match="'n'"):
-        fitted.predict(bare.assign(n=99))
-    with pytest.raises(ParameterError, match="not fitted"):
-        method().predict(bare)
-
-
-@pytest.mark.parametrize("epsilon", [0, 1e-6, 1.0])
-def test_edges(epsilon):
-    only = Schema(columns=(Y,), target="y")
-    assert fit(FRAME, only, epsilon=epsilon).predict(FRAME).shape == (300,)
-    for relation in RELATIONS:
-        assert fit(FRAME.head(0), epsilon=epsilon, relation=relation).predict(FRAME).shape == (300,)
-
-
-@pytest.mark.parametrize("mode", ["corrected", "paper"])
-@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("mode", "relation"), [("corrected", "replace"), ("paper", "add_remove")])
 def test_it_learns_what_is_there(relation, mode):
     frame = make_frame(5_000, 1)
     method = fit(frame, relation=relation, mode=mode, epsilon=3.0)
@@ -273,37 +246,3 @@ def test_it_beats_the_majority_on_the_sample(method):
     data = datasets.load("sample")
     fitted = method(random_state=0).fit(data.train, schema=data.schema)
     assert fitted.score(data.test) > 0.78 > data.test["income"].value_counts(normalize=True).max() + 0.02
-
-
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_replayed_answers_give_the_same_classifier_whatever_the_rows(criterion, relation, monkeypatch):
-    other = pd.concat([FRAME.head(1)] * (len(FRAME) if relation == "replace" else 7), ignore_index=True)
-    tape = Tape(monkeypatch)
-    first = fit(relation=relation, criterion=criterion)
-    assert len(tape.answers) == len(first.ledger_.entries)
-    tape.replaying = True
-    second = fit(other, relation=relation, criterion=criterion)
-    assert not tape.answers
-    assert first.steps_ == second.steps_
-    assert first.structure() == second.structure()
-    assert first.ledger_.to_json() == second.ledger_.to_json()
-    np.testing.assert_array_equal(first.predict_proba(FRAME), second.predict_proba(FRAME))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "word"),
-    [
-        ({"criterion": "IG"}, "criterion"),
-        ({"rounds": 0}, "rounds"),
-        ({"max_leaves": 1_000_001}, "max_leaves"),
-        ({"max_leaves": 1}, "class alone"),
-        ({"target": "n"}, "numeric"),
-    ],
-)
-def test_its_own_parameters_are_checked_before_anything_is_charged(parameters, word):
-    ledger = Ledger("add_remove")
-    with pytest.raises(ParameterError, match=word) as caught:
-        DiffGenTree(**parameters).fit(FRAME, schema=SCHEMA, ledger=ledger)
-    assert caught.value.remedy
-    assert not ledger.entries

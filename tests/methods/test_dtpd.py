@@ -9,7 +9,6 @@ import pytest
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import Warner
 from dpcore.methods import DTPD
 from dpcore.methods.local.dtpd import Booleans, Conjunctions
@@ -254,10 +253,3 @@ def test_together_a_record_is_told_from_all_but_its_opposite():
     assert not seen((0, 1, 1), **one) & seen((0, 0, 1), **one)  # of probability 1 here, and 0 there
     for how in ({"mode": "paper", "theta": 0.7, "groups": "each"}, {"epsilon": 3.0}):
         assert len(seen((0, 1, 1), **how)) == 8
-
-
-@pytest.mark.parametrize("theta", [0.5, 0, -0.1, 1.1, "0.7"])
-def test_a_theta_that_tells_nothing_is_refused(theta):
-    for mode in ("paper", "corrected"):
-        with pytest.raises(ParameterError, match="theta"):
-            DTPD(mode=mode, theta=theta).fit(rows(9), schema=SCHEMA)

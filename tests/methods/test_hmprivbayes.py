@@ -15,7 +15,6 @@ from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R
 from dpcore.methods import HMPrivBayes, NoPrivacy
@@ -121,30 +120,23 @@ def test_entropies_of_1_and_a_half_share_epsilon_as_37_75_to_62_25(mode):
 # Budgets and noise, from the ledger
 
 
-@pytest.mark.parametrize(
-    ("schema", "d", "shares"),
-    [
-        pytest.param(adult_schema(), 52, (0.42382, 0.28809, 0.28809), id="adult"),
-        pytest.param(big5_schema(), 175, (0.42717, 0.28642, 0.28642), id="big5"),
-    ],
-)
-@pytest.mark.parametrize("mode", ["paper", "corrected"])
-def test_shares_of_the_three_steps(mode, schema, d, shares):
-    method = HMPrivBayes(mode=mode, max_parents=1, random_state=0).fit(random_frame(schema, 30), schema=schema)
+def test_shares_of_the_three_steps_on_adult():
+    schema, d = adult_schema(), 52
+    method = HMPrivBayes(max_parents=1, random_state=0).fit(random_frame(schema, 30), schema=schema)
     claimed = [float(total(step, "epsilon_claimed")) for step in steps(method)]
-    assert claimed == pytest.approx(shares, abs=5e-6)
+    assert claimed == pytest.approx((0.42382, 0.28809, 0.28809), abs=5e-6)
     assert claimed[0] / claimed[1] == pytest.approx((d - 1) / (2 * d / 3), rel=1e-12)
     assert claimed[1] == claimed[2]
 
 
 @pytest.mark.parametrize(
-    ("schema", "d", "pairs_at_once", "sum_without_entropies"),
+    ("schema", "d", "shares", "pairs_at_once", "sum_without_entropies"),
     [
-        pytest.param(adult_schema(), 52, 26, 12.75, id="adult"),
-        pytest.param(big5_schema(), 175, 87, 38.88, id="big5"),
+        pytest.param(adult_schema(), 52, (0.42382, 0.28809, 0.28809), 26, 12.75, id="adult"),
+        pytest.param(big5_schema(), 175, (0.42717, 0.28642, 0.28642), 87, 38.88, id="big5"),
     ],
 )
-def test_what_paper_mode_books(schema, d, pairs_at_once, sum_without_entropies):
+def test_what_paper_mode_books(schema, d, shares, pairs_at_once, sum_without_entropies):
     n, epsilon = 200, 0.8
     frame = random_frame(schema, n)
     method = HMPrivBayes(mode="paper", epsilon=epsilon, max_parents=1, random_state=0).fit(frame, schema=schema)
@@ -160,6 +152,8 @@ def test_what_paper_mode_books(schema, d, pairs_at_once, sum_without_entropies):
     )
 
     (pairs,), choices, tables = steps(method)
+    claimed = [float(total(step, "epsilon_claimed")) for step in steps(method)]
+    assert claimed == pytest.approx([epsilon * share for share in shares], abs=5e-6)
     assert pairs.epsilon_of_noise == pairs.epsilon_claimed * pairs_at_once
     printed = information_step(n) * d * (d - 1) / (float(pairs.epsilon_claimed) * 2 * pairs_at_once)
     assert pairs.scale == pytest.approx(printed)
@@ -196,16 +190,15 @@ def named_bits(frame, schema):
     return names, columns
 
 
-@pytest.mark.parametrize(("score", "scale"), [("R", 0.138), ("MI", 1.17)])
-def test_noise_of_the_scores_on_all_complete_rows_of_adult(score, scale):
-    """Of 45,222 rows. Those for training alone, 30,162, take half as much noise again."""
+@pytest.mark.parametrize(("score", "rows", "scale"), [("R", 45_222, 0.138), ("MI", 30_162, 1.693)])
+def test_noise_of_the_scores_on_the_complete_rows_of_adult(score, rows, scale):
+    """All of them are 45,222. Those for training alone, 30,162, take half as much noise again."""
     schema = adult_schema()
-    for rows, expected in ((45_222, scale), (30_162, {"R": 0.207, "MI": 1.693}[score])):
-        method = HMPrivBayes(score=score, n_clusters=3, max_parents=1, random_state=0)
-        ((entry,), _, _) = steps(method.fit(random_frame(schema, rows), schema=schema))
-        assert entry.scale == pytest.approx(expected, rel=4e-3)
-        step = {"R": 2 * (rows - 1) / rows**2, "MI": information_step(rows)}[score]
-        assert entry.scale == pytest.approx(52 * 51 / 2 * step / float(entry.epsilon_of_noise))
+    method = HMPrivBayes(score=score, n_clusters=3, max_parents=1, random_state=0)
+    ((entry,), _, _) = steps(method.fit(random_frame(schema, rows), schema=schema))
+    assert entry.scale == pytest.approx(scale, rel=4e-3)
+    step = {"R": 2 * (rows - 1) / rows**2, "MI": information_step(rows)}[score]
+    assert entry.scale == pytest.approx(52 * 51 / 2 * step / float(entry.epsilon_of_noise))
 
 
 CASES = [
@@ -219,9 +212,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("d", "relation"), [(1, "replace"), (2, "add_remove"), (7, "replace"), (7, "add_remove")])
 @pytest.mark.parametrize("extra", CASES, ids=str)
-@pytest.mark.parametrize("d", [1, 2, 7])
 def test_the_ledger_sums_to_epsilon_exactly(d, extra, relation):
     schema = bits("abcdefg"[:d])
     frame = planted(1, d, rows=50).set_axis(list("abcdefg"[:d]), axis=1)
@@ -240,20 +232,18 @@ def test_the_ledger_sums_to_epsilon_exactly(d, extra, relation):
             assert len({entry.epsilon_of_noise for entry in tables[:d]}) == 1
 
 
-@pytest.mark.parametrize("extra", [{"n_clusters": 1}, {}, {"n_clusters": 9}, {"eta": 0.9}], ids=str)
-@pytest.mark.parametrize("d", [1, 2, 7])
-def test_paper_mode_claims_epsilon_exactly(d, extra):
-    frame, schema = planted(1, d, rows=50), bits([f"a{i}" for i in range(d)])
-    for epsilon in (0.3, 7.1):
-        method = HMPrivBayes(mode="paper", epsilon=epsilon, random_state=1, **extra).fit(frame, schema=schema)
-        assert total(method.ledger_.entries, "epsilon_claimed") == Fraction(epsilon)
+def test_paper_mode_claims_epsilon_exactly():
+    for d in (1, 2, 7):
+        frame, schema = planted(1, d, rows=50), bits([f"a{i}" for i in range(d)])
+        for extra in ({"n_clusters": 1}, {}, {"n_clusters": 9}, {"eta": 0.9}):
+            method = HMPrivBayes(mode="paper", epsilon=0.3, random_state=1, **extra).fit(frame, schema=schema)
+            assert total(method.ledger_.entries, "epsilon_claimed") == Fraction(0.3), (d, extra)
 
 
 # Networks and tables at a huge epsilon
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize(("width", "parents"), [(5, 3), (6, 2)])
+@pytest.mark.parametrize(("width", "parents", "relation"), [(5, 3, "replace"), (6, 2, "add_remove")])
 def test_a_huge_epsilon_gives_the_network_and_the_tables_without_noise(width, parents, relation):
     frame = planted(3, width)
     schema = bits(frame.columns)
@@ -326,7 +316,7 @@ def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_pr
     schema = bits(frame.columns)
     blocks = [tuple(bit(f"{block}{i}") for i in range(4)) for block in "ab"]
     how = {"mode": mode, "score": score, "n_clusters": 2, "epsilon": 20.0}
-    for seed in range(3):
+    for seed in range(2):
         fixed = HMPrivBayes(affinity="fixed", random_state=seed, **how).fit(frame, schema=schema)
         assert sorted(fixed.clusters_) == blocks
         printed = HMPrivBayes(affinity="paper", random_state=seed, **how).fit(frame, schema=schema)
@@ -352,12 +342,21 @@ def test_filter_by_hand():
     np.testing.assert_array_equal(related_columns(similarity, 0.1) & ~np.eye(4, dtype=bool), expected)
 
 
-@pytest.mark.parametrize("score", [MutualInformation(), R(), LinearF()], ids=lambda score: score.name)
-@pytest.mark.parametrize("relation", [Relation.REPLACE, Relation.ADD_REMOVE])
-@pytest.mark.parametrize("parents", [1, 2, 3])
-@pytest.mark.parametrize("filtered", [False, True])
+@pytest.mark.parametrize(
+    ("score", "parents", "relation", "filtered"),
+    [
+        (MutualInformation(), 1, Relation.REPLACE, False),
+        (MutualInformation(), 3, Relation.ADD_REMOVE, True),
+        (R(), 2, Relation.ADD_REMOVE, False),
+        (R(), 3, Relation.REPLACE, True),
+        (LinearF(), 1, Relation.ADD_REMOVE, True),
+        (LinearF(), 2, Relation.REPLACE, True),
+        (LinearF(), 3, Relation.ADD_REMOVE, False),
+    ],
+    ids=str,
+)
 def test_candidates_and_scores_are_those_of_plain_enumeration(filtered, parents, relation, score):
-    d, rng = 8, np.random.default_rng(parents)
+    d, rng = 7, np.random.default_rng(parents)
     frame = planted(1, d, rows=150, seed=parents)
     schema = bits(frame.columns)
     related = None
@@ -485,20 +484,3 @@ def test_noise_of_the_corrected_tables_follows_noisy_entropies(relation, monkeyp
         noisy = margins[list(one_ways).index((family[0],))]
         share = np.clip((noisy[1] + (n - noisy.sum()) / 2) / n, 0, 1)
         assert weight == pytest.approx(math.exp(-entropy(share)))
-
-
-def test_parameters_that_do_not_fit():
-    frame, schema = planted(1, 2), bits(["a0", "a1"], max_rows=None)
-    with pytest.raises(ParameterError, match="learned"):
-        HMPrivBayes(mode="paper", partition="public").fit(frame, schema=schema)
-    with pytest.raises(ParameterError, match="number of rows"):
-        HMPrivBayes(mode="paper", relation="add_remove").fit(frame, schema=bits(["a0", "a1"]))
-    with pytest.raises(ParameterError, match="public bound"):
-        HMPrivBayes(relation="add_remove").fit(frame, schema=schema)
-
-
-@pytest.mark.parametrize("eta", [-0.1, 1, 1.5, float("nan"), "0.1", None])
-@pytest.mark.parametrize("method", [HMPrivBayes, NoPrivacy])
-def test_a_threshold_that_is_no_share_is_refused(method, eta):
-    with pytest.raises(ParameterError, match="eta"):
-        method(eta=eta).check(bits(["a0", "a1"]))

@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import marginal_avd
 from dpcore.mechanisms.scores.dependence import MutualInformation
 from dpcore.methods.networks.jtree import (
@@ -259,63 +257,9 @@ def test_noisy_total_decides_how_many_rows_under_add_remove():
     assert len(rows) != 3_000
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"mode": "paper", "relation": "add_remove"},
-        {"score": "F"},
-        {"score": "MI", "relation": "add_remove"},
-        {"structure_share": 0.0},
-        {"structure_share": 1},
-        {"structure_share": "half"},
-        {"threshold": 0.0},
-        {"threshold": math.nan},
-        {"edges": -1},
-        {"edges": 1.5},
-        {"max_cells": 0},
-        {"max_cells": MOST_CELLS},
-    ],
-)
-def test_its_own_parameters_are_checked_before_anything_is_charged(parameters):
-    ledger = Ledger(parameters.get("relation", "replace"))
-    with pytest.raises(ParameterError) as caught:
-        JTree(**parameters).fit(chain(20), schema=Schema(columns=CHAIN.columns), ledger=ledger)
-    assert caught.value.remedy
-    assert not ledger.entries
-
-
-def test_progress_goes_forward_and_can_cancel():
-    told = []
-    JTree(random_state=0).fit(chain(), schema=CHAIN, progress=lambda fraction, text: told.append((fraction, text)))
-    fractions = [fraction for fraction, _ in told]
-    assert fractions == sorted(fractions)
-    assert (fractions[0], fractions[-1]) == (0.0, 1.0)
-    assert any("edge 2 of 2" in text for _, text in told)
-
-    def stop(fraction, text):
-        raise InterruptedError(text)
-
-    ledger = Ledger("replace")
-    with pytest.raises(InterruptedError):
-        JTree().fit(chain(), schema=CHAIN, ledger=ledger, progress=stop)
-    assert not ledger.entries
-
-
-def test_exact_noise_makes_a_publishable_release(small_frame, small_schema):
-    method = JTree(noise="opendp").fit(small_frame, schema=small_schema)
-    assert method.publishable_
-    assert len(method.sample(20)) == 20
-
-
 def test_chosen_pairs_beat_independent_columns_on_adult(adult):
     made, alone = (JTree(random_state=0, **extra).fit(adult.train, schema=adult.schema) for extra in ({}, {"edges": 0}))
     assert len(made.edges_) == 14
     assert made.max_cells_ == int(30_162 * 0.8 / (15 * 2 * 4))
     assert avd(made, adult, 2) < 0.8 * avd(alone, adult, 2)
     assert avd(made, adult, 3) < 0.8 * avd(alone, adult, 3)
-
-
-def test_paper_mode_runs_on_adult(adult):
-    method = JTree(mode="paper", random_state=0).fit(adult.train, schema=adult.schema)
-    assert method.edges_
-    assert avd(method, adult, 2) < 0.2

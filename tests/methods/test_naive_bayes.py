@@ -145,29 +145,3 @@ def test_paid_rows_are_not_stretched():
     assert len(method.sample(5)) == 5
     with pytest.raises(ParameterError, match="20 rows"):
         method.sample(21)
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"variant": "Alg2"},
-        {"mode": "paper", "variant": "C1"},
-        {"x_source": "data"},
-        {"kappa": "2"},
-        {"log_base": "7"},
-        {"variant": "C2", "x_source": "model"},
-        {"smoothing": 0.0},
-        {"rows": 0},
-    ],
-)
-def test_its_own_parameters_are_checked(parameters):
-    with pytest.raises(ParameterError) as caught:
-        NaiveBayesSynthesizer(**parameters).fit(planted(20), schema=BITS)
-    assert caught.value.remedy
-
-
-def test_opendp_release_is_marked_publishable():
-    method = NaiveBayesSynthesizer(noise="opendp", x_source="model").fit(planted(200), schema=BITS)
-    assert method.publishable_
-    assert "OpenDP" in method.noise_label_
-    assert not NaiveBayesSynthesizer(noise="geometric").fit(planted(200), schema=BITS).publishable_

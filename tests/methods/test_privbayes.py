@@ -13,14 +13,12 @@ from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R, dependence
 from dpcore.methods import PrivBayes
 from dpcore.methods.networks.privbayes import maximal_sets
 from dpcore.postprocess.bayes_net import contained, margin
 
 RELATIONS = ["replace", "add_remove"]
-BETA = Fraction(0.3)
 
 
 def schema_of(sizes, max_rows=5_000):
@@ -129,7 +127,7 @@ def test_maximal_sets_by_plain_enumeration():
 def test_tables_of_columns_have_room_unless_the_child_alone_has_not(epsilon, relation):
     sizes = {"a": 2, "b": 3, "c": 20, "d": 4, "e": 2, "f": 5}
     schema, together = schema_of(sizes), 0
-    for seed in range(8):
+    for seed in range(3):
         method = PrivBayes(epsilon=epsilon, relation=relation, random_state=seed)
         method.fit(random_frame(schema, 1_000), schema=schema)
         measure = 0.7 * epsilon * (1 if relation == "replace" else 0.99)
@@ -150,28 +148,27 @@ def test_tables_of_columns_have_room_unless_the_child_alone_has_not(epsilon, rel
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("variant", ["general", "binary"])
-@pytest.mark.parametrize("d", [1, 2, 6])
+@pytest.mark.parametrize("d", [1, 6])
 def test_the_ledger_sums_to_epsilon_exactly(d, variant, relation):
     schema = schema_of(dict(zip("abcdef"[:d], (2, 3, 2, 4, 2, 2), strict=False)))
-    for epsilon in (0.3, 1 / 3, 2.0**-40, 7.1, 300.0):
-        for beta in (0.3, 0.5):
-            method = PrivBayes(epsilon=epsilon, variant=variant, relation=relation, beta=beta, random_state=0)
-            method.fit(random_frame(schema, 90), schema=schema)
-            entries = method.ledger_.entries
-            assert total(entries) == total(entries, "epsilon_claimed") == Fraction(epsilon)
-            left = Fraction(epsilon)
-            if relation == "add_remove":
-                assert (entries[0].name, entries[0].epsilon_of_noise) == ("number of rows", left / 100)
-                left -= left / 100
-            choices, tables = steps(method)
-            for_network = left * Fraction(beta) if choices else 0
-            assert total(choices) == for_network
-            assert total(tables) == left - for_network
-            one_person = 2 if relation == "replace" else 1
-            for entry in tables:
-                assert entry.scale == pytest.approx(one_person * len(tables) / float(left - for_network))
-            for entry in choices:
-                assert entry.epsilon_of_noise == for_network / len(choices)
+    for epsilon, beta in ((0.3, 0.3), (1 / 3, 0.5), (2.0**-40, 0.3), (300.0, 0.5)):
+        method = PrivBayes(epsilon=epsilon, variant=variant, relation=relation, beta=beta, random_state=0)
+        method.fit(random_frame(schema, 90), schema=schema)
+        entries = method.ledger_.entries
+        assert total(entries) == total(entries, "epsilon_claimed") == Fraction(epsilon)
+        left = Fraction(epsilon)
+        if relation == "add_remove":
+            assert (entries[0].name, entries[0].epsilon_of_noise) == ("number of rows", left / 100)
+            left -= left / 100
+        choices, tables = steps(method)
+        for_network = left * Fraction(beta) if choices else 0
+        assert total(choices) == for_network
+        assert total(tables) == left - for_network
+        one_person = 2 if relation == "replace" else 1
+        for entry in tables:
+            assert entry.scale == pytest.approx(one_person * len(tables) / float(left - for_network))
+        for entry in choices:
+            assert entry.epsilon_of_noise == for_network / len(choices)
 
 
 @pytest.mark.parametrize("mode", ["paper", "corrected"])
@@ -260,10 +257,15 @@ def test_f_of_two_bits_by_hand(cells, value):
 # Networks
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(
-    ("variant", "score", "size"),
-    [("general", "R", 3), ("general", "MI", 3), ("general", "R", 2), ("binary", "F", 2), ("binary", "MI", 2)],
+    ("variant", "score", "size", "relation"),
+    [
+        ("general", "R", 3, "replace"),
+        ("general", "MI", 3, "add_remove"),
+        ("general", "R", 2, "add_remove"),
+        ("binary", "F", 2, "replace"),
+        ("binary", "MI", 2, "add_remove"),
+    ],
 )
 def test_a_chain_is_found_from_every_root(variant, score, size, relation):
     frame, schema = chain(size), schema_of(dict.fromkeys("CAB", size))
@@ -315,16 +317,16 @@ def test_every_family_is_the_best_by_plain_enumeration(variant, score):
     assert sorted(placed) == names
 
 
-@pytest.mark.parametrize(("variant", "epsilon"), [("general", 50.0), ("binary", 50.0)])
-def test_the_root_is_uniform(variant, epsilon):
-    """Chi-square at 1e-4, which is the false-alarm rate; seeded."""
-    names, draws = list("abcd"), 300
+@pytest.mark.parametrize("variant", ["general", "binary"])
+def test_the_root_is_uniform(variant):
+    """Chi-square at 1e-4, which is the false-alarm rate; seeded. Whatever looks at the rows finds that a is alone."""
+    names, draws = list("abcd"), 100
     schema = schema_of(dict.fromkeys(names, 2))
     frame = random_frame(schema, 60)
     frame["a"] = "0"
     found = []
     for seed in range(draws):
-        method = PrivBayes(variant=variant, epsilon=epsilon, random_state=seed).fit(frame, schema=schema)
+        method = PrivBayes(variant=variant, epsilon=50.0, random_state=seed).fit(frame, schema=schema)
         found.append(method.families_[0][0][0])
     assert len(method.families_[1]) == 2  # the network is learned
     assert stats.chisquare([found.count(name) for name in names]).pvalue > 1e-4
@@ -337,31 +339,3 @@ def test_independent_bits_spend_everything_on_tables(monkeypatch):
     method = PrivBayes(variant="binary", epsilon=0.01, random_state=0).fit(random_frame(schema, 50), schema=schema)
     assert method.families_ == [(f"{name} bit 1",) for name in "abcd"]
     assert [entry.scale for entry in method.ledger_.entries] == pytest.approx([2 * 4 / 0.01] * 4)
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"variant": "ternary"},
-        {"score": "F"},
-        {"variant": "binary", "score": "H"},
-        {"variant": "binary", "max_parents": 4},
-        {"max_parents": 0},
-        {"beta": 0.0},
-        {"theta": float("inf")},
-        {"mode": "paper", "relation": "add_remove"},
-    ],
-)
-def test_its_own_parameters_are_checked(parameters):
-    schema = schema_of(dict.fromkeys("ab", 2))
-    with pytest.raises(ParameterError) as caught:
-        PrivBayes(**parameters).fit(random_frame(schema, 20), schema=schema)
-    assert caught.value.remedy
-
-
-def test_only_mutual_information_needs_a_bound_on_the_rows():
-    schema = schema_of(dict.fromkeys("abc", 3), max_rows=None)
-    frame = random_frame(schema, 100)
-    with pytest.raises(ParameterError, match="max_rows"):
-        PrivBayes(score="MI", relation="add_remove").fit(frame, schema=schema)
-    assert PrivBayes(relation="add_remove").fit(frame, schema=schema).ledger_.epsilon_of_noise == 1.0

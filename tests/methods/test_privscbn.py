@@ -1,6 +1,5 @@
 """PrivSCBN: its choices, its Jaccard indices from noisy tables, its prices, and a huge epsilon."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +10,6 @@ from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import MutualInformation, R
 from dpcore.methods import PrivSCBN
 
@@ -196,12 +194,3 @@ def test_edge_tables(relation):
     assert np.abs(method.similarity_).max() < 0.01  # a union of 0 counts as 1, with an intersection of 0
     assert method.rows_ == pytest.approx(50, abs=0.01)
     assert not method.sample().astype(int).to_numpy().any()
-
-
-def test_parameters_that_do_not_fit():
-    frame = planted(1, 2)
-    with pytest.raises(ParameterError, match="number of rows"):
-        PrivSCBN(mode="paper", relation="add_remove").fit(frame, schema=bits(frame.columns))
-    with pytest.raises(ParameterError, match="bound"):
-        PrivSCBN(relation="add_remove").fit(frame, schema=bits(frame.columns, max_rows=None))
-    assert math.isfinite(PrivSCBN(mode="paper").fit(frame, schema=bits(frame.columns)).ledger_.epsilon_of_noise)
