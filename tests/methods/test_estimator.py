@@ -186,15 +186,6 @@ def test_an_inferred_schema_is_not_publishable(small_frame, small_schema):
         assert method.publishable_ is (schema is small_schema)
 
 
-def test_abstract_methods_must_be_written():
-    class Half(Synthesizer):
-        def _check(self, schema):
-            pass
-
-    with pytest.raises(TypeError, match="abstract"):
-        Half()
-
-
 # Sampling
 
 

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from bit_tables import HUGE, RELATIONS, bits, planted, random_frame, real_table, total
 from scipy import stats
 
 from dpcore.accounting.ledger import Ledger
@@ -20,47 +21,12 @@ from dpcore.mechanisms.scores import LinearF, MutualInformation, R
 from dpcore.methods import HMPrivBayes, NoPrivacy
 from dpcore.methods.networks.base import to_measure
 from dpcore.postprocess.bayes_net import contained, margin
-from dpcore.postprocess.clustering import contiguous_clusters, related_columns, spectral_clusters
-
-RELATIONS = ["replace", "add_remove"]
-HUGE = 1e9
-
-
-def bits(names, max_rows=5_000):
-    return Schema(
-        columns=tuple(Column(name=name, kind="ordered", categories=("0", "1")) for name in names), max_rows=max_rows
-    )
+from dpcore.postprocess.clustering import contiguous_clusters
 
 
 def bit(name):
     """The name of the only bit of a column."""
     return f"{name} bit 1"
-
-
-def random_frame(schema, rows, seed=0):
-    rng = np.random.default_rng(seed)
-    return schema.decode(np.column_stack([rng.integers(0, size, rows) for size in schema.sizes]), rng)
-
-
-def planted(blocks, width, rows=2_000, seed=0, copied=0.8):
-    """Blocks of columns; in each, every column mostly repeats an earlier one. No two scores are equal."""
-    rng = np.random.default_rng(seed)
-    frame = {}
-    for block in "abcdef"[:blocks]:
-        for i in range(width):
-            fresh = rng.random(rows) < 0.3 + 0.04 * i
-            if i:
-                source = frame[f"{block}{rng.integers(i)}"]
-                fresh = np.where(rng.random(rows) < copied - 0.07 * i, source, fresh)
-            frame[f"{block}{i}"] = fresh.astype(int)
-    return pd.DataFrame(frame)
-
-
-def real_table(frame, family):
-    columns = [frame[name.removesuffix(" bit 1")].astype(int).to_numpy() for name in family]
-    counts = np.zeros((2,) * len(family))
-    np.add.at(counts, tuple(columns), 1)
-    return counts
 
 
 def steps(method):
@@ -71,10 +37,6 @@ def steps(method):
         [entry for entry in entries if entry.mechanism == "exponential"],
         [entry for entry in entries if entry.name.startswith("counts of")],
     )
-
-
-def total(entries, field="epsilon_of_noise"):
-    return sum((getattr(entry, field) for entry in entries), Fraction(0))
 
 
 def entropy(share):
@@ -325,21 +287,7 @@ def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_pr
         assert all(parts == {"a", "b"} for parts in together)  # equal bits are put apart, different ones together
 
 
-def test_spectral_clusters_without_noise():
-    similarity = np.kron(np.eye(2), np.ones((3, 3)))
-    rng = np.random.default_rng(0)
-    assert sorted(spectral_clusters(similarity, 2, rng)) == [[0, 1, 2], [3, 4, 5]]
-    assert sorted(spectral_clusters(similarity, 2, rng, affinity="paper")) != [[0, 1, 2], [3, 4, 5]]
-
-
 # Filter and tables
-
-
-def test_filter_by_hand():
-    similarity = np.array([[0.0, 0.8, 0.05, 0.3], [0.8, 0.0, 0.2, 0.08], [0.05, 0.2, 0.0, 0.1], [0.3, 0.08, 0.1, 0.0]])
-    # The best of each: 0.8, 0.8, 0.2, 0.3. At eta = 0.1: 0-2 (0.05) and 1-3 (0.08) are at most 0.08 of the larger best.
-    expected = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]], dtype=bool)
-    np.testing.assert_array_equal(related_columns(similarity, 0.1) & ~np.eye(4, dtype=bool), expected)
 
 
 @pytest.mark.parametrize(
@@ -435,16 +383,6 @@ def test_tables_that_are_no_margins_are_measured_and_the_others_derived(mode):
                 assert tables[family].min() >= 0
                 assert tables[family].sum() == pytest.approx(method.rows_)
     assert filtered  # otherwise the filter was not on
-
-
-def test_a_family_that_a_filter_took_apart_is_measured():
-    kept = [("a",), ("b", "a"), ("c", "a", "b"), ("d", "a", "b", "c"), ("e", "b", "c", "d")]
-    assert to_measure(kept, 3) == kept[3:]
-    assert to_measure(kept, 1) == kept[1:]
-    assert to_measure(kept[:2], 3) == kept[1:2]
-    assert to_measure(kept[:1], 3) == kept[:1]
-    filtered = [("a",), ("b",), ("c", "b"), ("d", "c"), ("e", "d")]
-    assert to_measure(filtered, 3) == [("d", "c"), ("e", "d"), ("a",), ("b",), ("c", "b")]
 
 
 def test_a_public_partition_asks_no_scores_and_divides_no_column():

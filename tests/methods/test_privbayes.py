@@ -7,18 +7,17 @@ from math import prod
 import numpy as np
 import pandas as pd
 import pytest
+from bit_tables import RELATIONS, random_frame, real_table, total
 from scipy import stats
 
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.mechanisms.scores import LinearF, MutualInformation, R, dependence
+from dpcore.mechanisms.scores import LinearF, MutualInformation, R
 from dpcore.methods import PrivBayes
 from dpcore.methods.networks.privbayes import maximal_sets
 from dpcore.postprocess.bayes_net import contained, margin
-
-RELATIONS = ["replace", "add_remove"]
 
 
 def schema_of(sizes, max_rows=5_000):
@@ -29,11 +28,6 @@ def schema_of(sizes, max_rows=5_000):
     return Schema(columns=columns, max_rows=max_rows)
 
 
-def random_frame(schema, rows, seed=0):
-    rng = np.random.default_rng(seed)
-    return schema.decode(np.column_stack([rng.integers(0, size, rows) for size in schema.sizes]), rng)
-
-
 def chain(size, rows=3_000, seed=0):
     """A, then B near A, then C near B: A and C depend on each other through B alone."""
     rng = np.random.default_rng(seed)
@@ -41,16 +35,6 @@ def chain(size, rows=3_000, seed=0):
     b = np.where(rng.random(rows) < 0.8, a, rng.integers(0, size, rows))
     c = np.where(rng.random(rows) < 0.75, b, rng.integers(0, size, rows))
     return pd.DataFrame({"C": c, "A": a, "B": b}).astype(str)
-
-
-def real_table(frame, family, sizes):
-    counts = np.zeros([sizes[name] for name in family])
-    np.add.at(counts, tuple(frame[name.removesuffix(" bit 1")].astype(int) for name in family), 1)
-    return counts
-
-
-def total(entries, field="epsilon_of_noise"):
-    return sum((getattr(entry, field) for entry in entries), Fraction(0))
 
 
 def steps(method):
@@ -204,54 +188,7 @@ def test_paper_mode_costs_what_it_claims_or_a_little_less(variant, score):
     assert 0.998 * epsilon < method.ledger_.epsilon_of_noise < epsilon
 
 
-def test_the_printed_constant_is_above_every_change_of_small_tables():
-    """3/n + 2/n² of the source against R of all 3 x 3 tables of 3 rows and one row replaced."""
-    n, largest = 3, 0.0
-    cells = list(np.ndindex(3, 3))
-    for rest in combinations(cells + cells, n - 1):
-        values = []
-        for cell in cells:
-            table = np.zeros((3, 3), dtype=int)
-            for place in (*rest, cell):
-                table[place] += 1
-            values.append(R().of(table, Relation.REPLACE))
-        largest = max(largest, max(values) - min(values))
-    assert 0.5 * 3 * (n - 1) / n**2 < largest <= 3 * (n - 1) / n**2 + 1e-12 < 3 / n + 2 / n**2
-
-
 # Scores
-
-
-def shortfall(table, target):
-    """F by trying every assignment of parent values."""
-    best = np.inf
-    for mask in range(2 ** table.shape[1]):
-        to_one = np.array([bool(mask >> j & 1) for j in range(table.shape[1])])
-        best = min(best, max(target - table[0, ~to_one].sum(), 0) + max(target - table[1, to_one].sum(), 0))
-    return best
-
-
-@pytest.mark.parametrize("parents", [1, 2, 4, 8])
-def test_f_by_assignments_by_dynamic_programming_and_by_brute_force(parents, monkeypatch):
-    rng = np.random.default_rng(parents)
-    tables = rng.integers(0, 6, (2, parents, 60))
-    tables[..., :10] *= rng.integers(0, 2, (2, parents, 10))  # with empty cells
-    tables[..., 0] = 0
-    expected = np.array([-shortfall(tables[..., i], tables[..., i].sum() / 2) for i in range(60)])
-    per_row = expected / np.maximum(tables.sum(axis=(0, 1)), 1)
-    for most in (dependence.MOST_ASSIGNED, 0):  # 0: dynamic programming for every table
-        monkeypatch.setattr(dependence, "MOST_ASSIGNED", most)
-        for relation, values in ((Relation.REPLACE, per_row), (Relation.ADD_REMOVE, expected)):
-            np.testing.assert_allclose(LinearF().of_many(tables, relation), values, atol=1e-12)
-            one_by_one = [LinearF().of(tables[..., i], relation) for i in range(60)]
-            np.testing.assert_allclose(one_by_one, values, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("cells", "value"), [([[4, 0], [0, 4]], 0.0), ([[2, 2], [2, 2]], -0.5), ([[0, 3], [5, 0]], -0.125)]
-)
-def test_f_of_two_bits_by_hand(cells, value):
-    assert LinearF().of(np.array(cells), Relation.REPLACE) == pytest.approx(value)
 
 
 # Networks

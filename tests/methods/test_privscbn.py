@@ -5,50 +5,22 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from bit_tables import HUGE, RELATIONS, bits, real_table, total
+from bit_tables import planted as planted_bits
 
 from dpcore.accounting.relation import Relation
-from dpcore.domain.column import Column
-from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.scores import MutualInformation, R
 from dpcore.methods import PrivSCBN
 
-RELATIONS = ["replace", "add_remove"]
-HUGE = 1e9
-
-
-def bits(names, max_rows=5_000):
-    return Schema(
-        columns=tuple(Column(name=name, kind="ordered", categories=("0", "1")) for name in names), max_rows=max_rows
-    )
-
 
 def planted(blocks, width, rows=1_500, seed=0):
-    """Blocks of columns of mostly zeros in which every column mostly repeats an earlier one."""
-    rng = np.random.default_rng(seed)
-    frame = {}
-    for block in "abcdef"[:blocks]:
-        for i in range(width):
-            fresh = rng.random(rows) < 0.25 + 0.03 * i
-            if i:
-                source = frame[f"{block}{rng.integers(i)}"]
-                fresh = np.where(rng.random(rows) < 0.9 - 0.05 * i, source, fresh)
-            frame[f"{block}{i}"] = fresh.astype(int)
-    return pd.DataFrame(frame)
+    """Mostly zeros."""
+    return planted_bits(blocks, width, rows, seed, ones=(0.25, 0.03), copied=(0.9, 0.05))
 
 
 def column(frame, name):
     return frame[name.removesuffix(" bit 1")].astype(int).to_numpy()
-
-
-def real_table(frame, family):
-    counts = np.zeros((2,) * len(family))
-    np.add.at(counts, tuple(column(frame, name) for name in family), 1)
-    return counts
-
-
-def total(entries, field="epsilon_of_noise"):
-    return sum((getattr(entry, field) for entry in entries), Fraction(0))
 
 
 def choices_of(size, parents):
@@ -133,17 +105,6 @@ def test_jaccard_indices_come_from_the_noisy_tables(relation, monkeypatch):
             assert method.similarity_[i, j] == method.similarity_[j, i] == pytest.approx(index)
         assert not np.diag(method.similarity_).any()
     assert floored  # otherwise the least union was not tried
-
-
-@pytest.mark.parametrize("mode", ["corrected", "paper"])
-def test_jaccard_indices_without_noise(mode):
-    frame = planted(2, 3)
-    method = PrivSCBN(mode=mode, epsilon=HUGE, n_clusters=1, random_state=0).fit(frame, schema=bits(frame.columns))
-    ones = frame.to_numpy().astype(bool)
-    for i in range(6):
-        for j in range(i):
-            index = (ones[:, i] & ones[:, j]).sum() / (ones[:, i] | ones[:, j]).sum()
-            assert method.similarity_[i, j] == pytest.approx(index, abs=1e-4)
 
 
 @pytest.mark.parametrize(("mode", "score"), [("corrected", "R"), ("corrected", "MI"), ("paper", "R")])

@@ -1,0 +1,50 @@
+"""Tables of bits in which columns hang together, and what tests of networks count in them and in ledgers."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+
+__all__ = ["HUGE", "RELATIONS", "bits", "planted", "random_frame", "real_table", "total"]
+
+RELATIONS = ["replace", "add_remove"]
+HUGE = 1e9
+
+
+def bits(names, max_rows=5_000):
+    columns = tuple(Column(name=name, kind="ordered", categories=("0", "1")) for name in names)
+    return Schema(columns=columns, max_rows=max_rows)
+
+
+def random_frame(schema, rows, seed=0):
+    rng = np.random.default_rng(seed)
+    return schema.decode(np.column_stack([rng.integers(0, size, rows) for size in schema.sizes]), rng)
+
+
+def planted(blocks, width, rows=2_000, seed=0, *, ones=(0.3, 0.04), copied=(0.8, 0.07)):
+    """Blocks of columns; in each, every column mostly repeats an earlier one. No two scores are equal."""
+    rng = np.random.default_rng(seed)
+    frame = {}
+    for block in "abcdef"[:blocks]:
+        for i in range(width):
+            fresh = rng.random(rows) < ones[0] + ones[1] * i
+            if i:
+                source = frame[f"{block}{rng.integers(i)}"]
+                fresh = np.where(rng.random(rows) < copied[0] - copied[1] * i, source, fresh)
+            frame[f"{block}{i}"] = fresh.astype(int)
+    return pd.DataFrame(frame)
+
+
+def real_table(frame, family, sizes=None):
+    """The exact counts of columns, or of their only bits."""
+    codes = [frame[name.removesuffix(" bit 1")].astype(int).to_numpy() for name in family]
+    counts = np.zeros([sizes[name] for name in family] if sizes else (2,) * len(family))
+    np.add.at(counts, tuple(codes), 1)
+    return counts
+
+
+def total(entries, field="epsilon_of_noise"):
+    return sum((getattr(entry, field) for entry in entries), Fraction(0))

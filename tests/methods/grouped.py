@@ -1,0 +1,47 @@
+"""A table whose class hangs on a number and, less, on a category with groups: for methods that divide groups."""
+
+import numpy as np
+import pandas as pd
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy import Taxonomy
+
+__all__ = ["FRAME", "ONE", "RELATIONS", "SCHEMA", "TREE", "A", "C", "N", "Y", "axis", "holds_no_more_leaves"]
+__all__ += ["make_frame", "rows_of"]
+
+RELATIONS = ["add_remove", "replace"]
+TREE = Taxonomy((("a0", "left", "*"), ("a1", "left", "*"), ("a2", "right", "*"), ("a3", "right", "*")))
+A = Column(name="a", kind="categorical", categories=("a0", "a1", "a2", "a3"), taxonomy=TREE)
+N = Column(name="n", kind="integer", lower=0, upper=5, bins=6)
+C = Column(name="c", kind="categorical", categories=("u", "v", "w"))
+Y = Column(name="y", kind="categorical", categories=("no", "yes"))
+SCHEMA = Schema(columns=(A, N, C, Y), target="y")
+ONE = Schema(columns=(N, Y), target="y")
+
+
+def make_frame(rows=300, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, size, rows) for size in SCHEMA.sizes])
+    codes[:, 3] = (codes[:, 1] >= 4) ^ (rng.random(rows) < np.where(codes[:, 0] == 2, 0.6, 0.2))
+    return SCHEMA.decode(codes.astype(np.uint8), rng)
+
+
+FRAME = make_frame()
+
+
+def rows_of(n, y="no"):
+    return pd.DataFrame({"n": n, "y": y})
+
+
+def axis(method, name):
+    return method.tree_.leaves.axes[method.schema_.index(name)]
+
+
+def holds_no_more_leaves(method, most):
+    """Whether all fit, and what was left undivided would not have fitted."""
+    sizes = dict(zip(SCHEMA.names, method.tree_.leaves.shape, strict=True))
+    cells = method.tree_.leaves.size
+    undivided = [column for column in (A, N, C) if axis(method, column.name).sizes.max() > 1]
+    more = [cells // sizes[c.name] * (sizes[c.name] + (2 if c is C else 1)) for c in undivided]
+    return cells <= most < min(more, default=most + 1)
