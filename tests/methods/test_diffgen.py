@@ -121,10 +121,6 @@ def test_paper_mode_claims_epsilon_and_proves_nothing():
     assert [float(entry.epsilon_of_noise) for entry in chosen] == pytest.approx(half)
 
 
-def test_paper_mode_claims_epsilon_whatever_the_rows_are():
-    assert fit(rows_of([0, 0]), schema=ONE, mode="paper").ledger_.epsilon_claimed == 1
-
-
 # A greedy search in plain Python
 
 
@@ -352,12 +348,6 @@ def test_missing_values_stand_beside_the_numbers():
     before = fit(frame, schema=schema, rounds=1, max_leaves=4)
     assert before.steps_ == []
     assert axis(before, "n").names == ("0–5", MISSING)
-
-
-def test_categories_may_be_missing():
-    missing = Column(name="c", kind="categorical", categories=("u", "v"), missing=True)
-    method = fit(FRAME.assign(c=None), schema=Schema(columns=(missing, Y), target="y"), rounds=1)
-    assert axis(method, "c").names == ("u", "v", MISSING)
 
 
 def test_columns_that_cannot_be_divided():

@@ -8,16 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from bit_tables import HUGE, RELATIONS, bits, planted, random_frame, real_table, total
-from scipy import stats
 
-from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.mechanisms.noise import make_noise
-from dpcore.mechanisms.scores import LinearF, MutualInformation, R
+from dpcore.mechanisms.scores import MutualInformation, R
 from dpcore.methods import HMPrivBayes, NoPrivacy
 from dpcore.methods.networks.base import to_measure
 from dpcore.postprocess.bayes_net import contained, margin
@@ -288,79 +285,6 @@ def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_pr
 
 
 # Filter and tables
-
-
-@pytest.mark.parametrize(
-    ("score", "parents", "relation", "filtered"),
-    [
-        (MutualInformation(), 1, Relation.REPLACE, False),
-        (MutualInformation(), 3, Relation.ADD_REMOVE, True),
-        (R(), 2, Relation.ADD_REMOVE, False),
-        (R(), 3, Relation.REPLACE, True),
-        (LinearF(), 1, Relation.ADD_REMOVE, True),
-        (LinearF(), 2, Relation.REPLACE, True),
-        (LinearF(), 3, Relation.ADD_REMOVE, False),
-    ],
-    ids=str,
-)
-def test_candidates_and_scores_are_those_of_plain_enumeration(filtered, parents, relation, score):
-    d, rng = 7, np.random.default_rng(parents)
-    frame = planted(1, d, rows=150, seed=parents)
-    schema = bits(frame.columns)
-    related = None
-    if filtered:
-        related = rng.random((d, d)) < 0.6
-        related |= related.T
-    door = PrivateTable(schema.encode(frame), schema, Ledger(relation), make_noise("laplace", 0))
-    growth = door.growth(score, schema.names, max_parents=parents, related=related)
-    placed = []
-    for column in rng.permutation(d)[:-1]:
-        growth.place(schema.names[column])
-        placed.append(int(column))
-        for child in set(range(d)) - set(placed):
-            allowed = sorted(other for other in placed if related is None or related[child, other])
-            sets = list(combinations(allowed, min(parents, len(allowed))))
-            found = {
-                tuple(sorted(map(int, members))): value
-                for block in growth._search.blocks[child]
-                for members, value in zip(block.parents, block.scores, strict=True)
-            }
-            assert sum(len(block.scores) for block in growth._search.blocks[child]) == len(sets)
-            assert found.keys() == set(sets)
-            for members in sets:
-                family = [schema.names[j] for j in (child, *members)]
-                table = real_table(frame, family).astype(int).reshape(2, -1)
-                assert found[members] == pytest.approx(score.of(table, relation), abs=1e-9)
-
-
-def test_a_grown_family_is_drawn_by_the_exponential_mechanism(monkeypatch):
-    """Frequencies of all candidates of the fourth family; seeded, with a false-alarm rate of 1e-4."""
-    frame, draws, factors = planted(1, 5, rows=40), 20_000, []
-    schema, score = bits(frame.columns), R()
-    door = PrivateTable(schema.encode(frame), schema, Ledger("replace"), make_noise("laplace", 5))
-    names = schema.names
-
-    def grown():
-        growth = door.growth(score, names, max_parents=2)
-        for name in names[:3]:
-            growth.place(name)
-        return growth
-
-    growth = grown()
-    drawn = growth._draw
-    monkeypatch.setattr(growth, "_draw", lambda factor: factors.append(factor) or drawn(factor))
-    growth.choose(epsilon=2.0)
-    candidates = [(child, *some) for child in names[3:] for some in combinations(names[:3], 2)]
-    found, growth = dict.fromkeys(candidates, 0), grown()
-    for _ in range(draws):
-        child, *some = growth._draw(factors[0])
-        found[(child, *sorted(some))] += 1
-    tables = [real_table(frame, family).astype(int).reshape(2, -1) for family in candidates]
-    values = np.array([score.of(table, Relation.REPLACE) for table in tables])
-    weights = np.exp(2.0 / (2 * 2 * 39 / 40**2) * values)
-    expected = draws * weights / weights.sum()
-    assert expected.max() > 2 * expected.min() > 10
-    assert stats.chisquare(list(found.values()), expected).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("mode", ["corrected", "paper"])

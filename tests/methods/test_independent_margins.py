@@ -1,3 +1,5 @@
+"""Independent margins: what each table gets, and that columns are kept and what hangs together is not."""
+
 import numpy as np
 import pandas as pd
 import pytest
