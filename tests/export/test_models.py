@@ -1,23 +1,23 @@
 """Models as plain data: they predict as the fitted method does, survive a file, and refuse damaged ones."""
 
-import io
 import json
 import math
 import runpy
-import zipfile
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+from taken_home import FOR_READERS, members, replayed, strict
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
-from dpcore.export import bundle, release_of, show_code
+from dpcore.export import release_of, show_code
+from dpcore.export.archive import readme
 from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
 
-FOR_READERS = ["replay.py", "replay.ipynb", "report.html", "card.md", "README.md"]
 pytestmark = pytest.mark.usefixtures("quick_pictures")  # the report's charts have tests of their own
 SCHEMA = Schema(
     columns=(
@@ -46,6 +46,7 @@ def people(rows=400, seed=2):
     )
 
 
+@cache
 def fitted(name="DiffPRFs", **given):
     if name in FORESTS:
         given = {"n_trees": 3, "max_depth": 3, **given}
@@ -56,19 +57,6 @@ def fitted(name="DiffPRFs", **given):
 def release(name="DiffPRFs", data_name="people.csv", **given):
     method = fitted(name, **given)
     return release_of(method, name, data_name=data_name, seconds=0.1), method
-
-
-def members(made):
-    with zipfile.ZipFile(io.BytesIO(bundle(made))) as archive:
-        assert archive.testzip() is None
-        return {name: archive.read(name).decode() for name in archive.namelist()}
-
-
-def strict(text):
-    def refuse(word):
-        raise AssertionError(f"{word} is no JSON")
-
-    return json.loads(text, parse_constant=refuse)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -98,88 +86,63 @@ def test_predictions_keep_the_rows_and_their_own_columns():
     assert sure.nunique() > 2  # shares of leaves, not of three votes
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
+def test_rows_that_do_not_fit_are_told_without_their_values():
+    made, _ = release()
+    for change, told in (
         (lambda rows: rows.drop(columns="town"), "lacks what the model asks for: town"),
         (lambda rows: rows[["ill"]], "a.b[0], children, town"),
         (lambda rows: rows.assign(town="Zq-secret"), "town"),
         (lambda rows: rows.assign(children="many"), "not numbers"),
         (lambda rows: rows.assign(**{"a.b[0]": 1e9}), "a.b[0]"),
-    ],
+    ):
+        with pytest.raises(DataError) as caught:
+            made.model.predictions(change(people(20)))
+        assert told in caught.value.cause
+        assert "secret" not in str(caught.value)
+        assert "hand it over again" in caught.value.remedy
+
+
+GONE = object()
+LEVELS = ("structure", "forest", "nodes", "level")
+DAMAGES = (
+    (("format",), "dpcore forest 1"),
+    (("target",), "town"),
+    (("target",), "nobody"),
+    (("structure",), []),
+    (("structure",), {}),
+    (("about",), "everything"),
+    (("about", "epsilon_bound"), "tiny"),
+    (("about", "method"), 7),
+    (("schema", "columns"), []),
+    (LEVELS, 10**15),
+    ((*LEVELS, -1), 10**12),  # rows walk as many steps as there are levels
+    (("about", "relation"), GONE),
+    (("schema",), GONE),
+    (("structure", "forest", "nodes", "cut"), GONE),
 )
-def test_rows_that_do_not_fit_are_told_without_their_values(change, told):
-    made, _ = release()
-    with pytest.raises(DataError) as caught:
-        made.model.predictions(change(people(20)))
-    assert told in caught.value.cause
-    assert "secret" not in str(caught.value)
-    assert "hand it over again" in caught.value.remedy
+NO_MODELS = (b"", b"{", b"[]", b"null", b"\x89PNG\r\n\x1a\n", b"\xff\xfe", b'"' * 3, b"[" * 100_000)
 
 
-def damaged(how):
+def damaged(path, value):
     document = json.loads(release()[0].model.to_json())
-    how(document)
+    *above, last = path
+    place = document
+    for key in above:
+        place = place[key]
+    if value is GONE:
+        del place[last]
+    else:
+        place[last] = value
     return json.dumps(document)
 
 
-def set_in(*path, to):
-    def change(document):
-        for key in path[:-1]:
-            document = document[key]
-        document[path[-1]] = to
-
-    return change
-
-
-def delete(*path):
-    def change(document):
-        for key in path[:-1]:
-            document = document[key]
-        del document[path[-1]]
-
-    return change
-
-
-@pytest.mark.parametrize(
-    "how",
-    [
-        set_in("format", to="dpcore forest 1"),
-        set_in("target", to="town"),
-        set_in("target", to="nobody"),
-        set_in("structure", to=[]),
-        set_in("structure", to={}),
-        set_in("about", to="everything"),
-        set_in("about", "epsilon_bound", to="tiny"),
-        set_in("about", "method", to=7),
-        set_in("schema", "columns", to=[]),
-        set_in("structure", "forest", "nodes", "level", to=10**15),
-        delete("about", "relation"),
-        delete("schema"),
-        delete("structure", "forest", "nodes", "cut"),
-    ],
-)
-def test_damaged_models_are_refused(how):
-    with pytest.raises(SchemaError, match="no model that can be read"):
-        Model.from_json(damaged(how))
-
-
-@pytest.mark.parametrize(
-    "raw", [b"", b"{", b"[]", b"null", b"\x89PNG\r\n\x1a\n", b"\xff\xfe", b'"' * 3, b"[" * 100_000]
-)
-def test_what_is_no_model_is_refused(raw):
-    with pytest.raises(SchemaError, match="no model that can be read"):
-        Model.from_json(raw)
-
-
-def test_a_model_as_deep_as_a_tower_is_refused():
-    """Rows walk as many steps as there are levels."""
-
-    def deepen(document):
-        document["structure"]["forest"]["nodes"]["level"][-1] = 10**12
-
-    with pytest.raises(SchemaError, match="no model"):
-        Model.from_json(damaged(deepen))
+def test_damaged_models_and_what_is_none_are_refused():
+    for path, value in DAMAGES:
+        with pytest.raises(SchemaError, match="no model that can be read"):
+            Model.from_json(damaged(path, value))
+    for raw in NO_MODELS:
+        with pytest.raises(SchemaError, match="no model that can be read"):
+            Model.from_json(raw)
 
 
 @pytest.mark.parametrize("name", ["DiffPRFs", "DT-Diff"])
@@ -189,9 +152,9 @@ def test_the_zip_is_complete_and_says_the_same(name):
     assert sorted(files) == sorted(
         ["model.json", "schema.json", "config.json", "ledger.json", "ledger.csv", *FOR_READERS]
     )
-    assert Schema.from_json(files["schema.json"]) == SCHEMA
+    assert Schema.from_json(files["schema.json"].decode()) == SCHEMA
     rows = people(30)
-    assert (Model.from_json(files["model.json"]).predict(rows) == method.predict(rows)).all()
+    assert (Model.from_json(files["model.json"].decode()).predict(rows) == method.predict(rows)).all()
     config, ledger = strict(files["config.json"]), strict(files["ledger.json"])
     assert (config["method"], config["target"], config["classes"]) == (name, "ill", ["no", "=yes"])
     assert config["parameters"] == made.parameters
@@ -199,7 +162,7 @@ def test_the_zip_is_complete_and_says_the_same(name):
     assert ledger["epsilon_bound"] == "infinity"
     strict(files["model.json"])
     compile(files["replay.py"], "replay.py", "exec")
-    text = files["README.md"]
+    text = files["README.md"].decode()
     assert "Epsilon that can be proved: none (the noise alone would give 20)\n" in text
     assert "do not publish" in text
 
@@ -207,17 +170,17 @@ def test_the_zip_is_complete_and_says_the_same(name):
 def test_what_a_rule_found_is_told():
     made, method = release(n_trees=None, max_depth=None)
     assert made.model.sizes == {"n_trees": method.n_trees_, "max_depth": method.max_depth_}
-    assert strict(members(made)["config.json"])["sizes"] == made.model.sizes
+    assert made.config()["sizes"] == made.model.sizes
     assert made.parameters["n_trees"] is None
 
 
 def test_infinite_prices_survive_the_file():
     made, _ = release("Plain forest")
-    assert strict(made.model.to_json())["about"]["epsilon_bound"] == "infinity"
+    assert strict(made.model.to_json().encode())["about"]["epsilon_bound"] == "infinity"
     again = Model.from_json(made.model.to_json())
     assert again.about["epsilon_bound"] == again.about["epsilon_claimed"] == math.inf
     assert made.guarantee_void == again.about["guarantee_void"] != ""
-    assert "do not publish" in members(made)["README.md"]
+    assert "do not publish" in readme(made)
 
 
 def test_a_known_seed_leaves_nothing_proved():
@@ -226,6 +189,8 @@ def test_a_known_seed_leaves_nothing_proved():
     assert "seed" in made.model.about["guarantee_void"]
     made, _ = release()
     assert (made.model.about["epsilon_bound"], made.model.about["guarantee_void"]) == (20.0, "")
+    assert "random_state" not in show_code(made)
+    assert "same model" not in show_code(made)
 
 
 def test_replay_makes_the_same_model(tmp_path, monkeypatch, capsys):
@@ -233,18 +198,9 @@ def test_replay_makes_the_same_model(tmp_path, monkeypatch, capsys):
     method = METHODS["DiffPRFs"](n_trees=2, max_depth=2, random_state=4)
     method.fit(people(), schema=SCHEMA)
     made = release_of(method, "DiffPRFs", data_name="people.csv", reading={"test_share": 0})
-    monkeypatch.chdir(tmp_path)
-    with zipfile.ZipFile(io.BytesIO(bundle(made))) as archive:
-        archive.extractall(tmp_path)
-    runpy.run_path("replay.py")
-    assert "the same model as model.json" in capsys.readouterr().out
+    said, _ = replayed(made, tmp_path, monkeypatch, capsys)
+    assert "the same model as model.json" in said
     people(seed=5).to_csv(tmp_path / "your-data.csv", index=False)
     runpy.run_path("replay.py")
     assert "another model than model.json" in capsys.readouterr().out
     assert Model.from_json((tmp_path / "model-again.json").read_text(encoding="utf-8")).size == ("Trees", "2")
-
-
-def test_the_code_has_no_seed_if_the_release_has_none():
-    made, _ = release()
-    assert "random_state" not in show_code(made)
-    assert "same model" not in show_code(made)
