@@ -1,121 +1,70 @@
-from unittest.mock import patch
+"""Joint counts against counting row by row; columns of 0 and 1 are counted as words, which no answer may show."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.door import exact_counts as module
-from dpcore.door.exact_counts import Counter, joint_counts
+from dpcore.door.exact_counts import Counter, PackedBits, cells_from_corners, distinct_rows, joint_counts
 
-
-@st.composite
-def coded_tables(draw):
-    sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
-    n = draw(st.integers(0, 30))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    codes = np.asfortranarray(rng.integers(0, sizes, size=(n, len(sizes))).astype(np.uint8))
-    positions = st.integers(0, len(sizes) - 1)
-    families = draw(st.lists(st.lists(positions, max_size=len(sizes), unique=True), max_size=6))
-    return codes, sizes, families
+ROWS = [0, 1, 7, 8, 63, 64, 65, 127, 128, 200]  # words have 64
 
 
 def by_hand(codes, sizes, family):
     table = np.zeros([sizes[j] for j in family], dtype=np.int64)
-    for row in codes:
+    for row in codes.tolist():
         table[tuple(row[j] for j in family)] += 1
     return table
 
 
-@given(coded_tables())
-def test_equals_counting_row_by_row(case):
-    codes, sizes, families = case
-    with patch.object(module, "BLOCK", 7):
-        tables = joint_counts(codes, sizes, families)
-    assert len(tables) == len(families)
+def assert_counted(codes, sizes, families, tables):
     for family, table in zip(families, tables, strict=True):
         assert table.dtype == np.int64
-        np.testing.assert_array_equal(table, by_hand(codes, sizes, family))
-
-
-@given(coded_tables(), st.integers(0, 30), st.randoms(use_true_random=False))
-def test_is_additive_over_blocks_and_blind_to_row_order(case, cut, random):
-    codes, sizes, families = case
-    order = list(range(len(codes)))
-    random.shuffle(order)
-    blocks = codes[order][:cut], codes[order][cut:]
-    whole = joint_counts(codes, sizes, families)
-    parts = [joint_counts(block, sizes, families) for block in blocks]
-    for table, first, second in zip(whole, *parts, strict=True):
-        np.testing.assert_array_equal(table, first + second)
-
-
-def test_equals_pandas_crosstab():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.integers(0, 4, 500), "b": rng.integers(0, 3, 500)})
-    (table,) = joint_counts(frame.to_numpy(), [4, 3], [(0, 1)])
-    np.testing.assert_array_equal(table, pd.crosstab(frame["a"], frame["b"]).to_numpy())
-
-
-def test_no_rows_give_tables_of_zeros_and_no_columns_give_the_number_of_rows():
-    codes = np.zeros((0, 2), dtype=np.uint8)
-    assert joint_counts(codes, [2, 3], [(0, 1)])[0].tolist() == [[0, 0, 0], [0, 0, 0]]
-    assert joint_counts(np.zeros((7, 2), dtype=np.uint8), [2, 3], [()])[0] == 7
-
-
-def test_codes_of_one_byte_do_not_overflow():
-    codes = np.full((3, 2), 255, dtype=np.uint8)
-    (table,) = joint_counts(codes, [256, 256], [(0, 1)])
-    assert table[255, 255] == 3
-    assert table.sum() == 3
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_takes_families_in_any_order_and_leaves_the_codes_alone(order):
-    codes = np.array([[0, 1, 2], [1, 1, 0]], dtype=np.uint8, order=order)
-    before = codes.copy()
-    ab, ba, abc, c = joint_counts(codes, [2, 2, 3], iter([(0, 1), (1, 0), (0, 1, 2), (2,)]))
-    np.testing.assert_array_equal(ab, ba.T)
-    np.testing.assert_array_equal(abc.sum(axis=2), ab)
-    assert c.tolist() == [1, 0, 1]
-    np.testing.assert_array_equal(codes, before)
-
-
-# Many binary families are counted on packed bits; the answers must not show it.
+        np.testing.assert_array_equal(table, by_hand(codes, sizes, family), str(family))
 
 
 def zeros_and_ones(n, d, seed=0):
     return np.asfortranarray((np.random.default_rng(seed).random((n, d)) < 0.4).astype(np.uint8))
 
 
-def families_of_all_sizes(d, seed=0):
-    rng = np.random.default_rng(seed)
-    families = [tuple(rng.permutation(d)[:k].tolist()) for k in range(d + 1) for _ in range(4)]
-    return [*families, (), (2, 2), (1, 0, 1), families[-1]]
+@settings(max_examples=50)
+@given(st.data())
+def test_counts_are_those_of_row_by_row_however_often_they_are_asked_for(data):
+    sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    codes = rng.integers(0, sizes, size=(data.draw(st.integers(0, 30)), len(sizes))).astype(np.uint8)
+    codes = np.array(codes, order=data.draw(st.sampled_from("CF")))
+    before, counter = codes.copy(), Counter(codes, sizes)
+    columns = st.integers(0, len(sizes) - 1)
+    for _ in range(3):
+        families = data.draw(st.lists(st.lists(columns, max_size=len(sizes), unique=True), max_size=6))
+        assert_counted(codes, sizes, families, counter.tables(families))
+        assert_counted(codes, sizes, families, joint_counts(codes, sizes, iter(families)))
+    np.testing.assert_array_equal(codes, before)
 
 
-@pytest.mark.parametrize("n", [0, 1, 64, 130])
-def test_many_binary_families_are_counted_as_few_are(n):
-    codes, families = zeros_and_ones(n, 8, seed=n), families_of_all_sizes(8)
+def test_codes_of_one_byte_do_not_overflow():
+    (table,) = joint_counts(np.full((3, 2), 255, dtype=np.uint8), [256, 256], [(0, 1)])
+    assert table[255, 255] == table.sum() == 3
+
+
+def test_many_binary_families_are_counted_as_few_are():
+    rng = np.random.default_rng(0)
+    families = [tuple(rng.permutation(8)[:k].tolist()) for k in range(9) for _ in range(4)]
+    families += [(), (2, 2), (1, 0, 1), families[-1]]
     assert len(families) >= module.WORTH_PACKING
     assert max(map(len, families)) > module.MOST_PACKED
-    for packed in (joint_counts(codes, [2] * 8, families), Counter(codes, [2] * 8).tables(families)):
-        for family, table in zip(families, packed, strict=True):
-            (alone,) = joint_counts(codes, [2] * 8, [family])
-            assert (table.shape, table.dtype) == (alone.shape, np.int64)
-            np.testing.assert_array_equal(table, alone)
+    for n in ROWS:
+        codes = zeros_and_ones(n, 8, seed=n)
+        assert_counted(codes, [2] * 8, families, joint_counts(codes, [2] * 8, families))
+    mixed, sizes = np.random.default_rng(0).integers(0, [2, 5, 2, 2], (90, 4)).astype(np.uint8), [2, 5, 2, 2]
+    pairs = [(a, b) for a in (0, 2, 3) for b in (0, 2, 3)] * 2
+    for families in (pairs, [*pairs, (0, 1)]):
+        assert_counted(mixed, sizes, families, joint_counts(mixed, sizes, families))
 
 
-def test_binary_families_beside_columns_of_more_codes():
-    codes = np.asfortranarray(np.random.default_rng(0).integers(0, [2, 5, 2, 2], (90, 4)).astype(np.uint8))
-    binary = [(a, b) for a in (0, 2, 3) for b in (0, 2, 3)] * 2
-    for families in (binary, [*binary, (0, 1)]):
-        for family, table in zip(families, joint_counts(codes, [2, 5, 2, 2], families), strict=True):
-            np.testing.assert_array_equal(table, by_hand(codes, [2, 5, 2, 2], family))
-
-
-def test_packing_is_for_many_families_of_two_codes(monkeypatch):
+def test_packing_is_for_many_families_of_two_codes_and_done_once(monkeypatch):
     codes, packed = zeros_and_ones(20, 4), []
     pack = module.PackedBits
     monkeypatch.setattr(module, "PackedBits", lambda codes: packed.append(1) or pack(codes))
@@ -123,18 +72,10 @@ def test_packing_is_for_many_families_of_two_codes(monkeypatch):
     joint_counts(codes, [2] * 4, families[:15])
     joint_counts(codes, [2, 2, 3, 2], families)
     assert not packed
-    joint_counts(codes, [2] * 4, families)
+    counter = Counter(codes, [2] * 4)
+    counter.tables(families)
+    assert counter.bits is counter.bits
     assert packed == [1]
-
-
-@given(coded_tables(), st.data())
-def test_a_counter_equals_joint_counts_however_often_it_is_asked(case, data):
-    codes, sizes, families = case
-    counter = Counter(codes, sizes)
-    for _ in range(3):
-        asked = data.draw(st.lists(st.sampled_from(families or [()]), max_size=8))
-        for family, table in zip(asked, counter.tables(asked), strict=True):
-            np.testing.assert_array_equal(table, by_hand(codes, sizes, family))
 
 
 @pytest.mark.parametrize("sizes", [[2, 2, 2, 2, 2], [2, 3, 2, 2, 2]], ids=["packed", "general"])
@@ -149,8 +90,7 @@ def test_a_counter_counts_each_family_once(sizes, monkeypatch):
     codes = np.asfortranarray(np.random.default_rng(0).integers(0, sizes, (70, 5)).astype(np.uint8))
     pairs = [(a, b) for a in range(5) for b in range(5)]
     counter = Counter(codes, sizes)
-    for pair, table in zip([*pairs, *pairs], counter.tables([*pairs, *pairs]), strict=True):
-        np.testing.assert_array_equal(table, by_hand(codes, sizes, pair))
+    assert_counted(codes, sizes, [*pairs, *pairs], counter.tables([*pairs, *pairs]))
     counter.tables([[0, 1], (1, 0), (3,)])  # a list is the same family; another order is another table
     counter.tables(iter([(3,), (), (4, 4)]))
     assert counted == [*pairs, (3,), ()]
@@ -161,13 +101,81 @@ def test_a_counter_remembers_no_more_than_it_has_room_for(monkeypatch):
     counter = Counter(zeros_and_ones(50, 4), [2] * 4)
     families = [(0, 1, 2), (0, 1, 3), (1,), (2, 3), (3,)]  # 8, 8, 2, 4 and 2 cells
     for _ in range(3):
-        for family, table in zip(families, counter.tables(families), strict=True):
-            np.testing.assert_array_equal(table, by_hand(counter._codes, [2] * 4, family))
+        assert_counted(counter._codes, [2] * 4, families, counter.tables(families))
         assert list(counter._known) == [(0, 1, 2), (1,), (3,)]
         assert counter._cells == sum(table.size for table in counter._known.values()) == 12
 
 
-def test_a_counter_packs_its_columns_once():
-    counter = Counter(zeros_and_ones(50, 4), [2] * 4)
-    assert counter.bits is counter.bits
-    assert counter.bits.rows == 50
+# Words of 64 rows
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_words_count_any_families_in_any_order_with_columns_asked_for_twice(data):
+    d, k = data.draw(st.integers(1, 7)), data.draw(st.integers(0, 4))
+    codes = zeros_and_ones(data.draw(st.sampled_from(ROWS)), d, seed=data.draw(st.integers(0, 99)))
+    codes = codes.astype(data.draw(st.sampled_from([np.uint8, np.uint16, bool])))
+    family = st.lists(st.integers(0, d - 1), min_size=k, max_size=k).map(tuple)
+    families = data.draw(st.lists(family, min_size=1, max_size=8))
+    tables = PackedBits(codes).tables(np.array(families, dtype=np.intp).reshape(len(families), k))
+    assert_counted(codes.astype(np.uint8), [2] * d, families, np.moveaxis(tables, -1, 0))
+
+
+def test_the_padding_of_the_last_word_is_in_no_cell():
+    codes = np.ones((65, 2), dtype=np.uint8)
+    assert PackedBits(codes).tables(np.array([[0, 1]]))[..., 0].tolist() == [[0, 0], [0, 65]]
+    assert PackedBits(1 - codes).tables(np.array([[0, 1]]))[..., 0].tolist() == [[65, 0], [0, 0]]
+
+
+def test_many_sets_are_counted_in_slices(monkeypatch):
+    codes = zeros_and_ones(200, 8, seed=3)  # four words a column
+    families = np.array([(a, b) for a in range(8) for b in range(8) if a != b])
+    whole = PackedBits(codes).tables(families)
+    for chunk in (1, 4, 13):  # fewer words than one set has; one set; three sets
+        monkeypatch.setattr(module, "CHUNK", chunk)
+        slices = list(PackedBits(codes).chunks(10))
+        assert [i for part in slices for i in range(part.start, part.stop)] == list(range(10))
+        assert len(slices) == -(-10 // max(chunk // 4, 1))
+        np.testing.assert_array_equal(PackedBits(codes).tables(families), whole)
+
+
+def test_a_subset_that_many_families_share_is_counted_once(monkeypatch):
+    packed, counted = PackedBits(zeros_and_ones(100, 6)), []
+    ones = PackedBits.ones
+
+    def watched(self, places):
+        counted.extend(frozenset(row) for row in places.tolist())
+        return ones(self, places)
+
+    monkeypatch.setattr(PackedBits, "ones", watched)
+    packed.tables(np.array([(0, 1, 2), (2, 1, 0), (0, 1, 3), (3, 0, 2)]))  # one set of columns in two orders
+    assert counted.count(frozenset()) == 1
+    assert [columns for columns in counted if len(columns) == 3] == [{0, 1, 2}, {0, 1, 3}, {0, 2, 3}]
+    # Smaller subsets are gathered place by place (first columns, second columns, ...), each without repetition.
+    assert [columns for columns in counted if len(columns) == 1][:3] == [{0}, {2}, {3}]
+
+
+def test_cells_from_corners_by_hand():
+    # 10 rows; 6 are 1 in X, 5 in Y, 4 in both: X Y = 11: 4, 10: 2, 01: 1, 00: 3.
+    corners = np.array([[10, 5], [6, 4]])[..., None]
+    assert cells_from_corners(corners)[..., 0].tolist() == [[3, 1], [2, 4]]
+    assert cells_from_corners(np.array([7, 8])).tolist() == [7, 8]  # no columns
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_distinct_rows_and_the_way_back(data):
+    columns, k = data.draw(st.integers(1, 5000)), data.draw(st.integers(0, 5))
+    row = st.lists(st.integers(0, columns - 1), min_size=k, max_size=k)
+    places = np.array(data.draw(st.lists(row, min_size=1, max_size=12)), dtype=np.intp)
+    different, back = distinct_rows(places, columns)
+    np.testing.assert_array_equal(different[back], places)
+    assert len(different) == len({tuple(row) for row in places.tolist()})
+
+
+def test_very_many_columns_keep_their_tables_apart():
+    """With 2,048 columns, six places as one number take 66 bits."""
+    codes = 1 - zeros_and_ones(70, 2048, seed=5)
+    families = [(first, 1600, 1700, 1800, 1900, 2000) for first in (0, 512, 1024, 1536)]
+    tables = PackedBits(codes).tables(np.array(families))
+    assert_counted(codes, [2] * 2048, families, np.moveaxis(tables, -1, 0))

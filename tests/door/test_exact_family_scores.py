@@ -1,6 +1,6 @@
 """The candidates of a growing network and their scores, against brute force after every step."""
 
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
@@ -26,18 +26,14 @@ def zeros_and_ones(n=90, d=7, seed=0):
     return np.asfortranarray(np.where(rng.random((n, d)) < 0.6, base[:, copied], base).astype(np.uint8))
 
 
-def brute_force(codes, child, parents, score, relation):
-    (table,) = joint_counts(codes, [2] * codes.shape[1], [(child, *parents)])
-    return score.of(table.reshape(2, -1), relation)
-
-
-def expected(codes, columns, placed, most, score, relation, related=None):
-    """{child: {set of parents: score}}."""
+def expected(codes, columns, placed, most, score, relation, related):
+    """{child: {set of parents: score}}, every family counted by itself."""
     found = {}
     for child in set(columns) - set(placed):
         allowed = [p for p in placed if related is None or related[columns.index(child), columns.index(p)]]
         sets = combinations(allowed, most) if len(allowed) > most else [tuple(allowed)]
-        found[child] = {frozenset(s): brute_force(codes, child, s, score, relation) for s in sets}
+        tables = [(each, joint_counts(codes, [2] * codes.shape[1], [(child, *each)])[0]) for each in sets]
+        found[child] = {frozenset(each): score.of(table.reshape(2, -1), relation) for each, table in tables}
     return found
 
 
@@ -45,98 +41,77 @@ def held(search):
     """The same of a search; no set of parents may be there twice."""
     found = {}
     for child, blocks in search.blocks.items():
-        found[child] = {}
-        for block in blocks:
-            assert len(block.parents) == len(block.scores) > 0
-            for parents, value in zip(block.parents.tolist(), block.scores, strict=True):
-                assert len(set(parents)) == len(parents)
-                assert frozenset(parents) not in found[child]
-                found[child][frozenset(parents)] = value
+        families = [
+            (frozenset(parents), value)
+            for block in blocks
+            for parents, value in zip(block.parents.tolist(), block.scores, strict=True)
+        ]
+        assert all(len(block.scores) for block in blocks)
+        found[child] = dict(families)
+        assert len(found[child]) == len(families)
     return found
 
 
-def assert_grows_as_by_brute_force(codes, columns, order, most, score, relation, related=None):
+def assert_grows_as_by_brute_force(codes, order, most, score=SCORES[1], relation=ADD, related=None, columns=None):
+    columns = sorted(order) if columns is None else columns
     search = FamilySearch(PackedBits(codes), columns, score, relation, max_parents=most, related=related)
     for step in range(len(order) + 1):
-        here = held(search)
-        wanted = expected(codes, columns, order[:step], most, score, relation, related)
+        here, wanted = held(search), expected(codes, columns, order[:step], most, score, relation, related)
         assert here.keys() == wanted.keys()
         for child, families in wanted.items():
-            assert here[child].keys() == families.keys()
-            for parents, value in families.items():
-                assert here[child][parents] == pytest.approx(value, abs=1e-12)
+            assert here[child] == pytest.approx(families, abs=1e-12), (step, child)
         if step < len(order):
             search.place(order[step])
     assert not search.blocks
 
 
-@pytest.mark.parametrize("relation", [ADD, REPLACE])
-@pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
-@pytest.mark.parametrize("most", [1, 2, 3, 4])
-def test_every_step_equals_brute_force(most, score, relation):
-    order = np.random.default_rng(most).permutation(7).tolist()
-    assert_grows_as_by_brute_force(zeros_and_ones(seed=most), list(range(7)), order, most, score, relation)
+def test_every_step_equals_brute_force():
+    for most, (score, relation) in product((1, 2, 3, 4), zip(SCORES * 2, (ADD, REPLACE) * 3, strict=True)):
+        if (most + SCORES.index(score)) % 2:  # pairwise: they do not know of each other
+            order = np.random.default_rng(most).permutation(7).tolist()
+            assert_grows_as_by_brute_force(zeros_and_ones(seed=most), order, most, score, relation)
+    for n, score in product((0, 1, 64, 65), SCORES):
+        assert_grows_as_by_brute_force(zeros_and_ones(n, 5), [3, 1, 0, 4, 2], 2, score, (ADD, REPLACE)[n % 2])
+    for most, d in product((1, 4, 9), (1, 2, 4)):  # fewer columns than parents allowed
+        assert_grows_as_by_brute_force(zeros_and_ones(d=d), list(range(d)), most)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
-@pytest.mark.parametrize("most", [1, 2, 3, 4])
-def test_a_column_takes_only_the_parents_that_it_may(most, share, seed):
+def test_a_column_takes_only_the_parents_that_it_may(seeds):
     """Any matrix, asymmetric ones too: the first axis is the child."""
-    rng = np.random.default_rng(seed)
-    related = rng.random((7, 7)) < share
-    order = rng.permutation(7).tolist()
-    assert_grows_as_by_brute_force(zeros_and_ones(seed=seed), list(range(7)), order, most, R(), REPLACE, related)
-
-
-def test_a_child_that_may_take_no_parent_keeps_the_empty_set():
-    codes = zeros_and_ones()
-    related = np.ones((7, 7), dtype=bool)
-    related[3] = False
-    search = FamilySearch(PackedBits(codes), range(7), R(), ADD, max_parents=2, related=related)
-    for column in (0, 1, 2, 4, 5):
-        search.place(column)
-    (block,) = search.blocks[3]
-    assert block.parents.shape == (1, 0)
-    assert block.scores.tolist() == [0.0]
-    assert sum(len(block.scores) for block in search.blocks[6]) == comb(5, 2)
-    nobody = np.zeros((7, 7), dtype=bool)
-    assert_grows_as_by_brute_force(codes, list(range(7)), list(range(7)), 2, R(), ADD, nobody)
-
-
-@pytest.mark.parametrize("related", [None, np.tri(5, dtype=bool)], ids=["all", "some"])
-@pytest.mark.parametrize("most", [1, 3])
-def test_some_columns_of_a_table(most, related):
-    """Columns in their own order; the matrix goes by that order, the parents by the table's positions."""
-    columns = [8, 2, 5, 0, 6]
-    assert_grows_as_by_brute_force(
-        zeros_and_ones(d=9, seed=4), columns, [5, 8, 6, 0, 2], most, MutualInformation(), REPLACE, related
-    )
-
-
-@pytest.mark.parametrize("n", [0, 1, 64, 65])
-def test_few_rows(n):
-    for score in SCORES:
-        for relation in (ADD, REPLACE):
-            assert_grows_as_by_brute_force(zeros_and_ones(n, 5), list(range(5)), [3, 1, 0, 4, 2], 2, score, relation)
-
-
-@pytest.mark.parametrize("most", [1, 4, 9])
-def test_fewer_columns_than_parents_allowed(most):
-    for d in (1, 2, 4):
+    for seed, most, share in product(seeds(12), (1, 2, 4), (0.0, 0.4, 0.9)):
+        rng = np.random.default_rng(seed)
+        related = rng.random((7, 7)) < share
         assert_grows_as_by_brute_force(
-            zeros_and_ones(d=d), list(range(d)), list(range(d)), most, MutualInformation(), ADD
+            zeros_and_ones(seed=seed), rng.permutation(7).tolist(), most, R(), REPLACE, related
         )
 
 
-@pytest.mark.parametrize("related", [None, np.random.default_rng(9).random((8, 8)) < 0.7], ids=["all", "some"])
-def test_work_in_slices(monkeypatch, related):
+def test_a_child_that_may_take_no_parent_keeps_the_empty_set():
+    related = np.ones((7, 7), dtype=bool)
+    related[3] = False
+    search = FamilySearch(PackedBits(zeros_and_ones()), range(7), R(), ADD, max_parents=2, related=related)
+    for column in (0, 1, 2, 4, 5):
+        search.place(column)
+    (block,) = search.blocks[3]
+    assert (block.parents.shape, block.scores.tolist()) == ((1, 0), [0.0])
+    assert sum(len(block.scores) for block in search.blocks[6]) == comb(5, 2)
+    assert search.shapes == [(2,), (2, 2), (2, 2, 2)]  # of all rounds
+
+
+def test_some_columns_of_a_table():
+    """Columns in their own order; the matrix goes by that order, the parents by the table's positions."""
+    codes, columns, order = zeros_and_ones(d=9, seed=4), [8, 2, 5, 0, 6], [5, 8, 6, 0, 2]
+    for most, related in product((1, 3), (None, np.tri(5, dtype=bool))):
+        assert_grows_as_by_brute_force(codes, order, most, SCORES[0], REPLACE, related, columns)
+
+
+def test_work_in_slices(monkeypatch):
     """Slices of three words and of three families give what whole rounds give."""
     monkeypatch.setattr(bits_module, "CHUNK", 7)
     monkeypatch.setattr(module, "SCORED", 3)
-    assert_grows_as_by_brute_force(
-        zeros_and_ones(n=120, d=8), list(range(8)), [4, 1, 7, 2, 0, 3, 6, 5], 3, R(), REPLACE, related
-    )
+    for related in (None, np.random.default_rng(9).random((8, 8)) < 0.7):
+        codes = zeros_and_ones(n=120, d=8)
+        assert_grows_as_by_brute_force(codes, [4, 1, 7, 2, 0, 3, 6, 5], 3, R(), REPLACE, related)
 
 
 class Counted(R):
@@ -174,16 +149,9 @@ def test_every_family_is_scored_once(d, most):
     assert sum(shape[-1] for shape in score.rated) == len(sets)
 
 
-def test_the_shapes_are_those_of_all_rounds():
-    search = FamilySearch(PackedBits(zeros_and_ones()), range(7), R(), ADD, max_parents=2)
-    assert search.shapes == [(2,), (2, 2), (2, 2, 2)]
-
-
-@pytest.mark.parametrize("factor", [0.0, 1e-3, 1.0, 700.0, 1e6])
-def test_the_weight_of_a_block(factor):
+def test_the_weight_of_a_block():
+    """Remembered, and not for another factor."""
     scores = np.random.default_rng(0).normal(size=50) * 3
     block = Block(np.zeros((50, 1), dtype=np.intp), scores)
-    assert block.weight(factor) == pytest.approx(logsumexp(factor * scores))
-    assert block.weight(factor) == pytest.approx(logsumexp(factor * scores))  # remembered
-    assert block.weight(2.5) == pytest.approx(logsumexp(2.5 * scores))  # and not for another factor
-    assert block.weight(factor) == pytest.approx(logsumexp(factor * scores))
+    for factor in (0.0, 0.0, 1e-3, 1.0, 1.0, 700.0, 1e6, 1.0):
+        assert block.weight(factor) == pytest.approx(logsumexp(factor * scores))

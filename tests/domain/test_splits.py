@@ -1,0 +1,157 @@
+"""How trees divide a number: the fine public grid of its ticks, and what a cut says in numbers."""
+
+from fractions import Fraction
+from itertools import pairwise, product
+from math import ceil
+
+import numpy as np
+
+from dpcore.domain.column import Column
+from dpcore.domain.splits import GRID, NumberCut
+
+START, END = -1.0, float(GRID)
+COLUMNS = {
+    "even": Column(name="x", kind="continuous", lower=-1, upper=4, bins=5),
+    "uneven": Column(name="x", kind="continuous", lower=-1, upper=4, bins=(-0.999, 0.0, 0.1, 3.0)),
+    "seven": Column(name="x", kind="continuous", lower=0, upper=1e-6, bins=7),
+    "far": Column(name="x", kind="continuous", lower=1e6, upper=1e6 + 3, bins=(1e6 + 1,)),
+    "whole": Column(name="x", kind="integer", lower=-7, upper=13, bins=21),
+    "whole, sevenths": Column(name="x", kind="integer", lower=0, upper=20, bins=6),
+    "whole, uneven": Column(name="x", kind="integer", lower=0, upper=1_000, bins=(1.0, 2.0, 990.0)),
+    "whole, last alone": Column(name="x", kind="integer", lower=0, upper=300, bins=(7.0, 300.0)),
+    "two": Column(name="x", kind="integer", lower=3, upper=4, bins=2),
+    "one": Column(name="x", kind="integer", lower=5, upper=5, bins=1),
+    "many": Column(name="x", kind="integer", lower=0, upper=2_000_000, bins=(3.0,)),
+    "more than ticks": Column(name="x", kind="integer", lower=-(10**13), upper=10**13, bins=3),
+}
+GRIDS = [
+    (name, column, NumberCut(column, by_length=by_length), by_length)
+    for (name, column), by_length in product(COLUMNS.items(), (True, False))
+]
+WIDE = [grid for grid in GRIDS if grid[0] in ("many", "more than ticks")]
+WHOLE = [grid for grid in GRIDS if grid[1].kind == "integer" and grid not in WIDE]
+
+
+def ends_of(column, by_length):
+    """The numbers between which the grid is even, by the words of the documentation."""
+    if by_length:
+        return [column.lower, column.upper]
+    return sorted({min(float(edge), float(column.upper)) for edge in column.edges})
+
+
+def exact_tick(value, column, by_length):
+    """The tick in fractions, before it is rounded up; all intervals of numbers have as many ticks."""
+    ends = [Fraction(end) for end in ends_of(column, by_length)]
+    value = min(max(Fraction(value), ends[0]), ends[-1])
+    for i, (low, high) in enumerate(pairwise(ends)):
+        if value <= high:
+            return (i + (value - low) / (high - low)) * GRID / (len(ends) - 1)
+    return Fraction(0)
+
+
+def values_of(column, by_length, rng, n=120):
+    """Numbers of a column: edges and their neighbors, and any."""
+    ends = np.array(ends_of(column, by_length), dtype=float)
+    if column.kind == "integer":
+        found = np.concatenate([np.floor(ends), np.ceil(ends), rng.integers(column.lower, column.upper + 1, n)])
+    else:
+        near = [ends, np.nextafter(ends, -np.inf), np.nextafter(ends, np.inf), rng.choice(ends, n) * (1 + 1e-12)]
+        found = np.concatenate([*near, rng.uniform(column.lower, column.upper, n)])
+    return np.sort(np.clip(found, column.lower, column.upper))
+
+
+def test_ticks_are_the_public_rules():
+    for name, column, cut, by_length in GRIDS:
+        rng = np.random.default_rng(4)
+        values = values_of(column, by_length, rng)
+        ticks = cut.ticks(values)
+        assert (ticks == np.floor(ticks)).all(), name
+        assert ((ticks >= 0) & (ticks <= GRID)).all(), name
+        assert (np.diff(ticks) >= 0).all(), name
+        order = rng.permutation(len(values))
+        np.testing.assert_array_equal(cut.ticks(values[order]), ticks[order])
+        for i in rng.integers(0, len(values), 30).tolist():
+            assert cut.ticks(values[[i]])[0] == ticks[i], name  # alone as among others
+        if column.lower < column.upper:
+            ends = np.array([column.lower, column.upper, column.lower - 5, column.upper + 5])
+            assert cut.ticks(ends).tolist() == [0, GRID, 0, GRID]
+            for value, tick in zip(values.tolist(), ticks.tolist(), strict=True):
+                there = exact_tick(value, column, by_length)
+                assert abs(tick - ceil(there)) <= (0 if abs(there - round(there)) > Fraction(1, 2**16) else 1), name
+            missing = cut.ticks(np.array([np.nan, values[0], np.nan]))
+            assert np.isnan(missing).tolist() == [True, False, True]
+
+
+def test_ticks_lead_back_to_numbers():
+    """To within one step of the grid, upwards: the number of the tick is at or above the one that was sent there."""
+    for name, column, cut, by_length in GRIDS:
+        if name == "one":
+            continue
+        rng, ends = np.random.default_rng(5), np.array(ends_of(column, by_length), dtype=float)
+        step = np.diff(ends).max() / (GRID / (len(ends) - 1))
+        rounding = 4 * np.spacing(np.abs(ends).max())
+        values = values_of(column, by_length, rng)
+        there = cut.at(cut.ticks(values)) - values
+        assert ((there >= -rounding) & (there <= step + rounding)).all(), name
+        assert cut.at(np.array([0.0, GRID, START])).tolist() == [column.lower, column.upper, column.lower]
+        ticks = np.sort(rng.integers(0, GRID + 1, 500)).astype(float)
+        assert (np.diff(cut.at(ticks)) >= 0).all(), name
+
+
+def test_numbers_go_left_up_to_the_number_of_the_cut():
+    """All ticks of [low, high) are cuts; records in (low, cut] go left, those in (cut, high] and missing ones right."""
+    for name, column, cut, by_length in GRIDS:
+        rng = np.random.default_rng(6)
+        assert cut.start == (-1, GRID)
+        values = values_of(column, by_length, rng)
+        ticks = cut.ticks(values)
+        cuts = np.concatenate([rng.integers(-1, GRID, 20), rng.choice(ticks, 20), rng.choice(ticks, 20) - 1])
+        for at in np.clip(cuts, -1, GRID - 1).tolist():
+            side = cut.side(ticks, np.full(len(values), at), np.full(len(values), START))
+            np.testing.assert_array_equal(side, np.where(ticks <= at, 0, 1), name)
+            low, high = cut.ranges(np.full(2, START), np.full(2, END), np.full(2, at), np.array([0, 1]))
+            assert (low.tolist(), high.tolist()) == ([START, at], [at, END])
+        assert cut.side(np.full(1, np.nan), np.full(1, END - 1), np.full(1, START)).tolist() == [1]
+
+
+def cuts_of(ticks, rng):
+    """Cuts at random, at, in front of and behind the ticks of some numbers."""
+    chosen = rng.choice(ticks, min(len(ticks), 30), replace=False)
+    found = np.concatenate([[START, END - 1], chosen - 1, chosen, chosen + 1, rng.integers(-1, GRID, 30)])
+    return np.unique(np.clip(found, START, END - 1))
+
+
+def test_whole_cuts_say_which_whole_numbers_they_part():
+    """All whole numbers of a column against what the texts say; where none goes left, the texts name the lowest."""
+    for name, column, cut, _ in WHOLE:
+        rng, values = np.random.default_rng(7), np.arange(column.lower, column.upper + 1)
+        ticks = cut.ticks(values)
+        for at in cuts_of(ticks, rng).tolist():
+            left = cut.side(ticks, np.full(len(values), at), np.zeros(len(values))) == 0
+            texts = [cut.text(START, at, child) for child in (0, 1)]
+            said = float(texts[0].removeprefix("≤ ").replace(",", ""))
+            assert texts[1] == texts[0].replace("≤", ">")
+            assert (values <= said).tolist() == left.tolist() if left.any() else said == column.lower, (name, at)
+    for name, _, cut, _ in WIDE:
+        for at in np.random.default_rng(8).integers(0, GRID - 2**12, 300).astype(float).tolist():
+            said = float(cut.text(START, at, 0).removeprefix("≤ ").replace(",", ""))
+            assert (cut.ticks(np.array([said, said + 1])) <= at).tolist() == [True, False], (name, at)
+
+
+def test_numbers_are_cut_while_two_are_in_the_range():
+    """Of whole numbers, two numbers; of others, two ticks."""
+    for name, column, cut, _ in WHOLE:
+        rng = np.random.default_rng(9)
+        ticks = cut.ticks(np.arange(column.lower, column.upper + 1))
+        ends = np.append(cuts_of(ticks, rng), END)
+        low, high = np.sort(rng.choice(ends, (2, 3_000)), axis=0)
+        near = np.clip(low + rng.integers(0, 3, len(low)), START, END)
+        low, high = np.append(low, low), np.append(high, near)
+        inside = ((ticks > low[:, None]) & (ticks <= high[:, None])).sum(axis=1)
+        np.testing.assert_array_equal(cut.fanout(low, high), np.where(inside >= 2, 2, 0), name)
+        assert cut.fanout(np.array([START]), np.array([END]))[0] == (2 if column.upper > column.lower else 0)
+    low, high = np.array([START, START, 4, 4, 4, END - 2, END - 1]), np.array([END, 0, 4, 5, 6, END, END])
+    for name, _, cut, _ in (grid for grid in GRIDS if grid[1].kind != "integer"):
+        assert cut.fanout(low, high).tolist() == [2, 0, 0, 0, 2, 2, 0], name
+        with np.errstate(all="raise"):
+            assert cut.text(START, START, 1).startswith("> ")
