@@ -2,9 +2,11 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
+from private_rows import Broken, BrokenError
 from sources import Watched
 
 from dpcore.accounting.ledger import Ledger
@@ -93,12 +95,16 @@ def test_the_dearest_of_the_optional_ones_are_paid():
         assert table.ledger.entries[-1].name == f"report of {asked} of 3 answers, by lot"
 
 
-def test_a_column_in_several_families_is_paid_in_each():
-    table = door()
-    table.randomize(
-        Questionnaire({A: ERRPH(2, epsilon=1), ("a", "b"): ERRPH(6, epsilon=2), ("c", "a"): OUE(8, epsilon=4)})
-    )
-    assert table.ledger.epsilon_bound == 7
+def test_every_time_and_every_family_of_a_column_is_paid_and_drawn_anew():
+    channels = {A: ERRPH(2, epsilon=1), ("a", "b"): ERRPH(6, epsilon=2), ("c", "a"): OUE(8, epsilon=4)}
+    table = door(cap=15, codes=np.zeros((200, 4), np.uint8), numbers={})
+    reports = []
+    for times in (1, 2):
+        reports.append(table.randomize(Questionnaire(channels)).values[A])
+        assert table.ledger.epsilon_bound == 7 * times
+    assert (reports[0] != reports[1]).any()
+    with pytest.raises(BudgetError):
+        table.randomize(Questionnaire(channels))
 
 
 def test_answers_that_share_a_lot_have_no_finite_epsilon():
@@ -111,21 +117,6 @@ def test_answers_that_share_a_lot_have_no_finite_epsilon():
     assert tied.epsilon_claimed == alone.epsilon_claimed == 0.5
     assert tied.reason == "because"
     assert "kept or changed together" in tied.name
-
-
-def test_every_time_is_paid_anew():
-    table = door(cap=2.5)
-    for times in (1, 2):
-        table.randomize(Questionnaire({A: ERRPH(2, epsilon=1)}))
-        assert table.ledger.epsilon_bound == times
-    with pytest.raises(BudgetError):
-        table.randomize(Questionnaire({A: ERRPH(2, epsilon=1)}))
-
-
-def test_every_time_is_drawn_anew():
-    table, question = door(codes=np.zeros((200, 4), np.uint8), numbers={}), Questionnaire({A: ERRPH(2, epsilon=1)})
-    first, second = (table.randomize(question).values[A] for _ in "ab")
-    assert (first != second).any()
 
 
 # Refusals, before anything is charged
@@ -143,115 +134,70 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("channels", "cause"), REFUSED.values(), ids=REFUSED)
-def test_what_nobody_can_answer_costs_nothing(channels, cause):
-    source = Replayed()
-    table = door(source)
-    with pytest.raises(ParameterError, match=cause):
-        table.randomize(Questionnaire({C: ERRPH(4, epsilon=1), **channels}))
-    assert not table.ledger.entries
-    assert not source.asked
-
-
-def test_an_unknown_column_costs_nothing():
-    table = door()
-    with pytest.raises(SchemaError, match="no column 'z'"):
-        table.randomize(Questionnaire({C: ERRPH(4, epsilon=1), ("z",): ERRPH(2, epsilon=1)}))
-    assert not table.ledger.entries
-
-
-def test_numbers_that_are_not_there_are_not_asked_for():
-    for table in (door(numbers={}), door(numbers=None)):
-        with pytest.raises(ParameterError, match="not a number"):
-            table.randomize(Questionnaire({N: TRR(lower=-5, upper=15, epsilon=1)}))
-        assert not table.ledger.entries
-
-
-def test_who_takes_part_is_not_hidden():
-    for table in (door(relation="add_remove"), door().split("a")[0]):
-        with pytest.raises(ParameterError, match="replace"):
-            table.randomize(Questionnaire({A: ERRPH(2, epsilon=1)}))
-        assert not table.ledger.entries
-
-
-def test_together_is_for_papers_only():
-    table, channels = door(), {A: ERRPH(2, epsilon=1), B: ERRPH(3, epsilon=1)}
-    with pytest.raises(ParameterError, match="no finite epsilon"):
-        table.randomize(Questionnaire(channels, together=[[A, B]]))
-    assert not table.ledger.entries
-    table.randomize(Questionnaire(channels))
-    assert table.ledger.epsilon_bound == 2
-
-
-def test_an_overdrawn_ledger_draws_nothing():
-    source = Replayed()
-    table = door(source, cap=1)
-    with pytest.raises(BudgetError):
-        table.randomize(
-            Questionnaire({A: ERRPH(2, epsilon=0.5), B: ERRPH(3, epsilon=Fraction(1, 2) + Fraction(1, 10**30))})
-        )
-    assert not source.asked
-    assert not table.ledger.entries
-    table.randomize(Questionnaire({A: ERRPH(2, epsilon=0.5), B: ERRPH(3, epsilon=Fraction(1, 2))}))
-    assert source.asked == [6, 6]
-    assert table.ledger.epsilon_bound == 1
+def test_what_nobody_can_answer_costs_nothing():
+    for name, (channels, cause) in REFUSED.items():
+        table = door()
+        with pytest.raises(ParameterError, match=cause):
+            table.randomize(Questionnaire({C: ERRPH(4, epsilon=1), **channels}))
+        assert not table.ledger.entries, name
+        assert not table._door.noise.asked, name
+    one = Questionnaire({A: ERRPH(2, epsilon=1)})
+    number = Questionnaire({N: TRR(lower=-5, upper=15, epsilon=1)})
+    tied = Questionnaire({A: ERRPH(2, epsilon=1), B: ERRPH(3, epsilon=1)}, together=[[A, B]])
+    for table, questions, error, cause in (
+        (door(), Questionnaire({A: ERRPH(2, epsilon=1), ("z",): ERRPH(2, epsilon=1)}), SchemaError, "no column 'z'"),
+        (door(numbers={}), number, ParameterError, "not a number"),
+        (door(numbers=None), number, ParameterError, "not a number"),
+        (door(relation="add_remove"), one, ParameterError, "replace"),  # who takes part is not hidden
+        (door().split("a")[0], one, ParameterError, "replace"),
+        (door(), tied, ParameterError, "no finite epsilon"),
+    ):
+        with pytest.raises(error, match=cause):
+            table.randomize(questions)
+        assert not table.ledger.entries, cause
 
 
 def test_charged_first_and_then_drawn():
-    class Broken(Replayed):
-        def lots(self, count):
-            raise RuntimeError
-
+    table = door(cap=1)
+    half, more = Fraction(1, 2), Fraction(1, 10**30)
+    with pytest.raises(BudgetError):
+        table.randomize(Questionnaire({A: ERRPH(2, epsilon=half), B: ERRPH(3, epsilon=half + more)}))
+    assert not table._door.noise.asked
+    assert not table.ledger.entries
+    table.randomize(Questionnaire({A: ERRPH(2, epsilon=half), B: ERRPH(3, epsilon=half)}))
+    assert table._door.noise.asked == [6, 6]
+    assert table.ledger.epsilon_bound == 1
     table = door(Broken())
-    with pytest.raises(RuntimeError):
+    with pytest.raises(BrokenError):
         table.randomize(Questionnaire({A: ERRPH(2, epsilon=1)}))
     assert table.ledger.epsilon_bound == 1
 
 
 # Whose values and whose lots
 
+FOUR = {A: ERRPH(2, epsilon=1), B: OUE(3, epsilon=1), C: OLH(4, epsilon=1), N: TRR(lower=-5, upper=15, epsilon=1)}
 ASKED = {
-    "all of everybody": Questionnaire(
-        {
-            A: ERRPH(2, epsilon=1),
-            B: OUE(3, epsilon=1),
-            C: OLH(4, epsilon=1),
-            N: TRR(lower=-5, upper=15, epsilon=1),
-            ("a", "c"): ERRPH(8, epsilon=1),
-        }
-    ),
-    "two of four by lot": Questionnaire(
-        {
-            A: ERRPH(2, epsilon=1),
-            B: OUE(3, epsilon=1),
-            C: OLH(4, epsilon=1),
-            N: TRR(lower=-5, upper=15, epsilon=1),
-            ("b", "c"): ERRPH(12, epsilon=1),
-        },
-        [B, C, N, ("b", "c")],
-        2,
-    ),
+    "all of everybody": Questionnaire({**FOUR, ("a", "c"): ERRPH(8, epsilon=1)}),
+    "two of four by lot": Questionnaire({**FOUR, ("b", "c"): ERRPH(12, epsilon=1)}, [B, C, N, ("b", "c")], 2),
     "together": Questionnaire({A: Warner(p=0.6), B: ERRPH(3, p0=0.5), C: ERRPH(4, p0=0.5)}, together=[[A, B]]),
     "sets": Questionnaire({A: ERRPH(2, p0=1), N: TRR(factors=[1.0, 2], offsets=[0.0, 5], lower=-5, upper=15)}),
     "uniform noise": Questionnaire({N: Noised("uniform", 3, lower=-5, upper=15)}),
 }
 
 
-@pytest.mark.parametrize("questions", ASKED.values(), ids=ASKED)
-@pytest.mark.parametrize("person", [0, 3, 5])
-def test_one_record_changes_its_own_reports_only(questions, person):
-    other, numbers = CODES.copy(order="F"), NUMBERS[3].copy()
-    other[person], numbers[person] = [1, 2, 3, 3] if person != 5 else [0, 1, 0, 0], 1.5
-    for seed in range(20):
+def test_one_record_changes_its_own_reports_only(seeds):
+    for seed, person, (name, questions) in product(seeds(20), (0, 3, 5), ASKED.items()):
+        other, numbers = CODES.copy(order="F"), NUMBERS[3].copy()
+        other[person], numbers[person] = [1, 2, 3, 3] if person != 5 else [0, 1, 0, 0], 1.5
         sources = Replayed(seed), Replayed(seed)
         first = door(sources[0], paper=True).randomize(questions)
         second = door(sources[1], paper=True, codes=other, numbers={3: numbers}).randomize(questions)
-        assert sources[0].asked == sources[1].asked
+        assert sources[0].asked == sources[1].asked, name
         for family in questions.channels:
             who = first.who(family)
             np.testing.assert_array_equal(who, second.who(family))  # nobody is asked because of what they would say
             rest = who != person
-            np.testing.assert_array_equal(first.values[family][rest], second.values[family][rest])
+            np.testing.assert_array_equal(first.values[family][rest], second.values[family][rest], name)
 
 
 def test_who_is_asked_is_a_matter_of_lots():
@@ -278,11 +224,8 @@ def test_families_are_coded_with_the_last_column_fastest():
     labels = reports.labels(("b", "a"))
     expected = [f"{'xyz'[b]} / {a}" for a, b in CODES[:, :2].tolist()]
     assert [labels[code] for code in reports.values[("b", "a")]] == expected
-
-
-def test_families_with_more_values_than_their_columns_codes_can_hold():
     big = Schema(columns=tuple(Column(name=n, kind="integer", lower=0, upper=199, bins=200) for n in "uv"))
-    codes = np.asfortranarray([[199, 199], [0, 199], [199, 0]], dtype=np.uint8)
+    codes = np.asfortranarray([[199, 199], [0, 199], [199, 0]], dtype=np.uint8)  # fewer than the pair has values
     table = PrivateTable(codes, big, Ledger("replace"), Replayed(), unprotected_allowed=True)
     for channel in (ERRPH(40_000, p0=1), ERRPH(40_000, epsilon=60)):
         found = table.randomize(Questionnaire({("u", "v"): channel})).values[("u", "v")]
@@ -318,21 +261,15 @@ def test_numbers_go_through_their_bounds_and_the_sources_own_noise():
     np.testing.assert_allclose(reports.values[N], np.clip(NUMBERS[3], 0, 4) + noise)
 
 
-@pytest.mark.parametrize("kind", ["laplace", "geometric", "opendp"])
-def test_every_source_of_noise_can_do_it(kind):
-    seed = None if kind == "opendp" else 1
-    for questions in list(ASKED.values())[:2]:
-        reports = door(make_noise(kind, seed)).randomize(questions)
+def test_every_source_of_noise_can_do_it_and_nobody_may_answer():
+    for kind, questions in product(("laplace", "geometric", "opendp"), list(ASKED.values())[:2]):
+        reports = door(make_noise(kind, None if kind == "opendp" else 1)).randomize(questions)
         assert reports.people == 6
         assert all(len(reports.values[family]) == len(reports.who(family)) for family in questions.channels)
-
-
-def test_nobody_answers():
-    empty, nothing = np.zeros((0, 4), np.uint8), {3: np.zeros(0)}
     for questions in ASKED.values():
-        reports = door(codes=empty, numbers=nothing, paper=True).randomize(questions)
-        assert reports.people == 0
-        assert reports.frame().shape == (0, len(questions.channels))
+        table = door(codes=np.zeros((0, 4), np.uint8), numbers={3: np.zeros(0)}, paper=True)
+        reports = table.randomize(questions)
+        assert (reports.people, reports.frame().shape) == (0, (0, len(questions.channels)))
 
 
 def test_reports_share_no_memory_with_the_rows():
