@@ -1,0 +1,85 @@
+"""Charges, runs of a ledger's file, and processes that charge one until they are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+from dpcore.accounting.ledger import Entry
+from dpcore.accounting.store import Books
+
+ROOT = Path(__file__).parents[2]
+SHA = "a" * 64
+ADD, REPLACE = "add_remove", "replace"
+
+
+def entry(claimed, bound=None, **more):
+    bound = claimed if bound is None else bound
+    numbers = {"sensitivity": 1.0, "claimed_sensitivity": 1.0, "scale": 1.0}
+    return Entry(name="q", mechanism="laplace", epsilon_claimed=claimed, epsilon_of_noise=bound, **numbers, **more)
+
+
+def new_run(books, relation=ADD, purpose="a run", sha=SHA):
+    return books.begin(sha, "people.csv", relation, purpose).ledger()
+
+
+def charge_for_ever(path, log):
+    """Charge 1/4, of which 1/2 is proved, and say so with a dot, as of an answer that is out."""
+    told = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    while True:
+        fit = new_run(Books(path), REPLACE, "a run " * 40).child("a fit")
+        for _ in range(5):
+            fit.charge(entry(Fraction(1, 4), Fraction(1, 2)))
+            os.write(told, b".")
+
+
+def set_aside(path, _):
+    Books(path).set_aside()
+
+
+WORK = {work.__name__: work for work in (charge_for_ever, set_aside)}
+NURSERY = """
+import os, sys
+sys.path[:0] = sys.argv[1:]
+from pathlib import Path
+from booked import WORK
+for line in sys.stdin:  # a new child
+    work, path, log = line.split()
+    child = os.fork()
+    if child == 0:
+        try:
+            WORK[work](Path(path), log)
+        finally:
+            os._exit(0)
+    print(child, flush=True)
+    while True:  # bury the dead
+        try:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                break
+        except ChildProcessError:
+            break
+"""
+
+
+class Nursery:
+    """A process that forks others, to be killed: one that imports anew takes a second to start."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-c", NURSERY, str(ROOT), str(Path(__file__).parent)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.alive: list[int] = []
+
+    def start(self, work, path, log="none") -> int:
+        self.process.stdin.write(f"{work.__name__} {path} {log}\n")
+        self.process.stdin.flush()
+        self.alive.append(int(self.process.stdout.readline()))
+        return self.alive[-1]
+
+    def kill(self, *children) -> None:
+        for child in children:
+            self.alive.remove(child)
+            os.kill(child, signal.SIGKILL)
