@@ -47,21 +47,17 @@ import os, sys
 sys.path[:0] = sys.argv[1:]
 from pathlib import Path
 from booked import WORK
-for line in sys.stdin:  # a new child
+for line in sys.stdin:  # a new child, or a dead one to bury
     work, path, log = line.split()
-    child = os.fork()
-    if child == 0:
+    if work == "bury":
+        os.waitpid(int(path), 0)
+        child = 0
+    elif not (child := os.fork()):
         try:
             WORK[work](Path(path), log)
         finally:
             os._exit(0)
     print(child, flush=True)
-    while True:  # bury the dead
-        try:
-            if os.waitpid(-1, os.WNOHANG) == (0, 0):
-                break
-        except ChildProcessError:
-            break
 """
 
 
@@ -73,13 +69,18 @@ class Nursery:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.alive: list[int] = []
 
-    def start(self, work, path, log="none") -> int:
-        self.process.stdin.write(f"{work.__name__} {path} {log}\n")
+    def tell(self, *words) -> int:
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
-        self.alive.append(int(self.process.stdout.readline()))
+        return int(self.process.stdout.readline())
+
+    def start(self, work, path, log="none") -> int:
+        self.alive.append(self.tell(work.__name__, path, log))
         return self.alive[-1]
 
     def kill(self, *children) -> None:
+        """Kill them, and wait until they are dead and their files closed."""
         for child in children:
             self.alive.remove(child)
             os.kill(child, signal.SIGKILL)
+            self.tell("bury", child, "-")

@@ -149,8 +149,6 @@ def after_kills(nursery, folder, disk, number, harms, seed):
             time.sleep(0.001)
         time.sleep(moments.random() * 0.02)
         nursery.kill(child)
-        os.kill(child, 0)  # nobody has buried it: it is dead when its files are closed
-        time.sleep(0.02)
         costs[SHA, REPLACE] += log.stat().st_size * Fraction(1, 4)
         shutil.move(place, kept)
         journal = kept / "ledger.sqlite-journal"
