@@ -230,18 +230,9 @@ SCORES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "rate", "relation"),
-    [
-        ("specialize", Max(), Relation.ADD_REMOVE),
-        ("specialize", InfoGain(), Relation.REPLACE),
-        ("cut", Max(), Relation.REPLACE),
-        ("cut", InfoGain(), Relation.ADD_REMOVE),
-        ("cut a part", Max(), Relation.ADD_REMOVE),
-        ("cut a part", InfoGain(), Relation.REPLACE),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("rate", [Max(), InfoGain()], ids=lambda rate: rate.name)
+@pytest.mark.parametrize("name", SCORES)
 def test_scores_move_no_more_than_they_say_on_all_small_tables(name, rate, relation):
     """Rows that enter a value, leave it, move inside it, or lie outside."""
     score = SCORES[name](rate)

@@ -64,22 +64,6 @@ def test_the_release_is_diffgens(epsilon, criterion, relation, mode):
     assert document == released.structure()
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_the_ledger_by_hand(relation, watched):
-    """Two columns of numbers, 2 rounds: shares of 1 / (2 (2 + 4)); n is chosen, and its halves are cut in parallel."""
-    frame = FRAME.assign(n=np.arange(300) % 6, c="u", m=0)
-    frame["y"] = np.where(frame["n"] >= 4, "yes", "no")
-    method = fit(frame, relation=relation, rounds=2)
-    told = method.ledger_.to_frame()
-    half = 1 / 12 if relation == "add_remove" else 1 / 24
-    assert told["mechanism"].tolist() == ["exponential"] * 7 + ["laplace"]
-    assert told["epsilon_of_noise"].to_numpy() == pytest.approx(
-        [1 / 12] * 3 + [half] * 2 + [1 / 12, half] + [1 - 6 / 12]
-    )
-    assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 1
-    assert method.steps_[0] == ("n", "0–5")
-
-
 # The tree
 
 

@@ -155,15 +155,6 @@ def test_the_ledger_sums_to_epsilon_exactly(d, variant, relation):
             assert entry.epsilon_of_noise == for_network / len(choices)
 
 
-@pytest.mark.parametrize("mode", ["paper", "corrected"])
-def test_noise_of_all_d_tables_of_columns(mode):
-    schema, epsilon = schema_of({"a": 3, "b": 3, "c": 4, "d": 3, "e": 5}), 0.8
-    method = PrivBayes(mode=mode, epsilon=epsilon, random_state=0).fit(random_frame(schema, 400), schema=schema)
-    choices, tables = steps(method)
-    assert len(choices) == 4
-    assert [entry.scale for entry in tables] == pytest.approx([2 * 5 / (0.7 * epsilon)] * 5)
-
-
 @pytest.mark.parametrize(
     ("variant", "score"), [("general", None), ("general", "MI"), ("binary", None), ("binary", "MI")]
 )
