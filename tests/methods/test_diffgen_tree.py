@@ -16,7 +16,6 @@ from dpcore.methods import DiffGen, DiffGenTree
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.group_tree import GroupTree, told_by, tree_of
 
-RELATIONS = ["add_remove", "replace"]
 N = Column(name="n", kind="integer", lower=0, upper=5, bins=6)
 C = Column(name="c", kind="categorical", categories=("u", "v", "w"))
 M = Column(name="m", kind="integer", lower=0, upper=3, bins=4, missing=True)

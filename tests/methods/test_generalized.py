@@ -6,7 +6,6 @@ import pytest
 from variants import fitted
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.range_query import RangeQuery, exact_answers
 from dpcore.domain.schema import Schema
@@ -83,15 +82,6 @@ def test_continuous_noise_leaves_a_tenth_of_a_share_and_whole_numbers_less():
     assert shares[0] == pytest.approx(10 / 11, abs=1e-3)
     assert shares == sorted(shares)
     assert shares[-1] > 0.98
-
-
-def test_only_a_part_of_a_group_has_a_share():
-    ledger = Ledger(Relation.REPLACE)
-    part = ledger.parallel("halves", by="value").part("left")
-    assert float(part.share_of(1.0)) == 0.5
-    for other in (ledger, part.child("deeper")):
-        with pytest.raises(ParameterError, match="part"):
-            other.share_of(1.0)
 
 
 @pytest.mark.parametrize("method", [TaxonomyRelease, DiffGen])

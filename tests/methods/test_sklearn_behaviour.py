@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import Pipeline
 
 from dpcore.accounting.ledger import Ledger
@@ -141,16 +141,6 @@ def test_every_fold_of_a_cross_validation_is_charged(apart, small_frame, small_s
     assert [child.name for child in ledger.children] == ["DiffPRFs"] * 5
     with pytest.raises(BudgetError, match="needs a total"):
         clone(model).fit(small_frame, schema=small_schema, ledger=ledger)
-
-
-def test_a_cross_validated_prediction_is_charged_as_well(small_frame, small_schema):
-    ledger = Ledger("replace")
-    model = DiffPID3(epsilon=8.0, relation="replace", random_state=1)
-    found = cross_val_predict(
-        model, small_frame, small_frame["ill"], cv=4, params={"schema": small_schema, "ledger": ledger}
-    )
-    assert accuracy_score(small_frame["ill"], found) > 0.6
-    assert ledger.epsilon_of_noise == 32
 
 
 def test_a_search_over_epsilon_and_depth_pays_for_all_it_tries(small_frame, small_schema):

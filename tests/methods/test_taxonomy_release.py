@@ -347,25 +347,6 @@ def test_a_huge_epsilon_gives_the_table_itself(extra, relation):
         np.testing.assert_allclose(made.sum(axis=others), exact.sum(axis=others), atol=2)
 
 
-def test_generalized_rows_add_up():
-    method = fit(epsilon=HUGE, iterations=2, with_class=False, random_state=3)
-    codes = codes_of(FRAME)
-    named = pd.DataFrame(
-        {
-            "a": np.array(["left", "right"])[np.array(BLOCKS["a", 1])[codes[:, 0]]],
-            "b": np.array(["0–1", "2–4"])[np.array(BLOCKS["b", 1])[codes[:, 1]]],
-        }
-    )
-    expected = named.value_counts().sort_index()
-    found = method.generalized().set_index(["a", "b"])["(rows)"].sort_index()
-    assert found.to_dict() == expected.to_dict()
-    noisy = fit(epsilon=0.05)
-    rows = noisy.generalized()
-    assert set(rows.columns) - {"(rows)"} == set(noisy.tree_.leaves.family)
-    assert (rows["(rows)"] > 0).all()
-    assert rows["(rows)"].sum() == round(noisy.leaf_counts_.sum())
-
-
 def test_rows_are_uniform_inside_their_leaf():
     """One division of b: codes 0 and 1 stand for one block, 2 to 4 for the other; nothing of a is told."""
     frame = FRAME[["b", "a"]].assign(a="a3", b=np.where(np.arange(400) < 100, 0, 4))
