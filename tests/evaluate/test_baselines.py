@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from dpcore import evaluate
-from dpcore.datasets import Dataset, split
 from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.baselines import FLOOR, FOREST, PLAIN, REAL, TREE, inputs
 from dpcore.evaluate.evaluator import RANGE_ERROR
@@ -15,12 +14,6 @@ from dpcore.evaluate.learners import MAJORITY
 from dpcore.methods import PlainForest
 
 KINDS = [MAJORITY, FOREST, TREE]
-
-
-@pytest.fixture(scope="module")
-def data(small_frame, small_schema):
-    train, test = split(small_frame, seed=4)
-    return Dataset(name="small", train=train, test=test, schema=small_schema)
 
 
 def values(found):

@@ -47,23 +47,17 @@ def test_a_bin_that_the_threshold_cuts_is_divided_by_its_parts():
     assert OLD.of(decoded).mean() == pytest.approx(0.4, abs=0.014)  # four standard errors
 
 
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
+def test_a_label_has_one_rule_that_fits_a_known_column():
+    for rule, message in (
         ({"column": "age", "below": 0}, "same label"),
         ({"column": "age", "below": 100}, "same label"),
         ({"column": "age", "equals": "3"}, "declared category"),
         ({"column": "sex", "below": 3}, "no numbers"),
         ({"column": "sex", "equals": "x"}, "declared category"),
-    ],
-)
-def test_rules_that_do_not_fit_their_column_are_refused(rule, message):
-    with pytest.raises(ParameterError, match=message):
-        Label(**rule).check(SCHEMA)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            Label(**rule).check(SCHEMA)
     Label(column="age", below=99).check(SCHEMA)
-
-
-def test_a_label_has_one_rule_and_a_known_column():
     for rule in ({}, {"equals": "m", "below": 3}):
         with pytest.raises(ParameterError, match="one rule"):
             Label(column="age", **rule)
@@ -138,13 +132,11 @@ def test_odd_releases():
             misclassification(*pair, SCHEMA, OLD)
 
 
-@pytest.mark.parametrize(
-    "options", [{"protocol": "trts"}, {"repeats": 0}, {"test_share": 0}, {"test_share": 1}, {"model": "forest"}]
-)
-def test_parameters_out_of_range_are_refused(options):
+def test_parameters_out_of_range_are_refused():
     frame = rows_of([10, 90], "ab")
-    with pytest.raises(ParameterError):
-        misclassification(frame, frame, SCHEMA, OLD, **options)
+    for options in ({"protocol": "trts"}, {"repeats": 0}, {"test_share": 0}, {"test_share": 1}, {"model": "forest"}):
+        with pytest.raises(ParameterError):
+            misclassification(frame, frame, SCHEMA, OLD, **options)
 
 
 def test_progress_rises_to_one_and_cancels():

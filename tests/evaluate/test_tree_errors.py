@@ -1,22 +1,13 @@
-"""Classifiers judged on real rows: hand-worked, and against scikit-learn's own measures."""
+"""What noise costs a forest: its exact counts, and two costs apart; and the scores of classifiers on test rows."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix
 
-from dpcore.datasets import Dataset, split
-from dpcore.errors import DataError, ParameterError
-from dpcore.evaluate import learners, tree_errors
+from dpcore.evaluate import tree_errors
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.methods import DiffPRFs, PlainForest
-
-
-@pytest.fixture(scope="module")
-def data(small_frame, small_schema):
-    train, test = split(small_frame, seed=4)
-    return Dataset(name="small", train=train, test=test, schema=small_schema)
 
 
 @pytest.fixture(scope="module")
@@ -28,31 +19,6 @@ def plain(data):
 @pytest.fixture(scope="module")
 def released(data):
     return DiffPRFs(epsilon=0.5, n_trees=5, max_depth=3, random_state=1).fit(data.train, schema=data.schema).forest_
-
-
-def test_judged_by_hand():
-    probability = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.5, 0.5, 0.0], [0.1, 0.9, 0.0]])
-    found = learners.judged(probability, np.array([0, 0, 0, 1]), 3)
-    assert found.accuracy == 0.75  # of two equal ones the first counts
-    assert found.balanced_accuracy == pytest.approx((2 / 3 + 1) / 2)  # the third class does not occur
-    assert found.confusion.tolist() == [[2, 1, 0], [0, 1, 0], [0, 0, 0]]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_judged_as_scikit_learn_does(seed):
-    rng = np.random.default_rng(seed)
-    probability, truth = rng.random((50, 4)), rng.integers(0, 4, 50)
-    found, predicted = learners.judged(probability, truth, 4), probability.argmax(axis=1)
-    assert found.accuracy == pytest.approx(accuracy_score(truth, predicted))
-    assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(truth, predicted))
-    np.testing.assert_array_equal(found.confusion, confusion_matrix(truth, predicted, labels=range(4)))
-
-
-def test_nothing_to_judge_is_refused():
-    with pytest.raises(DataError, match="no rows"):
-        learners.judged(np.zeros((0, 2)), np.zeros(0, dtype=int), 2)
-    with pytest.raises(ParameterError, match="probability per row"):
-        learners.judged(np.zeros((3, 2)), np.zeros(3, dtype=int), 3)
 
 
 def test_scores_are_those_of_the_classifier(data):
@@ -106,12 +72,3 @@ def test_exact_counts_are_those_of_the_training_rows(data, released, plain):
     turned = data.test.assign(ill=np.where(data.test["ill"] == "yes", "no", "yes"))
     frame = tree_errors.noise_and_structure(released, plain, replace(data, test=turned)).set_index("step")
     assert (frame.loc[["same trees, exact counts", "exact trees"], "accuracy"] < 0.5).all()
-
-
-def test_a_confusion_as_a_frame():
-    frame = learners.confusion_frame(np.array([[3, 1], [0, 0]]), ["no", "yes"])
-    assert frame["truth"].tolist() == ["no", "no", "yes", "yes"]
-    assert frame["predicted"].tolist() == ["no", "yes"] * 2
-    assert frame["count"].tolist() == [3, 1, 0, 0]
-    assert frame["share"].tolist()[:2] == [0.75, 0.25]
-    assert frame["share"].isna().tolist() == [False, False, True, True]

@@ -1,0 +1,212 @@
+"""Classifiers that learn from a release and are judged on real rows: by hand, and against scikit-learn's own."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix
+from small_tables import frame_of, random_codes, schema_of
+
+from dpcore import evaluate
+from dpcore.errors import DataError, ParameterError, SchemaError
+from dpcore.evaluate import learners
+from dpcore.evaluate.learners import bayes_net, one_hot
+
+
+def test_one_hot_has_one_indicator_per_column():
+    matrix = one_hot(np.array([[1, 0], [0, 2]], dtype=np.uint8), [2, 4])
+    assert matrix.toarray().tolist() == [[0, 1, 1, 0, 0, 0], [1, 0, 0, 0, 1, 0]]
+    wide = one_hot(np.array([[255, 299]], dtype=np.uint16), [256, 300])
+    assert wide.indices.tolist() == [255, 555]
+
+
+def test_bayes_net_by_hand():
+    # one attribute of 3 values, 2 classes; class 0: values 0, 0, 1; class 1: value 2
+    network = bayes_net(np.array([[0], [0], [1], [2]], dtype=np.uint8), np.array([0, 0, 0, 1], dtype=np.uint8), [3], 2)
+    prior = [3.5 / 5, 1.5 / 5]
+    table = [[2.5 / 4.5, 1.5 / 4.5, 0.5 / 4.5], [0.5 / 2.5, 0.5 / 2.5, 1.5 / 2.5]]
+    np.testing.assert_allclose(np.exp(network.class_log_prior_), prior)
+    np.testing.assert_allclose(np.exp(network.feature_log_prob_[0]), table)
+    joint = np.array([prior[0] * table[0][1], prior[1] * table[1][1]])
+    np.testing.assert_allclose(network.predict_proba([[1]])[0], joint / joint.sum())
+
+
+def test_bayes_net_smooths_classes_and_values_that_never_occur():
+    network = bayes_net(np.array([[0], [0]], dtype=np.uint8), np.array([0, 1], dtype=np.uint8), [4], 3)
+    np.testing.assert_allclose(np.exp(network.class_log_prior_), [1.5 / 3.5, 1.5 / 3.5, 0.5 / 3.5])
+    np.testing.assert_allclose(np.exp(network.feature_log_prob_[0][2]), [0.25] * 4)
+    # value 3 was never seen: 1.5/3.5·.5/3 = .0714 for classes 0 and 1, .5/3.5·1/4 = .0357 for the empty class
+    np.testing.assert_allclose(network.predict_proba([[3]])[0], [0.4, 0.4, 0.2])
+
+
+def planted(n, seed, *, independent=False):
+    """Rows of three attributes whose first one is, or is not, the class."""
+    rng = np.random.default_rng(seed)
+    schema = schema_of(2, 3, 4, 2)
+    codes = random_codes(rng, schema, n)
+    codes[:, 3] = rng.random(n) < 0.3 if independent else codes[:, 0]
+    return schema, frame_of(schema, codes)
+
+
+def test_a_separable_class_is_learned():
+    schema, train = planted(400, 0)
+    _, test = planted(300, 1)
+    _, synthetic = planted(200, 2)
+    result = evaluate.tstr(train, test, synthetic, schema, "x3")
+    assert result.columns.tolist() == ["model", "trained_on", "accuracy", "balanced_accuracy", "note"]
+    models = list(evaluate.MODELS)
+    assert result["model"].tolist() == [*models, *models, "majority class"]
+    assert result["trained_on"].tolist() == ["released"] * 3 + ["real"] * 4
+    assert (result["accuracy"][:-1] == 1).all()
+    assert (result["balanced_accuracy"][:-1] == 1).all()
+    assert result["balanced_accuracy"].iloc[-1] == 0.5
+    assert (result["note"] == "").all()
+
+
+def test_independent_labels_give_about_the_majority():
+    schema, train = planted(2_000, 0, independent=True)
+    _, test = planted(2_000, 1, independent=True)
+    result = evaluate.tstr(train, test, train, schema, "x3")
+    majority = result["accuracy"].iloc[-1]
+    assert majority == (test["x3"] == "v0").mean()
+    assert (result["accuracy"] - majority).abs().max() < 0.02
+
+
+def test_logistic_regression_agrees_with_a_fully_converged_fit():
+    rng = np.random.default_rng(5)
+    schema = schema_of(5, 6, 7, 3)
+    codes = random_codes(rng, schema, 3_000)
+    codes[:, 3] = (codes[:, 0] + codes[:, 1] * rng.integers(0, 2, 3_000)) % 3
+    train, test = codes[:2_000], codes[2_000:]
+    result = evaluate.tstr(train, test, train, schema, "x3", models=["logistic regression"], include_real=False)
+    exact = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(one_hot(train[:, :3], [5, 6, 7]), train[:, 3])
+    predicted = exact.predict(one_hot(test[:, :3], [5, 6, 7]))
+    assert result["accuracy"].item() == pytest.approx((predicted == test[:, 3]).mean(), abs=0.002)
+    assert result["balanced_accuracy"].item() == pytest.approx(
+        balanced_accuracy_score(test[:, 3], predicted), abs=0.005
+    )
+
+
+def test_what_a_release_lacks_is_remarked():
+    """One class, no rows, and no other column than the class."""
+    schema, train = planted(50, 0)
+    one = evaluate.tstr(train, train, train.assign(x3="v1"), schema, "x3", include_real=False)
+    assert len(one) == 3
+    assert (one["accuracy"] == (train["x3"] == "v1").mean()).all()
+    assert (one["balanced_accuracy"] == 0.5).all()
+    assert one["note"].str.contains("one class").all()
+    none = evaluate.tstr(train, train, train.head(0), schema, "x3", include_real=False)
+    assert none[["accuracy", "balanced_accuracy"]].isna().all(axis=None)
+    assert none["note"].str.contains("no rows to learn from").all()
+    alone = evaluate.tstr(train, train, train, schema.select(["x3"]), "x3")
+    assert alone["accuracy"].isna().tolist() == [True] * 6 + [False]
+
+
+def test_models_fail_alone_with_a_reason(monkeypatch):
+    schema, train = planted(100, 0)
+
+    class Broken(LogisticRegression):
+        def fit(self, X, y):
+            raise ValueError("planted")
+
+    monkeypatch.setitem(learners.LINEAR, "linear SVM", lambda: Broken())
+    result = evaluate.tstr(train, train, train, schema, "x3").set_index(["model", "trained_on"])
+    assert result["accuracy"].isna().sum() == 2
+    assert "planted" in result.loc[("linear SVM", "released"), "note"]
+    assert result.loc[("Bayes net", "released"), "accuracy"] == 1
+
+
+def test_a_fit_that_stops_early_says_so(monkeypatch):
+    monkeypatch.setattr(learners, "MAX_STEPS", 1)
+    schema, train = planted(200, 0, independent=True)
+    result = evaluate.tstr(train, train, train, schema, "x3", include_real=False).set_index("model")
+    assert "before it converged" in result.loc["logistic regression", "note"]
+    assert result["accuracy"].notna().all()
+
+
+def test_classes_that_only_one_side_knows():
+    schema = schema_of(3, 4)
+    rng = np.random.default_rng(0)
+    codes = random_codes(rng, schema, 90)
+    released = codes[codes[:, 1] < 2]
+    test = codes[codes[:, 1] > 0]
+    result = evaluate.tstr(codes, test, released, schema, "x1")
+    assert result["accuracy"].between(0, 1).all()
+    # a model that always says class 3 has recall 1 on one of the three classes in the test rows
+    only = evaluate.tstr(codes[codes[:, 1] == 3], test, released, schema, "x1").iloc[-1]
+    assert only["balanced_accuracy"] == pytest.approx(1 / 3)
+
+
+def test_row_order_does_not_matter_and_the_ceiling_is_the_rest_of_tstr():
+    schema, train = planted(300, 0, independent=True)
+    _, test = planted(200, 1, independent=True)
+    _, synthetic = planted(250, 2, independent=True)
+    whole = evaluate.tstr(train, test, synthetic, schema, "x3")
+    parts = [
+        evaluate.tstr(train, test, synthetic, schema, "x3", include_real=False),
+        evaluate.real_ceiling(train, test, schema, "x3"),
+    ]
+    pd.testing.assert_frame_equal(whole, pd.concat(parts, ignore_index=True))
+    shuffled = [table.sample(frac=1, random_state=3) for table in (train, test, synthetic)]
+    pd.testing.assert_frame_equal(whole, evaluate.tstr(*shuffled, schema, "x3"))
+
+
+def test_unknown_models_and_targets_are_refused():
+    schema, train = planted(10, 0)
+    with pytest.raises(ParameterError, match="forest"):
+        evaluate.tstr(train, train, train, schema, "x3", models=["forest"])
+    with pytest.raises(SchemaError):
+        evaluate.tstr(train, train, train, schema, "nowhere")
+
+
+def test_progress_rises_to_one_and_cancels():
+    schema, train = planted(50, 0)
+    seen = []
+    evaluate.tstr(train, train, train, schema, "x3", progress=lambda fraction, text: seen.append((fraction, text)))
+    fractions = [fraction for fraction, _ in seen]
+    assert fractions == sorted(fractions)
+    assert fractions[0] == 0
+    assert fractions[-1] == 1
+    assert len(seen) == 7
+
+    class CancelError(ValueError):  # even an error of the kind that a failed fit raises
+        pass
+
+    def cancel(fraction, text):
+        raise CancelError
+
+    with pytest.raises(CancelError):
+        evaluate.tstr(train, train, train, schema, "x3", progress=cancel)
+
+
+def test_judged_by_hand():
+    probability = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.5, 0.5, 0.0], [0.1, 0.9, 0.0]])
+    found = learners.judged(probability, np.array([0, 0, 0, 1]), 3)
+    assert found.accuracy == 0.75  # of two equal ones the first counts
+    assert found.balanced_accuracy == pytest.approx((2 / 3 + 1) / 2)  # the third class does not occur
+    assert found.confusion.tolist() == [[2, 1, 0], [0, 1, 0], [0, 0, 0]]
+
+
+def test_judged_as_scikit_learn_does():
+    rng = np.random.default_rng(0)
+    probability, truth = rng.random((500, 4)), rng.integers(0, 4, 500)
+    found, predicted = learners.judged(probability, truth, 4), probability.argmax(axis=1)
+    assert found.accuracy == pytest.approx(accuracy_score(truth, predicted))
+    assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(truth, predicted))
+    np.testing.assert_array_equal(found.confusion, confusion_matrix(truth, predicted, labels=range(4)))
+
+
+def test_nothing_to_judge_is_refused():
+    with pytest.raises(DataError, match="no rows"):
+        learners.judged(np.zeros((0, 2)), np.zeros(0, dtype=int), 2)
+    with pytest.raises(ParameterError, match="probability per row"):
+        learners.judged(np.zeros((3, 2)), np.zeros(3, dtype=int), 3)
+
+
+def test_a_confusion_as_a_frame():
+    frame = learners.confusion_frame(np.array([[3, 1], [0, 0]]), ["no", "yes"])
+    assert frame["truth"].tolist() == ["no", "no", "yes", "yes"]
+    assert frame["predicted"].tolist() == ["no", "yes"] * 2
+    assert frame["count"].tolist() == [3, 1, 0, 0]
+    assert frame["share"].tolist()[:2] == [0.75, 0.25]
+    assert frame["share"].isna().tolist() == [False, False, True, True]
