@@ -251,7 +251,7 @@ QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks as on POSIX")
 @pytest.mark.parametrize("machine", [Programs, FiledPrograms])
-@pytest.mark.parametrize("programs", [pytest.param(50), pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("programs", [pytest.param(50), pytest.param(250, marks=pytest.mark.slow)])
 def test_all_that_is_drawn_is_booked(machine, programs):
     how = settings(
         max_examples=programs, stateful_step_count=20, deadline=None, derandomize=programs < 100,

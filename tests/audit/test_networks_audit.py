@@ -11,13 +11,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 
 from dpcore.audit.bound import lower_bound_of_statistics
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.mechanisms.noise import make_noise
-from dpcore.methods import HMPrivBayes, NoPrivacy, PrivBayes, PrivSCBN
+from dpcore.methods import HMPrivBayes, NoPrivacy, PrivSCBN
 
 DRAWS = 40_000
 RARE = 1e-3
@@ -100,40 +99,6 @@ def test_noisy_pairs_of_corrected_mode_stand(score):
     assert likelihood_bound(first, second, entry.scale / 6) > entry.epsilon_of_noise
 
 
-# Tables of three clusters: they do not compose in parallel
-
-
-def three_clusters(mode, epsilon):
-    """The scales of the tables of three clusters of four equal bits, one joint table each, and their epsilon."""
-    rng = np.random.default_rng(0)
-    table = frame(np.repeat(rng.integers(0, 2, (20_000, 3)), 4, axis=1))
-    method = HMPrivBayes(mode=mode, epsilon=epsilon, random_state=0).fit(table, schema=bits(12))
-    assert sorted(map(len, method.clusters_)) == [4, 4, 4]
-    tables = [entry for entry in entries_of(method, "counts of") if entry.name.count("×") == 3]
-    assert len(tables) == 3
-    return np.array([entry.scale for entry in tables]), float(sum(entry.epsilon_claimed for entry in tables))
-
-
-def corners_bound(scales, *, alpha=0.05):
-    """Of all noisy tables' cells of zeros and of ones: ten rows of zeros, or one of them of ones."""
-    return likelihood_bound([10.0, 0.0] * 3, [9.0, 1.0] * 3, np.repeat(scales, 2), alpha=alpha)
-
-
-def test_tables_of_three_clusters_in_paper_mode_are_caught():
-    scales, claimed = three_clusters("paper", 27 / 8)
-    assert claimed == pytest.approx(1)
-    np.testing.assert_allclose(scales, 2)
-    assert 2 < corners_bound(scales) < 3  # what three tables cost
-
-
-def test_tables_of_three_clusters_in_corrected_mode_stand():
-    scales, claimed = three_clusters("corrected", 27 / 8)
-    assert claimed == pytest.approx(0.9)
-    assert (2 / scales).sum() == pytest.approx(claimed)
-    assert 0.4 * claimed < corners_bound(scales, alpha=RARE) <= claimed
-    assert corners_bound(scales / 3) > claimed  # teeth
-
-
 # Noise weighed by exact entropies: no epsilon at all
 
 
@@ -196,38 +161,3 @@ def test_noisy_indices_of_paper_mode_are_caught():
     assert epsilon < loss <= entry.epsilon_of_noise
     found = likelihood_bound(np.ones(66), second, entry.scale)
     assert 30 * float(entry.epsilon_claimed) < found < loss
-
-
-def corner_tables_bound(entries, n, relation, *, less=1.0, alpha=0.05):
-    """Lower bound for tables of which one row enters the cell of ones (and, if replaced, leaves that of zeros)."""
-    scales = np.repeat([entry.scale for entry in entries], 2) / less
-    first = np.tile([float(n if relation == "replace" else n - 1), 0.0], len(entries))
-    second = np.tile([n - 1.0, 1.0], len(entries))
-    return likelihood_bound(first, second, scales, alpha=alpha)
-
-
-TABLES = {
-    "PrivSCBN": (PrivSCBN(epsilon=3.0), 3),
-    "HMPrivBayes": (HMPrivBayes(epsilon=3.0, n_clusters=1), 3),
-    "PrivBayes": (PrivBayes(epsilon=1.5), 3),
-    "PrivBayes of bits": (PrivBayes(epsilon=1.5, variant="binary", theta=0.5), 4),
-    "PrivBayes, paper": (PrivBayes(epsilon=1.5, mode="paper"), 3),
-    "PrivBayes of bits, paper": (PrivBayes(epsilon=1.5, variant="binary", theta=0.5, mode="paper"), 4),
-}
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_noisy_tables_stand(name):
-    unfitted, d = TABLES[name]
-    for relation in ("replace", "add_remove")[: 1 + (unfitted.mode == "corrected")]:  # papers count replaced rows only
-        method = clone(unfitted).set_params(relation=relation, random_state=0)
-        entries = entries_of(method.fit(neighbors(d, 20)[1], schema=bits(d)), "counts of")
-        paid = float(sum(entry.epsilon_of_noise for entry in entries))
-        if isinstance(method, PrivBayes):
-            assert paid == pytest.approx(0.7 * method.epsilon * (1 if relation == "replace" else 0.99))
-            one_person = 2 if relation == "replace" else 1
-            assert [entry.scale for entry in entries] == pytest.approx(
-                [one_person * len(entries) / paid] * len(entries)
-            )
-        assert 0.4 * paid < corner_tables_bound(entries, 20, relation, alpha=RARE) <= paid
-        assert corner_tables_bound(entries, 20, relation, less=3.0) > paid  # teeth: a third of the noise

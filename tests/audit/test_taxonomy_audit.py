@@ -1,8 +1,6 @@
-"""Attacks on TaxonomyRelease and DiffGen: no row or one, counted on level after level; and what choices lose, exactly.
+"""What TaxonomyRelease and DiffGen lose, exactly: one row, counted on level after level; and choices in halves.
 
-Whole runs, and the ends of ranges, are cases of `dpcore.audit`. All seeds are fixed. A bound that must stay below
-epsilon is taken at alpha = 1e-3, which then is the false-alarm rate of each new choice of seeds; bounds that must catch
-something are taken at 0.05 and are well above the claim.
+Whole runs, and the ends of ranges, are cases of `dpcore.audit`.
 """
 
 from itertools import combinations_with_replacement, product
@@ -10,93 +8,34 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 
 from dpcore.accounting.relation import Relation
-from dpcore.audit.bound import lower_bound_of_statistics
+from dpcore.audit.tables import bits, frame_of
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door.exact_counts import joint_counts
-from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization
 from dpcore.methods import DiffGen, TaxonomyRelease
 
-DRAWS = 100_000
-RARE = 1e-3
 RELATIONS = ["add_remove", "replace"]
-BITS = Schema(
-    columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "aby"),
-    target="y",
-    max_rows=9,
-)
-
-
-def bits(*rows):
-    return pd.DataFrame(list(rows), columns=list("aby"), dtype=object)
-
-
-# No row, and one; under replace its values change
-PAIRS = {
-    "add_remove": (bits(), bits(("1", "1", "1"))),
-    "replace": (bits(("0", "0", "0")), bits(("1", "1", "1"))),
-}
-
-
-def path_bound(method, relation, *, less=1.0, alpha=0.05):
-    """Lower bound on epsilon of all levels' counts on the row's path, their noise drawn with the ledger's scales."""
-    fitted = clone(method).set_params(relation=relation, random_state=0).fit(PAIRS[relation][0], schema=BITS)
-    entries = [entry for entry in fitted.ledger_.entries if entry.mechanism == "laplace"]
-    counted = [len(noisy) for noisy, epsilon in zip(fitted.tree_.noisy, fitted.level_epsilons_, strict=True) if epsilon]
-    assert len(entries) == len(counted)
-    # Under replace the old row's cell loses what the new one's gains; a root that is counted is the same in both.
-    exact = [[(1.0, 0.0), (0.0, 1.0)] if relation == "replace" else [(0.0, 1.0)] for _ in counted]
-    scales = np.repeat([entry.scale for entry in entries], [len(cells) for cells in exact]) / less
-    first, second = np.array([cell for cells in exact for cell in cells]).T
-    sides = []
-    for seed, side in enumerate((first, second)):
-        seen = side + make_noise("laplace", seed).reals(np.zeros((DRAWS, len(side))), 1.0, grid=1.0) * scales
-        sides.append((((np.abs(seen - first) - np.abs(seen - second)) / scales).sum(axis=1)).round(9))
-    paid = float(sum(entry.epsilon_of_noise for entry in entries))
-    return lower_bound_of_statistics(sides[1], sides[0], alpha=alpha), paid, len(entries)
-
-
-# All levels hold the same row
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("shares", ["equal", (1, 0, 3, 2)])
-def test_levels_that_are_paid_for_stay_below_epsilon(shares, relation):
-    method = TaxonomyRelease(with_class=False, iterations=3, order="chosen", level_shares=shares)
-    found, paid, _ = path_bound(method, relation, alpha=RARE)
-    assert paid == 1
-    assert 0.7 < found <= 1
-    if shares == "equal":
-        assert path_bound(method, relation, less=2.0)[0] > 1.6  # teeth: half the noise
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "relation", "levels", "at_least"),
-    [
-        (0.1, "add_remove", 4, 0.25),
-        (1.0, "add_remove", 4, 3.4),
-        (1.0, "replace", 3, 2.6),  # the root is public
-    ],
-)
-def test_levels_that_all_use_the_whole_share_cost_it_as_often(epsilon, relation, levels, at_least):
-    method = TaxonomyRelease(mode="paper", with_class=False, epsilon=epsilon)
-    found, paid, counted = path_bound(method, relation)
-    assert counted == levels
-    assert paid == pytest.approx(levels * epsilon)
-    assert epsilon < at_least < found <= paid
-
-
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_the_exact_loss_of_a_row_by_hand(relation):
-    """Every count on the path at or beyond the new row's: half a chance each with it, e^(-epsilon_l) less without."""
-    method = TaxonomyRelease(mode="paper", with_class=False, relation=relation, random_state=0)
-    entries = method.fit(PAIRS[relation][1], schema=BITS).ledger_.entries
-    moved = 2 if relation == "replace" else 1
-    assert sum(moved / entry.scale for entry in entries) == pytest.approx(4 if relation == "add_remove" else 3)
+def test_every_level_holds_the_same_row(relation):
+    """The loss of counts that all lie at or beyond the new row's: what each level's scale makes of it, added up."""
+    schema = bits("aby", "y")
+    paper = TaxonomyRelease(mode="paper", with_class=False)
+    shares = [
+        TaxonomyRelease(with_class=False, iterations=3, order="chosen", level_shares=s) for s in ("equal", (1, 0, 3, 2))
+    ]
+    levels = 4 if relation == "add_remove" else 3  # otherwise the root is public
+    for method, loss in ((paper, levels), *((each, 1) for each in shares)):
+        fitted = method.set_params(relation=relation, random_state=0).fit(frame_of(schema, "111"), schema=schema)
+        moved = 2 if relation == "replace" else 1
+        entries = [entry for entry in fitted.ledger_.entries if entry.mechanism == "laplace"]
+        assert sum(moved / entry.scale for entry in entries) == pytest.approx(loss)
+        assert float(sum(entry.epsilon_of_noise for entry in entries)) == pytest.approx(loss)
+        assert fitted.ledger_.epsilon_claimed == 1
 
 
 # Choices, exactly: probabilities are known, so that losses are computed and not drawn

@@ -154,7 +154,7 @@ def test_a_row_changes_its_own_codes_only(kind, table, place, other):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FILES)
-@settings(max_examples=1_000)
+@settings(max_examples=200)
 @given(table=st.lists(rows, min_size=2, max_size=8), place=st.integers(0, 7), other=rows)
 def test_a_row_changes_its_own_codes_only_in_many_tables(kind, table, place, other):
     neighbors_keep_their_codes(table, place, other, kind)
