@@ -2,7 +2,6 @@
 
 import copy
 import json
-import time
 
 import numpy as np
 import pandas as pd
@@ -130,15 +129,3 @@ def test_whatever_is_inferred_encodes_its_own_rows():
     for stored in (frame, frame.infer_objects()):
         schema = Schema.infer(stored)
         assert schema.encode(stored).shape == (4, len(schema)) == (4, 7)
-
-
-@pytest.mark.slow
-def test_a_million_rows_encode_in_seconds():
-    rng, words = np.random.default_rng(0), tuple(f"value {i}" for i in range(40))
-    columns = [Column(name=f"word{j}", kind="categorical", categories=words) for j in range(8)]
-    columns += [Column(name=f"number{j}", kind="continuous", lower=-5, upper=5) for j in range(7)]
-    cells = {True: lambda: rng.normal(size=1_000_000).clip(-5, 5), False: lambda: rng.choice(words, 1_000_000)}
-    frame = pd.DataFrame({column.name: pd.Series(cells[column.numeric]()) for column in columns})
-    start = time.perf_counter()
-    Schema(columns=tuple(columns)).encode(frame)
-    assert time.perf_counter() - start < 5

@@ -105,23 +105,6 @@ def test_margins_are_half_a_95_percent_interval():
     assert whole.margin(np.array([4.0, 0.0])).tolist() == [2 * SURE + 1, 0]
 
 
-def test_answers_without_consistency_take_the_fewest_measured_nodes():
-    infinite = np.inf
-    for variances, query, estimate, variance in (
-        ((1, 2, 4), of(0, 1, 2, 3), 10, 1),
-        ((0, 2, 4), of(0, 1, 2, 3), 10, 0),  # a public root
-        ((infinite, 2, 4), of(0, 1, 2, 3), 9, 4),
-        ((infinite, infinite, 4), of(0, 1, 2, 3), 10, 16),
-        ((1, 2, 4), of(0, 1, 2), 6 + 3, 2 + 4),
-        ((1, infinite, 4), of(0, 1, 2), 2 + 1 + 3, 12),
-        ((1, 2, 4), of(0, 3), 6, 8),
-    ):
-        noisy = [n if v < infinite else np.empty(0) for n, v in zip(HAY, variances, strict=True)]
-        estimates, margins = four(noisy, variances).noisy_answers([query])
-        assert estimates.tolist() == [estimate]
-        assert margins == pytest.approx([SURE * math.sqrt(variance)])
-
-
 def test_a_leaf_that_is_covered_in_part_counts_in_part():
     whole = Partition.whole(FOUR)
     tree = ReleasedTree([whole, whole.refined("a", np.array([0, 1, 1, 1]), ["x", "y"])], [HAY[0], HAY[1]], [1.0, 2.0])
