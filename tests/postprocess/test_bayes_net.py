@@ -70,15 +70,6 @@ def test_counts_of_each_child_given_its_parents_are_the_expected_ones_rounded(se
             assert (np.abs(given_parents - expected) < 1 + 1e-9).all()
 
 
-def test_a_consistent_network_comes_back_with_its_tables():
-    """Tables of x and z given y that agree on y: the sampled counts are theirs."""
-    ab, bc = np.array([[40.0, 20.0], [10.0, 30.0]]), np.array([[35.0, 10.0], [15.0, 40.0]])
-    codes = sample_network(("x", "y", "z"), [("y",), ("x", "y"), ("z", "y")], [ab.sum(axis=0), ab, bc], 100, fresh())
-    xy, zy = joint_counts(codes, [2, 2, 2], [(0, 1), (2, 1)])
-    assert np.abs(xy - ab).max() <= 1
-    assert np.abs(zy - bc).max() <= 1
-
-
 def test_children_of_one_parent_are_independent_given_it():
     """Each draw has an order of its own. One order for all would make the children equal here.
 
@@ -136,20 +127,6 @@ class Sampler:
         self.asked.append((rows, smoothing))
         values = [self.rng.choice(len(p), size=rows, p=p) for p in self.probabilities]
         return patterns_of(values, self.binarization)
-
-
-def test_rows_without_rejections_are_the_samplers_own():
-    binarization = binarization_of(4, 2)
-    drawn = []
-
-    def draw(rows, smoothing):
-        drawn.append(fresh(3).integers(0, 2, (rows, 3)).astype(np.uint8))
-        assert smoothing == 0
-        return drawn[-1]
-
-    codes = sample_binarized(binarization, draw, 150, fresh())
-    assert len(drawn) == 1
-    np.testing.assert_array_equal(binarization.encode(codes), drawn[0])
 
 
 def test_few_rejections_give_the_distribution_among_the_rows_that_exist():

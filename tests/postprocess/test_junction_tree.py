@@ -97,22 +97,6 @@ def test_merging_by_hand():
     assert merge_scopes([(0, 1), (1, 2), (3,)], [2, 2, 2, 40], 100) == [(3,), (0, 1, 2)]  # 9 * 48, 4 * 48, 1 * 320
 
 
-def test_no_further_merge_of_two_would_help(seeds):
-    def cost(scopes):
-        return len(scopes) ** 2 * sum(cells_of(scope, sizes) for scope in scopes)
-
-    for seed in seeds(20):
-        sizes, edges = random_graph(np.random.default_rng(seed), 9)
-        cliques = triangulate(edges, sizes)
-        merged = merge_scopes(cliques, sizes, 40)
-        assert all(any(set(clique) <= set(scope) for scope in merged) for clique in cliques)
-        assert cost(merged) <= cost(cliques)
-        for a, b in combinations(merged, 2):
-            union = tuple(sorted({*a, *b}))
-            if cells_of(union, sizes) <= 40:
-                assert cost([scope for scope in merged if scope not in (a, b)] + [union]) >= cost(merged)
-
-
 def test_consistency_by_hand():
     """Margins on the shared column: (3, 7) of sums over 2 cells, (6, 9) of sums over 3; first the totals 10 and 15.
 
