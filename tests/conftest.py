@@ -11,6 +11,7 @@ import vl_convert
 from hypothesis import settings
 from sources import Watched
 from tables import SMALL, make_frame
+from threadpoolctl import threadpool_limits
 
 import dpcore.methods.base
 from dpcore import datasets
@@ -36,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     for library in ("OMP", "OPENBLAS"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    threadpool_limits(1)  # of what is loaded already
     examples = 100 if config.getoption("--seeds") == "all" else 20
     settings.register_profile("patient", deadline=None, max_examples=examples)  # a busy computer is not a failure
     settings.load_profile("patient")
