@@ -278,14 +278,18 @@ def test_edge_tables(small_frame, small_schema):
             made(kind(), frame)
 
 
-def test_progress_can_cancel(small_frame, small_schema):
+def test_progress_goes_forward_and_can_cancel(small_frame, small_schema):
     def stop(fraction, text):
-        assert 0 <= fraction <= 1
         raise InterruptedError
 
-    for kind in METHODS.values():
+    for name, kind in METHODS.items():
+        told = []
+        method = kind(random_state=0)
+        method.fit(small_frame.head(80), schema=small_schema, progress=lambda done, _, told=told: told.append(done))
+        assert told == sorted(told), name
+        assert 0 <= told[0] <= told[-1] == 1, name
         with pytest.raises(InterruptedError):
-            kind().fit(small_frame.head(80), schema=small_schema, progress=stop)
+            method.fit(small_frame.head(80), schema=small_schema, progress=stop)
 
 
 def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(small_frame, small_schema):

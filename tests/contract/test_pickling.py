@@ -39,13 +39,8 @@ def test_a_copy_releases_the_same_and_charges_nothing(small_frame):
 def test_so_does_a_copy_of_what_somebodys_ledger_paid_for(small_frame, small_schema):
     frame = small_frame.head(30)
     for name, kind in METHODS.items():
-        for mode in kind.modes:
-            somebody, method = Ledger(kind().relation), kind(mode=mode, relation=kind().relation, random_state=1)
-            try:
-                method.fit(frame, schema=small_schema, ledger=somebody)
-            except ParameterError:
-                assert not somebody.entries, name  # no such combination
-                continue
-            for copied in (pickle.loads(pickle.dumps(method)), copy.deepcopy(method)):
-                stands_for(copied, method, frame, (name, mode))
-            assert somebody.epsilon_claimed == method.ledger_.epsilon_claimed, (name, mode)
+        somebody, method = Ledger(kind().relation), kind(mode=kind.modes[0], random_state=1)
+        method.fit(frame, schema=small_schema, ledger=somebody)
+        for copied in (pickle.loads(pickle.dumps(method)), copy.deepcopy(method)):
+            stands_for(copied, method, frame, name)
+        assert somebody.epsilon_claimed == method.ledger_.epsilon_claimed, name
