@@ -107,8 +107,10 @@ def test_flaws_are_caught_soon_and_what_corrects_them_is_not(key):
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [case.key for case in cases.CASES if case.expected != "not caught"])
 def test_flaws_are_caught_with_as_many_runs_as_the_page_makes(key):
+    """Or with 300, if those are enough."""
     case = case_of(key)
-    twins = cases.run(case, case.trials if case.expected == "caught" else min(case.trials, 1_000), seed=5)
+    few = case.expected == "no claim" or any(word in key for word in ("/range/", "/purity/", "/index"))
+    twins = cases.run(case, min(case.trials, 300) if few else case.trials, seed=5)
     assert twins.verdict == case.expected
     assert twins.result.lower_bound > (twins.result.claimed if case.expected == "caught" else 1)
     assert lower_bound_of_statistics(twins.first, twins.second, alpha=1e-3) <= twins.result.bound

@@ -162,25 +162,6 @@ def test_readme_of_a_seeded_release():
     assert seeded().seed == 17
 
 
-def test_readme_of_a_release_without_a_guarantee():
-    inferred = Schema.infer(private_frame().drop(columns="name"), target="ill")
-    text = readme(release(schema=inferred, noise="opendp"))
-    assert "**The schema was inferred from the private rows: the guarantee is void.**" in text
-    assert "- Publication: do not publish." in text
-    assert "- Schema: inferred." in text
-    text = readme(release(**ALG1))
-    assert "**No finite epsilon can be proved for this run.**" in text
-    assert "- Publication: do not publish." in text
-
-
-def test_what_may_be_published():
-    exact = release(noise="opendp")
-    assert exact.guarantee_void == ""
-    assert "the noise is fit for publication" in readme(exact)
-    for noise in ("laplace", "geometric"):
-        assert "make the release with exact noise before you publish it" in readme(release(noise=noise))
-
-
 def test_hostile_names_are_plain_text_in_markdown():
     for name in (
         "<script>alert(1)</script>.csv",

@@ -68,7 +68,10 @@ def test_a_release_that_keeps_its_promise(relation):
 
 
 def test_teaching_noise_is_called_so():
-    assert "can be attacked" in facts(rows(noise="laplace"))["Guarantee"]
+    for noise in ("laplace", "geometric"):
+        told = facts(rows(noise=noise))
+        assert "can be attacked" in told["Guarantee"]
+        assert "make the release with exact noise before you publish it" in told["Publication"]
     assert "can be attacked" not in facts(rows())["Guarantee"]
 
 
