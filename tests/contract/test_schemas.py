@@ -124,7 +124,7 @@ def test_a_fit_works_or_is_refused_before_anything_is_charged(case, monkeypatch,
 @pytest.mark.parametrize("name", METHODS)
 def test_hundreds_of_columns(name, monkeypatch):
     """Each mode under one relation: how many columns there are has nothing to do with it."""
-    monkeypatch.setattr(dpcore.methods.networks.jtree, "MOST_CELLS", 2**15)  # only takes less time
+    monkeypatch.setattr(dpcore.methods.networks.jtree, "MOST_CELLS", 2**18)  # only takes less time
     kind = METHODS[name]
     for mode, relation, epsilon in runs(kind, [1.0])[:: len(kind.relations)]:
         tried(name, mode, relation, epsilon, schema_of(wide(300)))

@@ -127,9 +127,8 @@ def test_the_script_makes_the_release_again_without_loading_a_renderer(kind, whe
     assert charged(folder)
 
 
-@pytest.mark.parametrize(
-    ("kind", "where"), [("rows", "upload"), pytest.param("model", "sample", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "where"), [("rows", "upload"), ("model", "sample")])
 def test_the_notebook_makes_the_release_again(kind, where, tmp_path, monkeypatch):
     """Every cell runs, the last says that the release is the same bit for bit, and the charts need no network."""
     folder = at_home(release(kind, where), tmp_path)
