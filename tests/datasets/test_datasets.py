@@ -18,11 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import datasets
+from dpcore.datasets import reading
 from dpcore.datasets.bank_cards import bank_cards_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError, SchemaError
 
+pytestmark = pytest.mark.usefixtures("parsed_here")
 DATA_FOLDER = os.environ.get("DPCORE_DATA", "")  # before any fixture changes it
 CSV = b"age,word\n" + b"".join(f"{i},{'xy'[i % 2]}\n".encode() for i in range(20))
 
@@ -73,6 +75,7 @@ def test_one_more_row_moves_no_other_row():
     smaller, larger = datasets.split(frame.head(499), 0.3, 5), datasets.split(frame, 0.3, 5)
     for before, after in zip(smaller, larger, strict=True):
         assert after["row"].tolist()[: len(before)] == before["row"].tolist()
+    assert not larger[1].equals(datasets.split(frame, 0.3, 6)[1])
 
 
 def test_the_lots_of_a_file_are_secret_unless_a_seed_is_given():
@@ -84,16 +87,11 @@ def test_the_lots_of_a_file_are_secret_unless_a_seed_is_given():
     assert again.train["a"].tolist() == first.train["a"].tolist()
 
 
-def test_seeds_give_different_splits():
-    frame = pd.DataFrame({"row": range(100)})
-    assert not datasets.split(frame, 0.3, 0)[1].equals(datasets.split(frame, 0.3, 1)[1])
-
-
-@pytest.mark.parametrize(("share", "seed"), [(-0.1, 0), (1, 0), (float("nan"), 0), (0.3, -1)])
-def test_impossible_splits_are_refused(share, seed):
-    with pytest.raises(ParameterError) as caught:
-        datasets.split(pd.DataFrame({"a": [1, 2]}), share, seed)
-    assert caught.value.remedy
+def test_impossible_splits_are_refused():
+    for share, seed in ((-0.1, 0), (1, 0), (float("nan"), 0), (0.3, -1)):
+        with pytest.raises(ParameterError) as caught:
+            datasets.split(pd.DataFrame({"a": [1, 2]}), share, seed)
+        assert caught.value.remedy
 
 
 def test_read_infers_a_schema_and_says_so(tmp_path):
@@ -111,6 +109,15 @@ def test_read_infers_a_schema_and_says_so(tmp_path):
     pd.testing.assert_frame_equal(same.train, data.train)
     assert same.content.keyed(b"it") == data.content.keyed(b"it")
     assert same.token != data.token
+    assert data != same  # frames have no plain truth value: a field-wise comparison would raise
+    with pytest.raises(AttributeError):
+        data.name = "other"
+
+
+def test_what_a_person_gives_is_parsed_by_another_process(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(reading, "table_of", None)
+    assert len(datasets.read(CSV, test_share=0).train) == 20
 
 
 def test_no_sum_of_the_rows_leaves_a_data_set():
@@ -137,13 +144,17 @@ def test_only_what_was_declared_is_kept_for_exports():
     assert set(data.reading) == {"test_share", "split_seed", "encoding"}
 
 
-def test_declared_numbers_are_numbers_for_people_and_their_codes_are_those_of_the_text():
-    schema = Schema(
+def declared(**age):
+    return Schema(
         columns=(
-            Column(name="age", kind="integer", lower=0, upper=99, outside="clip"),
+            Column(name="age", kind="integer", lower=0, upper=99, **age),
             Column(name="word", kind="categorical", categories=("x", "y")),
         )
     )
+
+
+def test_declared_numbers_are_numbers_for_people_and_their_codes_are_those_of_the_text():
+    schema = declared(outside="clip")
     plain = datasets.read(CSV, schema=schema, test_share=0).train
     assert plain["age"].dtype == np.int64
     odd = datasets.read(CSV + b"old,x\n", schema=schema, test_share=0).train
@@ -152,18 +163,12 @@ def test_declared_numbers_are_numbers_for_people_and_their_codes_are_those_of_th
 
 
 def test_read_keeps_a_declared_schema():
-    schema = Schema(
-        columns=(
-            Column(name="age", kind="integer", lower=0, upper=99),
-            Column(name="word", kind="categorical", categories=("x", "y")),
-        )
-    )
-    data = datasets.read(CSV, schema=schema, target="age", test_share=0, delimiter=",")
+    data = datasets.read(CSV, schema=declared(), target="age", test_share=0, delimiter=",")
     assert (data.schema.source, data.target, len(data.test)) == ("declared", "age", 0)
-    assert datasets.read(CSV, schema=schema).target is None
-    for given_schema in (schema, None):
+    assert datasets.read(CSV, schema=declared()).target is None
+    for schema in (declared(), None):
         with pytest.raises(SchemaError, match="target"):
-            datasets.read(CSV, schema=given_schema, target="height")
+            datasets.read(CSV, schema=schema, target="height")
 
 
 def test_read_passes_on_what_is_wrong_with_a_file():
@@ -175,49 +180,34 @@ def test_read_passes_on_what_is_wrong_with_a_file():
         datasets.read(CSV, delimiter=";")
 
 
-def test_a_data_set_is_frozen_and_compared_by_identity():
-    data = datasets.read(CSV)
-    with pytest.raises(AttributeError):
-        data.name = "other"
-    assert data != datasets.read(CSV)  # frames have no plain truth value: a field-wise comparison would raise
-
-
 # --- finding published data
 
 
-@pytest.mark.parametrize("name", ["adult", "big5"])
-def test_nothing_is_fetched_unasked(offline, name):
-    with pytest.raises(DataError, match="not found") as caught:
-        datasets.load(name)
-    assert "DPCORE_DATA" in caught.value.remedy
-    assert not offline
-
-
-def test_offline_the_error_says_what_to_do(offline, tmp_path):
-    with pytest.raises(DataError, match="could not be fetched") as caught:
-        datasets.load("adult", download=True)
-    assert "DPCORE_DATA" in caught.value.remedy
-    assert caught.value.__cause__ is None
+def test_nothing_is_fetched_unasked_and_offline_the_error_says_what_to_do(offline, tmp_path):
+    for name, download, cause, remedy in (
+        ("adult", False, "not found", "DPCORE_DATA"),
+        ("big5", False, "not found", "DPCORE_DATA"),
+        ("big5", True, "fetched automatically", "https://openpsychometrics.org"),
+        ("adult", True, "could not be fetched", "DPCORE_DATA"),
+    ):
+        assert not offline
+        with pytest.raises(DataError, match=cause) as caught:
+            datasets.load(name, download=download)
+        assert remedy in caught.value.remedy
+        assert caught.value.__cause__ is None
     assert [address[:8] for address in offline] == ["https://"]
     assert not list(tmp_path.rglob("*.*"))  # nothing half-written
 
 
-def test_big5_says_where_to_get_it(offline):
-    with pytest.raises(DataError, match="fetched automatically") as caught:
-        datasets.load("big5", download=True)
-    assert "https://openpsychometrics.org" in caught.value.remedy
-    assert not offline
-
-
-@pytest.mark.parametrize("path", ["adult/adult.data", "big5/data.csv"])
-def test_other_content_is_not_taken_for_the_published_one(offline, monkeypatch, tmp_path, path):
-    file = tmp_path / "mine" / path
-    file.parent.mkdir(parents=True)
-    file.write_text("39, s3cret\n")
+def test_other_content_is_not_taken_for_the_published_one(offline, monkeypatch, tmp_path):
     monkeypatch.setenv("DPCORE_DATA", str(tmp_path / "mine"))
-    with pytest.raises(DataError, match="checksum") as caught:
-        datasets.load(path.partition("/")[0])
-    assert "s3cret" not in str(caught.value)
+    for path in ("adult/adult.data", "big5/data.csv"):
+        file = tmp_path / "mine" / path
+        file.parent.mkdir(parents=True)
+        file.write_text("39, s3cret\n")
+        with pytest.raises(DataError, match="checksum") as caught:
+            datasets.load(path.partition("/")[0])
+        assert "s3cret" not in str(caught.value)
 
 
 def test_a_wrong_download_is_not_kept(offline, monkeypatch, tmp_path):
@@ -305,23 +295,19 @@ def test_big5_rows(big5):
     assert codes[rows["age"] > 100, big5.schema.index("age")].min() == 15
 
 
-@pytest.mark.parametrize("name", datasets.BANK_CARDS)
-def test_simulated_rows_need_neither_file_nor_network(offline, name):
-    data, again = datasets.load(name), datasets.load(name)
-    assert (data.name, data.target, data.schema) == (name, "customer-value", bank_cards_schema())
-    assert (len(data.train), len(data.test)) == (50_000, 5_000)
-    assert "no person" in data.note
-    pd.testing.assert_frame_equal(data.train, again.train)
-    assert (data.token, data.content.keyed(b"")) == (again.token, again.content.keyed(b""))
+def test_simulated_rows_need_neither_file_nor_network_and_are_told_apart(offline):
+    found = [datasets.load(name) for name in datasets.BANK_CARDS]
+    for name, data in zip(datasets.BANK_CARDS, found, strict=True):
+        again = datasets.load(name)
+        assert (data.name, data.target, data.schema) == (name, "customer-value", bank_cards_schema())
+        assert (len(data.train), len(data.test)) == (50_000, 5_000)
+        assert "no person" in data.note
+        pd.testing.assert_frame_equal(data.train, again.train)
+        assert (data.token, data.content.keyed(b"")) == (again.token, again.content.keyed(b""))
+    assert len({data.token for data in found} | {data.content.keyed(b"") for data in found}) == 4
+    plain, dependent = (data.train["deposits"].corr(data.train["loans"]) for data in found)
+    assert plain > 0.1 > -0.1 > dependent  # in the first both rise with the class alone
     assert not offline
-
-
-def test_simulated_tables_are_told_apart():
-    plain, dependent = map(datasets.load, datasets.BANK_CARDS)
-    assert plain.token != dependent.token
-    assert plain.content.keyed(b"") != dependent.content.keyed(b"")
-    assert plain.train["deposits"].corr(plain.train["loans"]) > 0.1  # both rise with the class
-    assert dependent.train["deposits"].corr(dependent.train["loans"]) < -0.1
 
 
 def test_sample_comes_with_the_package():

@@ -28,39 +28,9 @@ SCHEMA = Schema(
     )
 )
 NAMES = ["id", *SCHEMA.names]
-ODD = [
-    "",
-    "?",
-    "1",
-    "1.0",
-    "2.50",
-    "3,5",
-    "007",
-    "1e3",
-    "-0",
-    "+2",
-    "inf",
-    "nan",
-    "x",
-    " x ",
-    "9007199254740993",
-    "0.5",
-]
-ODD += [
-    "9007199254740993.5",
-    "True",
-    "1,234",
-    "1_0",
-    "0x1",
-    "2020-01-01",
-    "=1+1",
-    'a"b',
-    '"',
-    "a\nb",
-    "\n\n",
-    "a,b",
-    "a\tb",
-]
+ODD = ["", "?", "1", "1.0", "2.50", "3,5", "007", "1e3", "-0", "+2", "inf", "nan", "x", "0.5", "True", "1_0", "0x1"]
+ODD += ["9007199254740993", "9007199254740993.5", "1,234"]
+ODD += [" x ", "2020-01-01", "=1+1", 'a"b', '"', "a\nb", "\n\n", "a,b", "a\tb"]
 ODD += ["Zürich", "\ufeff", "\x85", "\u2028", "ÿ\u0080", "١", "1" * 400]
 cells = st.sampled_from(ODD) | st.integers(-5, 12).map(str) | st.floats(-9, 9).map(str) | st.text(max_size=4)
 rows = st.tuples(*[cells] * len(NAMES)).map(list)
@@ -146,7 +116,7 @@ def neighbors_keep_their_codes(table: list[list[str]], place: int, other: list[s
 
 
 @pytest.mark.parametrize("kind", FILES)
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(table=st.lists(rows, min_size=2, max_size=4), place=st.integers(0, 3), other=rows)
 def test_a_row_changes_its_own_codes_only(kind, table, place, other):
     neighbors_keep_their_codes(table, place, other, kind)
@@ -161,18 +131,18 @@ def test_a_row_changes_its_own_codes_only_in_many_tables(kind, table, place, oth
 
 
 @pytest.mark.parametrize("kind", FILES)
-@pytest.mark.parametrize("cell", ["x", "", "0.5", "9007199254740993", "Zürich", "1,5", "007", "01", "2020-01-01 10:00"])
-def test_one_cell_among_numbers(kind, cell):
+def test_one_cell_among_numbers(kind):
     """The columns of plain numbers, in which one cell used to decide the type of all."""
     table = [[f"p{i}", str(i), f"{i / 2}", str(i % 3), str(2**53 + i)] for i in range(6)]
-    neighbors_keep_their_codes(table, 2, ["p", cell, cell, cell, cell], kind)
+    for cell in ("x", "", "0.5", "9007199254740993", "Zürich", "1,5", "007", "01", "2020-01-01 10:00"):
+        neighbors_keep_their_codes(table, 2, ["p", cell, cell, cell, cell], kind)
 
 
 def test_a_blank_line_is_a_row_of_missing_cells():
     lines = ["id,n,x,c,big", "p0,1,1,1,1", "p1,2,2,2,2", "p2,3,3,x,3"]
     options = FILES["csv"][1]
-    whole = SCHEMA.encode(read_frame("\n".join(lines).encode(), **options))
-    blank = SCHEMA.encode(read_frame("\n".join([*lines[:2], "", *lines[3:]]).encode(), **options))
+    whole = SCHEMA.encode(read_frame("\n".join(lines).encode(), trusted=True, **options))
+    blank = SCHEMA.encode(read_frame("\n".join([*lines[:2], "", *lines[3:]]).encode(), trusted=True, **options))
     assert len(blank) == len(whole) == 3
     np.testing.assert_array_equal(blank[[0, 2]], whole[[0, 2]])
     assert blank[1].tolist() == [0, 20, 4, 0]

@@ -50,21 +50,23 @@ def test_a_chart_is_no_sheet():
 
 
 def test_cells_become_text_each_by_itself():
-    rows = [
-        ["a", "b"],
-        [3, "k"],
-        [3.5, "k"],
-        [True, "k"],
-        [datetime.date(2020, 2, 3), "k"],
-        [datetime.datetime(2020, 2, 3, 4, 5), "k"],
-        [datetime.time(1, 2), "k"],
-        ["03", "k"],
-        [" x ", "k"],
-    ]
-    expected = ["3", "3.5", "True", "2020-02-03", "2020-02-03 04:05:00", "01:02:00", "03", "x"]
-    assert read(book_of(*rows))["a"].tolist() == expected
-    for row, text in zip(rows[1:], expected, strict=True):  # the others of the column make no difference
-        assert str(read(book_of(rows[0], row, ["word", "k"]))["a"].iloc[0]) == text
+    cells = {
+        3: "3",
+        3.5: "3.5",
+        True: "True",
+        datetime.date(2020, 2, 3): "2020-02-03",
+        datetime.datetime(2020, 2, 3, 4, 5): "2020-02-03 04:05:00",
+        datetime.time(1, 2): "01:02:00",
+        "03": "03",
+        " x ": "x",
+    }
+    frame = read(book_of([], ["a", " b "], *[[cell, "k"] for cell in cells]))
+    assert frame.columns.tolist() == ["a", "b"]
+    assert frame["a"].tolist() == list(cells.values())
+    assert frame.attrs["read_as"] == {"format": "xlsx", "sheet": "Sheet"}
+    for cell, text in cells.items():  # the others of the column make no difference
+        assert str(read(book_of(["a", "b"], [cell, "k"], ["word", "k"]))["a"].iloc[0]) == text
+    assert read(book_of(["a", "b"], [None, "?"], ["?", 1])).isna().to_numpy().tolist() == [[True, True], [True, False]]
 
 
 def test_errors_are_missing():

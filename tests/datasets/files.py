@@ -1,0 +1,64 @@
+"""Files to read, and what those that cannot be read are told.
+
+Every bad file holds `SECRET` in a cell where it can; no message may repeat it.
+"""
+
+import functools
+import io
+import traceback
+import zipfile
+
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpcore.datasets import reading
+from dpcore.errors import DataError
+
+SECRET = "s3cret"
+read_frame = functools.partial(reading.read_frame, trusted=True)  # in this process; tests/hostile has the other one
+TABLE = f"name;height;city\n{SECRET};1,75;Besançon\nb;2,25;?\n"
+
+
+def refused(source, name="", **options) -> str:
+    """The message of the refusal, after checking that it is one a person can use and nothing leaks."""
+    with pytest.raises(DataError) as caught:
+        read_frame(source, name, **options)
+    assert caught.value.cause.endswith(".")
+    assert caught.value.remedy.endswith(".")
+    shown = "".join(traceback.format_exception(caught.value))  # what a log would hold, chained errors too
+    assert SECRET not in str(caught.value)
+    assert "Arrow" not in shown
+    assert "During handling" not in shown
+    assert caught.value.__cause__ is None
+    return str(caught.value)
+
+
+def workbook(rows, **cells) -> bytes:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for place, value in cells.items():
+        book.active[place] = value
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def parquet(frame: pd.DataFrame | pa.Table) -> bytes:
+    file = io.BytesIO()
+    if isinstance(frame, pd.DataFrame):
+        frame.to_parquet(file)
+    else:
+        pq.write_table(frame, file)
+    return file.getvalue()
+
+
+def zipped(**members: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("__", "."), content)
+    return file.getvalue()

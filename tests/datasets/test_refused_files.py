@@ -1,0 +1,139 @@
+"""Files that are refused, and that what they are told helps and repeats no cell."""
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from files import SECRET, TABLE, parquet, refused, workbook, zipped
+
+from dpcore.datasets.formats import FORMATS
+
+
+def test_bad_texts():
+    for text, words in (
+        ("", "empty"),
+        (" \n\n", "empty"),
+        ("a,b\n", "no rows"),
+        ("a,b", "no rows"),
+        (f"a\n{SECRET}\n", "delimiter"),
+        (f"a b c\n{SECRET} 1 2\n", "delimiter"),
+        (f"a,,c\n{SECRET},2,3\n", "column 2"),
+        (f"a,b,\n{SECRET},2,\n", "column 3"),
+        (f"a,b,a\n{SECRET},2,3\n", "1 and 3"),
+        (f"a,b, a \n{SECRET},2,3\n", "1 and 3"),
+        (f"{SECRET},{SECRET}\n1,2\n", "1 and 2"),  # a file without a header: its first row is private
+        (f"a,b\n1,2\n{SECRET}\n4,5\n", "Line 3"),
+        (f"a,b\n1,2\n{SECRET},3,4\n4,5\n", "Line 3"),
+        (f"\n\na,b\n1,2\n\n{SECRET},3,4\n", "Line 6"),
+        (f'a,b\n"x\ny",2\n{SECRET}\n', "Line 4"),
+        (f'a,b\n1,2\n3,"{SECRET}\n4,5\n', "Line 3"),
+        (f"a,b\n{SECRET},\0\n", "not text"),
+        (",".join(f"c{i}" for i in range(1_001)) + "\n" + ",".join(["1"] * 1_001), "1,001 columns"),
+    ):
+        assert words in refused(text.encode()), text
+
+
+def test_bad_line_far_down_is_found():
+    rows = [f"{i},x" for i in range(60_000)]
+    rows[50_000] = f"1,{SECRET},3"
+    assert "Line 50,002" in refused(("a,b\n" + "\n".join(rows)).encode())
+
+
+def test_bad_wishes(tmp_path):
+    for options, words in (
+        ({"delimiter": ";"}, "delimiter"),
+        ({"delimiter": "::"}, "one plain character"),
+        ({"delimiter": '"'}, "one plain character"),
+        ({"encoding": "utf-9"}, "encoding"),
+        ({"encoding": "hex"}, "encoding"),
+        ({"encoding": "utf-8\0"}, "encoding"),
+        ({"encoding": "ascii"}, "not valid ascii"),
+        ({"decimal": "'"}, "decimal"),
+        ({"max_bytes": 10}, "MiB"),
+    ):
+        assert words in refused(f"a,b\n{SECRET},é\n".encode(), **options), options
+    for name in ("data.xls", "data.pkl", "data", "data.gz", "data.parquet.gz", "data.json"):
+        for source in (b"a,b\n1,2\n", tmp_path / name):
+            message = refused(source, name)
+            assert all(known in message for known in FORMATS)
+
+
+def test_files_that_are_not_there_or_too_large(tmp_path):
+    assert "no file" in refused(tmp_path / "none.csv")
+    (tmp_path / "folder.csv").mkdir()
+    assert str(tmp_path) not in refused(tmp_path / "folder.csv")
+    path = tmp_path / "large.csv"
+    path.write_text("a,b\n" + "1,2\n" * 1_000)
+    assert "MiB" in refused(path, max_bytes=100)
+
+
+BOMB = ("a,b\n" + f"{SECRET},2\n" * 100_000).encode()
+
+
+def test_bombs_are_not_unpacked():
+    repeated = pa.array([SECRET * 5_000] * 3_000).dictionary_encode()
+    for name, raw in (
+        ("b.csv.gz", gzip.compress(BOMB)),
+        ("b.csv.bz2", bz2.compress(BOMB)),
+        ("b.csv.xz", lzma.compress(BOMB)),
+        ("b.csv.zip", zipped(b__csv=BOMB)),
+        ("b.xlsx", zipped(a__xml=BOMB)),
+        ("b.parquet", parquet(pd.DataFrame({"a": np.zeros(1_000_000), "b": 1}))),
+        ("b.parquet", parquet(pa.table({"a": repeated, "b": [1] * 3_000}))),
+    ):
+        assert len(raw) < 100_000
+        assert "Unpacked" in refused(raw, name, max_bytes=100_000), name
+    # A long shared text does not multiply in a workbook.
+    raw = workbook([["a", "b"], *[[SECRET * 1_000, 1]] * 500])
+    assert "Unpacked" in refused(raw, "b.xlsx", max_bytes=len(raw) + 100_000)
+
+
+def test_truncated_and_renamed_files():
+    for name, raw in (
+        ("t.csv.gz", gzip.compress(BOMB)),
+        ("t.csv.bz2", bz2.compress(BOMB)),
+        ("t.csv.xz", lzma.compress(BOMB)),
+        ("t.csv.zip", zipped(t__csv=BOMB)),
+        ("t.xlsx", workbook([["a", "b"], [SECRET, 1]])),
+        ("t.parquet", parquet(pd.DataFrame({"a": [SECRET] * 9, "b": range(9)}))),
+    ):
+        for cut in (4, len(raw) // 2, len(raw) - 9):
+            assert "damaged" in refused(raw[:cut], name), name
+        assert "damaged" in refused(b"a,b\n1,2\n" * 20, name), name
+        refused(raw, "t.csv")  # the wrong extension
+        spoiled = bytearray(raw)
+        spoiled[len(raw) // 2 : len(raw) // 2 + 40] = bytes(40)
+        if name != "t.xlsx":  # the middle of a workbook may be its styles
+            refused(bytes(spoiled), name)
+
+
+def test_zip_archives_hold_one_text_table():
+    raw = TABLE.encode()
+    assert "2 files" in refused(zipped(a__csv=raw, b__csv=raw), "t.zip")
+    assert "0 files" in refused(zipped(), "t.zip")
+    assert "no text table" in refused(zipped(a__parquet=raw), "t.zip")
+    assert "no text table" in refused(zipped(a__zip=raw), "t.zip")
+    assert "extension" in refused(zipped(a__pkl=raw), "t.zip")
+    assert "empty" in refused(zipped(a__csv=b""), "t.zip")
+    locked = bytearray(zipped(a__csv=raw))
+    for header, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        locked[locked.index(header) + at] |= 1  # the flag that says "encrypted"
+    assert "password" in refused(bytes(locked), "t.zip")
+
+
+def test_bad_workbooks():
+    assert "no rows" in refused(workbook([["a", "b"]]), "t.xlsx")
+    assert "no rows" in refused(workbook([]), "t.xlsx")
+    assert "column 2" in refused(workbook([["a", None, "c"], [SECRET, 1, 2]]), "t.xlsx")
+    assert "1 and 2" in refused(workbook([["a", "a"], [SECRET, 1]]), "t.xlsx")
+    assert "Row 3" in refused(workbook([["a", "b"], [1, 2], [1, 2, SECRET]]), "t.xlsx")
+
+
+def test_bad_parquet_tables():
+    assert "no rows" in refused(parquet(pd.DataFrame({"a": []})), "t.parquet")
+    assert "lists" in refused(parquet(pd.DataFrame({"a": [[SECRET]]})), "t.parquet")
+    assert "lists" in refused(parquet(pd.DataFrame({"a": [SECRET.encode()]})), "t.parquet")
+    assert "1 and 2" in refused(parquet(pa.table([[SECRET], [1]], names=["a", "a"])), "t.parquet")

@@ -1,0 +1,144 @@
+"""What composes how: parts of a table, averages, sums of losses, and answers that floats give away."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.accounting.relation import Relation
+from dpcore.errors import ParameterError
+from dpcore.teaching.composition import (
+    average_deviations,
+    loss_epsilon,
+    losses,
+    possible_answers,
+    repeated_answers,
+    split_columns_epsilon,
+    split_people_epsilon,
+    split_tables,
+    telltale_share,
+    textbook_laplace,
+)
+from dpcore.teaching.counts import Geometric
+
+
+def test_your_row_is_in_one_group_of_people_and_in_all_of_columns():
+    for relation, parts in product(Relation, (2, 3, 4)):
+        tables = split_tables(parts, relation)
+        for table in tables.values():
+            assert len(table) == 8 * 4
+            assert table["part"].nunique() == parts
+        people, columns = tables["people"], tables["columns"]
+        own = people.loc[people["person"] == "You", "part"].unique()
+        touched = set(people.loc[people["yours"], "part"])
+        assert len(own) == 1
+        assert set(own) <= touched
+        assert len(touched) == (1 if relation is Relation.ADD_REMOVE else 2)
+        assert columns["yours"].all()
+
+
+def test_averages_of_answers_by_simulation():
+    epsilon, k, repeats = 0.5, 16, 4_000  # a false alarm: less than one in 10^6
+    errors = average_deviations(epsilon, k).set_index("answers").loc[k]
+    assert errors["each"] == pytest.approx(math.sqrt(2 / (k * epsilon**2)))
+    assert errors["shared"] == pytest.approx(math.sqrt(2 * k / epsilon**2))
+    assert errors["shared"] == pytest.approx(math.sqrt(k) * errors["once"])
+    rng = np.random.default_rng(5)
+    each = rng.laplace(0, 1 / epsilon, (repeats, k)).mean(axis=1).std()
+    shared = rng.laplace(0, k / epsilon, (repeats, k)).mean(axis=1).std()
+    assert each == pytest.approx(errors["each"], rel=0.06)
+    assert shared == pytest.approx(errors["shared"], rel=0.06)
+    many = rng.laplace(0, 200 / epsilon, (4_000, 200))  # the remark about medians: variance k / epsilon^2
+    assert np.median(many, axis=1).var() == pytest.approx(200 / epsilon**2, rel=0.2)
+
+
+def test_repeated_answers_keep_what_was_given():
+    few, many = repeated_answers(100, 0.5, 5, 1), repeated_answers(100, 0.5, 50, 1)
+    pd.testing.assert_frame_equal(few, many.head(5))
+    assert many["average"].iloc[-1] == pytest.approx(many["answer"].mean())
+    assert many["epsilon_total"].tolist() == pytest.approx([0.5 * k for k in range(1, 51)])
+    assert (many["average"] - 100).abs().iloc[-1] < 4 * many["deviation"].iloc[-1]
+
+
+def test_sums_of_losses_by_brute_force():
+    """All tuples of answers: the sum of log ratios, and delta as what one world has above the other."""
+    for epsilon, k in product((0.1, 0.5, 2.0), (1, 2, 3)):
+        noise, x = Geometric(epsilon), np.arange(-400.0, 402.0)
+        inside = np.exp(noise.log_density(x - 1))
+        up = inside[x >= 1].sum()
+        assert up == pytest.approx(1 / (1 + math.exp(-epsilon)), abs=1e-9)
+        frame = losses(epsilon, k)
+        assert frame["probability"].sum() == pytest.approx(1)
+        assert frame["loss"].max() == pytest.approx(k * epsilon)
+        signs = np.array(list(product((-1, 1), repeat=k)))
+        assert {*(epsilon * signs.sum(axis=1)).round(9)} == {*frame["loss"].round(9)}
+        with_you = (1 / (1 + np.exp(-epsilon * signs))).prod(axis=1)
+        without = with_you[::-1]  # with all signs the other way round
+        for delta in (1e-6, 0.01, 0.2):
+            found = loss_epsilon(epsilon, k, delta)
+            assert 0 <= found <= k * epsilon
+            assert (with_you - math.exp(found) * without).clip(0).sum() <= delta * (1 + 1e-9)
+            assert found == 0 or (with_you - math.exp(found - 1e-6) * without).clip(0).sum() > delta
+        assert loss_epsilon(epsilon, k, 0.0) == k * epsilon
+
+
+def test_many_small_losses_are_less_than_their_sum_but_for_delta():
+    assert loss_epsilon(0.1, 100, 1e-6) < 5 < 0.1 * 100
+    totals = [loss_epsilon(0.1, k, 1e-6) for k in range(1, 101)]
+    assert np.all(np.diff(totals) >= -1e-12)
+
+
+def test_parallel_composition_by_brute_force():
+    """How far a row that comes, or another in its place, moves counts of groups of people, and counts of columns."""
+    for groups in (2, 4):
+        rows = np.eye(groups, dtype=int)  # the group that a row is in
+        for relation, worst in (
+            (Relation.ADD_REMOVE, rows.sum(axis=1).max()),
+            (Relation.REPLACE, max(np.abs(one - other).sum() for one, other in product(rows, repeat=2))),
+        ):
+            assert split_people_epsilon(0.5, groups, relation) == Fraction(1, 2) * int(worst)
+        cells = np.array(list(product((0, 1), repeat=groups)))
+        columns = max(np.abs(one - other).sum() for one, other in product(cells, repeat=2))
+        assert split_columns_epsilon(0.5, groups) == Fraction(1, 2) * int(columns)
+    assert [split_people_epsilon(0.5, 1, relation) for relation in Relation] == [Fraction(1, 2)] * 2
+    with pytest.raises(ParameterError, match="no part"):
+        split_columns_epsilon(0.5, 0)
+
+
+def test_telltale_answers_by_trying_every_number():
+    """The search near one number finds what a search among all of them finds."""
+    for count, epsilon in product((0, 3, 100), (0.1, 1.0, math.log(2))):
+        bits, scale = 12, 1 / epsilon
+        lots = np.arange(1, 2**bits)
+        first = count + textbook_laplace(lots, bits, scale)
+        second = count + 1 + textbook_laplace(lots, bits, scale)
+        drawn = np.random.default_rng(3).integers(1, 2**bits - 1, 3_000, endpoint=True)
+        brute = 1 - np.isin(first[drawn - 1], second).mean()
+        assert telltale_share(count, epsilon, bits=bits, draws=3_000, seed=3) == pytest.approx(brute, abs=1e-12)
+        frame = possible_answers(count, epsilon, bits, -math.inf, math.inf)
+        own = frame[frame["world"] == "without"]
+        assert set(own["answer"]) == set(first)
+        assert own["both"].mean() == pytest.approx(np.isin(np.unique(first), second).mean())
+
+
+def test_numpys_laplace_is_the_textbooks():
+    """The dashboard's teaching noise comes from uniform numbers of 53 bits, and is the same up to the last bits."""
+    for seed in range(20):
+        lot = np.random.default_rng(seed).random()
+        drawn = np.random.default_rng(seed).laplace(0.0, 2.0)
+        assert textbook_laplace(np.array([int(lot * 2**53)]), 53, 2.0)[0] == pytest.approx(drawn, rel=1e-11)
+
+
+def test_full_numbers_give_small_counts_away():
+    shares = [telltale_share(count, 1.0) for count in (0, 1, 10, 100, 1_000, 100_000)]
+    assert shares == pytest.approx([0.80, 0.60, 0.105, 0.0135, 0.0015, 0.0], abs=0.015)
+    assert shares == sorted(shares, reverse=True)
+    assert telltale_share(10, 1.0, bits=16) > 0.999
+    few = possible_answers(10, 1.0, 10, 10.4, 10.6)
+    assert few["answer"].between(10.4, 10.6).all()
+    assert not few["both"].any()
+    with pytest.raises(ParameterError, match="2 to 20 bits"):
+        possible_answers(10, 1.0, 53, 0, 1)
