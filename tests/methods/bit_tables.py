@@ -1,4 +1,4 @@
-"""Tables of bits in which columns hang together, and what tests of networks count in them and in ledgers."""
+"""Tables in which columns hang together, most of them of bits, and what tests of networks count in them."""
 
 from fractions import Fraction
 
@@ -8,15 +8,31 @@ import pandas as pd
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 
-__all__ = ["HUGE", "RELATIONS", "bits", "planted", "random_frame", "real_table", "total"]
+__all__ = ["HUGE", "RELATIONS", "bits", "chain", "planted", "random_frame", "real_table", "schema_of", "total"]
 
 RELATIONS = ["replace", "add_remove"]
 HUGE = 1e9
 
 
+def schema_of(sizes, max_rows=5_000):
+    """Columns by name and number of values."""
+    columns = (
+        Column(name=name, kind="ordered", categories=tuple(map(str, range(size)))) for name, size in sizes.items()
+    )
+    return Schema(columns=tuple(columns), max_rows=max_rows)
+
+
 def bits(names, max_rows=5_000):
-    columns = tuple(Column(name=name, kind="ordered", categories=("0", "1")) for name in names)
-    return Schema(columns=columns, max_rows=max_rows)
+    return schema_of(dict.fromkeys(names, 2), max_rows)
+
+
+def chain(size, rows=3_000, seed=0):
+    """A, then B near A, then C near B: A and C depend on each other through B alone."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, size, rows)
+    b = np.where(rng.random(rows) < 0.8, a, rng.integers(0, size, rows))
+    c = np.where(rng.random(rows) < 0.8, b, rng.integers(0, size, rows))
+    return pd.DataFrame({"C": c, "A": a, "B": b}).astype(str)
 
 
 def random_frame(schema, rows, seed=0):

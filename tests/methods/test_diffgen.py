@@ -3,18 +3,31 @@
 import math
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
 import pytest
-from grouped import FRAME, ONE, RELATIONS, SCHEMA, A, C, Y, axis, holds_no_more_leaves, make_frame, rows_of
+from grouped import (
+    FRAME,
+    ONE,
+    RECORDS,
+    RELATIONS,
+    SCHEMA,
+    A,
+    C,
+    Y,
+    answers,
+    axis,
+    holds_no_more_leaves,
+    make_frame,
+    rows_of,
+)
 
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import MISSING, Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.door.exact_counts import joint_counts
 from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization
 from dpcore.methods import DiffGen
 
@@ -209,17 +222,6 @@ def test_a_huge_epsilon_cuts_where_the_classes_part():
 # Scores, on all small tables
 
 
-def answers(rows):
-    """A door's counts of rows (x, z, class), of 3, 2 and 2 codes."""
-    codes = np.array(rows, dtype=np.uint8).reshape(-1, 3)
-
-    def count(families):
-        return joint_counts(codes, (3, 2, 2), [["xzy".index(name) for name in family] for family in families])
-
-    return count
-
-
-RECORDS = list(product(range(3), range(2), range(2)))
 # Values: all of x in three; 1 and 2 of x, which 0 is outside of; z; and an x of which two parts are one
 DIVISIONS = [("x", np.arange(3)), ("x", np.array([-1, 0, 1])), ("z", np.arange(2)), ("x", np.array([0, 1, 1]))]
 INNER = {"target": "y", "classes": 2}

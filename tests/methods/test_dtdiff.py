@@ -1,12 +1,12 @@
 """DT-Diff: its ledger by hand, the weighted choice's probabilities, a greedy search, and what depends on rows."""
 
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
 import pytest
-from grouped import FRAME, ONE, RELATIONS, SCHEMA, A, C, Y, axis, holds_no_more_leaves, rows_of
+from grouped import FRAME, ONE, RECORDS, RELATIONS, SCHEMA, A, C, Y, answers, axis, holds_no_more_leaves, rows_of
 from scipy.stats import binomtest, chisquare
 
 from dpcore.accounting.ledger import Ledger
@@ -14,7 +14,6 @@ from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.door.exact_counts import joint_counts
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import InfoGain, Max
 from dpcore.mechanisms.scores.splits import JointSpecialization
@@ -151,9 +150,6 @@ def test_weights_of_divisions_and_places():
     assert Max().weights is None
 
 
-RECORDS = list(product(range(3), range(2), range(2)))
-
-
 @pytest.mark.parametrize("relation", [Relation.ADD_REMOVE, Relation.REPLACE])
 @pytest.mark.parametrize("rate", [Max(), InfoGain()], ids=lambda rate: rate.name)
 def test_one_person_changes_probabilities_by_no_more_than_the_loss(rate, relation):
@@ -165,12 +161,9 @@ def test_one_person_changes_probabilities_by_no_more_than_the_loss(rate, relatio
     logs = {}
     for size in range(4):
         for rows in combinations_with_replacement(RECORDS, size):
-            codes = np.array(rows, dtype=np.uint8).reshape(-1, 3)
-
-            def count(families, codes=codes):
-                return joint_counts(codes, (3, 2, 2), [["xzy".index(name) for name in family] for family in families])
-
-            exponent = score.values(count, [], relation) / loss + np.log(score.weights.part / score.weights.whole)
+            exponent = score.values(answers(rows), [], relation) / loss + np.log(
+                score.weights.part / score.weights.whole
+            )
             logs[rows] = exponent - np.logaddexp.reduce(exponent)
     for rows in logs:
         if len(rows) < 3:

@@ -7,9 +7,8 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 import pytest
+from bit_tables import RELATIONS, chain, schema_of
 
-from dpcore.domain.column import Column
-from dpcore.domain.schema import Schema
 from dpcore.evaluate.distances import marginal_avd
 from dpcore.mechanisms.scores.dependence import MutualInformation
 from dpcore.methods.networks.jtree import (
@@ -22,23 +21,7 @@ from dpcore.methods.networks.jtree import (
     with_room,
 )
 
-RELATIONS = ["replace", "add_remove"]
-
-
-def column(name, size):
-    return Column(name=name, kind="categorical", categories=tuple(str(value) for value in range(size)))
-
-
-CHAIN = Schema(columns=tuple(column(name, 3) for name in "CAB"), max_rows=5_000)
-
-
-def chain(rows=3_000, seed=0):
-    """A, then B near A, then C near B: A and C depend on each other through B alone."""
-    rng = np.random.default_rng(seed)
-    a = rng.integers(0, 3, rows)
-    b = np.where(rng.random(rows) < 0.8, a, rng.integers(0, 3, rows))
-    c = np.where(rng.random(rows) < 0.8, b, rng.integers(0, 3, rows))
-    return pd.DataFrame({"A": a, "B": b, "C": c}).astype(str)
+CHAIN = schema_of(dict.fromkeys("CAB", 3))
 
 
 def undirected(edges):
@@ -97,7 +80,7 @@ def test_printed_edge_rule():
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("score", ["R", "MI"])
 def test_a_chain_is_found_at_a_huge_epsilon(score, relation):
-    frame = chain()
+    frame = chain(3)
     method = JTree(epsilon=1e6, score=score, relation=relation, random_state=0).fit(frame, schema=CHAIN)
     assert undirected(method.edges_) == undirected(["AB", "BC"])
     assert undirected(method.cliques_) == undirected(["AB", "BC"])
@@ -114,7 +97,7 @@ def test_a_chain_is_found_at_a_huge_epsilon(score, relation):
 
 
 def test_paper_mode_finds_the_chain_at_its_threshold():
-    frame = chain()  # I is about .61 nats for A, B and for B, C, and .38 for A, C; the threshold is phi²
+    frame = chain(3)  # I is about .61 nats for A, B and for B, C, and .38 for A, C; the threshold is phi²
     found = JTree(epsilon=1e6, mode="paper", threshold=0.7, random_state=0).fit(frame, schema=CHAIN)
     assert undirected(found.edges_) == undirected(["AB", "BC"])
     every = JTree(epsilon=1e6, mode="paper", threshold=0.2, random_state=0).fit(frame, schema=CHAIN)
@@ -125,7 +108,7 @@ def test_paper_mode_finds_the_chain_at_its_threshold():
 
 
 def test_paper_mode_claims_epsilon_and_proves_nothing():
-    method = JTree(epsilon=2.0, mode="paper", structure_share=0.25, random_state=0).fit(chain(), schema=CHAIN)
+    method = JTree(epsilon=2.0, mode="paper", structure_share=0.25, random_state=0).fit(chain(3), schema=CHAIN)
     assert method.ledger_.epsilon_claimed == 2.0
     assert method.ledger_.epsilon_of_noise == math.inf
     first, *tables = method.ledger_.entries
@@ -135,7 +118,7 @@ def test_paper_mode_claims_epsilon_and_proves_nothing():
 
 
 def test_paper_mode_leaves_out_the_weakest_edges_that_the_computer_has_no_room_for():
-    schema = Schema(columns=tuple(column(name, 30) for name in "abcdef"))
+    schema = schema_of(dict.fromkeys("abcdef", 30), None)
     frame = pd.DataFrame(np.repeat(np.arange(30)[:, None], 6, axis=1), columns=list("abcdef")).astype(str)
     method = JTree(epsilon=1e6, mode="paper", random_state=0).fit(frame, schema=schema)  # all 15 pairs are edges
     assert sum(table.size for table in method.tables_) <= MOST_CELLS
@@ -168,13 +151,13 @@ def test_the_ledger_sums_to_epsilon_exactly(small_frame, small_schema):
 
 def test_what_each_question_costs():
     structure = Fraction(0.2)
-    method = JTree(epsilon=1.0, relation="add_remove", random_state=0).fit(chain(), schema=CHAIN)
+    method = JTree(epsilon=1.0, relation="add_remove", random_state=0).fit(chain(3), schema=CHAIN)
     count, *picks, table = method.ledger_.entries  # two tables of 9 cells are merged to one of 27
     assert count.name == "number of rows"
     assert count.epsilon_of_noise == COUNT_SHARE * structure
     assert [entry.epsilon_of_noise for entry in picks] == [(1 - COUNT_SHARE) * structure / 2] * 2
     assert (table.epsilon_of_noise, table.scale) == (1 - structure, pytest.approx(1 / 0.8))
-    method = JTree(epsilon=1.0, max_cells=20, random_state=0).fit(chain(), schema=CHAIN)
+    method = JTree(epsilon=1.0, max_cells=20, random_state=0).fit(chain(3), schema=CHAIN)
     *picks, first, second = method.ledger_.entries
     assert [entry.epsilon_of_noise for entry in picks] == [structure / 2] * 2
     assert [entry.mechanism for entry in picks] == ["exponential"] * 2
@@ -183,7 +166,7 @@ def test_what_each_question_costs():
 
 def test_unspent_picks_go_to_the_tables():
     """With 9 cells at most, A-B and B-C are joined, after which A-C would make 27: two picks of three are paid."""
-    method = JTree(epsilon=1.0, edges=3, max_cells=9, random_state=0).fit(chain(), schema=CHAIN)
+    method = JTree(epsilon=1.0, edges=3, max_cells=9, random_state=0).fit(chain(3), schema=CHAIN)
     picks = [entry for entry in method.ledger_.entries if entry.mechanism == "exponential"]
     assert len(picks) == len(method.edges_) == 2
     assert sum(entry.epsilon_of_noise for entry in picks) == 2 * Fraction(0.2) / 3
@@ -200,12 +183,12 @@ def test_no_joined_table_is_above_the_bound(max_cells, small_frame, small_schema
 
 def test_default_bound_by_hand():
     """n eps2 / (d * sensitivity * 4): 3000 * .8 / (3 * 2 * 4) = 100, and twice that under add_remove."""
-    assert JTree(random_state=0).fit(chain(), schema=CHAIN).max_cells_ == 100
-    assert JTree(epsilon=0.5, random_state=0).fit(chain(), schema=CHAIN).max_cells_ == 50
-    noisy = JTree(epsilon=50.0, relation="add_remove", random_state=0).fit(chain(), schema=CHAIN).max_cells_
+    assert JTree(random_state=0).fit(chain(3), schema=CHAIN).max_cells_ == 100
+    assert JTree(epsilon=0.5, random_state=0).fit(chain(3), schema=CHAIN).max_cells_ == 50
+    noisy = JTree(epsilon=50.0, relation="add_remove", random_state=0).fit(chain(3), schema=CHAIN).max_cells_
     assert abs(noisy - 10_000) < 300  # the noise of n has scale 10
-    assert JTree(epsilon=0, random_state=0).fit(chain(), schema=CHAIN).max_cells_ == 1
-    assert JTree(epsilon=1e9, random_state=0).fit(chain(), schema=CHAIN).max_cells_ == MOST_CELLS // 3
+    assert JTree(epsilon=0, random_state=0).fit(chain(3), schema=CHAIN).max_cells_ == 1
+    assert JTree(epsilon=1e9, random_state=0).fit(chain(3), schema=CHAIN).max_cells_ == MOST_CELLS // 3
 
 
 def test_released_tables_agree_on_all_shared_columns(seeds, small_frame, small_schema):
@@ -226,7 +209,7 @@ def test_released_tables_agree_on_all_shared_columns(seeds, small_frame, small_s
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, 1e6])
 def test_few_columns_and_columns_of_one_value(epsilon, mode):
     for sizes in ((1,), (4,), (1, 1), (1, 3), (1, 3, 2)):
-        schema = Schema(columns=tuple(column(f"c{j}", size) for j, size in enumerate(sizes)))
+        schema = schema_of({f"c{j}": size for j, size in enumerate(sizes)}, None)
         frame = pd.DataFrame({f"c{j}": [str(i % size) for i in range(60)] for j, size in enumerate(sizes)})
         method = JTree(epsilon=epsilon, mode=mode, random_state=0).fit(frame, schema=schema)
         schema.encode(method.sample(30))
@@ -239,13 +222,13 @@ def test_few_columns_and_columns_of_one_value(epsilon, mode):
 def test_tables_of_hardly_any_rows():
     modes = ("corrected", "replace"), ("corrected", "add_remove"), ("paper", "replace")
     for (mode, relation), rows, epsilon in product(modes, (0, 1, 2), (0.0, 1.0, 1e6)):
-        method = JTree(epsilon=epsilon, mode=mode, relation=relation, random_state=0).fit(chain(rows), schema=CHAIN)
+        method = JTree(epsilon=epsilon, mode=mode, relation=relation, random_state=0).fit(chain(3, rows), schema=CHAIN)
         CHAIN.encode(method.sample(50))
         assert len(method.sample()) >= 1, (mode, relation, rows, epsilon)
 
 
 def test_noisy_total_decides_how_many_rows_under_add_remove():
-    rows = JTree(epsilon=1.0, relation="add_remove", random_state=0).fit(chain(), schema=CHAIN).sample()
+    rows = JTree(epsilon=1.0, relation="add_remove", random_state=0).fit(chain(3), schema=CHAIN).sample()
     assert 2_950 < len(rows) < 3_050
     assert len(rows) != 3_000
 

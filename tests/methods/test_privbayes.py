@@ -7,34 +7,15 @@ from math import prod
 import numpy as np
 import pandas as pd
 import pytest
-from bit_tables import RELATIONS, random_frame, real_table, total
+from bit_tables import RELATIONS, chain, random_frame, real_table, schema_of, total
 from scipy import stats
 
 from dpcore.accounting.relation import Relation
-from dpcore.domain.column import Column
-from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R
 from dpcore.methods import PrivBayes
 from dpcore.methods.networks.privbayes import maximal_sets
 from dpcore.postprocess.bayes_net import contained, margin
-
-
-def schema_of(sizes, max_rows=5_000):
-    columns = tuple(
-        Column(name=name, kind="ordered", categories=tuple(str(value) for value in range(size)))
-        for name, size in sizes.items()
-    )
-    return Schema(columns=columns, max_rows=max_rows)
-
-
-def chain(size, rows=3_000, seed=0):
-    """A, then B near A, then C near B: A and C depend on each other through B alone."""
-    rng = np.random.default_rng(seed)
-    a = rng.integers(0, size, rows)
-    b = np.where(rng.random(rows) < 0.8, a, rng.integers(0, size, rows))
-    c = np.where(rng.random(rows) < 0.75, b, rng.integers(0, size, rows))
-    return pd.DataFrame({"C": c, "A": a, "B": b}).astype(str)
 
 
 def steps(method):
