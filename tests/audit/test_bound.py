@@ -153,9 +153,11 @@ def test_an_estimators_ledger_stands_beside_what_was_found():
     def event(fitted):
         return float(fitted.class_totals_.sum())
 
+    def told(fraction, text):
+        seen.append((fraction, text))
+
     seen, method = [], NaiveBayesSynthesizer(epsilon=1.0)
-    progress = lambda fraction, text: seen.append((fraction, text))  # noqa: E731
-    result = audit(method, (FEW, MORE), event, 200, schema=BIT, progress=progress)
+    result = audit(method, (FEW, MORE), event, 200, schema=BIT, progress=told)
     assert result.claimed == result.bound == 1.0
     assert not result.caught
     assert seen[0] == (pytest.approx(1 / 200), "Run 1 of 200 in each world")
