@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from lessons import channel, frame
+from lessons import frame
 from pictures import cells, pairs, tables
 from specs import domain, marks_of, rows_of, spec_of, types_of, walk
 
@@ -79,8 +79,3 @@ def test_a_confusion_has_shares_and_counts_while_they_fit():
     chart = charts.confusion(cells())
     assert domain(chart, "x") == domain(chart, "y") == ("no", "yes")
     assert shades(chart) == [0, 1]
-
-
-def test_every_row_of_a_channel_sums_to_one():
-    rows = rows_of(charts.channel_matrix(channel()), "probability")
-    assert rows.groupby("truth")["probability"].sum().tolist() == pytest.approx([1] * 4)

@@ -73,18 +73,13 @@ def test_queries_have_names():
     assert evaluate.query_names(lists, SCHEMA) == ["n 0–1 or 2–3 or 3 more", "n 6–7 or 8–9 or (missing)"]
 
 
-@pytest.mark.parametrize(
-    ("answers", "queries"),
-    [({}, QUERIES), ({"a": []}, []), ({"a": [1.0]}, QUERIES), ({"a": [1, 2, 3, np.nan, 4]}, QUERIES)],
-)
-def test_what_cannot_be_compared_is_refused(answers, queries):
-    with pytest.raises(ParameterError) as caught:
-        evaluate.range_queries(FRAME, answers, SCHEMA, queries)
-    assert caught.value.remedy
-    assert "nan" not in str(caught.value)
-
-
-def test_tables_are_checked():
+def test_what_cannot_be_compared_is_refused():
+    wrong = [({}, QUERIES), ({"a": []}, []), ({"a": [1.0]}, QUERIES), ({"a": [1, 2, 3, np.nan, 4]}, QUERIES)]
+    for answers, queries in wrong:
+        with pytest.raises(ParameterError) as caught:
+            evaluate.range_queries(FRAME, answers, SCHEMA, queries)
+        assert caught.value.remedy
+        assert "nan" not in str(caught.value)
     with pytest.raises(DataError):
         errors(TRUTH, real=FRAME.head(0))
     with pytest.raises(DataError):
@@ -167,22 +162,21 @@ def wide(columns, size=10):
     return Schema(columns=tuple(Column(name=f"c{j}", kind="categorical", categories=names) for j in range(columns)))
 
 
-@pytest.mark.parametrize("columns", [12, 15, 16, 40, 150])
-def test_flat_answers_of_huge_domains(columns):
+def test_flat_answers_of_huge_domains():
     queries = [RangeQuery.of({})] * 2_000
-    found = evaluate.flat_answers(np.zeros(2_000), queries, wide(columns), epsilon=1.0, relation="add_remove", seed=1)
-    assert found.std() == pytest.approx(np.sqrt(2) * 10 ** (columns / 2), rel=0.07)
+    for columns in (12, 15, 16, 40, 150):
+        how = {"epsilon": 1.0, "relation": "add_remove", "seed": 1}
+        found = evaluate.flat_answers(np.zeros(2_000), queries, wide(columns), **how)
+        assert found.std() == pytest.approx(np.sqrt(2) * 10 ** (columns / 2), rel=0.07)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"truth": [1.0]}, {"epsilon": 0.0}, {"epsilon": np.inf}, {"relation": "both"}, {"schema": wide(400)}],
-)
-def test_flat_answers_that_make_no_sense_are_refused(changes):
-    given = {"truth": [1.0, 2.0], "schema": wide(2), "epsilon": 1.0, "relation": "replace", "seed": 0} | changes
-    with pytest.raises(ParameterError) as caught:
-        evaluate.flat_answers(given.pop("truth"), [RangeQuery.of({"c0": (1,)})] * 2, **given)
-    assert caught.value.remedy
+def test_flat_answers_that_make_no_sense_are_refused():
+    changes = [{"truth": [1.0]}, {"epsilon": 0.0}, {"epsilon": np.inf}, {"relation": "both"}, {"schema": wide(400)}]
+    for change in changes:
+        given = {"truth": [1.0, 2.0], "schema": wide(2), "epsilon": 1.0, "relation": "replace", "seed": 0} | change
+        with pytest.raises(ParameterError) as caught:
+            evaluate.flat_answers(given.pop("truth"), [RangeQuery.of({"c0": (1,)})] * 2, **given)
+        assert caught.value.remedy
 
 
 # By size

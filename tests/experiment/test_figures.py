@@ -22,7 +22,7 @@ from dpcore.experiment.figures import base, command, groups, local, naive_bayes,
 
 RUNS = {  # of one repeat, with the grids below
     "000 Fig. 1 to 4": 2 * 2,
-    "001 Fig. 5": 9 * 2 + 1,
+    "001 Fig. 5": 9 * 1 + 1,
     "001 Fig. 4": 4 * 2,
     "001 Fig. 6": 2 * 1,
     "002 Error by range": 5,
@@ -41,7 +41,7 @@ def small_grids(monkeypatch):
     for module, name, value in (
         (naive_bayes, "EPSILONS", (0.5, 1.5)),
         (naive_bayes, "ROWS", 100),
-        (networks, "EPSILONS", (0.2, 1.0)),
+        (networks, "EPSILONS", (0.2,)),
         (networks, "ROWS", (100, 200)),
         (networks, "PARENTS", {"big5": (1,)}),
         (groups, "EPSILONS", (0.2, 1.0)),

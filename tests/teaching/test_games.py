@@ -1,7 +1,6 @@
 """The games that pages play, without a page: coins, crowds, rounds, scores, and the bins of two worlds' runs."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pandas as pd
