@@ -70,12 +70,11 @@ elif shown is None and (found := sweep_runs.earlier(data)) is not None:
         st.markdown(f":material/history: An earlier comparison of these data {state_of_it}.")
         offer("Show it" if done else "Go on")
 chosen = st.session_state[f"{PAGE}.chosen"]
-asked = jobs.requested(PAGE)
-if asked == "again" and last is not None:
-    sweep_runs.run(PAGE, last, data)
-elif asked == "run" and not sweep.lacks(chosen):
-    sweep_runs.run(PAGE, chosen, data)
-if shown is None:
+wanted = last if jobs.requested(PAGE) == "again" else chosen
+if wanted is None or (wanted is chosen and sweep.lacks(chosen)):
+    session.asked().pop(PAGE, None)
+working = jobs.run("Comparing", PAGE, sweep_runs.work(wanted or chosen, data))
+if shown is None and not working:
     st.info("Press Run to compare. Nothing is asked of the rows before.", icon=":material/arrow_upward:")
-elif shown.frames:
+elif shown is not None and shown.frames:
     sweep_results.results(PAGE, shown)

@@ -141,7 +141,8 @@ def settle(page: Page, seconds: float = IDLE_SECONDS) -> None:
         """() => {
             const app = document.querySelector('[data-testid="stApp"]');
             const busy = !app || app.dataset.testScriptState !== 'notRunning' || document.querySelector(
-                '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"]');
+                '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"], ' +
+                '[data-testid="stProgress"]');
             if (busy) { window.idleSince = undefined; return false; }
             window.idleSince ??= performance.now();
             return performance.now() - window.idleSince > 300;

@@ -1,10 +1,17 @@
-"""Memory is given back: by visitors who have left, and by uploads that others took the place of."""
+"""What a visitor leaves behind: whether somebody is still there, and memory that is given back if not.
+
+Streamlit keeps the session of a visitor who left, with its rows and uploads, until yet another one leaves: on a quiet
+server for ever. And it leaves it to the browser to say which uploads are not needed any more.
+"""
 
 import asyncio
 import ctypes
 import gc
 import sys
+import time
+from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 import pyarrow as pa
 import streamlit as st
@@ -12,35 +19,79 @@ from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from dpcore.dashboard import session
+
 SLACK = 1.0  # seconds; Streamlit lets go of a session then, and does not say so
 
 
-def close_later(session: str) -> None:
-    """Close a session that was disconnected when nobody can come back to it any more.
+class Held:
+    """What the server holds of the session that asks: the one place that uses what Streamlit keeps to itself.
 
-    Streamlit keeps it, with its rows, until yet another one is disconnected: on a quiet server for ever.
+    There is no public way to any of it in version 1.67. Without this, of four uploads in one place the server holds
+    four, on other pages too, and still after the visitor left (`tests/app/test_app_many.py`). What a page could empty
+    by itself would not be enough, as Streamlit's own widgets hold the bytes of uploads as well.
     """
+
+    def __init__(self) -> None:
+        context = get_script_run_ctx()
+        self.name = "" if context is None else context.session_id
+        self.uploads = None if context is None else context.uploaded_file_mgr
+
+    def forget(self, upload: str) -> None:
+        """Forget one upload."""
+        if isinstance(self.uploads, MemoryUploadedFileManager):
+            self.uploads.remove_file(self.name, upload)
+
+    def forget_all(self) -> None:
+        """Forget the session's uploads."""
+        if self.uploads is not None:
+            self.uploads.remove_session_files(self.name)
+
+    def close(self) -> None:
+        """Close the session if nobody has come back to it."""
+        server = runtime.get_instance()
+        if not server.is_active_session(self.name):
+            server.close_session(self.name)
+            asyncio.get_running_loop().run_in_executor(None, give_back)
+
+
+@dataclass(eq=False)
+class Visit:
+    """Somebody's stay in a session."""
+
+    left: float | None = None  # since when nobody is there, by the monotonic clock
+
+    @property
+    def away(self) -> float:
+        """For how many seconds nobody is there."""
+        return 0.0 if self.left is None else time.monotonic() - self.left
+
+
+def presence() -> Visit:
+    """The session's visitor, who is there. Asked for in every run of a script, it notices when they leave."""
+    visit = session.kept("dpcore.visit", Visit)
+    visit.left = None
+    watched(ref(visit))
+    return visit
+
+
+def leave(watched: tuple[ref[Visit], Held]) -> None:
+    """The visitor left, or lost the connection for a moment; when nobody can come back any more, the session closes."""
+    visit, held = watched[0](), watched[1]
+    if visit is not None:
+        visit.left = time.monotonic()
     try:
         loop = asyncio.get_running_loop()  # sessions are disconnected by the server's
     except RuntimeError:
         return
     seconds = float(st.get_option("server.disconnectedSessionTTL"))
-    loop.call_later(max(seconds - SLACK, 0.0), close, session)
+    loop.call_later(max(seconds - SLACK, 0.0), held.close)
 
 
-@st.cache_resource(scope="session", show_spinner=False, on_release=close_later)
-def presence() -> str:
-    """The session's identity; who asks for it in every run has the session closed when its visitor has left."""
-    context = get_script_run_ctx()
-    return "" if context is None else context.session_id
-
-
-def close(session: str) -> None:
-    """Close a session if nobody has come back to it."""
-    server = runtime.get_instance()
-    if not server.is_active_session(session):
-        server.close_session(session)
-        asyncio.get_running_loop().run_in_executor(None, give_back)
+@st.cache_resource(scope="session", show_spinner=False, on_release=leave)
+def watched(_visit: ref[Visit]) -> tuple[ref[Visit], Held]:
+    """What Streamlit releases when it disconnects the session."""
+    return _visit, Held()
 
 
 def give_back() -> None:
@@ -52,20 +103,15 @@ def give_back() -> None:
 
 
 def uploader(label: str, *, key: str, **look: Any) -> Any:
-    """`st.file_uploader`, one file; the server forgets the one before. Streamlit leaves that to the browser."""
+    """`st.file_uploader`, one file; the server forgets the one before."""
     file = st.file_uploader(label, key=key, **look)
     now, before = None if file is None else file.file_id, st.session_state.get(f"dpcore.upload:{key}")
-    context = get_script_run_ctx()
-    if before not in (None, now) and context is not None:
-        uploads = context.uploaded_file_mgr
-        if isinstance(uploads, MemoryUploadedFileManager):
-            uploads.remove_file(context.session_id, before)
+    if before not in (None, now):
+        Held().forget(before)
     st.session_state[f"dpcore.upload:{key}"] = now
     return file
 
 
 def forget_uploads() -> None:
     """Forget the session's uploads: whoever leaves a page finds its uploaders empty on coming back."""
-    context = get_script_run_ctx()
-    if context is not None:
-        context.uploaded_file_mgr.remove_session_files(context.session_id)
+    Held().forget_all()

@@ -1,63 +1,86 @@
-"""Running things from a page: on request only, with progress, a cancel button, and the spending on the books.
+"""Long work of a page: begun on request only, in a thread, with progress, a cancel button, and all of it on the books.
 
-A button's callback leaves a request; the page takes it exactly once. Streamlit stops a script at its next `st` call, so
-the progress callback is where a press of Cancel takes effect: whatever was charged until then stays charged. Any other
-press does the same, which is why the button that asked for a run rests while it is under way, and why a release that is
-partly paid for is finished before other presses are heard.
+A button's callback leaves a request, and the page begins the work exactly once. From then on it hangs on no press, tab
+or page: it puts what it makes where the session keeps such things, and the page is drawn anew when it is over. Where it
+tells its progress, it also hears that somebody pressed Cancel, or left: whatever was charged until then stays charged.
+
+Work in a thread touches neither Streamlit nor the session's state; what it needs of them is taken before.
 """
 
 from __future__ import annotations
 
-import re
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Any, TypeVar
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import RerunException
 
-from dpcore.dashboard import links, session
-from dpcore.dashboard.session import Shown
+from dpcore.arguments import Progress
+from dpcore.dashboard import housekeeping, session
+from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import mendable
-from dpcore.errors import DPCoreError
 
-if TYPE_CHECKING:  # the first page does without what makes releases
-    from dpcore.accounting.ledger import Ledger
-    from dpcore.arguments import Progress
-    from dpcore.datasets import Dataset
+Value = TypeVar("Value")
+Work = Callable[[Progress], object]
+PATIENCE = 0.5  # seconds in which most work is over, and nobody sees a bar
+LOOK = 0.5  # seconds between two looks at work
+GRACE = 5.0  # seconds in which a connection that was lost may come back
+
+
+class CanceledError(Exception):
+    """Nobody waits for the work any more."""
+
+
+class Job(Thread):
+    """Work under way, and why it failed once it has."""
+
+    def __init__(self, title: str, work: Work, visit: housekeeping.Visit) -> None:
+        super().__init__(name=title, daemon=True)
+        self.work, self.visit = work, visit
+        self.fraction, self.told, self.canceled = 0.0, title, Event()
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            self.work(self.progress)
+        except CanceledError:
+            pass
+        except Exception as error:  # the page raises it: a thread has nobody to tell
+            self.error = error
+
+    def progress(self, fraction: float, text: str) -> None:
+        """What work tells, and where it ends if nobody waits for it any more."""
+        if self.canceled.is_set() or self.visit.away > GRACE:
+            raise CanceledError
+        self.fraction, self.told = min(max(fraction, 0.0), 1.0), f"{self.name}: {text}"
+
+
+def under_way(name: str) -> Job | None:
+    """The work of this name that is under way, or is over and was not looked at yet."""
+    found = session.work().get(name)
+    return found if isinstance(found, Job) else None
+
+
+def tickets() -> dict[str, int]:
+    """How many runs of a name were begun."""
+    return session.kept("dpcore.tickets", dict[str, int])
 
 
 def request(name: str, what: str = "run", ticket: int | None = None) -> None:
     """Ask for a run; a button's callback. A ticket is good for one run, however often it was handed in."""
-    if ticket in (None, next_ticket(name)):
-        st.session_state[f"dpcore.request:{name}"] = (what, False)
+    if ticket in (None, tickets().get(name, 0)) and not resting(name):
+        session.asked()[name] = what
 
 
 def requested(name: str) -> str:
-    """What was asked for, once per request; empty if nothing was.
-
-    The page is drawn once more before, so that the browser shows the button at rest before anything is charged.
-    """
-    key = f"dpcore.request:{name}"
-    what, rests = st.session_state.get(key, ("", True))
-    if not rests:
-        st.session_state[key] = (what, True)
-        st.rerun()
-    if st.session_state.pop(key, None) is not None:
-        st.session_state[f"dpcore.ticket:{name}"] = next_ticket(name) + 1
-    return str(what)
-
-
-def next_ticket(name: str) -> int:
-    """How many runs were begun."""
-    return int(st.session_state.get(f"dpcore.ticket:{name}", 0))
+    """What was asked for and has not begun; empty if nothing was."""
+    return session.asked().get(name, "")
 
 
 def resting(name: str) -> bool:
     """Whether a run was asked for and is not over: no time for a press that asks for it."""
-    return f"dpcore.request:{name}" in st.session_state
+    job = under_way(name)
+    return name in session.asked() or (job is not None and job.is_alive())
 
 
 def ask(label: str, name: str, what: str, **look: Any) -> None:
@@ -66,109 +89,77 @@ def ask(label: str, name: str, what: str, **look: Any) -> None:
     So a press that the browser sent before it showed the run is never a second one, even if it arrives when all is
     over. `what` tells buttons apart that ask in each other's place.
     """
-    ticket = next_ticket(name)
+    ticket = tickets().get(name, 0)
     look |= {"on_click": request, "args": (name, what, ticket), "disabled": resting(name)}
     st.button(label, key=f"{name}.{what}:{ticket}", **look)
 
 
 def button(label: str, name: str, what: str, **look: Any) -> None:
-    """A button that asks for a run, and rests while that is under way in `cancellable(..., name)`.
-
-    A press during the run would stop it, and its charges would have bought nothing. Why the last run failed is told
-    here, because the page is drawn anew when it ends.
-    """
+    """A button that asks for what `run` does under this name, rests meanwhile, and tells why the last run failed."""
     ask(label, name, what, **look)
-    st.session_state[f"dpcore.resting:{name}"] = resting(name)
     with mendable():
-        if (refused := st.session_state.pop(f"dpcore.refused:{name}", None)) is not None:
-            raise refused
+        end(name)
 
 
-@contextmanager
-def cancellable(title: str, key: str) -> Iterator[Progress]:
-    """A progress bar and a cancel button around long work; both vanish when it ends.
+def run(title: str, name: str, work: Work, *, now: bool = False) -> bool:
+    """Begin work that was asked for, or is wanted `now`, and show it while it is under way; whether it is.
 
-    If a `button` rests meanwhile, the page is then drawn anew: nothing after this is reached.
+    After a press, and when it is over, the page is drawn anew: its button rests, or is back.
     """
-    rested = st.session_state.pop(f"dpcore.resting:{key}", False)
-    place = st.empty()
-    with place.container(border=True):
-        bar = st.progress(0.0, text=title)
-        st.button("Cancel", key=f"cancel:{key}", icon=":material/stop:", help="Keeps the last finished result.")
-    shown_at = 0.0
-
-    def progress(fraction: float, text: str) -> None:
-        nonlocal shown_at
-        now = time.monotonic()
-        if now - shown_at > 0.1 or fraction >= 1:  # each call costs a message to the browser
-            try:
-                bar.progress(min(max(fraction, 0.0), 1.0), text=f"{title}: {text}")
-            except RerunException as press:
-                if not pressed(press, rf"{re.escape(key)}\.\w+:\d+"):  # what asked for this, once more
-                    raise
-            shown_at = now
-
-    try:
-        yield progress
-    except DPCoreError as error:
-        if not rested:
-            raise
-        st.session_state[f"dpcore.refused:{key}"] = error
-    finally:
-        place.empty()
-    if rested:
+    jobs, asked, begun, visit = session.work(), session.asked(), tickets(), housekeeping.presence()
+    job = under_way(name)
+    if job is not None and not job.is_alive():
         st.rerun()
+    if job is None and (now or name in asked):
+        job = jobs[name] = Job(title, work, visit)  # from here to its start no press can stop this
+        pressed = asked.pop(name, None) is not None
+        begun[name] = begun.get(name, 0) + 1
+        job.start()
+        job.join(PATIENCE)
+        if pressed:
+            st.rerun()
+    if job is None or not job.is_alive():
+        return False
+    watch(name, job)
+    return True
 
 
-@contextmanager
-def unhurried(progress: Progress, ledger: Ledger, key: str) -> Iterator[Progress]:
-    """Once the ledger was charged, what is pressed comes after the block: a click on a tab must not waste a budget.
-
-    Cancel, and leaving Streamlit, do not wait. Streamlit hands over by an exception what was pressed, and only once; of
-    several presses the last one counts. An error in the block is told where `button` is, when that is drawn again.
-    """
-    waiting: list[RerunException] = []
-
-    def calm(fraction: float, text: str) -> None:
-        try:
-            progress(fraction, f"{text} (it is paid for; what you pressed comes next)" if waiting else text)
-        except RerunException as press:
-            if not ledger.entries or pressed(press, re.escape(f"cancel:{key}")):
-                raise
-            waiting[:] = [press]
-
-    try:
-        yield calm
-    except DPCoreError as error:
-        if not waiting:
-            raise
-        st.session_state[f"dpcore.refused:{key}"] = error
-    if waiting:
-        raise waiting[0]
+def end(name: str) -> None:
+    """Forget work that is over; raise why it failed, if it did. Whoever calls `run` does this before."""
+    job = under_way(name)
+    if job is not None and not job.is_alive():
+        del session.work()[name]
+        if job.error is not None:
+            raise job.error
 
 
-def pressed(press: RerunException, keys: str) -> bool:
-    """Whether a button was pressed whose key is of this pattern."""
-    states = press.rerun_data.widget_states
-    found = [widget.id for widget in states.widgets if widget.trigger_value] if states else []
-    return any(re.search(f"-{keys}$", one) for one in found)  # an identity ends with the key
+@st.fragment(run_every=LOOK)
+def watch(name: str, job: Job) -> None:
+    """How far work is, and what cancels it; the page is drawn anew when it is over."""
+    housekeeping.presence()
+    if not job.is_alive():
+        st.rerun()
+    rest = job.canceled.is_set()
+    with st.container(border=True):
+        st.progress(job.fraction, text=f"{job.name}: stopping" if rest else job.told)
+        look: Any = {"icon": ":material/stop:", "help": "Keeps the last finished result.", "disabled": rest}
+        st.button("Cancel", key=f"cancel:{name}", on_click=job.canceled.set, **look)
 
 
-def release(page: str, name: str, method: Any, data: Dataset, *rows: int) -> None:
-    """Fit a classifier, or a synthesizer that is to make so many rows, and show the release on its page.
+def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
+    """A value that takes time, computed when its tab is first open; asked for again if that was stopped."""
+    name, begun = f"{page}.{key}", f"{key}, begun"
 
-    The spending is on the books, and a mendable failure leaves the earlier release in place. What is paid for is not
-    lost: from the end of the fit to the shelf, nothing touches what can stop a script.
-    """
-    from dpcore import export
+    def work(progress: Progress) -> None:
+        shown.memory[begun] = True
+        remember(shown, key, lambda: compute(progress))
 
-    with mendable(), cancellable("Making a copy" if rows else "Learning privately", page) as progress:
-        start = time.perf_counter()
-        known, shelf = {"name": page, "settings": links.settings_of(page)}, session.shelf()
-        ledger = session.account(data, method.relation, f"{name}, {method.mode} mode")
-        with unhurried(progress, ledger, page) as calm:
-            method.fit(data.train, schema=data.schema, ledger=ledger, progress=calm)
-            copy = [method.sample(*rows)] if rows else []
-            made = export.release_of(method, name, *copy, data_name=data.name, reading=data.reading)
-            shelf[page] = Shown(replace(made, seconds=time.perf_counter() - start, page=known), data)
-        st.rerun()  # the settings fold away, the release comes up
+    end(name)
+    if key not in shown.memory and run(title, name, work, now=begun not in shown.memory):
+        return None
+    end(name)
+    if key not in shown.memory:
+        st.info("This was stopped before it was finished.")
+        ask("Go on", name, "go", icon=":material/play_arrow:")
+    found: Value | None = shown.memory.get(key)
+    return found

@@ -6,6 +6,7 @@ remembered with the release and carries the mark "uses real data".
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,7 @@ from dpcore import charts, evaluate
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.accounting.store import Line
+from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, session
 from dpcore.dashboard.session import Shown, remember
@@ -175,7 +177,9 @@ def accuracy(page: str, shown: Shown) -> None:
     if target is None or data.test.empty:
         st.info("Accuracy needs a class column and test rows. Choose them on the page Data & schema.")
         return
-    frame = remember(shown, "accuracy", lambda: accuracies(page, shown, target))
+    frame = jobs.once(page, shown, "accuracy", "Training classifiers", partial(accuracies, shown, target))
+    if frame is None:
+        return
     majority = float(frame.loc[frame["model"] == "majority class", "accuracy"].iloc[0])
     models = frame[frame["model"] != "majority class"]
     st.markdown(
@@ -187,19 +191,19 @@ def accuracy(page: str, shown: Shown) -> None:
         st.caption(escaped(str(note)))
 
 
-def accuracies(page: str, shown: Shown, target: str) -> pd.DataFrame:
+def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:
     """The release's accuracies beside those of real rows and of the same method without noise.
 
     The reference without noise is for the screen only: it is never released. What it is better at is the price of
     privacy: noise, and whatever a method leaves out because its epsilon is small.
     """
     release, real = shown.release, evaluator(shown)
-    with jobs.cancellable("Training classifiers", f"{page}.accuracy") as progress:
-        found = [real.learned(release.synthetic, target, progress=progress)]
-        if math.isfinite(release.ledger.epsilon_claimed):
-            rows = without_noise(shown).sample(len(release.synthetic))
-            scores = real.learned(rows, target, include_real=False)
-            found.append(scores.assign(trained_on="same method, no noise"))
+    found = [real.learned(release.synthetic, target, progress=progress)]
+    if math.isfinite(release.ledger.epsilon_claimed):
+        progress(0.5, "the same method without noise")
+        rows = without_noise(shown).sample(len(release.synthetic))
+        scores = real.learned(rows, target, include_real=False)
+        found.append(scores.assign(trained_on="same method, no noise"))
     return pd.concat(found, ignore_index=True)
 
 

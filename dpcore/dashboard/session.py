@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
@@ -58,6 +59,16 @@ def drop(prefix: str) -> None:
         del st.session_state[key]
 
 
+def asked() -> dict[str, str]:
+    """The runs that were asked for and have not begun, by what asked for them."""
+    return kept("dpcore.requests", dict[str, str])
+
+
+def work() -> dict[str, Thread]:
+    """Work of this session by its name: what is under way, and what is over and was not looked at yet."""
+    return kept("dpcore.work", dict[str, Thread])
+
+
 def dataset() -> Dataset:
     """The session's data; the bundled sample until somebody chooses other data."""
     return kept("dpcore.data", lambda: datasets.load("sample"))
@@ -74,10 +85,7 @@ def shown(page: str) -> Shown | None:
 
 
 def shelf() -> dict[str, Shown]:
-    """The releases that pages show.
-
-    Whoever makes one takes the shelf before: Streamlit may stop a script whenever it touches the session's state.
-    """
+    """The releases that pages show. Whoever makes one in a thread takes the shelf before."""
     return kept("dpcore.shown", dict[str, Shown])
 
 
@@ -115,30 +123,41 @@ def accounts() -> dict[tuple[str, str], Ledger]:
     return kept("dpcore.accounts", dict[tuple[str, str], Ledger])
 
 
-def account(data: Dataset, relation: str, purpose: str) -> Ledger:
-    """A new part of the data's account, to be charged by one run; every charge is written down before it counts."""
-    return of_session(data, relation).adopt(open_run(data, relation, purpose).ledger())
+def spending() -> Spending:
+    """Where this session's runs are charged."""
+    return Spending(books(), accounts())
 
 
-def open_runs(methods: Mapping[str, PrivateEstimator], data: Dataset, purpose: str) -> dict[str, Callable[[], Ledger]]:
-    """By method, ledgers for runs in other processes, which write every charge down before it counts.
+@dataclass(frozen=True)
+class Spending:
+    """Where a session's runs are charged: the books, and its own list of questions. Work in a thread takes it along."""
 
-    What is asked there does not reach this session's list of questions: see `note`.
-    """
-    runs = {label: open_run(data, method.relation, f"{purpose}: {label}") for label, method in methods.items()}
-    return {label: run.ledger for label, run in runs.items()}
+    books: Books
+    accounts: dict[tuple[str, str], Ledger]
 
+    def account(self, data: Dataset, relation: str, purpose: str) -> Ledger:
+        """A new part of the data's account, to be charged by one run; every charge is written down before it counts."""
+        return self.of_session(data, relation).adopt(self.open_run(data, relation, purpose).ledger())
 
-def note(data: Dataset, relation: str, purpose: str) -> Ledger:
-    """A new part of the session's list of questions, for what is written down already."""
-    return of_session(data, relation).child(purpose)
+    def open_runs(
+        self, methods: Mapping[str, PrivateEstimator], data: Dataset, purpose: str
+    ) -> dict[str, Callable[[], Ledger]]:
+        """By method, ledgers for runs in other processes, which write every charge down before it counts.
 
+        What is asked there does not reach this session's list of questions: see `note`.
+        """
+        runs = {label: self.open_run(data, method.relation, f"{purpose}: {label}") for label, method in methods.items()}
+        return {label: run.ledger for label, run in runs.items()}
 
-def of_session(data: Dataset, relation: str) -> Ledger:
-    """The session's account of these data."""
-    return accounts().setdefault((books().key(data), relation), Ledger(Relation.parse(relation), name=data.name))
+    def note(self, data: Dataset, relation: str, purpose: str) -> Ledger:
+        """A new part of the session's list of questions, for what is written down already."""
+        return self.of_session(data, relation).child(purpose)
 
+    def of_session(self, data: Dataset, relation: str) -> Ledger:
+        """The session's account of these data."""
+        key = self.books.key(data), relation
+        return self.accounts.setdefault(key, Ledger(Relation.parse(relation), name=data.name))
 
-def open_run(data: Dataset, relation: str, purpose: str) -> OpenRun:
-    """A new line in the books."""
-    return books().begin(books().key(data), data.name, relation, purpose)
+    def open_run(self, data: Dataset, relation: str, purpose: str) -> OpenRun:
+        """A new line in the books."""
+        return self.books.begin(self.books.key(data), data.name, relation, purpose)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import pkgutil
 from collections.abc import Iterator
@@ -69,6 +70,7 @@ def load() -> None:
                 import_module(found.name)
         if list(METHODS.values()):
             load_in_background()
+    gc.freeze()  # Streamlit collects garbage after every run of a script: all that was imported costs 0.1 s
 
 
 _loading = Thread(target=load, name="loading", daemon=True)
@@ -111,7 +113,9 @@ def run() -> None:
 
 def forget(left: str) -> None:
     """Drop the runs that were asked for on a page and have not begun: they must not begin when somebody comes back."""
-    session.drop(f"dpcore.request:{left}")
+    asked = session.asked()
+    for name in [name for name in asked if name.startswith(left)]:
+        del asked[name]
 
 
 def frame(title: str, lead: str) -> None:
@@ -135,6 +139,8 @@ def frame(title: str, lead: str) -> None:
         if data.schema.source == "inferred":
             st.markdown(":red[:material/warning: inferred schema: no guarantee]")
         st.caption(spent())
+        if any(job.is_alive() for job in session.work().values()):
+            under_way()
         st.caption(
             "Teaching tool. Comparisons read the real rows: what is marked so must not be published, "
             "nor must these row counts and the time that a run takes."
@@ -144,6 +150,16 @@ def frame(title: str, lead: str) -> None:
     lessons.bar(st.session_state.get("dpcore.page", ""))
     st.title(title)
     st.markdown(lead)
+
+
+@st.fragment(run_every=2.0)
+def under_way() -> None:
+    """What this session works on, whichever page somebody looks at; it also notices that they are there."""
+    housekeeping.presence()
+    names = [job.name for job in session.work().values() if job.is_alive()]
+    if not names:
+        st.rerun()  # what was spent has changed
+    st.caption(f":material/hourglass_top: Under way: {', '.join(names)}")
 
 
 def spent() -> str:

@@ -1,12 +1,15 @@
 """The page of a family of methods: settings, a run, and what it gave."""
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import streamlit as st
 
+from dpcore import export
+from dpcore.arguments import Progress
 from dpcore.dashboard import controls, jobs, links, panels, session, shell
 from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
@@ -54,18 +57,38 @@ class Workbench:
         """Settings, a run, and what it gave."""
         st.fragment(self.settings)(data)
         controls.run_button(self.page)
-        if jobs.requested(self.page):
-            name, given, *rows = st.session_state[f"{self.page}.chosen"]
-            jobs.release(self.page, name, METHODS[name](**given), data, *rows)
+        copies = len(st.session_state[f"{self.page}.chosen"]) > len(("method", "parameters"))
+        working = jobs.run("Making a copy" if copies else "Learning privately", self.page, self.release(data))
         shown: Shown | None = session.shown(self.page)
         if shown is None:
-            st.info(self.invitation, icon=":material/arrow_upward:")
+            if not working:
+                st.info(self.invitation, icon=":material/arrow_upward:")
             self.waiting(data)
             return
         panels.headline(shown)
         if self.remark:
             st.caption(self.remark)
         panels.draw_open(self.page, self.tabs(shown, data))
+
+    def release(self, data: Dataset) -> jobs.Work:
+        """The chosen run: a classifier, or a synthesizer and its rows, which end where the page looks for a release.
+
+        The spending is on the books, and a failure leaves the earlier release in place.
+        """
+        name, given, *rows = st.session_state[f"{self.page}.chosen"]
+        page, shelf, spending = self.page, session.shelf(), session.spending()
+        known = {"name": page, "settings": links.settings_of(page)}
+
+        def work(progress: Progress) -> None:
+            start = time.perf_counter()
+            method: Any = METHODS[name](**given)
+            ledger = spending.account(data, method.relation, f"{name}, {method.mode} mode")
+            method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
+            copy = [method.sample(*rows)] if rows else []
+            made = export.release_of(method, name, *copy, data_name=data.name, reading=data.reading)
+            shelf[page] = Shown(replace(made, seconds=time.perf_counter() - start, page=known), data)
+
+        return work
 
     def settings(self, data: Dataset) -> None:
         """All settings; moving one draws nothing and spends nothing."""

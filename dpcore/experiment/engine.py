@@ -34,7 +34,7 @@ from dpcore.evaluate.evaluator import Method
 from dpcore.methods.base import PrivateClassifier
 
 NewLedger = Callable[[], Ledger]
-LOOK = 2.0  # seconds
+LOOK, PULSE = 2.0, 0.5  # seconds
 THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}  # there is a worker per core
 
 
@@ -94,7 +94,8 @@ def stream(
     `ledgers` gives, when a run is handed out, what makes the ledger that it charges: picklable, if there are workers.
     The rows are those of `measure`, with the run's labels, `relation`, `seconds` (of fit and sampling), what it cost
     and `error`: why it could not be made, or "". What cannot be measured ends the loop,
-    before more is spent. With one job at a time everything is done here, and `progress` is told of it.
+    before more is spent. With one job at a time everything is done here, and `progress` is told of it; else it is
+    called twice a second, so that whoever raises in it does not wait for a run to end.
     joblib's own workers are shared by all threads of a process: who stops waiting for them stops them for everybody.
     """
     jobs = ((place, run, ledgers(run)) for place, run in enumerate(runs))
@@ -113,8 +114,11 @@ def stream(
         waiting = (workers.submit(work, job) for job in jobs)
         try:
             under_way = set(islice(waiting, 2 * count))  # all, and loky forgets some when it is told to kill
+            done = 0
             while under_way:
-                finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                finished, under_way = wait(under_way, PULSE, FIRST_COMPLETED)
+                progress(done / len(runs), "")
+                done += len(finished)
                 yield from (future.result() for future in finished)
                 under_way |= set(islice(waiting, len(finished)))
         finally:

@@ -117,11 +117,12 @@ def stream(
     ledgers: Mapping[str, NewLedger] | None = None,
     store: Place | None = None,
     n_jobs: int = -1,
+    progress: Progress = no_progress,
     **how: Any,
 ) -> Generator[tuple[float, pd.DataFrame]]:
     """The runs of `sweep` as they finish: the fraction done and one run's rows. Closing it stops the workers.
 
-    Its arguments are those of `sweep` but `progress`. What `store` holds comes first.
+    Its arguments are those of `sweep`; `progress` is that of `engine.stream`. What `store` holds comes first.
     """
     config = Config(methods, epsilons, **how)
     runs, measure, books = plan(methods, epsilons, config.repeats), Scores.of(config, data), ledgers or {}
@@ -133,7 +134,7 @@ def stream(
     for done, frame in enumerate(earlier.values(), 1):
         yield done / len(runs), frame
     missing = [place for place in range(len(runs)) if place not in earlier]
-    how = {"ledgers": lambda run: books.get(run.labels["method"]), "n_jobs": n_jobs}
+    how = {"ledgers": lambda run: books.get(run.labels["method"]), "n_jobs": n_jobs, "progress": progress}
     with closing(engine.stream([runs[place] for place in missing], measure, **how)) as found:
         for done, (place, frame) in enumerate(found, len(earlier) + 1):
             if kept is not None:

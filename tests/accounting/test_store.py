@@ -142,12 +142,8 @@ def test_a_fit_is_written_with_its_void(books):
 
 @pytest.fixture
 def on_a_page(books, monkeypatch):
-    """A release on a page, of data that are not the session's, whose redraws are charged to `books`."""
-
-    def account(data, relation, purpose):
-        return books.begin(data.token, data.name, relation, purpose).ledger()
-
-    monkeypatch.setattr(session, "account", account)
+    """A release of data that are not the session's, which `books` know by their token."""
+    monkeypatch.setattr(type(books), "key", lambda _, data: data.token)
     data = dataclasses.replace(datasets.load("sample"), name="people.csv", token=SHA)
     method = NaiveBayesSynthesizer(x_source="model").fit(data.train, schema=data.schema)
     release = export.release_of(method, "NB-Synth", method.sample(50), data_name=data.name)
@@ -165,26 +161,25 @@ def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(boo
             raise StopError
 
     with pytest.raises(StopError):
-        redraw.draw_again(on_a_page, progress)
+        redraw.draw_again(on_a_page, session.Spending(books, {}), progress)
     (found,) = books.accounts()
     assert (found.key, found.looks, found.totals.bound) == (SHA, 3, 3)
     assert set(on_a_page.redraws["run"]) == set(range(3))
     books.set_cap(SHA, "people.csv", ADD, 4.0)
     with pytest.raises(BudgetError):
-        redraw.draw_again(on_a_page, no_progress)
+        redraw.draw_again(on_a_page, session.Spending(books, {}), no_progress)
     assert told[0] == ["written", "drawn"] * 4
     assert books.account(SHA, ADD).looks == 4
 
 
-def test_pages_charge_the_data_and_the_relation_that_were_asked_for(books, monkeypatch):
+def test_pages_charge_the_data_and_the_relation_that_were_asked_for(books):
     """Runs of their own, and those of comparisons in other processes."""
-    monkeypatch.setattr(session, "books", lambda: books)
-    monkeypatch.setattr(session, "accounts", dict)
+    spending = session.Spending(books, {})
     sets = {books.key(data): data for data in map(datasets.load, ("sample", "bank cards"))}
     keys = [(key, relation) for key in sets for relation in (ADD, REPLACE)]
     for key, relation in keys:
-        session.account(sets[key], relation, "a run").charge(entry(Fraction(1)))
-        ledgers = session.open_runs({"C1": NaiveBayesSynthesizer(relation=relation)}, sets[key], "a comparison")
+        spending.account(sets[key], relation, "a run").charge(entry(Fraction(1)))
+        ledgers = spending.open_runs({"C1": NaiveBayesSynthesizer(relation=relation)}, sets[key], "a comparison")
         ledgers["C1"]().charge(entry(Fraction(2)))
         assert [run.totals.bound for run in books.runs(key, relation)] == [1, 2]
     assert [(line.key, line.relation, line.totals.bound) for line in books.accounts()] == [(*key, 3) for key in keys]

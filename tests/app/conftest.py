@@ -17,7 +17,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import app_test
 
 from dpcore import charts, datasets
-from dpcore.dashboard import shell
+from dpcore.dashboard import jobs, shell
 from dpcore.datasets import Dataset
 
 
@@ -74,6 +74,12 @@ def ledger_file(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         path = Path(folder) / "state" / "ledger.sqlite"
         monkeypatch.setenv("DPCORE_LEDGER", str(path))
         yield path
+
+
+@pytest.fixture(autouse=True)
+def patient_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages wait until their work is over, as AppTest does not look at them again by itself."""
+    monkeypatch.setattr(jobs, "PATIENCE", float(driving.TIMEOUT))
 
 
 @pytest.fixture(scope="session")

@@ -87,8 +87,7 @@ def keys(at: AppTest) -> set[str]:
 
 def nothing_new(at: AppTest, first: Any, spent: dict[Any, Any]) -> bool:
     """Whether the page shows that release still, nothing was charged, and nothing waits to be run."""
-    waiting = [key for key in at.session_state if str(key).startswith("dpcore.request:")]
-    return shown(at) is first and books(at) == spent and not waiting
+    return shown(at) is first and books(at) == spent and not at.session_state["dpcore.requests"]
 
 
 def marked(at: AppTest) -> list[bool]:

@@ -2,6 +2,7 @@
 
 import io
 import re
+import time
 import zipfile
 from collections.abc import Iterator
 from typing import Any, Self
@@ -33,6 +34,7 @@ class Visitor:
         self.elements: dict[str, Any] = {}
         self.pages: dict[str, str] = {}
         self.at, self.session = "", ""
+        self.working = False
 
     def __enter__(self) -> Self:
         place = f"ws://{urlsplit(self.address).netloc}/_stcore/stream"
@@ -50,6 +52,13 @@ class Visitor:
         self.run()
 
     def run(self, trigger: WidgetState | None = None) -> None:
+        """One run of the script, to its end, and more until no work is under way."""
+        self.run_once(trigger)
+        while self.working:
+            time.sleep(0.5)
+            self.run_once()
+
+    def run_once(self, trigger: WidgetState | None = None) -> None:
         """One run of the script, to its end."""
         message = BackMsg()
         client = message.rerun_script
@@ -73,6 +82,7 @@ class Visitor:
         kind = found.WhichOneof("type")
         assert kind != "ref_hash"  # nothing was said to be cached here
         if kind == "new_session":
+            self.working = False
             self.session = found.new_session.initialize.session_id
         elif kind == "navigation":
             self.pages = {page.url_pathname or "home": page.page_script_hash for page in found.navigation.app_pages}
@@ -85,6 +95,7 @@ class Visitor:
         if delta.WhichOneof("type") == "add_block":
             element = delta.add_block.tab_container
         elif delta.new_element.WhichOneof("type"):
+            self.working |= delta.new_element.WhichOneof("type") == "progress"
             element = getattr(delta.new_element, delta.new_element.WhichOneof("type"))
         else:
             return

@@ -49,7 +49,7 @@ def compared(**settings) -> AppTest:
 
 
 def comparison(at: AppTest) -> sweep_runs.Comparison:
-    return at.session_state["dpcore.comparison"]
+    return at.session_state["dpcore.comparison"]["shown"]
 
 
 def test_the_cost_is_said_before_anything_runs():
@@ -184,18 +184,23 @@ def test_what_was_finished_before_a_stop_is_kept_and_it_goes_on(monkeypatch):
 def test_both_buttons_rest_during_a_run(monkeypatch):
     """What the browser was told of them when the rest of the comparison began."""
     at = stopped_after(3, monkeypatch)
-    button, seen, original, before = st.button, [], sweep_runs.run, []
+    button, seen, original, before = st.button, [], sweep_runs.work, []
 
     def draw(label, disabled=False, **look):
         seen.append((label, disabled))
         return button(label, disabled=disabled, **look)
 
     def work(*asked):
-        before.extend(found for found in seen if found[0] in ("Run", "Go on"))
-        original(*asked)
+        begin = original(*asked)
+
+        def compare(progress):
+            before.extend(found for found in seen if found[0] in ("Run", "Go on"))
+            begin(progress)
+
+        return compare
 
     monkeypatch.setattr(st, "button", draw)
-    monkeypatch.setattr(sweep_runs, "run", work)
+    monkeypatch.setattr(sweep_runs, "work", work)
     press(at, f"{PAGE}.again")
     assert set(before) == {("Run", True), ("Go on", True)}
     assert not widget(at, f"{PAGE}.run").disabled

@@ -103,7 +103,7 @@ def entries(at: AppTest, key: str) -> list[Any]:
 def kept(at: AppTest) -> list[pd.DataFrame]:
     """What the session remembers of finished runs."""
     memories = [at.session_state[key] for key in at.session_state if str(key).startswith("dpcore.figure:")]
-    return [frame for memory in memories for frame in memory]
+    return [frame for memory in memories for frame in memory.frames]
 
 
 def runs_of(at: AppTest) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """The page of trees and forests: what it asks, its trees, and predictions for files."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +8,7 @@ from driving import change, csv, people, press, released, run, shown, tab
 from prepared import asked, at_once, choose, data, files, marked, nothing_new, page, with_release
 from screen import books, charts, errors, mendable, said, widget, words
 from streamlit.testing.v1 import AppTest
-from test_app_repeats import by_a_widget, by_the_menu, cancel, nothing_runs
+from test_app_repeats import cancel, nothing_runs
 
 from dpcore.dashboard import controls
 from dpcore.dashboard.tabs import classifier, forest
@@ -53,13 +52,10 @@ def test_accuracy_is_computed_once() -> None:
     assert books(at) == {}
 
 
-@pytest.mark.parametrize("how", [by_a_widget, by_the_menu])
-def test_a_stopped_comparison_waits_until_it_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch, how: Callable[[], BaseException]
-) -> None:
+def test_a_stopped_comparison_waits_until_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     at = with_release()
     with monkeypatch.context() as patch:
-        cancel(patch, "learning from the real rows", how)
+        cancel(patch, "learning from the real rows")
         tab(at, "Accuracy")
     run(at)
     nothing_runs(at)

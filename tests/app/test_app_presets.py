@@ -130,12 +130,12 @@ def test_a_link_that_no_page_can_take_is_told_once() -> None:
 
 def test_what_was_asked_for_where_somebody_left_never_runs() -> None:
     at = page()
-    at.session_state[f"dpcore.request:{PAGE}"] = ("run", False)  # pressed, and then the menu was quicker
+    at.session_state["dpcore.requests"] = {PAGE: "run"}  # pressed, and then the menu was quicker
     opened(opened(at, "home"), PAGE)
     assert shown(at) is None
     assert books(at) == {}
     at = with_release("Columns")
-    at.session_state[f"dpcore.request:{PAGE}.redraws"] = ("run", True)  # pressed, and then another tab was quicker
+    at.session_state["dpcore.requests"] = {f"{PAGE}.redraws": "go"}  # pressed, and then another tab was quicker
     tab(run(at), "Draw again")
     assert shown(at).redraws is None
     assert books(at) == {}

@@ -159,26 +159,36 @@ def test_run_pressed_twice_is_one_run(person, ledger):
     charged(person, found)
 
 
-def test_another_page_in_the_middle_of_a_run(person, ledger):
+def test_work_goes_on_while_somebody_looks_elsewhere(person, ledger):
     person.try_now()
     page, before = person.page, person.headline()
     draw_more(person, page)
+    person.tab("Price")
     person.go("Mechanisms")
-    found = account(ledger)
-    assert 4 <= found.looks < 21
     person.go("Naive Bayes")
     assert person.headline() == before
-    panel = person.tab("Draw again")
-    drawn = panel.get_by_text(re.compile(r"Stopped after \d+ of 20"))
-    expect(drawn).to_be_visible()
-    kept = int(re.search(r"after (\d+) of", drawn.inner_text()).group(1))
-    assert found.looks - 2 <= kept <= found.looks - 1  # the last one may have been charged and not measured
-    assert account(ledger) == found  # coming back draws nothing
-    expect(page.get_by_test_id("stException")).to_have_count(0)
+    panel = person.tab("Draw again")  # waits until nothing is under way
+    expect(panel.get_by_test_id("stVegaLiteChart")).to_be_visible()
+    expect(panel.get_by_text("Stopped after")).to_have_count(0)
+    found = account(ledger)
+    assert (found.looks, found.epsilon_bound) == (21, 21)
     person.run()
+    expect(page.get_by_test_id("stException")).to_have_count(0)
     again = account(ledger)
-    assert (again.looks, again.epsilon_bound) == (found.looks + 1, found.epsilon_bound + 1)
+    assert (again.looks, again.epsilon_bound) == (22, 22)
     charged(person, again)
+
+
+def test_another_release_stops_the_redraws_of_the_one_before(person, ledger):
+    person.try_now()
+    draw_more(person, person.page)
+    person.run()
+    panel = person.tab("Draw again")
+    expect(person.page.get_by_test_id("stException")).to_have_count(0)
+    expect(panel.get_by_test_id("stVegaLiteChart")).to_have_count(0)  # those were of the other release
+    found = account(ledger)
+    assert 5 <= found.looks <= 22
+    charged(person, found)
 
 
 def test_other_data_in_the_middle_of_a_run(person, ledger):
@@ -191,18 +201,50 @@ def test_other_data_in_the_middle_of_a_run(person, ledger):
     page.get_by_text("would be the same for other rows").click()
     person.press("Use these data")
     expect(page.get_by_text("These data are in use now.")).to_be_visible()
-    old = account(ledger)
-    assert 4 <= old.looks < 21
     person.go("Naive Bayes")
     assert person.headline() == before
     expect(page.get_by_text("corrected mode, made from sample.")).to_be_visible()
     expect(page.get_by_text("Press Run to use people.csv, which was chosen since.")).to_be_visible()
+    panel = person.tab("Draw again")
+    expect(panel.get_by_test_id("stVegaLiteChart")).to_be_visible()
+    old = account(ledger)
+    assert (old.looks, old.epsilon_bound) == (21, 21)
     assert [found.name for found in Books(ledger).accounts()] == ["sample"]
     person.run()
     expect(page.get_by_text("corrected mode, made from people.csv.")).to_be_visible()
     assert account(ledger) == old
     (new,) = [found for found in Books(ledger).accounts() if found.key != Books(ledger).key(SAMPLE)]
     assert (new.name, new.looks, new.epsilon_bound) == ("people.csv", 1, 1)
-    person.tab("Draw again")
-    expect(page.get_by_text("Stopped after")).to_have_count(0)  # those were of the other data
+    panel = person.tab("Draw again")
+    expect(panel.get_by_test_id("stVegaLiteChart")).to_have_count(0)  # those were of the other data
     expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def workers(server: Server) -> list[str]:
+    """The processes that do a server's runs, where the system says which these are."""
+    told = Path(f"/proc/{server.process.pid}/task").glob("*/children")
+    children = " ".join(path.read_text() for path in told).split()
+    return [child for child in children if "LokyProcess" in Path(f"/proc/{child}/cmdline").read_text()]
+
+
+def test_work_ends_soon_when_its_tab_is_closed(visitor, server, ledger, context):
+    page = context.new_page()
+    person = type(visitor)(page, server.address)
+    person.try_now()
+    person.tab("The paper's figures")
+    repeats = page.get_by_role("spinbutton", name="Repeats")
+    repeats.fill("20")
+    repeats.press("Enter")
+    expect(page.get_by_text("A repeat is 32 releases")).to_be_visible()
+    page.get_by_role("button", name="Make this figure").click()
+    expect(page.get_by_text(re.compile(r"Making releases: [1-9]\d* done"))).to_be_visible()
+    assert workers(server) or not Path("/proc").is_dir()
+    page.close()
+    end = time.monotonic() + 30
+    while workers(server) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert not workers(server)
+    found = account(ledger)
+    assert 1 < found.looks < 641
+    time.sleep(2)
+    assert account(ledger) == found

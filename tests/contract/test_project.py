@@ -63,7 +63,7 @@ DRAWS = {"altair_chart", "area_chart", "bar_chart", "line_chart", "scatter_chart
 CONVERTS = {"save", "show", "to_dict", "to_html", "to_json", "to_url"}
 ON_FIRST_USE = {"charset_normalizer", "opendp", "python_calamine", "vl_convert"}
 DEFINED = (types.FunctionType, property, cached_property, classmethod, staticmethod)
-USE_STREAMLITS_OWN = ("dpcore.dashboard.housekeeping", "dpcore.dashboard.jobs")  # to give memory back; to hear presses
+USE_STREAMLITS_OWN = ("dpcore.dashboard.housekeeping",)  # to give memory back
 STREAMLITS_OWN = ("streamlit.runtime", "streamlit.proto", "streamlit.elements", "streamlit.delta_generator")
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
 

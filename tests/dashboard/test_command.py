@@ -73,7 +73,7 @@ def test_every_option_is_in_force_in_an_empty_folder(tmp_path):
     found = options_of_a_server(folder, HOME=str(tmp_path), USERPROFILE=str(tmp_path))
     assert {name: found[name] for name in declared()} == declared()
     assert found["server.address"] == "127.0.0.1"
-    assert found["runner.fastReruns"] is False  # on which `runs.unhurried` relies
+    assert found["runner.fastReruns"] is False  # nothing runs beside a page that begins a run
     assert list(folder.iterdir()) == []
 
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
+from dpcore.arguments import Progress
 from dpcore.audit import cases
 from dpcore.audit.cases import Case, Twins
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import controls, jobs, links
+from dpcore.dashboard import controls, jobs, links, session
 from dpcore.dashboard.sections import twin_worlds
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import choice, lasting
@@ -61,15 +62,18 @@ def own(page: str, data: Dataset) -> None:
     price(asked)
     look = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     jobs.button("Run on my own table", key, "run", **look)
-    if jobs.requested(key):
-        with mendable(), jobs.cancellable("Running both worlds", key) as progress:
-            case = case_of(asked, data)
-            found = cases.run(case, asked.trials, progress=progress)
-            st.session_state["dpcore.twins.own"] = (asked, data.token, case, found)
-    if "dpcore.twins.own" not in st.session_state:
-        st.info("Press the button. Nothing is read before.", icon=":material/arrow_upward:")
+    last = session.kept("dpcore.twins.own", dict[str, tuple[Asked, str, Case, Twins]])
+
+    def work(progress: Progress) -> None:
+        case = case_of(asked, data)
+        last["run"] = (asked, data.token, case, cases.run(case, asked.trials, progress=progress))
+
+    working = jobs.run("Running both worlds", key, work)
+    if not last:
+        if not working:
+            st.info("Press the button. Nothing is read before.", icon=":material/arrow_upward:")
         return
-    before, token, case, done = st.session_state["dpcore.twins.own"]
+    before, token, case, done = last["run"]
     if (before, token) != (asked, data.token):
         st.info("The settings or the data were changed since. Below: the last run.", icon=":material/update:")
     told(before, case, done)

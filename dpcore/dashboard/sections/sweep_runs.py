@@ -2,17 +2,18 @@
 
 import os
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from dpcore import evaluate, experiment
 from dpcore.accounting.ledger import Ledger
+from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.sections.sweep import runs_of
-from dpcore.dashboard.shell import mendable
+from dpcore.dashboard.session import Spending
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.evaluate.baselines import FLOOR, FOREST, REAL
@@ -53,8 +54,13 @@ class Comparison:
 
 def shown(data: Dataset) -> Comparison | None:
     """The session's comparison of these data, if there is one."""
-    found: Comparison | None = st.session_state.get(KEY)
+    found = last().get("shown")
     return found if found is not None and found.data is data else None
+
+
+def last() -> dict[str, Comparison]:
+    """The session's last comparison, as `shown`."""
+    return session.kept(KEY, dict[str, Comparison])
 
 
 def place() -> experiment.Place:
@@ -80,29 +86,37 @@ def earlier(data: Dataset) -> tuple[Config, int] | None:
         return None
 
 
-def run(page: str, config: Config, data: Dataset) -> None:
-    """Run what is not finished yet; what is finished is kept if somebody cancels."""
-    made, count, kept = Comparison(config, data), 0, place()
-    with mendable(), jobs.cancellable("Comparing", page) as progress:
+def work(config: Config, data: Dataset) -> jobs.Work:
+    """Running what is not finished yet; what is finished is kept if somebody cancels."""
+    made, kept, kept_paces, spending, shown = Comparison(config, data), place(), paces(), session.spending(), last()
+
+    def compare(progress: Progress) -> None:
         progress(0.0, "measuring the real rows")
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
         kinds = (REAL, MAJORITY, *([FOREST] if trees else []), FLOOR)
         made.references = evaluate.references(data, kinds, config.measures, models=config.models)
         written = len(experiment.finished(config, data, kept))
         remember(config, data, kept)
-        st.session_state[KEY] = made
         notes: dict[Any, Ledger] = {}
-        ledgers = session.open_runs(config.methods, data, PURPOSE)
-        progress(0.0, f"{written:,} of {made.planned:,} runs are there from before")
         start = time.perf_counter()
-        for part, frame in experiment.stream(data=data, ledgers=ledgers, store=kept, **config.asked):
-            count += 1
-            if count > written:
-                note(notes, data, f"{PURPOSE}: {frame['method'].iloc[0]}", frame)
-                paces()[speed_key(config, data)] = (time.perf_counter() - start) / (count - written)
-            made.frames.append(frame)
-            progress(part, f"{count:,} of {made.planned:,} runs")
-    st.rerun()
+
+        def tell(*_: object) -> None:
+            count = len(made.frames)
+            progress(count / made.planned, f"{count:,} of {made.planned:,} runs")
+
+        how: dict[str, Any] = {"ledgers": spending.open_runs(config.methods, data, PURPOSE), "store": kept}
+        try:
+            with closing(experiment.stream(data=data, progress=tell, **how, **config.asked)) as found:
+                for count, (_, frame) in enumerate(found, 1):
+                    if count > written:
+                        note(spending, notes, data, f"{PURPOSE}: {frame['method'].iloc[0]}", frame)
+                        kept_paces[speed_key(config, data)] = (time.perf_counter() - start) / (count - written)
+                    made.frames.append(frame)
+                    tell()
+        finally:
+            shown["shown"] = made
+
+    return compare
 
 
 def remember(config: Config, data: Dataset, kept: experiment.Place) -> None:
@@ -117,7 +131,7 @@ def remember(config: Config, data: Dataset, kept: experiment.Place) -> None:
         file.write(text)
 
 
-def note(notes: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFrame) -> None:
+def note(spending: Spending, notes: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFrame) -> None:
     """Put a finished run on the session's list of questions; a worker has charged the books before it drew noise.
 
     A run that failed has shown nobody anything.
@@ -127,7 +141,7 @@ def note(notes: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFr
         return
     key = (data.token, run["relation"], purpose)
     if key not in notes:
-        notes[key] = session.note(data, str(run["relation"]), purpose)
+        notes[key] = spending.note(data, str(run["relation"]), purpose)
         if run["void"]:
             notes[key].void_because(str(run["void"]))
     notes[key].charge(experiment.entry_of(frame))

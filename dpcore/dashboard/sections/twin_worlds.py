@@ -11,11 +11,11 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
+from dpcore.arguments import Progress
 from dpcore.audit import cases as attacks
 from dpcore.audit.cases import Case, Twins
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, links, panels, session
-from dpcore.dashboard.shell import mendable
 from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
@@ -51,15 +51,18 @@ def attack(page: str, data: Dataset) -> None:
     with links.of(page, data, "attack"):
         case, trials = settings(page)
     controls.run_button(page)
-    if jobs.requested(page):
-        with mendable(), jobs.cancellable("Running both worlds", page) as progress:
-            kept()[case.key] = attacks.run(case, trials, progress=progress)
-            while len(kept()) > MOST_KEPT:
-                kept().pop(next(iter(kept())))
-    done = kept().get(case.key)
+    found = kept()
+
+    def work(progress: Progress) -> None:
+        found[case.key] = attacks.run(case, trials, progress=progress)
+        while len(found) > MOST_KEPT:
+            found.pop(next(iter(found)))
+
+    working = jobs.run("Running both worlds", page, work)
+    done = found.get(case.key)
     if done is not None:
         headline(case, done)
-    else:
+    elif not working:
         st.info("Press Run to attack. Nothing is drawn before.", icon=":material/arrow_upward:")
     told(case)
     if done is not None:

@@ -1,8 +1,8 @@
 """How good a released classifier is on real rows, beside what it has to be measured against."""
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -22,24 +22,8 @@ from dpcore.evaluate.learners import MAJORITY, confusion_frame
 from dpcore.methods import PlainNaiveBayes
 from dpcore.postprocess.naive_bayes import Bayes
 
-Value = TypeVar("Value")
 Comparison = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
 RELEASED, TRUTHFUL = "released", "naive Bayes, true answers"
-
-
-def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
-    """A value that takes time, computed when its tab is first open; asked for again if that was stopped."""
-    name, begun = f"{page}.{key}", f"{key}, begun"
-    if key not in shown.memory and begun in shown.memory and not jobs.requested(name):
-        st.info("This was stopped before it was finished.")
-        jobs.ask("Go on", name, "go", icon=":material/play_arrow:")
-        return None
-    if key not in shown.memory:
-        shown.memory[begun] = True
-        with jobs.cancellable(title, name) as progress:
-            return remember(shown, key, lambda: compute(progress))
-    found: Value = shown.memory[key]
-    return found
 
 
 def accuracy(page: str, shown: Shown) -> None:
@@ -78,12 +62,12 @@ def accuracy(page: str, shown: Shown) -> None:
 
 
 def comparison(page: str, shown: Shown) -> Comparison | None:
-    """`compared`, once per release; None if that was stopped."""
-    return once(page, shown, "compared", "Comparing", lambda progress: compared(shown, progress))
+    """`compared`, once per release; None while it is under way, and if it was stopped."""
+    return jobs.once(page, shown, "compared", "Comparing", lambda progress: compared(shown, progress))
 
 
 def pictures(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:
-    """The charts of a model's accuracy, for a report that somebody wants them in; None if that was stopped."""
+    """The charts of a model's accuracy, for a report that somebody wants them in; None until they are there."""
     if shown.data.test.empty:
         return []
     found = comparison(page, shown)

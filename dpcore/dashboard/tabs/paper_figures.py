@@ -3,7 +3,9 @@
 What is finished is kept if somebody cancels, and every run is written down before it is drawn.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -12,9 +14,11 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.accounting.ledger import Ledger
+from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.sections.sweep_runs import note
-from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.session import Spending
+from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
@@ -56,37 +60,55 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
     about = "Every run is charged. Finished runs are kept if you cancel."
     jobs.button("Make this figure", name, "go", icon=":material/play_arrow:", help=about)
     what = hash((figure.key, *((each.token, each.schema.to_json()) for each in chosen_sets)))
-    memory: list[pd.DataFrame] = st.session_state.setdefault(f"dpcore.figure:{page}:{what}", [])
-    stopped = f"dpcore.figure stopped:{page}:{what}"
-    if jobs.requested(name):
-        with mendable(), jobs.cancellable("Making releases", name) as progress:
-            memory.clear()
-            st.session_state[stopped] = True  # until the last run is finished
-            begun: dict[Any, Any] = {}  # lines of their own in the books of today
-            for place, one in enumerate(chosen_sets):
-
-                def within(part: float, text: str, place: int = place) -> None:
-                    progress((place + part) / len(chosen_sets), f"{len(memory):,} done{text and '; '}{text}")
-
-                ledgers = partial(ledger_of, begun, figure, one)
-                for part, frame in figure.stream(one, count, ledgers=ledgers, n_jobs=-1, progress=within):
-                    if figure.together:
-                        note(begun, one, f"{figure.title}: {frame['series'].iloc[0]}, {frame['mode'].iloc[0]}", frame)
-                    memory.append(frame)
-                    if place + part >= len(chosen_sets):
-                        st.session_state[stopped] = False
-                    within(part, "")
-    if memory and st.session_state.get(stopped):
-        st.warning(f"Stopped before it was finished: {len(memory):,} runs are drawn, and points have fewer of them.")
-    if memory:
-        firsts = pd.concat([made.head(1) for made in memory])
+    memory = session.kept(f"dpcore.figure:{page}:{what}", Made)
+    jobs.run("Making releases", name, partial(make, memory, session.spending(), figure, chosen_sets, count))
+    if memory.frames and not memory.whole:
+        told = f"Stopped before it was finished: {len(memory.frames):,} runs are drawn, and points have fewer of them."
+        st.warning(told)
+    if memory.frames:
+        firsts = pd.concat([made.head(1) for made in memory.frames])
         failed = firsts[firsts["error"] != ""]
         for (series, mode, error), runs_lost in failed.groupby(["series", "mode", "error"], sort=False):
             st.warning(f"{len(runs_lost):,} runs of {series}, {mode}, failed: {escaped(str(error))}")
-        draw(paper, figure, pd.concat(memory, ignore_index=True))
+        draw(paper, figure, pd.concat(memory.frames, ignore_index=True))
 
 
-def ledger_of(begun: dict[Any, Any], figure: Figure, data: Dataset, run: Run) -> NewLedger:
+@dataclass
+class Made:
+    """The runs of a figure, and whether these are all."""
+
+    frames: list[pd.DataFrame] = field(default_factory=list)
+    whole: bool = False
+
+
+def make(
+    memory: Made, spending: Spending, figure: Figure, sets: Sequence[Dataset], repeats: int, progress: Progress
+) -> None:
+    """Make a figure of some data sets; what is finished is kept if somebody cancels."""
+    frames: list[pd.DataFrame] = []
+    begun: dict[Any, Any] = {}  # lines of their own in the books of today
+    whole = False
+    try:
+        for place, one in enumerate(sets):
+
+            def within(part: float, text: str, place: int = place) -> None:
+                progress((place + part) / len(sets), f"{len(frames):,} done{text and '; '}{text}")
+
+            ledgers = partial(ledger_of, spending, begun, figure, one)
+            with closing(figure.stream(one, repeats, ledgers=ledgers, n_jobs=-1, progress=within)) as found:
+                for part, frame in found:
+                    frames.append(frame)
+                    if figure.together:
+                        purpose = f"{figure.title}: {frame['series'].iloc[0]}, {frame['mode'].iloc[0]}"
+                        note(spending, begun, one, purpose, frame)
+                    within(part, "")
+        whole = True
+    finally:
+        if frames:
+            memory.frames, memory.whole = frames, whole
+
+
+def ledger_of(spending: Spending, begun: dict[Any, Any], figure: Figure, data: Dataset, run: Run) -> NewLedger:
     """What makes the ledger of a run: one in the books for other processes, or a part of the session's account.
 
     `begun`: what this function began for the figure, and what `note` did.
@@ -95,13 +117,13 @@ def ledger_of(begun: dict[Any, Any], figure: Figure, data: Dataset, run: Run) ->
     key = (data.token, relation, method)
     if figure.together:
         if key not in begun:
-            begun[key] = session.open_runs({method: run.method}, data, figure.title)[method]
+            begun[key] = spending.open_runs({method: run.method}, data, figure.title)[method]
         opened: NewLedger = begun[key]
         return opened
 
     def part() -> Ledger:
         if key not in begun:
-            begun[key] = session.account(data, relation, f"{figure.title}: {method.replace(' | ', ', ')}")
+            begun[key] = spending.account(data, relation, f"{figure.title}: {method.replace(' | ', ', ')}")
         account: Ledger = begun[key]
         return account
 

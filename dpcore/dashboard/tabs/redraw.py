@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import streamlit as st
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
-from dpcore.dashboard.session import Shown
+from dpcore.dashboard.session import Shown, Spending
 from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.learners import again
@@ -46,9 +47,17 @@ def redraws(
     )
     name = f"{page}.redraws"
     jobs.button(f"Draw {REDRAWS} more", name, "go", icon=":material/casino:")
-    if jobs.requested(name):
-        with jobs.cancellable(f"Drawing {REDRAWS} more", name) as progress:
-            draw_again(shown, progress, look)
+    shelf, spending = session.shelf(), session.spending()
+
+    def work(progress: Progress) -> None:
+        def wanted(fraction: float, text: str) -> None:
+            if shelf.get(page) is not shown:  # another release took its place
+                raise jobs.CanceledError
+            progress(fraction, text)
+
+        draw_again(shown, spending, wanted, look)
+
+    jobs.run(f"Drawing {REDRAWS} more", name, work)
     if shown.redraws is not None:
         if (drawn := int(shown.redraws["run"].max())) < REDRAWS:
             st.info(f"Stopped after {drawn} of {REDRAWS}. They were charged, and these are they.")
@@ -81,14 +90,19 @@ def measured(found: Mapping[str, float]) -> pd.DataFrame:
     return pd.DataFrame(found.items(), columns=["metric", "value"])
 
 
-def draw_again(shown: Shown, progress: Progress, look: Callable[[Synthesizer], pd.DataFrame] | None = None) -> None:
+def draw_again(
+    shown: Shown,
+    spending: Spending,
+    progress: Progress,
+    look: Callable[[Synthesizer], pd.DataFrame] | None = None,
+) -> None:
     """Keep what the release and fresh ones are measured by, and what `look` sees in the fresh ones.
 
     Each was paid for: if somebody stops this, what is drawn is kept, unless as many are there from before.
     """
     release, data = shown.release, replace(shown.data, schema=shown.release.schema)
     method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)
-    ledger = session.account(data, method.relation, f"{REDRAWS} redraws of {release.method}")
+    ledger = spending.account(data, method.relation, f"{REDRAWS} redraws of {release.method}")
     models = isinstance(release.artifact, Model)
     made: Any = release.model if models else release.synthetic
     read = of_models(release, Evaluator(data)) if models else of_rows(release, Evaluator(data))
@@ -96,12 +110,14 @@ def draw_again(shown: Shown, progress: Progress, look: Callable[[Synthesizer], p
     runs = [Run(again(method, run), {"run": run}, f"{run} of {REDRAWS}") for run in range(1, REDRAWS + 1)]
     frames = [measured(measure.read(made)).assign(run=0, chosen=True)]
     most = 0 if shown.redraws is None else int(shown.redraws["run"].max())
-    for place, frame in engine.stream(runs, measure, ledgers=lambda _: lambda: ledger, progress=progress):
-        frames.append(frame[["metric", "value", "run"]].assign(chosen=False))
-        if place + 1 >= most:
+    try:
+        with closing(engine.stream(runs, measure, ledgers=lambda _: lambda: ledger, progress=progress)) as found:
+            for _, frame in found:
+                frames.append(frame[["metric", "value", "run"]].assign(chosen=False))
+    finally:
+        if len(frames) > max(most, 1):
             shown.redraws = pd.concat(frames, ignore_index=True)
             shown.looks = pd.concat(measure.looks, ignore_index=True) if measure.looks else None
-    progress(1.0, "done")
 
 
 def of_rows(release: Release, real: Evaluator) -> Callable[[pd.DataFrame], dict[str, float]]:

@@ -15,7 +15,7 @@ from dpcore.export.model_file import Model
 from dpcore.export.report import Report
 
 Comparisons = Callable[[], Sequence[Picture] | None]
-"""The charts that compare a release with real rows; None if making them was stopped."""
+"""The charts that compare a release with real rows; None while they are made, and if that was stopped."""
 
 READERS = "a notebook and a script that replay it, a report with the charts, and a card"
 WARNING = ":material/gpp_bad:"
@@ -110,7 +110,7 @@ def about_model(release: Release, model: Model) -> str:
 
 
 def report(page: str, shown: Shown, comparisons: Comparisons) -> Report | None:
-    """The report, made once per release and choice; None if what it needs was stopped."""
+    """The report, made once per release and choice; None until what it needs is there."""
     real = st.toggle(
         "Put the comparisons with real rows into the report",
         value=False,

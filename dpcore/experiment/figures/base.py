@@ -1,6 +1,6 @@
 """What a figure of a paper is: its runs, what the paper printed, and how what came out is drawn."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,7 +79,7 @@ class Figure:
         ledgers: Callable[[Run], NewLedger | None] = lambda _: None,
         n_jobs: int = -1,
         progress: Progress = no_progress,
-    ) -> Iterator[tuple[float, pd.DataFrame]]:
+    ) -> Generator[tuple[float, pd.DataFrame]]:
         """All runs on one data set as they finish: the fraction done, and the rows of one.
 
         They have `series`, `mode`, `data`, what the run was set to, what was measured, what it cost, and `error`.
