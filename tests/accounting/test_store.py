@@ -360,7 +360,7 @@ def test_a_kill_while_a_ledger_is_set_aside_loses_nothing(in_memory, nursery):
 
 
 @posix
-@pytest.mark.parametrize("kills", [25, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [15, pytest.param(200, marks=pytest.mark.slow)])
 def test_kills_lose_no_charge(in_memory, nursery, kills):
     """Four processes charge; one after another is killed. Every charge that anybody heard of is there.
 

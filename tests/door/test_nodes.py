@@ -9,11 +9,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from private_rows import EVERY, FOREST, RELATIONS, REPLACE, TICKS, TREES, Listening, offered, roots
+from private_rows import EVERY, RELATIONS, REPLACE, TICKS, TREES, Listening, offered, roots
 
 from dpcore.accounting.amplification import bootstrap_loss
 from dpcore.accounting.relation import Relation
-from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID
 from dpcore.door import Division
 from dpcore.errors import BudgetError, ParameterError
@@ -127,14 +126,6 @@ def test_nodes_that_cannot_be_divided_are_refused():
     with pytest.raises(ParameterError, match="no way to be divided"):
         nodes.choose("q", Max(), *offered(nodes), epsilon=1)
     assert table.ledger.epsilon_bound == 3  # paid for, as answers would have been drawn
-
-
-def test_entropy_needs_a_public_number_of_rows_that_the_table_does_not_exceed():
-    for rows in (None, 5):
-        table, nodes, _ = roots(schema=Schema(columns=FOREST.columns, max_rows=rows))
-        with pytest.raises(ParameterError, match="max_rows"):
-            nodes.choose("q", ConditionalEntropy(), *offered(nodes), epsilon=1)
-        assert not table.ledger.entries
 
 
 def test_purity_is_had_in_paper_mode_only_and_has_no_bound():

@@ -6,24 +6,30 @@ every number here is exact. `tests/door/test_door.py` holds the distributions.
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 from private_rows import (
     ADD,
+    BITS,
     CLAIMING,
+    FOREST,
     QUESTIONS,
     RELATIONS,
     REPLACE,
+    RULES,
+    SCHEMA,
     Broken,
     BrokenError,
     door,
     roots,
 )
 
+from dpcore.domain.schema import Schema
 from dpcore.errors import BudgetError, DPCoreError, ParameterError, SchemaError
 from dpcore.mechanisms.noise import make_noise
-from dpcore.mechanisms.scores import Max
+from dpcore.mechanisms.scores import Max, MutualInformation
 
 EVERY = [(name, relation) for name in QUESTIONS for relation in RELATIONS]
 CLAIMED = [(name, relation) for name in CLAIMING for relation in RELATIONS]
@@ -176,6 +182,28 @@ def test_unknown_columns_no_columns_and_weights_that_do_not_fit_are_refused_unpa
             table.counts([("a",), ("b",)], epsilon=1.0, weights=weights)
     assert not table.ledger.entries
     assert not table._door.noise.scales
+
+
+def test_no_sensitivity_rests_on_a_bound_on_rows_that_is_missing_or_exceeded():
+    """With max_rows = 5 and 6 rows, information would have the sensitivity of 5 and could move by more."""
+    informed = ("choice by information", "division by entropy", "a network's family")
+    for name, most in product(informed, (None, 5, 6)):
+        question = QUESTIONS[name]
+        schema = Schema(columns=(FOREST if question.of == "nodes" else SCHEMA).columns, max_rows=most)
+        table, ask, _ = question.to(ADD, schema=schema)
+        if name == "a network's family":
+            bits = Schema(columns=BITS.columns, max_rows=most)
+            growth = table.recode(bits, RULES).growth(MutualInformation(), bits.names, max_parents=1)
+            ask = growth.choose
+        if most == 6:
+            ask(epsilon=1)
+            continue
+        with pytest.raises(ParameterError, match="max_rows"):
+            ask(epsilon=1)
+        assert not table.ledger.entries, name
+        if question.of == "table":
+            table.choose(Max(), [("a", "y")], epsilon=1)  # needs no bound
+            question.to(REPLACE, schema=schema)[1](epsilon=1)  # n is public there
 
 
 def test_every_answer_goes_through_the_one_place_that_replay_replaces(seen):

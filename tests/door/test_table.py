@@ -155,23 +155,6 @@ def test_the_number_of_rows_is_public_under_replace_only():
     assert door(ADD, schema=BOUNDLESS).public_rows is None
 
 
-def test_no_sensitivity_rests_on_a_bound_that_the_table_exceeds():
-    """With max_rows = 5 and 6 rows, D would be g(5) and the score could move by more."""
-    asks = [
-        lambda table: table.choose(Entropy(), [("a",), ("b",)], epsilon=1.0),
-        lambda table: table.noisy_scores(Entropy(), [("a",), ("b",)], epsilon=1.0),
-    ]
-    for rows, ask in product((5, None), asks):
-        schema = Schema(columns=SCHEMA.columns, max_rows=rows)
-        table = door(schema=schema)
-        with pytest.raises(ParameterError, match="max_rows"):
-            ask(table)
-        assert not table.ledger.entries
-        table.choose(Max(), CANDIDATES, epsilon=1.0)  # needs no bound
-        ask(door(REPLACE, schema=schema))  # n is public there
-        ask(door(schema=Schema(columns=SCHEMA.columns, max_rows=6)))
-
-
 # Derived and recoded columns
 
 

@@ -7,13 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 from private_rows import ADD, RELATIONS, REPLACE
-from sources import Watched
 
 from dpcore.accounting.amplification import bootstrap_loss
-from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.door import PrivateTable
-from dpcore.errors import ParameterError
 from dpcore.methods import PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, SuLQID3
 from dpcore.methods.trees.grow import grow, within
 
@@ -156,14 +153,6 @@ def test_a_single_record_is_not_divided_where_counts_are_bought(small_frame, sma
         assert (len(model.forest_.tree) > 1) == divided
 
 
-def test_shares_that_are_none_are_refused_unpaid(small_frame, small_schema):
-    ledger = Ledger(ADD)
-    for name, share in product(("count_share", "leaf_share"), (None, "0.3", -0.1, 1, math.nan)):
-        with pytest.raises(ParameterError, match=name):
-            DiffPRFs(**{name: share}).fit(small_frame, schema=small_schema, ledger=ledger)
-    assert not ledger.entries
-
-
 def test_the_largest_nodes_go_on_where_there_are_too_many(monkeypatch):
     monkeypatch.setattr("dpcore.methods.trees.grow.MOST_NODES", 10)
     rng = np.random.default_rng(0)
@@ -258,25 +247,3 @@ def test_c45s_shares_by_hand(small_frame, small_schema):
     for part in ("level 0: records", "cut 1 of 2", "cut 2 of 2", "the column", "classes in leaves"):
         assert {entry.epsilon_claimed for entry in entries_of(model, part)} == {1}, part
     assert model.ledger_.epsilon_claimed == 10
-
-
-def test_blind_questions_are_the_same_for_all_tables(small_frame, other_frame, small_schema, monkeypatch):
-    """With answers that do not look at the rows, all prices and names are equal: nothing else comes from the rows."""
-
-    class Constant(Watched):
-        def counts(self, counts, scale):
-            return np.random.default_rng(counts.size).uniform(50, 99, counts.shape)
-
-        def select_grouped(self, scores, groups, factor, weights=None):
-            return np.flatnonzero(np.diff(groups, append=-1))  # the last candidate: no number's, whose places differ
-
-        def lots(self, count):
-            return np.random.default_rng(count).random(count)
-
-    entries = []
-    for frame in (small_frame, other_frame):
-        monkeypatch.setattr("dpcore.methods.base.make_noise", lambda *_: Constant())
-        for method in (DiffPRF, DiffPID3, SuLQID3, PINQID3):
-            model = method(max_depth=2, epsilon=300.0).fit(frame, schema=small_schema)
-            entries.append(model.ledger_.to_frame().to_csv())
-    assert entries[:4] == entries[4:]
