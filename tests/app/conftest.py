@@ -103,7 +103,18 @@ def quick_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load", lambda name, **how: small if name == "sample" else load(name, **how))
 
 
-ICONS = functools.cache(charts.odds_icons)
+KEPT: dict[int, dict[str, Any]] = {}  # what the settings' icons are as Vega-Lite
+convert = charts.specification
+
+
+@functools.cache
+def icons(*given: Any, **look: Any) -> Any:
+    """The icons of an epsilon, converted once; every run of a page shows them."""
+    chart = charts.epsilon.odds_icons(*given, **look)
+    KEPT[id(chart)] = convert(chart)
+    return chart
+
+
 LEAVES = {str, int, float, bool, type(None), schemapi.UndefinedType}
 deep_copy = schemapi._deep_copy
 
@@ -124,7 +135,9 @@ def quick_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts in less time: not checked, which the unit tests do, and the settings' icons kept."""
     monkeypatch.setattr(schemapi, "DEBUG_MODE", False)
     monkeypatch.setattr(schemapi, "_deep_copy", quick_copy)
-    monkeypatch.setattr(charts, "odds_icons", ICONS)
+    monkeypatch.setattr(schemapi.SchemaBase, "validate_property", lambda *_: None)
+    monkeypatch.setattr(charts, "odds_icons", icons)
+    monkeypatch.setattr(charts, "specification", lambda chart: KEPT.get(id(chart)) or convert(chart))
 
 
 @pytest.fixture
@@ -133,6 +146,7 @@ def slow_charts(monkeypatch: pytest.MonkeyPatch, quick_charts: None) -> None:
     monkeypatch.setattr(schemapi, "DEBUG_MODE", True)
     monkeypatch.setattr(schemapi, "_deep_copy", deep_copy)
     monkeypatch.setattr(charts, "odds_icons", charts.epsilon.odds_icons)
+    monkeypatch.setattr(charts, "specification", convert)
 
 
 SCANNED = functools.cache(manifest_scanner.scan_component_manifests)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from driving import opened, press, run, started
+from driving import change, opened, press, run, started
 from screen import elements, errors, said
 from streamlit.testing.v1 import AppTest
 
@@ -72,6 +72,9 @@ def test_a_lesson_uses_the_sample_and_leaves_no_settings_behind() -> None:
     assert control({"mode": ""}, "naive_bayes", at) == {"mode": "corrected"}
     press(press(press(at, "lesson.back"), "lesson.back"), "lesson.back")
     assert control({"mode": ""}, "naive_bayes", at) == {"mode": "paper"}
+    change(at, smoothing=2.5)  # which no step sets
+    press(at, "lesson.next")
+    assert control({"smoothing": 0}, "naive_bayes", at) == {"smoothing": 1.0}
 
 
 def test_who_wanders_off_is_led_back() -> None:

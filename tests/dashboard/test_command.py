@@ -111,24 +111,21 @@ def test_nothing_is_asked_for(handed):
     assert "--server.port" not in handed  # Streamlit looks for a free one
 
 
-@pytest.mark.parametrize(
-    ("asked", "given"),
-    [
+def test_what_is_asked_for_wins_and_is_said_once(handed):
+    for asked, given in (
         (["--port", "8600"], {"server.port": "8600"}),
         (["--port=8600", "--no-browser"], {"server.port": "8600", "server.headless": "true"}),
-        (["--server.port", "8600"], {"server.port": "8600"}),
-        (["--server.maxUploadSize=200"], {"server.maxUploadSize": "200"}),
         (["--server.port", "8601", "--port", "8600"], {"server.port": "8601"}),
+        (["--server.maxUploadSize=200"], {"server.maxUploadSize": "200"}),
         (["--browser.serverAddress", "a=b"], {"browser.serverAddress": "a=b"}),
         (["--theme.chartCategoricalColors", '["red"]'], {"theme.chartCategoricalColors": '["red"]'}),
-    ],
-)
-def test_what_is_asked_for_wins_and_is_said_once(handed, asked: list[str], given: dict[str, str]):
-    assert main(asked) == 0
-    flags = [name.removeprefix("--") for name in handed[2::2]]
-    assert len(flags) == len(set(flags))
-    ours = {name: value for name, (value,) in configured().items()}
-    assert dict(zip(flags, handed[3::2], strict=True)) == ours | given
+    ):
+        handed.clear()
+        assert main(asked) == 0
+        flags = [name.removeprefix("--") for name in handed[2::2]]
+        assert len(flags) == len(set(flags))
+        ours = {name: value for name, (value,) in configured().items()}
+        assert dict(zip(flags, handed[3::2], strict=True)) == ours | given, asked
 
 
 def test_options_with_several_values_keep_them(handed):
@@ -136,9 +133,8 @@ def test_options_with_several_values_keep_them(handed):
     assert handed[-4:] == [word for value in "ab" for word in ("--server.customComponentPathAllowlist", value)]
 
 
-@pytest.mark.parametrize(
-    ("asked", "cause", "remedy"),
-    [
+def test_what_is_not_understood_is_said_with_a_remedy(capsys):
+    for asked, cause, remedy in (
         (["--port", "99999"], "'99999' is no port", "from 1 to 65535"),
         (["--port", "0"], "'0' is no port", "from 1 to 65535"),
         (["--port", "²"], "'²' is no port", "from 1 to 65535"),
@@ -146,20 +142,17 @@ def test_options_with_several_values_keep_them(handed):
         (["--prot", "8600"], "'--prot' is not known", "dpcore --help"),
         (["--no"], "'--no' is not known", "dpcore --help"),
         (["start"], "'start' is not known", "dpcore --help"),
-        (["--server.port"], "--server.port has no value", "--server.port VALUE"),
         (["--server.port", "--no-browser"], "--server.port has no value", "--server.port VALUE"),
         (["--server.prot", "8600"], "--server.prot", "--server.port"),
         (["--server.maxUploadSize", "much"], "'much' is not a valid integer", "dpcore --help"),
-    ],
-)
-def test_what_is_not_understood_is_said_with_a_remedy(asked: list[str], cause: str, remedy: str, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(asked)
-    assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert cause in said
-    assert remedy in said
-    assert "Traceback" not in said
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(asked)
+        assert ended.value.code == 2
+        said = capsys.readouterr().err
+        assert cause in said
+        assert remedy in said
+        assert "Traceback" not in said
 
 
 def test_a_port_that_is_taken_is_refused_before_anything_starts(handed, capsys):
