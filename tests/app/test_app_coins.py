@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from driving import change, press, run
+from driving import TIMEOUT, change, press, run
 from screen import charts, elements, metrics, said, titles, widget
 from streamlit.testing.v1 import AppTest
 
@@ -30,12 +30,12 @@ def known() -> None:
 
 @pytest.fixture
 def at() -> AppTest:
-    return run(AppTest.from_function(game, default_timeout=60))
+    return run(AppTest.from_function(game, default_timeout=TIMEOUT))
 
 
 @pytest.fixture
 def measures() -> AppTest:
-    return run(AppTest.from_function(known, default_timeout=60))
+    return run(AppTest.from_function(known, default_timeout=TIMEOUT))
 
 
 def kept(at: AppTest, name: str) -> Any:

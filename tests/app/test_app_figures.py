@@ -242,6 +242,8 @@ def test_what_cannot_be_made_is_said() -> None:
     assert "needs a class column and another one" in lacks["figure_4"](lacking["one"])
     assert "three columns at a time" in lacks["figure_5"](lacking["two"])
     assert not any(lacks["figure_6"](each) for each in lacking.values())
+    numbers = data(people()[["age"]].assign(pay=np.arange(80.0)), target=None)
+    assert all("class column" in figure.lacks(numbers) for figure in (*naive_bayes.FIGURES, *groups.FIGURES))
     assert "pads data to 200 rows" in lacks["figure_4"](data(pd.concat([people()] * 4, ignore_index=True)))
     at = figure(figures(lacking["class"]), "figure_4")
     assert "No such figure of people: it" in said(at)
@@ -251,16 +253,6 @@ def test_what_cannot_be_made_is_said() -> None:
     assert {metric for frame in kept(at) for metric in frame["metric"]} == {
         measure for measure in networks.MEASURES if "AVD" in measure
     }
-
-
-@pytest.mark.parametrize("name", ["naive_bayes", "taxonomy"])
-def test_figures_that_need_a_class_say_so(name: str) -> None:
-    frame = people()[["age"]].assign(pay=np.arange(80.0))
-    at = figures() if name == "naive_bayes" else open_figures(with_release(given=data(frame, target=None)))
-    at.session_state["dpcore.data"] = data(frame, target=None)
-    assert "needs a class column" in said(run(at)) or "No such figure of people:" in said(at)
-    assert not makes(at)
-    assert not mendable(at)
 
 
 def test_how_a_figure_is_measured_can_be_chosen() -> None:

@@ -103,12 +103,6 @@ def test_without_rows_to_test_on_there_is_no_accuracy() -> None:
     assert "needs rows" in said(tab(at, "Draw again"))
 
 
-def test_redraws_say_how_much_luck_was_in_the_release() -> None:
-    at = press(tab(released(page()), "Draw again"), "forests.redraws.go")
-    assert set(shown(at).redraws["metric"]) == {"accuracy", "balanced accuracy"}
-    assert "Nine of ten runs" in said(at)
-
-
 # Predict
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import PAGE, TIMEOUT, change, csv, opened, people, press, released, run, shown, started, tab, using
-from prepared import data, page, with_release
+from driving import PAGE, TIMEOUT, change, opened, people, press, released, run, shown, started, tab
+from prepared import data, page
 from screen import books, charts, errors, key_of, mendable, metrics, said, widget, words
 from streamlit.testing.v1 import AppTest
 
@@ -221,11 +221,3 @@ def test_redraws_and_runs_of_a_figure_are_looks_and_a_copy_has_them(
     assert widget(opened(at, "ledger"), "ledger.copy").label == "Save a copy"
     with zipfile.ZipFile(io.BytesIO(at.session_state["dpcore.books"].copy())) as archive:
         assert archive.read(ledger_file.name) == ledger_file.read_bytes()
-
-
-def test_other_data_leave_the_release_until_the_next_run() -> None:
-    at = using("people.csv", csv(people()))
-    at.session_state["dpcore.shown"] = {PAGE: with_release().session_state["dpcore.shown"][PAGE]}
-    assert shown(opened(at, PAGE)) is not None
-    assert "people.csv" in at.sidebar.markdown[0].value.replace("\\", "")
-    assert "made from people" in said(at)

@@ -128,12 +128,3 @@ def tab_home(at: AppTest, downloads: list) -> bytes:
     tab(at, "Take home")
     raw: bytes = downloads[-1]()
     return raw
-
-
-def test_graph_and_matrix_hold_a_point_per_family_or_link_and_a_cell_per_pair_of_bits() -> None:
-    at = with_release("Network", "corrected", HM, BOUNDED)
-    bits = len(Binarization(dataset(at).schema).schema)
-    for name in ("Network", "Clusters"):
-        spec, tables = charts(tab(at, name))[-1]
-        assert MARK not in json.dumps(spec["title"])
-        assert max(len(table) for table in tables) <= bits**2, name

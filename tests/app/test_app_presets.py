@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from driving import PAGE, change, opened, press, released, run, shown, started, tab
 from prepared import at_once, page, with_release
-from screen import books, errors, sums, widget, words
+from screen import books, errors, sums, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.dashboard import controls, links
@@ -166,9 +166,3 @@ def test_variants_have_the_names_that_links_and_files_know() -> None:
         for mode, labels in modes.items():
             assert {label: offers[name, mode].get(label) for label in labels} == labels
     assert sum(map(len, offers.values())) >= 30
-
-
-def test_settings_stay_when_pages_change() -> None:
-    at = at_once(page(), epsilon=0.1, relation="replace", seed=5)
-    opened(opened(at, "ledger"), PAGE)
-    assert [widget(at, f"{PAGE}.{name}").value for name in ("epsilon", "relation", "seed")] == [0.1, "replace", 5]

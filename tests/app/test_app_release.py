@@ -119,20 +119,6 @@ def test_a_seeded_release_replays_to_the_same_rows_whatever_was_kept_aside(
     assert list(again["age"]) == list(shown(at).release.synthetic["age"])
 
 
-def test_one_press_is_one_release() -> None:
-    at, seen = page(), []
-    for presses in (1, 2):
-        press(at, f"{PAGE}.run")
-        (account,) = at.session_state["dpcore.accounts"].values()
-        assert len([child for child in account.children if child.entries]) == presses
-        assert account.epsilon_bound == account.epsilon_claimed == presses
-        seen.append(shown(at).release)
-        run(run(at))
-        assert account.epsilon_bound == presses
-        assert shown(at).release is seen[-1]
-    assert not seen[0].synthetic.equals(seen[1].synthetic)
-
-
 def test_paper_mode_claims_one_and_costs_more_than_people_are_told() -> None:
     at = with_release("Price", "paper", "Algorithm 2: random rows, labels by the exponential mechanism")
     bound = shown(at).release.ledger.epsilon_bound

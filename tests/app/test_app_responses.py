@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from driving import change, csv, people, press, released, run, shown, tab
+from driving import change, people, press, released, run, shown, tab
 from prepared import MARK, asked, at_once, choose, data, files, page, with_release
-from screen import books, charts, errors, mendable, said, tabs, widget
+from screen import books, charts, errors, said, tabs, widget
 
 from dpcore import datasets
 from dpcore.dashboard import controls
@@ -104,18 +104,6 @@ def test_accuracy_has_its_ceiling() -> None:
 
 def test_those_who_report_again_are_told_that_no_epsilon_can_be_proved() -> None:
     assert "no epsilon can be proved" in said(with_release("Draw again", "paper", "PPNB"))
-
-
-def test_a_model_predicts_for_a_file() -> None:
-    at = with_release("Predict")
-    rows = people(30, seed=9).drop(columns="ill").assign(age=lambda found: found["age"].clip(10, 80))
-    widget(at, "responses.rows").set_value(("new.csv", csv(rows), "text/csv"))
-    assert not mendable(run(at))
-    found = at.session_state["dpcore.predicted:responses"]["value"].rows
-    assert list(found)[-2:] == ["predicted ill", "probability"]
-    assert len(found) == 30
-    widget(at, "responses.rows").set_value(("new.csv", csv(rows.drop(columns="town").assign(more=1)), "text/csv"))
-    assert "town" in mendable(run(at))[0]
 
 
 def test_a_method_that_refuses_keeps_what_was_there() -> None:

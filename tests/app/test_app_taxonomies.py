@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from driving import edit, opened, press, run, started
+from driving import TIMEOUT, edit, opened, press, run, started
 from screen import charts, dataset, mendable, said, widget
 from streamlit.testing.v1 import AppTest
 
@@ -24,7 +24,7 @@ def page() -> None:
 
 @pytest.fixture
 def at() -> AppTest:
-    return run(AppTest.from_function(page, default_timeout=60))
+    return run(AppTest.from_function(page, default_timeout=TIMEOUT))
 
 
 def choose(at: AppTest, column: str) -> AppTest:
@@ -164,7 +164,7 @@ def test_back_to_one_level_and_intervals_of_a_numeric_column(at: AppTest) -> Non
 
 
 def test_a_column_of_one_value() -> None:
-    at = AppTest.from_function(page, default_timeout=60)
+    at = AppTest.from_function(page, default_timeout=TIMEOUT)
     sample = datasets.load("sample")
     one = Column(name="one", kind="categorical", categories=("a",))
     at.session_state["dpcore.data"] = replace(sample, schema=Schema(columns=(one,)))
@@ -206,7 +206,7 @@ def test_a_wrong_file_changes_nothing(at: AppTest) -> None:
 
 
 def test_numbers_are_spelled_as_the_column_spells_them() -> None:
-    at = AppTest.from_function(page, default_timeout=60)
+    at = AppTest.from_function(page, default_timeout=TIMEOUT)
     codes = Column(name="code", kind="categorical", categories=("1", "2", " x "))
     at.session_state["dpcore.data"] = replace(datasets.load("sample"), schema=Schema(columns=(codes,)))
     load(run(at), b"1.0,low,all\n2,high,all\nx,high,all\n")

@@ -227,13 +227,6 @@ def test_redraws_show_the_levels_and_charts_stay_small() -> None:
         assert all(len(table) <= 2 * count_tree.MOST_NODES for table in tables)
 
 
-@pytest.mark.parametrize("variant", [ALL, DIFFGEN])
-def test_the_smallest_epsilon(variant: str) -> None:
-    at = released(choose(page(), "corrected", variant), epsilon=0.01)
-    visit(at)
-    assert metrics(at)[0][1] == "0.01"
-
-
 # Taxonomies, and other data than those of the release
 
 
