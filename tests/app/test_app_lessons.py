@@ -72,7 +72,7 @@ def test_a_lesson_uses_the_sample_and_leaves_no_settings_behind() -> None:
     assert control({"mode": ""}, "naive_bayes", at) == {"mode": "corrected"}
     press(press(press(at, "lesson.back"), "lesson.back"), "lesson.back")
     assert control({"mode": ""}, "naive_bayes", at) == {"mode": "paper"}
-    change(at, smoothing=2.5)  # which no step sets
+    at = change(press(begun("epsilon"), "lesson.next"), smoothing=2.5)  # which no step sets
     press(at, "lesson.next")
     assert control({"smoothing": 0}, "naive_bayes", at) == {"smoothing": 1.0}
 
