@@ -17,7 +17,7 @@ from scipy.stats import binom
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
-from dpcore.teaching.counts import Laplace
+from dpcore.teaching.counts import CountNoise
 
 PEOPLE = ("A", "B", "You", "C", "D", "E", "F", "G")
 COLUMNS = ("age", "town", "job", "ill")
@@ -29,7 +29,7 @@ def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> p
     `deviation` is the average's standard deviation, sqrt(2 / answers) / epsilon. A seed fixes the lots of every answer:
     more answers leave the earlier ones as they are.
     """
-    noise = Laplace(epsilon)
+    noise = CountNoise("Laplace", epsilon)
     lots = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, answers)
     number = np.arange(1, answers + 1)
     given = count + noise.quantile(lots)
@@ -51,9 +51,11 @@ def average_deviations(epsilon: float, most: int) -> pd.DataFrame:
     epsilon / k for each: 2 k / epsilon^2, for epsilon in all; `once`, one answer with all of epsilon: 2 / epsilon^2.
     """
     number = np.arange(1, most + 1)
-    each = [Laplace(epsilon).deviation / np.sqrt(k) for k in number]
-    shared = [Laplace(epsilon / k).deviation / np.sqrt(k) for k in number]
-    return pd.DataFrame({"answers": number, "each": each, "shared": shared, "once": Laplace(epsilon).deviation})
+    each = [CountNoise("Laplace", epsilon).deviation / np.sqrt(k) for k in number]
+    shared = [CountNoise("Laplace", epsilon / k).deviation / np.sqrt(k) for k in number]
+    return pd.DataFrame(
+        {"answers": number, "each": each, "shared": shared, "once": CountNoise("Laplace", epsilon).deviation}
+    )
 
 
 def losses(epsilon: float, answers: int) -> pd.DataFrame:

@@ -11,47 +11,61 @@ one world exceeds e^epsilon times the other, P_with(L > epsilon) - e^epsilon P_w
 It falls as s grows, so the smallest s for a delta is found by bisection.
 """
 
-from abc import ABC, abstractmethod
-from math import ceil, exp, expm1, inf, isfinite, log, sqrt, tanh
+from functools import cached_property
+from math import ceil, exp, inf, isfinite
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import log_ndtr, ndtr
+from scipy.stats import dlaplace, laplace, norm
 
 from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
 
 HALVINGS = 200
-ROUNDING = 1e-9
+MECHANISMS = ("Laplace", "Geometric", "Gaussian")
 
 
-class CountNoise(ABC):
-    """Noise around a count, for a positive and finite epsilon."""
+class CountNoise:
+    """Noise around a count, for a positive and finite epsilon.
 
-    name: str
-    whole = False
-    """Whether answers are whole numbers."""
-    delta = 0.0
+    Laplace: density e^(-|x| epsilon) epsilon / 2. Geometric, or discrete Laplace: whole numbers x with probability
+    (1 - a) / (1 + a) a^|x|, a = e^-epsilon. Gaussian: normal noise with the smallest standard deviation that is
+    (epsilon, delta)-private; never pure epsilon.
+    """
 
-    def __init__(self, epsilon: float) -> None:
+    def __init__(self, name: str, epsilon: float, delta: float = 0.0) -> None:
+        if name not in MECHANISMS:
+            raise ParameterError("This mechanism is not known.", f"Choose one of {', '.join(MECHANISMS)}.")
         if not 0 < epsilon < inf:
             raise ParameterError("Noise needs an epsilon above 0 that is finite.", "Choose such an epsilon.")
-        self.epsilon = epsilon
-        self.scale = 1 / epsilon
+        self.name, self.epsilon, self.delta = name, epsilon, delta if name == "Gaussian" else 0.0
+        self.whole = name == "Geometric"  # whether answers are whole numbers
+
+    @cached_property
+    def scale(self) -> float:
         """What the noise is drawn with: its scale, or its standard deviation."""
+        return gaussian_sigma(self.epsilon, self.delta) if self.name == "Gaussian" else 1 / self.epsilon
+
+    @cached_property
+    def _distribution(self) -> Any:
+        return (
+            dlaplace(self.epsilon) if self.whole else {"Laplace": laplace, "Gaussian": norm}[self.name](0, self.scale)
+        )
 
     @property
-    @abstractmethod
     def deviation(self) -> float:
         """The standard deviation."""
+        return float(self._distribution.std())
 
-    @abstractmethod
     def log_density(self, noise: Floats) -> Floats:
-        """The logarithm of the density of noise, or of its probability for whole numbers."""
+        """The logarithm of the density of noise; of its probability for whole numbers, minus infinity between them."""
+        return np.asarray((self._distribution.logpmf if self.whole else self._distribution.logpdf)(noise))
 
-    @abstractmethod
     def quantile(self, share: Floats) -> Floats:
         """The smallest noise that is not exceeded with that probability, in (0, 1)."""
+        return np.asarray(self._distribution.ppf(share))
 
     def within(self, share: float = 0.95) -> float:
         """The smallest distance from the truth that is not exceeded with at least that probability."""
@@ -59,86 +73,11 @@ class CountNoise(ABC):
 
     @property
     def outside(self) -> float:
-        """The probability, with you, of an answer whose log ratio is above epsilon."""
-        return 0.0
+        """The probability, with you, of an answer whose log ratio is above epsilon.
 
-
-class Laplace(CountNoise):
-    """Density e^(-|x| / scale) / (2 scale), scale 1 / epsilon."""
-
-    name = "Laplace"
-
-    @property
-    def deviation(self) -> float:
-        return sqrt(2) * self.scale
-
-    def log_density(self, noise: Floats) -> Floats:
-        return -np.abs(noise) / self.scale - log(2 * self.scale)
-
-    def quantile(self, share: Floats) -> Floats:
-        middle = np.asarray(share) - 0.5
-        return np.asarray(-self.scale * np.sign(middle) * np.log1p(-2 * np.abs(middle)))
-
-
-class Geometric(CountNoise):
-    """Whole numbers x with probability (1 - a) / (1 + a) a^|x|, a = e^-epsilon: "discrete Laplace"."""
-
-    name = "Geometric"
-    whole = True
-
-    @property
-    def deviation(self) -> float:
-        """See `CountNoise.deviation`; the variance is 2 a / (1 - a)^2."""
-        return sqrt(2 * exp(-self.epsilon)) / -expm1(-self.epsilon)
-
-    def log_density(self, noise: Floats) -> Floats:
-        """See `CountNoise.log_density`; minus infinity between whole numbers."""
-        found = -np.abs(noise) * self.epsilon + log(tanh(self.epsilon / 2))
-        return np.where(noise == np.rint(noise), found, -np.inf)
-
-    def quantile(self, share: Floats) -> Floats:
-        """See `CountNoise.quantile`; P(X <= x) is a^-x / (1 + a) below 0 and 1 - a^(x + 1) / (1 + a) from 0 on."""
-        share, one = np.asarray(share), 1 + exp(-self.epsilon)
-        below = -np.floor(np.log(share * one) / -self.epsilon + ROUNDING)
-        above = np.ceil(np.log((1 - share) * one) / -self.epsilon - ROUNDING) - 1
-        return np.where(share * one <= exp(-self.epsilon), below, np.maximum(above, 0.0))
-
-
-class Gaussian(CountNoise):
-    """Normal noise with the smallest standard deviation that is (epsilon, delta)-private. Never pure epsilon."""
-
-    name = "Gaussian"
-
-    def __init__(self, epsilon: float, delta: float) -> None:
-        super().__init__(epsilon)
-        self.delta, self.scale = delta, gaussian_sigma(epsilon, delta)
-
-    @property
-    def deviation(self) -> float:
-        return self.scale
-
-    def log_density(self, noise: Floats) -> Floats:
-        return -((noise / self.scale) ** 2) / 2 - log(self.scale * sqrt(2 * np.pi))
-
-    def quantile(self, share: Floats) -> Floats:
-        return np.asarray(self.scale * ndtri(share))
-
-    @property
-    def outside(self) -> float:
-        """See `CountNoise.outside`; more than delta, which only counts what is above the band."""
-        return float(ndtr(1 / (2 * self.scale) - self.epsilon * self.scale))
-
-
-MECHANISMS = ("Laplace", "Geometric", "Gaussian")
-
-
-def make_count_noise(name: str, epsilon: float, delta: float = 0.0) -> CountNoise:
-    """The noise of that name; `delta` is for Gaussian noise only."""
-    if name not in MECHANISMS:
-        raise ParameterError("This mechanism is not known.", f"Choose one of {', '.join(MECHANISMS)}.")
-    if name == "Gaussian":
-        return Gaussian(epsilon, delta)
-    return Laplace(epsilon) if name == "Laplace" else Geometric(epsilon)
+        Of Gaussian noise it is more than delta, which only counts what is above the band.
+        """
+        return float(ndtr(1 / (2 * self.scale) - self.epsilon * self.scale)) if self.name == "Gaussian" else 0.0
 
 
 def gaussian_delta(epsilon: float, sigma: float) -> float:

@@ -45,11 +45,11 @@ def plain(make: Callable[[], pd.DataFrame]) -> Callable[..., pd.DataFrame]:
 
 
 def at_noise(name="Laplace", epsilon=1.0):
-    return counts.worlds(counts.make_count_noise(name, epsilon, 0.05), 100, 101)
+    return counts.worlds(counts.CountNoise(name, epsilon, 0.05), 100, 101)
 
 
 def drawn(names=NAMES):
-    return counts.draws(counts.Laplace(1.0), 100, 1)
+    return counts.draws(counts.CountNoise("Laplace", 1.0), 100, 1)
 
 
 def voted(names=NAMES, epsilon=0.1):

@@ -22,7 +22,7 @@ from dpcore.teaching.composition import (
     telltale_share,
     textbook_laplace,
 )
-from dpcore.teaching.counts import Geometric
+from dpcore.teaching.counts import CountNoise
 
 
 def test_your_row_is_in_one_group_of_people_and_in_all_of_columns():
@@ -66,7 +66,7 @@ def test_repeated_answers_keep_what_was_given():
 def test_sums_of_losses_by_brute_force():
     """All tuples of answers: the sum of log ratios, and delta as what one world has above the other."""
     for epsilon, k in product((0.1, 0.5, 2.0), (1, 2, 3)):
-        noise, x = Geometric(epsilon), np.arange(-400.0, 402.0)
+        noise, x = CountNoise("Geometric", epsilon), np.arange(-400.0, 402.0)
         inside = np.exp(noise.log_density(x - 1))
         up = inside[x >= 1].sum()
         assert up == pytest.approx(1 / (1 + math.exp(-epsilon)), abs=1e-9)

@@ -56,7 +56,7 @@ def redrawn(key: str, label: str) -> int:
     return seed
 
 
-noise_of = cache(counts.make_count_noise)  # the Gaussian one takes a search for its standard deviation
+noise_of = cache(counts.CountNoise)  # the Gaussian one takes a search for its standard deviation
 
 
 @st.fragment
