@@ -14,7 +14,7 @@ from screen import books, charts, elements, errors, said, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import NaiveBayesSynthesizer
-from dpcore.dashboard import jobs
+from dpcore.dashboard import jobs, session
 from dpcore.dashboard.housekeeping import Visit
 from dpcore.dashboard.jobs import Job
 from dpcore.dashboard.tabs import paper_figures, redraw
@@ -259,6 +259,16 @@ def test_canceled_first_release_leaves_an_empty_page(monkeypatch: pytest.MonkeyP
     assert "Press Run" in said(small)
     assert [spent[0] for spent in books(small).values()] == [0]
     assert "nothing on it yet" in said(opened(small, "ledger"))
+
+
+def test_a_ticket_is_good_for_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[str, Any] = {}
+    monkeypatch.setattr(session, "kept", lambda key, make: kept.setdefault(key, make()))
+    for tickets, heard in ((0, True), (1, False)):
+        jobs.tickets()["page"] = tickets  # how many runs were begun when the press comes
+        session.asked().clear()
+        jobs.request("page", "run", 0)
+        assert (jobs.requested("page") == "run") == heard
 
 
 def test_work_that_nobody_waits_for_ends() -> None:
