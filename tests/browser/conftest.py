@@ -97,12 +97,34 @@ class Visitor:
         self.go("Data & schema")
         self.page.get_by_role("radio", name="My own file").click()
         settle(self.page, SETTLED)
-        drop = self.page.get_by_test_id("stFileUploader").filter(has_text="one row per person")
+        self.load("one row per person", name, content)
+        expect(self.page.get_by_role("button", name=f"Remove {name}", exact=True)).to_be_visible()
+
+    def load(self, words: str, name: str, content: bytes) -> None:
+        """Hand over a file at the place that these words stand beside."""
+        drop = self.page.get_by_test_id("stFileUploader").filter(has_text=words).filter(visible=True)
         taken = drop.locator("input[type=file]")
         expect(taken).to_have_count(1)  # a rerun may leave the one before it in place for a moment
         taken.set_input_files({"name": name, "mimeType": "application/octet-stream", "buffer": content})
-        expect(drop.get_by_role("button", name=f"Remove {name}", exact=True)).to_be_visible()
         settle(self.page, SETTLED)
+
+    def refused(self, cause: str) -> None:
+        """The page says what is wrong and what to do."""
+        expect(self.page.get_by_role("alert").filter(has_text=cause)).to_contain_text("What to do")
+        expect(self.page.get_by_test_id("stException")).to_have_count(0)
+
+    def number(self, label: str, value: object) -> None:
+        """Type into a field."""
+        box = self.page.get_by_role("spinbutton", name=label, exact=True)
+        box.fill(str(value))
+        box.press("Enter")
+        settle(self.page, SETTLED)
+
+    def fits(self) -> bool:
+        """Nothing is wider than the window."""
+        return bool(
+            self.page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth <= 0")
+        )
 
     def download(self, name: str) -> Download:
         with self.page.expect_download(timeout=PATIENCE) as started:

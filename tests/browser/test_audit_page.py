@@ -9,12 +9,7 @@ from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
-CHART = '[data-testid="stVegaLiteChart"]'
 LONG = 90_000  # milliseconds; an attack on a busy computer
-
-
-def fits(visitor) -> bool:
-    return visitor.page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
 
 
 def enter(visitor, name: str) -> None:
@@ -47,13 +42,13 @@ def test_a_printed_method_is_caught(visitor):
     assert visitor.metric("Epsilon claimed").inner_text() == "1"
     assert visitor.metric("Epsilon proved").inner_text() == "none"
     assert float(visitor.metric("At least, by this attack").inner_text()) > 1
-    expect(page.locator(f"{CHART} svg.marks").filter(visible=True)).to_have_count(3)
+    expect(page.get_by_test_id("stVegaLiteChart").locator("svg.marks").filter(visible=True)).to_have_count(3)
     expect(page.locator("svg").get_by_text("What the attacker saw, run by run")).to_be_visible()
-    assert fits(visitor)
+    assert visitor.fits()
     page.set_viewport_size({"width": 1920, "height": 1080})
     settle(page)
     expect(verdict).to_be_in_viewport()
-    assert fits(visitor)
+    assert visitor.fits()
     assert "nothing yet" in visitor.data_in_use
 
 
@@ -79,5 +74,5 @@ def test_the_game_by_keyboard(visitor):
     enter(visitor, "X is out")
     enter(visitor, "Let the best strategy play 100 rounds")
     expect(page.locator("svg").get_by_text("Scores, and the most that epsilon allows")).to_be_visible()
-    assert fits(visitor)
+    assert visitor.fits()
     assert "nothing yet" in visitor.data_in_use

@@ -13,7 +13,6 @@ from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
-CHART = '[data-testid="stVegaLiteChart"]'
 SECONDS = 240
 
 
@@ -21,13 +20,6 @@ def toggle(visitor, *names: str) -> None:
     for name in names:
         visitor.page.get_by_role("button", name=name, exact=True).click()
         settle(visitor.page)
-
-
-def repeats(visitor, count: int) -> None:
-    box = visitor.page.get_by_role("spinbutton", name="Repeats")
-    box.fill(str(count))
-    box.press("Enter")
-    settle(visitor.page)
 
 
 def spent(visitor) -> tuple[int, float]:
@@ -41,7 +33,7 @@ def test_two_methods_are_compared_and_taken_away(visitor):
     visitor.go("Compare methods")
     page = visitor.page
     toggle(visitor, "PrivBayes refined", "DiffPRFs", "DiffP-ID3", "0.1")
-    repeats(visitor, 2)
+    visitor.number("Repeats", 2)
     expect(page.get_by_text("8 runs; together epsilon 10 (add or remove one row).")).to_be_visible()
     assert "Spent on them: nothing yet" in visitor.data_in_use
     visitor.press("Run")
@@ -51,9 +43,9 @@ def test_two_methods_are_compared_and_taken_away(visitor):
     assert spent(visitor) == (8, 10.0)
     for name in ("accuracy", "2-way AVD", "Run time"):
         panel = visitor.tab(name)
-        expect(panel.locator(f"{CHART} canvas, {CHART} svg").first).to_be_visible()
+        expect(panel.get_by_test_id("stVegaLiteChart").locator("canvas, svg").first).to_be_visible()
         expect(panel.get_by_text("The numbers behind this chart")).to_contain_text("do not publish")
-    assert page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
+    assert visitor.fits()
     visitor.tab("Take away")
     table = pd.read_csv(io.BytesIO(visitor.download("Runs (CSV)").path().read_bytes()))
     assert list(table.columns) == COLUMNS
@@ -70,7 +62,7 @@ def test_cancel_keeps_what_is_finished_and_it_goes_on(visitor):
     visitor.go("Compare methods")
     page = visitor.page
     toggle(visitor, "PrivBayes refined", "DiffPRFs")
-    repeats(visitor, 20)
+    visitor.number("Repeats", 20)
     expect(page.get_by_text("60 runs; together epsilon 52 (add or remove one row).")).to_be_visible()
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_text(re.compile(r"\b([4-9]|\d\d) of 60 runs"))).to_be_visible()
@@ -80,7 +72,7 @@ def test_cancel_keeps_what_is_finished_and_it_goes_on(visitor):
     expect(told).to_be_visible()
     finished = int(re.search(r"([\d,]+) of 60", told.inner_text()).group(1))
     assert 4 <= finished < 60
-    expect(page.locator(f"{CHART} canvas, {CHART} svg").first).to_be_visible()
+    expect(page.get_by_test_id("stVegaLiteChart").locator("canvas, svg").first).to_be_visible()
     assert spent(visitor)[0] >= finished
     page.get_by_role("button", name="Go on", exact=True).click()
     settle(page, SECONDS)

@@ -14,12 +14,10 @@ from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
-CHART = '[data-testid="stVegaLiteChart"]'
-
 
 def charts(panel: Locator, count: int) -> None:
     """So many charts, each drawn, inside its place, with marks and an alternative text."""
-    drawings = panel.locator(f"{CHART} svg.marks, {CHART} canvas.marks").filter(visible=True)
+    drawings = panel.get_by_test_id("stVegaLiteChart").locator("svg.marks, canvas.marks").filter(visible=True)
     expect(drawings).to_have_count(count)
     for drawing in drawings.all():
         place = drawing.locator("xpath=ancestor::*[@data-testid='stVegaLiteChart']")
@@ -47,13 +45,11 @@ def test_first_visit(visitor):
     visitor.press("Draw 20 more")
     charts(panel, 1)
     panel = visitor.tab("The paper's figures")
-    repeats = page.get_by_role("spinbutton", name="Repeats")
-    repeats.fill("2")
-    repeats.press("Enter")
+    visitor.number("Repeats", 2)
     expect(panel.get_by_text("A repeat is 32 releases")).to_be_visible()
     visitor.press("Make this figure")
     charts(panel, 2)
-    assert page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
+    assert visitor.fits()
 
     visitor.tab("Take home")
     check_zip(visitor.download("Download the release").path(), "synthetic.csv", pd.read_csv)

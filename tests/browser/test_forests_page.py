@@ -14,7 +14,6 @@ from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
-CHART = '[data-testid="stVegaLiteChart"]'
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00"
 ROWS = 50
 
@@ -23,55 +22,32 @@ def rows():
     return datasets.load("sample").test.head(ROWS).drop(columns="income")
 
 
-def load(visitor, words: str, name: str, content: bytes) -> None:
-    """Hand over a file at the place that these words stand beside."""
-    drop = visitor.page.get_by_test_id("stFileUploader").filter(has_text=words).filter(visible=True)
-    drop.locator("input[type=file]").set_input_files(
-        {"name": name, "mimeType": "application/octet-stream", "buffer": content}
-    )
-    settle(visitor.page)
-
-
-def wrong(visitor, cause: str) -> None:
-    alert = visitor.page.get_by_role("alert").filter(has_text=cause)
-    expect(alert).to_contain_text("What to do")
-    expect(visitor.page.get_by_test_id("stException")).to_have_count(0)
-
-
-def fits(visitor) -> bool:
-    return visitor.page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
-
-
 def test_from_a_run_to_predictions_tomorrow(visitor):
     visitor.open()
     visitor.go("Trees & forests")
     page = visitor.page
     page.get_by_text("Trees: by rule").click()
     settle(page)
-    number = page.get_by_role("spinbutton", name="Trees", exact=True)
-    number.fill("3")
-    number.press("Enter")
-    settle(page)
+    visitor.number("Trees", 3)
     visitor.run()
     assert visitor.headline()[:2] == ["1", "1"]
     expect(visitor.metric("Trees")).to_have_text("3")
 
     panel = visitor.tab("Trees")
     for tree in ("1", "3"):
-        box = page.get_by_role("spinbutton", name="Tree (1 to 3)")
-        box.fill(tree)
-        box.press("Enter")
-        settle(page)
+        visitor.number("Tree (1 to 3)", tree)
         expect(panel.locator("svg").get_by_text(f"Tree {tree} of 3", exact=True)).to_be_visible()
-    drawn, room = (panel.locator(CHART).first.locator(at).bounding_box() for at in ("svg.marks", "xpath=."))
+    drawn, room = (
+        panel.get_by_test_id("stVegaLiteChart").first.locator(at).bounding_box() for at in ("svg.marks", "xpath=.")
+    )
     assert drawn["x"] + drawn["width"] <= room["x"] + room["width"] + 1, "the tree is wider than its place"
     expect(panel.get_by_text("Uses real data")).to_have_count(0)
     panel = visitor.tab("Where the budget went")
     expect(panel.get_by_text("one tree only")).to_be_visible()
     panel = visitor.tab("Accuracy")
-    expect(panel.locator(CHART)).to_have_count(3)
+    expect(chart).to_have_count(3)
     expect(panel.locator("svg").get_by_text("Uses real data: do not publish")).to_have_count(3)
-    assert fits(visitor)
+    assert visitor.fits()
 
     panel = visitor.tab("Predict")
     needed = rows()
@@ -80,10 +56,10 @@ def test_from_a_run_to_predictions_tomorrow(visitor):
         ("photo.csv", PNG, "not text"),
         ("empty.csv", b"", "empty"),
     ):
-        load(visitor, "Rows to predict", name, content)
-        wrong(visitor, cause)
+        visitor.load("Rows to predict", name, content)
+        visitor.refused(cause)
     raw = needed.assign(note="=1+1").to_csv(index=False).encode()
-    load(visitor, "Rows to predict", "good.csv", raw)
+    visitor.load("Rows to predict", "good.csv", raw)
     expect(panel.get_by_text(f"{ROWS} predictions for good.csv")).to_be_visible()
     expect(page.get_by_role("alert").filter(has_text="What to do")).to_have_count(0)
     found = pd.read_csv(visitor.download("Download the predictions").path())
@@ -107,10 +83,10 @@ def test_from_a_run_to_predictions_tomorrow(visitor):
     visitor.go("Trees & forests")
     page.get_by_text("Or predict with a model that was taken home earlier").click()
     settle(page)
-    load(visitor, "A model.json that was taken home", "photo.json", PNG)
-    wrong(visitor, "no model that can be read")
-    load(visitor, "A model.json that was taken home", "model.json", alone)
-    load(visitor, "Rows to predict", "good.csv", raw)
+    visitor.load("A model.json that was taken home", "photo.json", PNG)
+    visitor.refused("no model that can be read")
+    visitor.load("A model.json that was taken home", "model.json", alone)
+    visitor.load("Rows to predict", "good.csv", raw)
     again = pd.read_csv(io.BytesIO(visitor.download("Download the predictions").path().read_bytes()))
     pd.testing.assert_frame_equal(again, found)
     visitor.go("Ledger")

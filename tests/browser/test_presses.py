@@ -34,10 +34,7 @@ def learning(visitor):
 
 def grow(visitor, sizes) -> None:
     for label, value in sizes.items():
-        box = visitor.page.get_by_role("spinbutton", name=label, exact=True)
-        box.fill(value)
-        box.press("Enter")
-        settle(visitor.page)
+        visitor.number(label, value)
     visitor.page.get_by_role("button", name="Run", exact=True).click()
 
 

@@ -15,16 +15,10 @@ from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
-CHART = '[data-testid="stVegaLiteChart"]'
-
 
 def what(visitor, name: str) -> None:
     visitor.page.get_by_role("radio", name=name).click()
     settle(visitor.page)
-
-
-def fits(visitor) -> bool:
-    return visitor.page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
 
 
 def test_the_coin_game_on_a_projector(visitor):
@@ -48,10 +42,10 @@ def test_the_coin_game_on_a_projector(visitor):
     for size in ((1366, 768), (1920, 1080)):
         page.set_viewport_size({"width": size[0], "height": size[1]})
         settle(page)
-        assert fits(visitor)
+        assert visitor.fits()
     what(visitor, "How private is one report?")
     expect(page.get_by_text("Same channel, different Breach.")).to_be_visible()
-    assert fits(visitor)
+    assert visitor.fits()
 
 
 def test_a_round_of_reports_to_the_zip(visitor):

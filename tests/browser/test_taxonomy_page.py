@@ -15,15 +15,9 @@ from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
-CHART = '[data-testid="stVegaLiteChart"]'
 DRAWER = "Taxonomies: which values belong together"
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00"
 LONG = 90_000  # milliseconds; figures on a busy computer
-
-
-def drawing(place):
-    """The last chart of a place."""
-    return place.locator(CHART).last
 
 
 def write(visitor, row: int, text: str, values: int) -> None:
@@ -40,21 +34,6 @@ def write(visitor, row: int, text: str, values: int) -> None:
     editor.press("Enter")
     expect(editor).to_have_count(0)
     settle(visitor.page)
-
-
-def load(visitor, name: str, content: bytes) -> None:
-    """Hand over a file with a taxonomy."""
-    drop = visitor.page.get_by_test_id("stFileUploader").filter(has_text="Load a table of paths")
-    taken = drop.locator("input[type=file]")
-    expect(taken).to_have_count(1)  # a rerun may leave the one before it in place for a moment
-    taken.set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
-    settle(visitor.page)
-
-
-def wrong(visitor, cause: str) -> None:
-    alert = visitor.page.get_by_role("alert").filter(has_text=cause)
-    expect(alert).to_contain_text("What to do")
-    expect(visitor.page.get_by_test_id("stException")).to_have_count(0)
 
 
 def test_from_a_taxonomy_to_the_zip(visitor):
@@ -76,14 +55,14 @@ def test_from_a_taxonomy_to_the_zip(visitor):
         ("tree.csv", PNG, "not UTF-8 text"),
         ("other.csv", b"Private,(any)\nOslo,(any)\n", "taxonomy row 2 starts with 'Oslo'"),
     ):
-        load(visitor, name, content)
-        wrong(visitor, cause)
+        visitor.load("Load a table of paths", name, content)
+        visitor.refused(cause)
         expect(page.locator("svg").get_by_text("Business", exact=True)).to_be_visible()  # nothing is lost
     saved = visitor.download("Save the drawn tree")
     assert saved.suggested_filename == "workclass.taxonomy.csv"
     paths = saved.path().read_bytes()
     assert paths.startswith(b"Private,Business,(any)\n")
-    load(visitor, "mine.csv", paths.replace(b"Business", b"Companies"))
+    visitor.load("Load a table of paths", "mine.csv", paths.replace(b"Business", b"Companies"))
     expect(page.get_by_text("This tree is not in use yet")).to_be_visible()
     visitor.press("Apply")
     expect(page.locator("svg").get_by_text("Companies", exact=True)).to_be_visible()
@@ -104,7 +83,7 @@ def test_from_a_taxonomy_to_the_zip(visitor):
         settle(page)
         expect(panel.get_by_text("Absolute errors of range queries, by the size of the range")).to_be_visible()
         expect(panel.get_by_text("Uses real data: do not publish").first).to_be_visible()
-    assert page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollWidth - innerWidth") <= 0
+    assert visitor.fits()
 
     visitor.tab("Take home")
     with zipfile.ZipFile(visitor.download("Download the release").path()) as archive:
@@ -123,7 +102,10 @@ def look_at_the_tree(visitor) -> None:
     expect(panel.get_by_text("The tree of counts, before and after consistency")).to_be_visible()
     for name in ("noisy", "consistent"):
         expect(panel.locator("svg").get_by_text(name, exact=True).first).to_be_visible()
-    box, room = drawing(panel).locator("svg.marks").bounding_box(), drawing(panel).bounding_box()
+    box, room = (
+        panel.get_by_test_id("stVegaLiteChart").last.locator("svg.marks").bounding_box(),
+        panel.get_by_test_id("stVegaLiteChart").last.bounding_box(),
+    )
     assert box["x"] + box["width"] <= room["x"] + room["width"] + 1, "the tree is wider than its place"
     node = panel.locator("svg").get_by_text("all rows", exact=True).last
     node.scroll_into_view_if_needed()
@@ -166,7 +148,9 @@ def ask(visitor) -> None:
     expect(said).to_be_visible()
     before = said.inner_text()
     for answer in ("noisy: the fewest nodes", "consistent", "published groups", "true count"):
-        expect(drawing(panel).locator("svg").get_by_text(re.compile(f"^{answer}"))).to_be_visible()
+        expect(
+            panel.get_by_test_id("stVegaLiteChart").last.locator("svg").get_by_text(re.compile(f"^{answer}"))
+        ).to_be_visible()
     expect(panel.get_by_text(re.compile("^flat"))).to_have_count(1)
     handle.press("ArrowRight")
     settle(page)
@@ -179,10 +163,7 @@ def test_a_claim_of_the_patent(visitor):
     visitor.run()
     before = visitor.headline()
     panel = visitor.tab("The patent's claims")
-    box = visitor.page.get_by_role("spinbutton", name="Repeats")
-    box.fill("1")
-    box.press("Enter")
-    settle(visitor.page)
+    visitor.number("Repeats", 1)
     visitor.press("Make this figure")
     expect(panel.get_by_text("Errors on sample")).to_be_visible(timeout=LONG)
     expect(panel.locator("svg").get_by_text("equal shares, not consistent")).to_be_visible()
