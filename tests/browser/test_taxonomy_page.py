@@ -102,10 +102,8 @@ def look_at_the_tree(visitor) -> None:
     expect(panel.get_by_text("The tree of counts, before and after consistency")).to_be_visible()
     for name in ("noisy", "consistent"):
         expect(panel.locator("svg").get_by_text(name, exact=True).first).to_be_visible()
-    box, room = (
-        panel.get_by_test_id("stVegaLiteChart").last.locator("svg.marks").bounding_box(),
-        panel.get_by_test_id("stVegaLiteChart").last.bounding_box(),
-    )
+    chart = panel.get_by_test_id("stVegaLiteChart").last
+    box, room = chart.locator("svg.marks").bounding_box(), chart.bounding_box()
     assert box["x"] + box["width"] <= room["x"] + room["width"] + 1, "the tree is wider than its place"
     node = panel.locator("svg").get_by_text("all rows", exact=True).last
     node.scroll_into_view_if_needed()
