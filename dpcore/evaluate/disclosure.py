@@ -2,21 +2,37 @@
 
 A target is a real row. An attacker knows some of its columns, the quasi-identifiers, sees the release, and says what
 the sensitive column holds. Two things make him right: what is true of people in general, which a good release shows on
-purpose, and what the release shows because the target is in the data, which is the loss of privacy. `cap` measures both
-together; only the second is bounded by epsilon.
+purpose, and what the release shows because the target is in the data, which is the loss of privacy. `cap` and
+`advantage` measure both together; only `in_out_advantage` tells the second apart, and only it is bounded by epsilon.
+
+Targets and synthetic rows fit the schema, and only the named columns are read. Rows are compared by their codes:
+numbers match if they are in one bin. Quasi-identifiers are one column or more; None means all but the sensitive one. An
+attack is one of `ATTACKS`: a classifier trained on the synthetic rows, or "match", which answers with the most frequent
+sensitive value among the matching rows (among all rows if none matches; the first in the schema if tied). `progress` is
+called before every fit; raising inside it cancels. DataError if a table is empty or does not fit the schema;
+ParameterError or SchemaError if a column is not known, is named twice, or is both known and sensitive, if the attack is
+not known, and if a number is out of range.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
+from dpcore.accounting.relation import Relation
+from dpcore.arguments import Flags, Progress, no_progress
+from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import row_numbers
-from dpcore.evaluate.learners import require_rows
+from dpcore.evaluate.learners import MODELS, again, fit_predict, require_rows
+from dpcore.methods.base import Synthesizer
 
+MATCH = "match"
+ATTACKS = (MATCH, *MODELS)
 Places = NDArray[np.int64]
 
 
@@ -32,27 +48,136 @@ def cap(
     """Correct attribution: the share of targets whose sensitive value the matching rows agree on. Not private.
 
     A target counts if at least one synthetic row has its quasi-identifiers and at least the share `tau`, in (0, 1], of
-    those rows has its sensitive value. A release can score high without any row of the target. Rows are compared by
-    their codes: numbers match if they are in one bin. Only the named columns are read.
-
-    DataError if a table is empty or does not fit the schema; ParameterError or SchemaError if a column is not known, is
-    named twice, or is both known and sensitive, if no column is known, or if `tau` is out of range.
+    those rows has its sensitive value. A release can score high without any row of the target.
     """
     if not 0 < tau <= 1:
         raise ParameterError("The 'tau' parameter is not a share above 0.", "Try tau=0.8.")
-    if not quasi_identifiers:
-        raise ParameterError("The attacker knows nothing.", "Name one quasi-identifier or more.")
-    names = [*quasi_identifiers, sensitive]
-    if len(set(names)) < len(names):
-        raise ParameterError(
-            "A quasi-identifier is named twice, or is the sensitive column.", "Name each column in one role."
-        )
-    part = schema.select(names)
-    require_rows(targets, synthetic)
-    asked, known = part.encode(targets), part.encode(synthetic)
+    asked, known, _ = _encoded(targets, synthetic, schema, sensitive, quasi_identifiers)
     matches = _frequencies(*row_numbers(asked[:, :-1], known[:, :-1]))
     agreeing = _frequencies(*row_numbers(asked, known))
     return float((agreeing / np.maximum(matches, 1) >= tau).mean())
+
+
+def advantage(
+    targets: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    schema: Schema,
+    sensitive: str,
+    quasi_identifiers: Sequence[str] | None = None,
+    *,
+    attack: str = "linear SVM",
+) -> float:
+    """How much better than the best constant answer an attack does: (accuracy − majority) / (1 − majority).
+
+    Not private. The majority is the share of the targets' most frequent sensitive value. Raw accuracy would say little:
+    that of a constant answer about a binary column is never below one half.
+
+    Returns
+    -------
+    float
+        1: always right. 0: no better than the constant answer. Negative: worse. NaN if all targets are alike.
+    """
+    accuracy = correct(targets, synthetic, schema, sensitive, quasi_identifiers, attack).mean()
+    majority = np.bincount(schema[sensitive].encode(targets[sensitive])).max() / len(targets)
+    return float((accuracy - majority) / (1 - majority)) if majority < 1 else np.nan
+
+
+def in_out_advantage(
+    method: Synthesizer,
+    frame: pd.DataFrame,
+    targets: pd.DataFrame,
+    schema: Schema,
+    sensitive: str,
+    quasi_identifiers: Sequence[str] | None = None,
+    *,
+    attack: str = MATCH,
+    fits: int = 20,
+    rows: int | None = None,
+    confidence: float = 0.95,
+    progress: Progress = no_progress,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Pr[attack correct | target in] − Pr[attack correct | target out], the mean over targets. Not private.
+
+    Every fit learns from `frame` and a random half of the targets, and the attack is asked about all of them. Under
+    add_remove a fair coin per target decides whether it is in; under replace one per pair (k, m + k) of the 2m targets
+    decides which of the two is in, so that the number of rows is constant. Fits come in twos with opposite coins: each
+    target is in once and out once, and the estimate is the mean over twos of the difference.
+
+    One fit with many targets in serves all of them. For each target, whatever the coins of the others, the tables with
+    it in and with it out are neighbors; its coin is independent of theirs and the rows of `frame` never change. The
+    difference is thus an unbiased estimate of the targets' mean advantage over the others' random presence, and every
+    epsilon-DP method keeps it below (e^ε − 1)/(e^ε + 1). Twos are independent and alike, hence the t interval. It
+    speaks of these targets and this attack: another attack may do better, so a low value proves no privacy.
+
+    Parameters
+    ----------
+    method : Synthesizer
+        Unfitted; fitted clones are asked. A `random_state` s becomes s, s + 1, ...
+    frame : DataFrame
+        The rows that are always in; may not hold the targets.
+    targets : DataFrame
+        An even number 2m of rows.
+    fits : int
+        An even number, 4 or more.
+    rows : int, optional
+        Synthetic rows per fit; by default what the method gives.
+    seed : int
+        Of the coins, not of the method.
+
+    Returns
+    -------
+    DataFrame
+        One row: `correct_in`, `correct_out` (shares), their difference `advantage`, its interval `low` to `high`,
+        `confidence`, `epsilon_of_noise` and `epsilon_bound` (what the noise costs, and what can be proved, the largest
+        of all fits), `bound` (the limit that the noise sets to the advantage of whoever does not know the seed; 1 if
+        there is none), `attack`, `targets`, `fits` and `note`: why the guarantee is void, if it is.
+    """
+    if fits < 4 or fits % 2 or len(targets) % 2 or not 0 < confidence < 1:
+        raise ParameterError(
+            "Fits and targets come in twos, and an interval needs four fits.",
+            "Give even numbers, and a confidence between 0 and 1.",
+        )
+    require_rows(targets)
+    m, paired = len(targets) // 2, Relation.parse(method.relation) is Relation.REPLACE
+    rng = np.random.default_rng(seed)
+    hits, bounds, notes = np.empty((fits, 2)), [], []
+    inside = np.zeros(2 * m, dtype=bool)
+    for fit in range(fits):
+        progress(fit / fits, f"fit {fit + 1:,} of {fits:,}")
+        if fit % 2:
+            inside = ~inside
+        else:
+            coins = rng.random(m if paired else 2 * m) < 0.5
+            inside = np.concatenate([coins, ~coins]) if paired else coins
+        copy = again(method, fit)
+        copy.fit(pd.concat([frame, targets[inside]], ignore_index=True), schema=schema)
+        right = correct(targets, copy.sample(rows), schema, sensitive, quasi_identifiers, attack)
+        hits[fit] = right[inside].sum(), right[~inside].sum()
+        bounds.append(copy.ledger_.totals)
+        notes.append(copy.ledger_.void)
+    progress(1.0, "done")
+    twos = hits.reshape(-1, 2, 2).sum(axis=1) / (2 * m)
+    differences = twos[:, 0] - twos[:, 1]
+    found, error = differences.mean(), differences.std(ddof=1) / np.sqrt(len(twos))
+    half = student.ppf((1 + confidence) / 2, len(twos) - 1) * error
+    of_noise = float(max(totals.of_noise for totals in bounds))
+    columns = {
+        "correct_in": twos[:, 0].mean(),
+        "correct_out": twos[:, 1].mean(),
+        "advantage": found,
+        "low": max(found - half, -1.0),
+        "high": min(found + half, 1.0),
+        "confidence": confidence,
+        "epsilon_of_noise": of_noise,
+        "epsilon_bound": float(max(totals.bound for totals in bounds)),
+        "bound": np.tanh(of_noise / 2),
+        "attack": attack,
+        "targets": 2 * m,
+        "fits": fits,
+        "note": " ".join(dict.fromkeys(filter(None, notes))),
+    }
+    return pd.DataFrame([columns])
 
 
 def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -69,6 +194,57 @@ def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Genera
     return pd.concat([frame[list(schema.names)], schema.decode(codes, rng)], ignore_index=True)
 
 
+def correct(
+    targets: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    schema: Schema,
+    sensitive: str,
+    quasi_identifiers: Sequence[str] | None,
+    attack: str,
+) -> Flags:
+    """For which targets the attack of `advantage` is right, shape (m,): about single rows, so not for showing."""
+    asked, known, sizes = _encoded(targets, synthetic, schema, sensitive, quasi_identifiers)
+    if attack not in ATTACKS:
+        raise ParameterError(f"The attack {attack!r} is not known.", f"Choose from {', '.join(ATTACKS)}.")
+    if attack == MATCH:
+        guess: NDArray[Any] = _match(asked[:, :-1], known[:, :-1], known[:, -1])
+    else:
+        guess, _ = fit_predict(attack, known, asked, sizes, len(sizes) - 1)
+    return np.asarray(guess == asked[:, -1])
+
+
+def _encoded(
+    targets: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    schema: Schema,
+    sensitive: str,
+    quasi_identifiers: Sequence[str] | None,
+) -> tuple[Codes, Codes, tuple[int, ...]]:
+    """Codes of both tables and their sizes: the quasi-identifiers, then the sensitive column."""
+    if quasi_identifiers is None:
+        quasi_identifiers = [name for name in schema.names if name != sensitive]
+    names = [*quasi_identifiers, sensitive]
+    if len(names) < 2:
+        raise ParameterError("The attacker knows nothing.", "Name one quasi-identifier or more.")
+    if len(set(names)) < len(names):
+        raise ParameterError(
+            "A quasi-identifier is named twice, or is the sensitive column.", "Name each column in one role."
+        )
+    part = schema.select(names)
+    require_rows(targets, synthetic)
+    return part.encode(targets), part.encode(synthetic), part.sizes
+
+
 def _frequencies(asked: Places, known: Places) -> Places:
     """How often each of `asked` occurs in `known`, shape of `asked`."""
     return np.bincount(known, minlength=int(asked.max()) + 1)[asked]
+
+
+def _match(asked: Codes, known: Codes, values: Codes) -> Places:
+    """The most frequent of the matching rows' sensitive values; of all rows' where none matches."""
+    of_target, of_row = row_numbers(asked, known)
+    answers = np.full(max(of_target.max(), of_row.max()) + 1, np.bincount(values).argmax())
+    pairs, counts = np.unique(np.column_stack([of_row, values]), axis=0, return_counts=True)
+    order = np.lexsort((-pairs[:, 1], counts))  # of equal places, what is written last stays
+    answers[pairs[order, 0]] = pairs[order, 1]
+    return answers[of_target]

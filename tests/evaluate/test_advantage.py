@@ -1,0 +1,204 @@
+"""What an attack on a release gains, and gains by a person's own row: hand-worked, and methods whose risk is known."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from small_tables import frame_of, random_codes, schema_of
+
+from dpcore.accounting.relation import Relation
+from dpcore.errors import DataError, ParameterError
+from dpcore.evaluate.disclosure import ATTACKS, advantage, correct, in_out_advantage
+from dpcore.methods import NaiveBayesSynthesizer
+from dpcore.methods.base import Synthesizer
+from dpcore.methods.parameters import number, text
+
+
+class Copies(Synthesizer):
+    """Releases its rows, each sensitive (last, binary) cell kept with probability `keep`."""
+
+    title = "Copies"
+    paper = "none"
+    seen = []  # noqa: RUF012
+    mode: str = text(default="paper", about="The only one.")
+    relation: str = text(default="replace", about="Either.")
+    noise: str = text(default="laplace", about="None is drawn.")
+    keep: float = number(default=1.0, most=1, about="How probably a sensitive cell is kept.")
+
+    def _fit(self, table, progress):
+        self.rows_ = table.unprotected("a test", claimed_epsilon=self.epsilon)
+        Copies.seen.append((self.rows_.copy(), self.random_state))
+        flipped = np.random.default_rng(self.random_state).random(len(self.rows_)) >= self.keep
+        self.rows_[:, -1] ^= flipped.astype(self.rows_.dtype)
+
+    def _sample(self, n, rng):
+        return self.rows_ if n is None else self.rows_[:n]
+
+
+class Silence(Copies):
+    """Releases one row that has nothing to do with the data, at no cost."""
+
+    def _fit(self, table, progress):
+        self.rows_ = np.zeros((1, len(table.schema)), dtype=np.uint8)
+
+
+@pytest.fixture
+def seen():
+    Copies.seen.clear()
+    return Copies.seen
+
+
+def test_advantage_by_hand():
+    schema = schema_of(3, 2)
+    targets = frame_of(schema, [[0, 1], [0, 1], [1, 1], [1, 0], [2, 1]])
+    for synthetic, expected in (
+        # the answers are 1, 1, 1, 1 and, without a match, that of all rows: 1. Right 4 of 5, as is the constant answer
+        ([[0, 1], [0, 1], [0, 0], [1, 0], [1, 1], [1, 1]], 0),
+        ([[0, 1], [1, 0], [2, 1]], 0),  # right about 1, 1, not 1, 0, 1: 4 of 5
+        ([[0, 0], [1, 0], [2, 1]], (0.4 - 0.8) / 0.2),  # right about the last two
+    ):
+        assert advantage(targets, frame_of(schema, synthetic), schema, "x1", attack="match") == pytest.approx(expected)
+    assert math.isnan(advantage(targets.head(2), targets, schema, "x1"))
+    ties = schema_of(2, 3)
+    synthetic = frame_of(ties, [[0, 2], [0, 1], [0, 2], [0, 1], [0, 0]])
+    for asked in ([[0, 1], [0, 1], [0, 2], [0, 0]], [[1, 1], [1, 1], [1, 2], [1, 0]]):  # 1 is answered: right 2 of 4
+        assert advantage(frame_of(ties, asked), synthetic, ties, "x1", attack="match") == 0
+
+
+def test_the_matching_attack_equals_brute_force(seeds):
+    schema = schema_of(3, 2, 3)
+    for seed in seeds(30):
+        rng = np.random.default_rng(seed)
+        targets, synthetic = (frame_of(schema, random_codes(rng, schema, n)).astype(str) for n in (20, 15))
+        right = 0
+        for _, target in targets.iterrows():
+            matches = synthetic[(synthetic[["x0", "x1"]] == target[["x0", "x1"]]).all(axis=1)]
+            pool = matches if len(matches) else synthetic
+            right += min(pool["x2"].mode()) == target["x2"]
+        majority = targets["x2"].value_counts(normalize=True).max()
+        expected = (right / 20 - majority) / (1 - majority)
+        assert advantage(targets, synthetic, schema, "x2", attack="match") == pytest.approx(expected), seed
+
+
+def test_attacks_learn_what_is_there_and_see_the_named_columns_only():
+    rng = np.random.default_rng(1)
+    schema = schema_of(2, 3, 2)
+    codes = [random_codes(rng, schema, n) for n in (300, 400)]
+    for table in codes:
+        table[:, 2] = table[:, 0]
+    targets, synthetic = (frame_of(schema, table) for table in codes)
+    flipped = targets.assign(x2=targets["x2"].astype(str).replace({"v0": "v1", "v1": "v0"}))
+    for attack in ATTACKS:
+        assert advantage(targets, synthetic, schema, "x2", attack=attack) == 1, attack
+        assert advantage(targets, synthetic, schema, "x2", ["x1"], attack=attack) < 0.3, attack
+        right, wrong = (correct(t, synthetic, schema, "x2", ["x1"], attack) for t in (targets, flipped))
+        assert (right != wrong).all(), attack  # the answers do not hang on the targets' own values
+
+
+def rows_in_and_out(m=40, odd="v1"):
+    """A crowd with the value v0, and 2m targets of whom no two know each other's columns, with the value `odd`."""
+    schema = schema_of(200, 2)
+    crowd = frame_of(schema, [[199, 0]] * 300)
+    targets = frame_of(schema, [[i, 1] for i in range(2 * m)]).assign(x1=odd)
+    return crowd, targets, schema
+
+
+def found_by(method, crowd, targets, schema, **how):
+    (row,) = in_out_advantage(method, crowd, targets, schema, "x1", **{"fits": 4, **how}).to_dict("records")
+    return row
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+def test_what_a_row_of_ones_own_gives_away_is_measured_and_nothing_else(relation, seen):
+    copies, (crowd, targets, schema) = Copies(relation=relation), rows_in_and_out()
+    found = found_by(copies, crowd, targets, schema)
+    assert [found[name] for name in ("correct_in", "correct_out", "advantage", "low", "high")] == [1, 0, 1, 1, 1]
+    assert (found["epsilon_of_noise"], found["bound"]) == (math.inf, 1)
+    assert (found["targets"], found["fits"], found["attack"], found["note"]) == (80, 4, "match", "")
+    alike = found_by(copies, crowd, targets.assign(x1="v0"), schema)  # right about everybody, in or out
+    assert (alike["correct_in"], alike["correct_out"], alike["advantage"]) == (1, 1, 0)
+    half = found_by(copies, crowd, targets.assign(x1=["v0"] * 40 + ["v1"] * 40), schema)
+    assert (half["correct_in"], half["correct_out"], half["advantage"]) == (1, 0.5, 0.5)
+    silent = found_by(Silence(mode="corrected", relation=relation), crowd, targets, schema)
+    assert [silent[name] for name in ("advantage", "low", "high", "bound")] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+def test_the_interval_covers_an_advantage_that_is_known(relation):
+    """Kept with probability 3/4: right about three quarters of those in, about nobody who is out."""
+    crowd, targets, schema = rows_in_and_out()
+    covered = 0
+    for seed in range(20):
+        method = Copies(keep=0.75, random_state=1_000 * seed, relation=relation)
+        found = found_by(method, crowd, targets, schema, fits=10, confidence=0.9, seed=seed)
+        covered += found["low"] <= 0.75 <= found["high"]
+        assert found["high"] - found["low"] < 0.15
+        assert "known seed" in found["note"]
+    assert covered >= 14  # of 20 at 9 in 10: fewer with probability 1 in 400, and seeds are fixed
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+def test_everybody_is_in_once_and_out_once_in_two_fits(relation, seen):
+    crowd, targets, schema = rows_in_and_out(m=10)
+    found_by(Copies(relation=relation, random_state=5), crowd, targets, schema, fits=6)
+    assert [state for _, state in seen] == [5, 6, 7, 8, 9, 10]
+    present = [set(rows[rows[:, 0] < 199, 0].tolist()) for rows, _ in seen]
+    assert all((rows[:, 0] == 199).sum() == 300 for rows, _ in seen)
+    for one, other in zip(present[::2], present[1::2], strict=True):
+        assert one | other == set(range(20))
+        assert not one & other
+    assert len({frozenset(people) for people in present}) == 6
+    if relation == "replace":  # of each pair one is in, so the number of rows is public
+        assert all((k in people) != (10 + k in people) for people in present for k in range(10))
+    else:
+        assert len({len(people) for people in present}) > 1
+
+
+def test_a_private_method_stays_below_its_bound(small_frame, small_schema):
+    method = NaiveBayesSynthesizer(x_source="model", epsilon=1.0)
+    crowd, targets = small_frame.iloc[:500], small_frame.iloc[500:]
+    for relation in Relation:
+        method.set_params(relation=str(relation))
+        found = in_out_advantage(method, crowd, targets, small_schema, "ill", fits=4, rows=300).iloc[0]
+        assert found["epsilon_of_noise"] == 1
+        assert found["bound"] == pytest.approx((math.e - 1) / (math.e + 1))
+        assert found["advantage"] < found["bound"]
+        assert found["note"] == ""
+        assert found["low"] <= found["advantage"] <= found["high"]
+    inferred = dataclasses.replace(small_schema, source="inferred")
+    void = in_out_advantage(method, crowd, targets, inferred, "ill", ["grade"], fits=4, attack="Bayes net")
+    assert "void" in void["note"].item()
+
+
+def test_what_cannot_be_asked_is_refused():
+    schema = schema_of(2, 2)
+    full, empty = frame_of(schema, [[0, 0]]), frame_of(schema, [])
+    with pytest.raises(ParameterError, match="guess"):
+        advantage(full, full, schema, "x1", attack="guess")
+    with pytest.raises(ParameterError, match="knows nothing"):
+        advantage(full, full, schema.select(["x1"]), "x1")
+    for pair in ((full, empty), (empty, full)):
+        with pytest.raises(DataError, match="no rows"):
+            advantage(*pair, schema, "x1")
+    crowd, targets, schema = rows_in_and_out(m=2)
+    for options in ({"fits": 2}, {"fits": 5}, {"confidence": 1}, {"confidence": 0}):
+        with pytest.raises(ParameterError, match="twos"):
+            found_by(Copies(), crowd, targets, schema, **options)
+    with pytest.raises(ParameterError, match="twos"):
+        found_by(Copies(), crowd, targets.head(3), schema)
+    with pytest.raises(DataError, match="no rows"):
+        found_by(Copies(), crowd, targets.head(0), schema)
+
+
+def test_progress_rises_to_one_and_cancels():
+    crowd, targets, schema = rows_in_and_out(m=2)
+    told = []
+    found_by(Copies(), crowd, targets, schema, progress=lambda fraction, _: told.append(fraction))
+    assert told == [0, 0.25, 0.5, 0.75, 1]
+
+    def cancel(fraction, text):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        found_by(Copies(), crowd, targets, schema, progress=cancel)
