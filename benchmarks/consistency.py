@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.postprocess.least_squares import CountTree
+from dpcore.postprocess.least_squares import TreeLeastSquares
 
 SIZES = (10_000, 100_000, 1_000_000, 4_000_000)
 COLUMNS = ("both passes", "ns per node", "query variance", "projection", "whole numbers")
@@ -31,7 +31,7 @@ def best(work: Callable[[], Any], runs: int = 3) -> tuple[float, Any]:
     return min(seconds), result
 
 
-def tree_of(nodes: int, fan_out: int, rng: np.random.Generator | None) -> CountTree:
+def tree_of(nodes: int, fan_out: int, rng: np.random.Generator | None) -> TreeLeastSquares:
     """A tree of so many nodes, nearly: full levels, then families below the first nodes of the last of them."""
     parents: list[np.ndarray] = []
     above, left = 1, nodes - 1
@@ -40,10 +40,10 @@ def tree_of(nodes: int, fan_out: int, rng: np.random.Generator | None) -> CountT
         parents.append(parent if rng is None else rng.permutation(parent))
         above = families * fan_out
         left -= above
-    return CountTree(parents)
+    return TreeLeastSquares(parents)
 
 
-def measure(tree: CountTree, rng: np.random.Generator) -> list[float]:
+def measure(tree: TreeLeastSquares, rng: np.random.Generator) -> list[float]:
     """Seconds of each column for noise of scale 1 on counts of which most are 0."""
     counts = tree.sums([rng.poisson(0.2, size=size).astype(float) for size in tree.sizes])
     noisy = [count + rng.laplace(size=len(count)) for count in counts]

@@ -20,7 +20,7 @@ from dpcore.domain.partition import Partition
 from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.postprocess.least_squares import Consistent, CountTree
+from dpcore.postprocess.least_squares import Consistent, TreeLeastSquares
 from dpcore.postprocess.simplex import project
 
 MOST = 2.0**53  # from here on a float does not hold every whole number
@@ -50,7 +50,7 @@ class ReleasedTree:
         # counts that were bought for nothing say nothing, and are there all the same
         self.variances = [min(v, HUGE) if len(n) else v for v, n in zip(variances, noisy, strict=True)]
         self.whole_noise = whole_noise
-        self.tree = CountTree([fine.parents(coarse) for coarse, fine in pairwise(partitions)])
+        self.tree = TreeLeastSquares([fine.parents(coarse) for coarse, fine in pairwise(partitions)])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ReleasedTree) and self.schema == other.schema and self.to_dict() == other.to_dict()

@@ -19,7 +19,7 @@ from dpcore.errors import ParameterError
 AGREE = 1e-6  # exact counts may differ by rounding, not by more
 
 
-class CountTree:
+class TreeLeastSquares:
     """A public tree of counts, level by level.
 
     `parents[l][v]` is the place, in level l, of the parent of node v of level l + 1. A node without children is a leaf,
@@ -127,19 +127,19 @@ class CountTree:
 
 @dataclass(frozen=True, eq=False)
 class Consistent:
-    """What `CountTree.fit` found: estimates of all counts, the sums of children equal to parents, and their variances.
+    """What `TreeLeastSquares.fit` found: estimates of all counts, sums of children equal to parents, and variances.
 
     `upward` and `upward_variances` are those of the pass up: what each node's subtree alone says of it.
     """
 
-    tree: CountTree
+    tree: TreeLeastSquares
     counts: list[Floats]
     variances: list[Floats]
     upward: list[Floats]
     upward_variances: list[Floats]
 
     def query_variance(self, leaf_weights: Sequence[Floats] | Floats) -> float:
-        """The exact variance of a weighted sum of the consistent leaves (weights as in `CountTree.sums`), in one pass.
+        """The exact variance of a weighted sum of leaves (weights as in `TreeLeastSquares.sums`), in one pass.
 
         The part of the query below a node is `slope` times the node's count, plus noise of variance `rest` that is
         independent of that count and of all outside the subtree.

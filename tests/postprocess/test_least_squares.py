@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import null_space
 
 from dpcore.errors import ParameterError
-from dpcore.postprocess.least_squares import CountTree
+from dpcore.postprocess.least_squares import TreeLeastSquares
 
 BINARY = [np.array([0, 0]), np.array([0, 0, 1, 1])]
 
@@ -15,7 +15,7 @@ BINARY = [np.array([0, 0]), np.array([0, 0, 1, 1])]
 def random_tree(rng):
     """A forest whose siblings are scattered, with leaves at every level and families of one."""
     sizes = [rng.integers(1, 4), *rng.integers(1, 9, size=rng.integers(1, 5))]
-    return CountTree([rng.integers(0, above, size=n) for above, n in pairwise(sizes)], sizes[0])
+    return TreeLeastSquares([rng.integers(0, above, size=n) for above, n in pairwise(sizes)], sizes[0])
 
 
 def random_measurements(tree, rng, exact=0.15, missing=0.3):
@@ -57,7 +57,9 @@ def dense(tree, measured, variances):
 
 
 def test_example_of_hay_et_al():
-    fitted = CountTree(BINARY).fit([np.array([10.0]), np.array([6.0, 3.0]), np.array([2.0, 1.0, 3.0, 4.0])], [2, 2, 2])
+    fitted = TreeLeastSquares(BINARY).fit(
+        [np.array([10.0]), np.array([6.0, 3.0]), np.array([2.0, 1.0, 3.0, 4.0])], [2, 2, 2]
+    )
     np.testing.assert_allclose(fitted.upward[1], [5, 13 / 3])
     np.testing.assert_allclose(fitted.upward[0], [68 / 7])
     np.testing.assert_allclose(fitted.counts[1], [5.1905, 4.5238], atol=5e-5)
@@ -83,7 +85,7 @@ def test_estimates_and_variances_are_those_of_dense_least_squares(seeds):
 
 
 def test_exact_counts_stay_to_the_last_digit_and_may_agree():
-    tree, third = CountTree([np.array([0, 0])]), np.array([0.1, 0.2])
+    tree, third = TreeLeastSquares([np.array([0, 0])]), np.array([0.1, 0.2])
     np.testing.assert_array_equal(tree.fit([np.array([0.3]), third], [0, 0]).counts[1], third)
     assert tree.fit([np.array([0.3]), 1e9 * third], [0, 2]).counts[0] == 0.3
     fitted = tree.fit([np.array([10.0]), np.array([6.0, 5.0])], [2, np.array([0.0, 2])])  # one exact child
@@ -91,7 +93,7 @@ def test_exact_counts_stay_to_the_last_digit_and_may_agree():
 
 
 def test_one_array_will_do_when_all_leaves_are_at_the_last_level():
-    tree = CountTree(BINARY)
+    tree = TreeLeastSquares(BINARY)
     fitted = tree.fit([np.zeros(size) for size in tree.sizes], [1, np.inf, 2])
     weights = np.array([1.0, 2.0, 0.0, -1.0])
     assert fitted.query_variance(weights) == fitted.query_variance([np.zeros(1), np.zeros(2), weights])
@@ -138,14 +140,14 @@ def test_projection_solves_each_familys_quadratic_program(seeds):
 
 def test_projection_never_gives_children_more_than_their_parent_has():
     """The root's other child is far above it, so the exact 5 no longer fits."""
-    tree, leaves = CountTree(BINARY), np.array([5.0, -4.0, 20.0, 20.0])
+    tree, leaves = TreeLeastSquares(BINARY), np.array([5.0, -4.0, 20.0, 20.0])
     kept = tree.fit([np.array([3.0]), np.zeros(2), leaves], [0.0, np.inf, np.array([0.0, 1, 1, 1])]).non_negative()
     np.testing.assert_allclose(np.concatenate(kept), np.concatenate(tree.sums(kept)))
     assert min(level.min() for level in kept) >= 0
 
 
 def test_projection_clips_exact_counts_and_leaves_no_crumbs_below_nothing():
-    tree = CountTree(BINARY)
+    tree = TreeLeastSquares(BINARY)
     variances = np.array([0.0, 1.0, 1.0, 49.0])  # 1 / 49 * 49 is not 1
     fitted = tree.fit([np.zeros(1), np.zeros(2), np.array([-2.0, 7.0, -3.0, 1.0])], [np.inf, np.inf, variances])
     assert [list(level) for level in fitted.non_negative()] == [[3], [3, 0], [0, 3, 0, 0]]
@@ -156,7 +158,7 @@ def test_projection_of_values_of_every_magnitude():
     rng = np.random.default_rng(0)
     z, v = -(2.0 ** rng.uniform(-30, 30, 3000)), 2.0 ** rng.uniform(-10, 10, 3000)
     z[0] = 1.0
-    kept = CountTree([np.zeros(3000, dtype=int)]).fit([np.array([7.0]), z], [0, v]).non_negative()
+    kept = TreeLeastSquares([np.zeros(3000, dtype=int)]).fit([np.array([7.0]), z], [0, v]).non_negative()
     order = np.argsort(-z / v)
     taus = (7.0 - np.cumsum(z[order])) / np.cumsum(v[order])
     tau = taus[np.flatnonzero(z[order] + taus * v[order] > 0)[-1]]
@@ -186,13 +188,13 @@ def test_largest_remainders():
         whole = tree.whole_numbers(counts)
         assert all(level.dtype == np.int64 for level in whole)
         assert list(np.concatenate(whole)) == rounded_by_loops(tree, counts)
-    assert CountTree([], roots=4).whole_numbers(np.array([0.5, 1.5, 2.5, 3.25]))[0].tolist() == [0, 2, 2, 3]
+    assert TreeLeastSquares([], roots=4).whole_numbers(np.array([0.5, 1.5, 2.5, 3.25]))[0].tolist() == [0, 2, 2, 3]
 
 
 def test_whole_numbers_are_consistent_whatever_the_rounding_of_their_counts():
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        tree = CountTree([rng.permutation(np.repeat(np.arange(above), 3)) for above in (1, 3, 9, 27)])
+        tree = TreeLeastSquares([rng.permutation(np.repeat(np.arange(above), 3)) for above in (1, 3, 9, 27)])
         fitted = tree.fit(
             [rng.laplace(size=n) + 1e6 * (seed % 3) for n in tree.sizes], [*rng.choice([0.5, 2.0, np.inf], 4), 2.0]
         )
@@ -209,9 +211,9 @@ def test_whole_numbers_are_consistent_whatever_the_rounding_of_their_counts():
 def test_parents_that_are_no_tree():
     for parents in ([0, 1], [0, -1], [], [0.0], [[0]]):
         with pytest.raises(ParameterError):
-            CountTree([np.array(parents, dtype=None if parents else int)])
+            TreeLeastSquares([np.array(parents, dtype=None if parents else int)])
     with pytest.raises(ParameterError):
-        CountTree([], 0)
+        TreeLeastSquares([], 0)
 
 
 def test_measurements_that_do_not_fit():
@@ -224,11 +226,11 @@ def test_measurements_that_do_not_fit():
     for message, cases in wrong.items():
         for measured, variances in cases:
             with pytest.raises(ParameterError, match=message):
-                CountTree([np.array([0, 0])]).fit([np.array(v) for v in measured], variances)
+                TreeLeastSquares([np.array([0, 0])]).fit([np.array(v) for v in measured], variances)
 
 
 def test_values_that_do_not_fit():
-    tree, uneven = CountTree(BINARY), CountTree([np.array([0, 0]), np.array([0, 0])])
+    tree, uneven = TreeLeastSquares(BINARY), TreeLeastSquares([np.array([0, 0]), np.array([0, 0])])
     fitted = uneven.fit([np.zeros(size) for size in uneven.sizes], [1, 1, 1])
     with pytest.raises(ParameterError, match="several levels"):
         fitted.query_variance(np.ones(2))

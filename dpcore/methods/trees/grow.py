@@ -20,7 +20,7 @@ from dpcore.domain.splits import Attribute, Groups
 from dpcore.door import Division, PrivateNodes
 from dpcore.methods.trees.plan import Plan
 from dpcore.postprocess.forest import Forest, summed_up
-from dpcore.postprocess.least_squares import CountTree
+from dpcore.postprocess.least_squares import TreeLeastSquares
 
 MOST_NODES = 200_000  # per level
 
@@ -210,7 +210,7 @@ def agreed(levels: Sequence[Grown]) -> tuple[Floats, Floats]:
             np.concatenate([np.full(len(nodes), below.noisy_variance if below else 0.0), np.full(len(cells), spread)])
         )
         parents.append(np.concatenate([below.parent, owners]) if below else owners)
-    fitted = CountTree(parents, roots=len(levels[0].tree)).fit(measured, variances)
+    fitted = TreeLeastSquares(parents, roots=len(levels[0].tree)).fit(measured, variances)
     found = []
     for counts in (fitted.counts, fitted.non_negative()):
         cells_of = [np.zeros((len(level.tree), classes)) for level in levels]
