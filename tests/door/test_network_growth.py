@@ -1,35 +1,39 @@
-"""Networks that grow behind the door: each choice is among all families, with the exponent that was paid for.
+"""Networks that grow behind the door: after every step all families and no others, with the scores that they have.
 
-What the noise is given is exact, by counting and scoring every family by itself; that noise draws what it is asked to
-is for `tests/mechanisms`. The price of a choice is in `test_questions`.
+Expected is what counting and scoring each family by itself finds. That noise draws what it is asked to is for
+`tests/mechanisms`; the price of a choice is in `test_questions`.
 """
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from private_rows import ADD, REPLACE, Broken, Listening
 from scipy import stats
+from scipy.special import logsumexp
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.door import Door, PrivateTable
+from dpcore.door import Door, PrivateTable, exact_counts, exact_family_scores
 from dpcore.door.exact_counts import joint_counts
+from dpcore.door.exact_family_scores import Block
 from dpcore.errors import BudgetError, ParameterError, SchemaError
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R, TableScore
 
 NAMES = tuple("abcdef")
-SCHEMA = Schema(columns=tuple(Column(name=n, kind="ordered", categories=("0", "1")) for n in NAMES), max_rows=60)
+SCORES = [MutualInformation(), R(), LinearF()]
 
 
-def rows(n=50, seed=0):
+def rows(n=50, d=6, seed=0):
+    """Columns that depend on each other, so that scores differ."""
     rng = np.random.default_rng(seed)
-    base = rng.random((n, 6)) < 0.5
-    return np.asfortranarray(np.where(rng.random((n, 6)) < 0.5, base[:, [0, 0, 0, 3, 3, 5]], base).astype(np.uint8))
+    base = rng.random((n, d)) < rng.uniform(0.2, 0.8, d)
+    copied = rng.integers(0, d, d)
+    return np.asfortranarray(np.where(rng.random((n, d)) < 0.6, base[:, copied], base).astype(np.uint8))
 
 
 class Offered(Listening):
@@ -40,118 +44,156 @@ class Offered(Listening):
         return super().select_among(blocks, factor or 1.0)
 
 
-def door(relation=REPLACE, *, noise=None, cap=None, codes=None, schema=SCHEMA):
+def door(relation=REPLACE, *, noise=None, cap=None, codes=None, last=("0", "1")):
     codes = rows() if codes is None else codes
+    names = NAMES[: codes.shape[1]]
+    columns = [Column(name=name, kind="ordered", categories=("0", "1")) for name in names[:-1]]
+    schema = Schema(columns=(*columns, Column(name=names[-1], kind="ordered", categories=last)), max_rows=60)
     return PrivateTable(codes, schema, Ledger(relation, epsilon=cap), noise or Offered())
 
 
-def all_families(placed, most, related=None):
-    """Every family that may come next, the child first and its parents in the schema's order."""
-    found = []
-    for child in set(NAMES) - set(placed):
-        allowed = [p for p in placed if related is None or related[NAMES.index(child), NAMES.index(p)]]
-        found += [(child, *s) for s in (combinations(allowed, most) if len(allowed) > most else [tuple(allowed)])]
-    return sorted((child, *sorted(parents)) for child, *parents in found)
+def families(placed, most, score, relation, *, codes=None, columns=NAMES, related=None):
+    """Every family that may come next with its score: the child first, and its parents in the schema's order."""
+    codes, found = rows() if codes is None else codes, {}
+    for child in set(columns) - set(placed):
+        allowed = [p for p in placed if related is None or related[columns.index(child), columns.index(p)]]
+        for parents in combinations(sorted(allowed), min(most, len(allowed))):
+            family = (child, *parents)
+            (table,) = joint_counts(codes, [2] * codes.shape[1], [[NAMES.index(name) for name in family]])
+            found[family] = score.of(table.reshape(2, -1), Relation(relation))
+    return found
 
 
-def scores_of(families, score, relation):
-    places = [[NAMES.index(name) for name in family] for family in families]
-    tables = [joint_counts(rows(), [2] * 6, [place])[0] for place in places]
-    return np.array([score.of(table.reshape(2, -1), Relation(relation)) for table in tables])
+def held(growth):
+    """The same of a growing network; no family may be there twice."""
+    found = [
+        ((NAMES[child], *sorted(NAMES[parent] for parent in parents)), value)
+        for child, blocks in growth._search.blocks.items()
+        for block in blocks
+        for parents, value in zip(block.parents, block.scores, strict=True)
+    ]
+    assert len(dict(found)) == len(found)
+    return dict(found)
 
 
-def grown_to(table, score, placed, most, related=None):
-    growth = table.growth(score, NAMES, max_parents=most, related=related)
-    for name in placed:
-        growth.place(name)
-    return growth
+def assert_grows_as_by_brute_force(order, most, score, relation, *, columns=None, codes=None, **how):
+    columns, codes = columns or tuple(sorted(order)), rows() if codes is None else codes
+    growth = door(relation, codes=codes).growth(score, columns, max_parents=most, **how)
+    for step in range(len(order) + 1):
+        wanted = families(order[:step], most, score, relation, codes=codes, columns=columns, **how)
+        assert held(growth) == pytest.approx(wanted, abs=1e-12), (order[:step], most)
+        for name in order[step : step + 1]:
+            growth.place(name)
+    assert not growth.open
 
 
-SOME = np.random.default_rng(6).random((6, 6)) < 0.7
-SOME[4], SOME[5] = [True, True, False, False, False, False], True  # e: one family; f: all of them
-CASES = [
-    (REPLACE, MutualInformation(), 2, "cfa", None),
-    (REPLACE, R(), 1, "db", None),
-    (ADD, R(), 3, "abcd", SOME),
-    (ADD, LinearF(), 2, "bde", None),
-    (REPLACE, LinearF(), 2, "cab", SOME),
-    (ADD, MutualInformation(), 2, "a", None),
-]
+@pytest.mark.parametrize("sliced", [False, True])
+def test_every_step_equals_brute_force(sliced, monkeypatch):
+    """Slices of a few words and of three families give what whole rounds give."""
+    if sliced:
+        monkeypatch.setattr(exact_counts, "CHUNK", 7)
+        monkeypatch.setattr(exact_family_scores, "SCORED", 3)
+    for i, (most, score) in enumerate(product((1, 2, 3, 4), SCORES)):
+        assert_grows_as_by_brute_force("ebacfd", most, score, (ADD, REPLACE)[i % 2], codes=rows(70, seed=most))
+    for n, score in product((0, 1, 64, 65), SCORES):
+        assert_grows_as_by_brute_force("dbaec", 2, score, (ADD, REPLACE)[n % 2], codes=rows(n, 5))
+    for most, order in product((1, 4, 9), ("a", "ba", "cdba")):  # fewer columns than parents allowed
+        assert_grows_as_by_brute_force(order, most, R(), ADD, codes=rows(d=len(order)))
 
 
-def test_every_family_is_offered_with_its_score_and_the_exponent_that_was_paid_for():
-    for case in CASES:
-        relation, score, most, placed, related = case
-        families = all_families(placed, most, related)
-        loss = score.bounds([(2, 2**i) for i in range(most + 1)], Relation(relation), 50 if relation == REPLACE else 60)
-        for how, factor in (
-            ({"epsilon": 0.5}, 0.5 / loss.loss),
-            ({"epsilon": 0.5, "claimed_sensitivity": 0.1}, 0.5 / 0.2),
-            ({"epsilon": 0}, 0),
-        ):
+def test_a_column_takes_only_the_parents_that_it_may(seeds):
+    """Any matrix, asymmetric ones too: the first axis is the child. It goes by the network's own order of columns."""
+    for seed, most, share in product(seeds(12), (1, 2, 4), (0.0, 0.4, 0.9)):
+        rng = np.random.default_rng(seed)
+        for columns in (NAMES, ("f", "b", "e", "a")):
+            order, related = rng.permutation(columns).tolist(), rng.random((len(columns), len(columns))) < share
+            assert_grows_as_by_brute_force(order, most, R(), REPLACE, related=related, columns=columns)
+
+
+def test_every_family_is_scored_once():
+    class Counted(R):
+        def of_many(self, tables, relation):
+            rated.append(tables.shape[-1])
+            return super().of_many(tables, relation)
+
+    for d, most in ((6, 3), (6, 1), (5, 4)):
+        rated = []
+        growth = door(codes=rows(d=d)).growth(Counted(), NAMES[:d], max_parents=most)
+        for name in NAMES[:d]:
+            growth.place(name)
+        # While fewer than l columns stand, one family per open column; then every set of l + 1 columns.
+        assert sum(rated) == math.comb(d, most + 1) + sum(d - placed for placed in range(most))
+
+
+def test_the_weight_of_a_block():
+    """Remembered, and not for another factor."""
+    scores = np.random.default_rng(0).normal(size=50) * 3
+    block = Block(np.zeros((50, 1), dtype=np.intp), scores)
+    for factor in (0.0, 0.0, 1e-3, 1.0, 1.0, 700.0, 1e6, 1.0):
+        assert block.weight(factor) == pytest.approx(logsumexp(factor * scores))
+
+
+# Choices
+
+
+def test_all_families_are_offered_with_the_exponent_that_was_paid_for():
+    for score, most, (relation, n) in product(SCORES, (1, 3), ((ADD, 60), (REPLACE, 50))):
+        loss = score.bounds([(2, 2**i) for i in range(most + 1)], Relation(relation), n).loss
+        for how, factor in (({}, 0.5 / loss), ({"claimed_sensitivity": 0.1}, 0.5 / 0.2), ({"epsilon": 0}, 0)):
             table = door(relation)
-            growth = grown_to(table, score, placed, most, related)
-            children = [child for child, blocks in growth._search.blocks.items() for _ in blocks]
+            growth = table.growth(score, NAMES, max_parents=most)
+            for name in "cfa":
+                growth.place(name)
+            blocks = [block for blocks in growth._search.blocks.values() for block in blocks]
             assert not table.ledger.entries
-            growth.choose(**how)
-            noise = table._door.noise
-            offered = {
-                (NAMES[child], *sorted(NAMES[parent] for parent in parents)): value
-                for child, block in zip(children, noise.blocks, strict=True)
-                for parents, value in zip(block.parents, block.scores, strict=True)
-            }
-            assert sum(len(block.scores) for block in noise.blocks) == len(families), case
-            assert sorted(offered) == families, case
-            np.testing.assert_allclose([offered[each] for each in families], scores_of(families, score, relation))
-            assert noise.factor == pytest.approx(factor), case
+            growth.choose(**{"epsilon": 0.5, **how})
+            assert table._door.noise.blocks == blocks
+            assert table._door.noise.factor == pytest.approx(factor)
+    for n in (0, 1):  # rows so few that nothing can move
+        table = door(codes=rows(n))
+        table.growth(MutualInformation(), NAMES, max_parents=2).choose(epsilon=9.0)
+        assert table._door.noise.factor == 0
 
 
 def test_choices_are_the_exponential_mechanism_over_all_families():
-    """3,000 draws, the best family some 7 times as probable as the worst; seeded (p-values below 1e-4 would alarm)."""
-    relation, score, most, placed, related = CASES[2]
-    families = all_families(placed, most, related)
-    values = scores_of(families, score, relation)
-    table = door(relation, noise=make_noise("laplace", 1))
-    growth = grown_to(table, score, placed, most, related)
+    """1,500 draws, the best family some 7 times as probable as the worst; seeded (p-values below 1e-4 would alarm)."""
+    possible = families("abcd", 3, R(), ADD)
+    growth = door(ADD, noise=make_noise("laplace", 1)).growth(R(), NAMES, max_parents=3)
+    for name in "abcd":
+        growth.place(name)
     growth.place = [].append  # what is chosen is not placed, and every choice is the same question
-    place, observed = {family: i for i, family in enumerate(families)}, np.zeros(len(families))
+    values, observed = np.array(list(possible.values())), dict.fromkeys(possible, 0)
     epsilon = 2 * 4 / np.ptp(values)
-    for _ in range(3_000):
+    for _ in range(1_500):
         child, *parents = growth.choose(epsilon=epsilon)
-        observed[place[(child, *sorted(parents))]] += 1
-    weights = np.exp(epsilon * values / 4)
-    assert stats.chisquare(observed, 3_000 * weights / weights.sum()).pvalue > 1e-4
-    assert stats.chisquare(observed).pvalue < 1e-4  # enough draws to tell them from uniform ones
+        observed[(child, *sorted(parents))] += 1
+    weights, drawn = np.exp(epsilon * values / 4), list(observed.values())
+    assert stats.chisquare(drawn, 1_500 * weights / weights.sum()).pvalue > 1e-4
+    assert stats.chisquare(drawn).pvalue < 1e-4  # enough draws to tell them from uniform ones
 
 
-def test_exact_noise_grows_a_network_and_takes_the_best_for_much():
-    families = all_families("cf", 2)
-    growth = grown_to(door(noise=make_noise("opendp", None)), MutualInformation(), "cf", 2)
-    child, *parents = growth.choose(epsilon=1e4)
-    best = scores_of(families, MutualInformation(), REPLACE).argmax()
-    assert (child, *sorted(parents)) == families[int(best)]
-    while growth.open:
-        growth.choose(epsilon=0.5)
-
-
-def test_rows_so_few_that_nothing_can_move():
-    for n in (0, 1):
-        table = door(codes=rows()[:n])
-        grown_to(table, MutualInformation(), "ab", 2).choose(epsilon=9.0)
-        assert table._door.noise.factor == 0
-        assert len(np.unique(np.concatenate([block.scores for block in table._door.noise.blocks]))) == 1
+def test_without_noise_or_for_much_each_family_is_the_best():
+    """Greedily: with ties the same score. Some columns only, in an order of their own."""
+    columns = ("f", "b", "d", "a")
+    for noise, most in product((NoNoise(), make_noise("opendp", None)), (1, 2, 4)):
+        growth, placed = door(noise=noise).growth(R(), columns, max_parents=most), ["d"]
+        growth.place("d")
+        while growth.open:
+            possible = families(placed, most, R(), REPLACE, columns=columns)
+            child, *parents = growth.choose(epsilon=1e6)
+            assert possible[(child, *sorted(parents))] == pytest.approx(max(possible.values()), abs=1e-3)
+            placed.append(child)
+        assert sorted(placed) == sorted(columns)
 
 
 def test_an_overdrawn_ledger_chooses_nothing_and_leaves_the_network_as_it_was():
     table = door(cap=0.5)
     growth = table.growth(R(), NAMES, max_parents=2)
-    first, *_ = growth.choose(epsilon=0.5)
-    held = {child: [block.parents.tolist() for block in blocks] for child, blocks in growth._search.blocks.items()}
-    table._door.noise = Broken()
+    growth.choose(epsilon=0.5)
+    before, still_open, table._door.noise = held(growth), list(growth.open), Broken()
     with pytest.raises(BudgetError, match="Nothing was drawn"):
         growth.choose(epsilon=1e-9)
-    assert growth.open == [name for name in NAMES if name != first]
-    assert held == {c: [block.parents.tolist() for block in blocks] for c, blocks in growth._search.blocks.items()}
+    assert (held(growth), growth.open, len(growth.open)) == (before, still_open, 5)
     assert table.ledger.epsilon_bound == 0.5
     assert len(table.ledger.entries) == 1
 
@@ -182,23 +224,6 @@ def test_the_sensitivity_is_the_largest_over_all_shapes():
         assert [entry.scale for entry in table.ledger.entries] == [2 * largest / 0.5] * 6
 
 
-def test_without_noise_each_family_is_the_best():
-    """Greedily: with ties the same score. Some columns only, in an order of their own."""
-    columns = ("f", "b", "d", "a")
-    for most in (1, 2, 4):
-        growth = door(noise=NoNoise()).growth(R(), columns, max_parents=most)
-        growth.place("d")
-        placed = ["d"]
-        while growth.open:
-            family = growth.choose(epsilon=1.0)
-            possible = [f for f in all_families(placed, most) if f[0] in columns]
-            assert (family[0], *sorted(family[1:])) in possible
-            best = scores_of(possible, R(), REPLACE).max()
-            assert scores_of([family], R(), REPLACE)[0] == pytest.approx(best)
-            placed.append(family[0])
-        assert sorted(placed) == sorted(columns)
-
-
 def test_a_taped_answer_is_placed(monkeypatch):
     monkeypatch.setattr(Door, "answer", lambda *_: ("c", "a"))
     growth = door(noise=Broken()).growth(R(), NAMES, max_parents=2)
@@ -208,18 +233,17 @@ def test_a_taped_answer_is_placed(monkeypatch):
 
 
 def test_what_cannot_grow_is_refused_unpaid():
-    wide = Schema(columns=(*SCHEMA.columns[:5], Column(name="f", kind="ordered", categories=("0", "1", "2"))))
-    with pytest.raises(ParameterError, match="Binarize"):
-        door(schema=wide).growth(R(), NAMES, max_parents=2)
     table = door()
-    with pytest.raises(SchemaError, match="nobody"):
-        table.growth(R(), ("a", "nobody"), max_parents=2)
-    for columns, most in ((NAMES, 0), (("a", "a"), 1)):
-        with pytest.raises(ParameterError, match="parent"):
-            table.growth(R(), columns, max_parents=most)
-    growth = grown_to(table, R(), NAMES, 1)
-    with pytest.raises(ParameterError, match="placed"):
-        growth.choose(epsilon=1.0)
-    with pytest.raises(ParameterError, match="not open"):
-        growth.place("a")
+    done = table.growth(R(), ("a",), max_parents=1)
+    done.place("a")
+    for ask, error, cause in (
+        (lambda: door(last=("0", "1", "2")).growth(R(), NAMES, max_parents=2), ParameterError, "Binarize"),
+        (lambda: table.growth(R(), ("a", "nobody"), max_parents=2), SchemaError, "nobody"),
+        (lambda: table.growth(R(), NAMES, max_parents=0), ParameterError, "parent"),
+        (lambda: table.growth(R(), ("a", "a"), max_parents=1), ParameterError, "parent"),
+        (lambda: done.choose(epsilon=1.0), ParameterError, "placed"),
+        (lambda: done.place("a"), ParameterError, "not open"),
+    ):
+        with pytest.raises(error, match=cause):
+            ask()
     assert not table.ledger.entries
