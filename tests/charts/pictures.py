@@ -1,6 +1,7 @@
 """Every chart, with a small frame for it whose names are those that one likes: what tests of all charts go through."""
 
 import math
+from inspect import signature
 
 import numpy as np
 import pandas as pd
@@ -239,7 +240,7 @@ def levels(names=("all rows", "age")):
 
 RESULTS: dict[str, Picture] = {
     "marginal": (shares, lambda f: charts.marginal(f, column=TITLE)),
-    "worst_columns": (lambda n=NAMES: pairs(n).rename(columns={"a": "attributes"}), charts.worst_columns),
+    "worst_columns": (lambda names=NAMES: pairs(names).rename(columns={"a": "attributes"}), charts.worst_columns),
     "reported_shares": (shares, lambda f: charts.reported_shares(f, column=TITLE)),
     "reported_numbers": (intervals, lambda f: charts.reported_numbers(f, column=TITLE)),
     "steps": (gains, lambda f: charts.steps(f, column=TITLE)),
@@ -270,3 +271,9 @@ RESULTS: dict[str, Picture] = {
     "level_errors": (levels, charts.level_errors),
 }
 PICTURES = RESULTS | LESSONS
+
+
+def frame_of(name, *names):
+    """What a picture is drawn of: with these names, if somebody's words stand in it."""
+    make, _ = PICTURES[name]
+    return make(*names) if "names" in signature(make).parameters else make()

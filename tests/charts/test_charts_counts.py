@@ -11,10 +11,9 @@ def test_errors_are_on_log_scales_with_intervals_and_baselines_dashed():
     frame = errors(baseline=[False, False, True, True])
     frame.loc[0, "absolute"] = 0.0
     chart = charts.error_by_range(frame)
-    assert types_of(chart) == ["line", "rule", "point"]
-    layers = marks_of(chart)
+    layers, rows = marks_of(chart), rows_of(chart, "value")
+    assert [layer["mark"]["type"] for layer in layers] == ["line", "rule", "point"]
     assert {layer["encoding"][axis]["scale"]["type"] for layer in layers for axis in "xy"} == {"log"}
-    rows = rows_of(chart, "value")
     assert len(rows) == 3  # an error of 0 has no place
     assert rows["low"].min() > 0
     assert {*zip(rows["release"], rows["kind"], strict=True)} == {("tree", "method"), ("flat", "baseline")}
@@ -23,34 +22,27 @@ def test_errors_are_on_log_scales_with_intervals_and_baselines_dashed():
     assert len({*layers[2]["encoding"]["color"]["scale"]["range"][:2]}) == 2
 
 
-def test_single_runs_have_no_bars():
-    single = charts.error_by_range(errors(absolute_low=np.nan, absolute_high=np.nan))
-    assert types_of(single) == ["line", "point"]
-    assert "Bars" not in subtitle(single)
-
-
-def test_an_axis_over_decades_has_their_ticks():
-    frame = errors(size=[0.002, 0.3] * 2, absolute=[0.5, 2_000.0] * 2)
-    for layer in marks_of(charts.error_by_range(frame)):
+def test_single_runs_have_no_bars_and_an_axis_over_decades_has_their_ticks():
+    frame = errors(size=[0.002, 0.3] * 2, absolute=[0.5, 2_000.0] * 2, absolute_low=np.nan, absolute_high=np.nan)
+    chart = charts.error_by_range(frame)
+    assert types_of(chart) == ["line", "point"]
+    assert "Bars" not in subtitle(chart)
+    for layer in marks_of(chart):
         assert layer["encoding"]["x"]["axis"]["values"] == [0.01, 0.1]
         assert layer["encoding"]["y"].get("axis", {"values": [1, 10, 100, 1000]})["values"] == [1, 10, 100, 1000]
 
 
-def test_an_answer_with_its_interval_beside_the_truth():
+def test_an_answer_with_its_interval_beside_the_truth_if_that_is_known():
     chart = charts.range_answers(answers())
     assert types_of(chart) == ["rule", "rule", "point", "text"]
     assert rows_of(chart, "label")["label"].tolist() == ["true count 11"]
     estimates = rows_of(chart, "estimate")
     assert estimates["estimate"].tolist() == [10, 11]
     assert np.isnan(estimates["low"][1])
-
-
-def test_without_the_truth_nothing_private_is_drawn():
-    chart = charts.range_answers(answers().drop(columns="true"))
-    assert types_of(chart) == ["rule", "point"]
-    assert "true count" not in subtitle(chart)
-    same = charts.range_answers(answers(("a", "a", "b")))
-    assert rows_of(same, "estimate")["release"].tolist() == ["a", "a (2)", "b"]
+    without = charts.range_answers(answers(("a", "a", "b")).drop(columns="true"))
+    assert types_of(without) == ["rule", "point"]
+    assert "true count" not in subtitle(without)
+    assert rows_of(without, "estimate")["release"].tolist() == ["a", "a (2)", "b"]
 
 
 def test_a_tree_is_drawn_noisy_and_consistent_on_one_scale():
@@ -66,31 +58,26 @@ def test_a_tree_is_drawn_noisy_and_consistent_on_one_scale():
     assert "absolute error" in spec["description"]
 
 
-def test_without_true_counts_colors_are_intervals():
-    chart = charts.count_tree(counted().drop(columns=["true", "noise"]))
-    rows = rows_of(chart)
-    assert rows[rows["which"] == "consistent"]["shade"].tolist() == [0.5, 1.5, 2.5]
+def test_without_true_counts_colors_are_intervals_and_names_stand_where_they_fit():
+    wide = [f"a rather long name {i}" for i in range(100)]
+    for names, shown in ((counted().name, {"all rows", "left", "right"}), (["all rows", *wide], {"all rows", ""})):
+        chart = charts.count_tree(counted(list(names)).drop(columns=["true", "noise"]))
+        rows = rows_of(chart).query("which == 'consistent'")
+        assert rows["shade"].tolist()[:3] == [0.5, 1.5, 2.5]
+        assert {*rows["text"]} == shown
     tips = [node for path, node in walk(spec_of(chart)) if path[-2:-1] == ("tooltip",) and isinstance(node, dict)]
     assert {tip["title"] for tip in tips} == {"node", "noisy count", "consistent count", "interval from", "to"}
-
-
-def test_names_are_written_where_they_fit():
-    wide = [f"a rather long name {i}" for i in range(100)]
-    rows = rows_of(charts.count_tree(counted(["all rows", *wide])))
-    assert {*rows[rows["which"] == "consistent"]["text"]} == {"all rows", ""}
     assert rows_of(charts.count_tree(counted(["all rows", *wide[:8]])))["text"].str.endswith("…").any()
 
 
 def test_runs_per_level():
-    chart = charts.level_errors(levels())
-    assert types_of(chart) == ["point", "tick"]
-    rows = rows_of(chart)
-    assert rows["row"].unique().tolist() == ["0: all rows", "1: age"]
-    assert len(rows) == 12
-    assert types_of(charts.level_errors(levels().head(4))) == ["point"]
-    other = levels()
+    other, public = levels(), levels()
     other.loc[2, "divides"] = "sex"  # another run divided another column
-    assert {*rows_of(charts.level_errors(other))["row"]} == {"0: all rows", "level 1"}
-    other = levels()
-    other.loc[0, "error"] = 0.0  # a root that is public; a log scale has no place for it
-    assert len(rows_of(charts.level_errors(other))) == 11
+    public.loc[0, "error"] = 0.0  # a root that is public; a log scale has no place for it
+    usual, mixed = ["0: all rows", "1: age"], ["0: all rows", "level 1"]
+    for frame, names, count in ((levels(), usual, 12), (other, mixed, 12), (public, usual, 11)):
+        rows = rows_of(charts.level_errors(frame))
+        assert rows["row"].unique().tolist() == names
+        assert len(rows) == count
+    assert types_of(charts.level_errors(levels())) == ["point", "tick"]
+    assert types_of(charts.level_errors(levels().head(4))) == ["point"]

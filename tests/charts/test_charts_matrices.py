@@ -16,13 +16,19 @@ def shades(chart):
     )
 
 
+def symmetric(rows, value):
+    """Whether every cell says what the one across the diagonal does."""
+    found = rows.set_index(["x", "y"])[value]
+    return all(found[b, a] == each for (a, b), each in found.items())
+
+
 def test_the_heat_map_is_symmetric_and_starts_at_zero():
     for columns in (15, 57):
         chart = charts.pair_heatmap(pairs([f"c{i}" for i in range(columns)]))
-        found = rows_of(chart).set_index(["x", "y"])["shade"]
-        assert len(found) == columns * (columns - 1)
-        assert all(found[b, a] == value for (a, b), value in found.items())
-        assert shades(chart) == [0, found.max()]
+        rows = rows_of(chart)
+        assert len(rows) == columns * (columns - 1)
+        assert symmetric(rows, "shade")
+        assert shades(chart) == [0, rows["shade"].max()]
     little = charts.pair_heatmap(pd.DataFrame({"a": ["x"], "b": ["y"], "avd": [0.002], "floor": [0.002]}))
     assert shades(little) == [0, 0.1]  # mere noise does not fill the scale
 
@@ -38,9 +44,8 @@ def test_pair_tables_share_one_scale_with_real_first_and_keep_all_the_mass():
 
 
 def scored(names):
-    return frame(
-        "a b score", [(a, b, 0.1 * (place % 14) - 0.1) for place, a in enumerate(names) for b in names[:place]]
-    )
+    rows = [(a, b, 0.1 * (place % 14) - 0.1) for place, a in enumerate(names) for b in names[:place]]
+    return frame("a b score", rows)
 
 
 def test_affinity_is_symmetric_clipped_and_says_so():
@@ -48,8 +53,7 @@ def test_affinity_is_symmetric_clipped_and_says_so():
     chart = charts.affinity(scored(names), dict.fromkeys(names, 1))
     found = rows_of(chart)
     assert len(found) == 52 * 51
-    by_pair = found.set_index(["x", "y"])["score"]
-    assert all(by_pair[y, x] == score for (x, y), score in by_pair.items())
+    assert symmetric(found, "score")
     assert found["score"].min() < 0 == found["shade"].min()
     assert found["shade"].max() == found["score"].max() > 1
     assert "noisy score (clipped at 0)" in str(spec_of(chart))
@@ -57,16 +61,13 @@ def test_affinity_is_symmetric_clipped_and_says_so():
     assert "clipped" not in str(spec_of(charts.affinity(scored(names[:5]).assign(score=0.5), {})))
 
 
-def test_affinity_stands_in_the_order_of_clusters_with_gaps_between():
+def test_affinity_stands_in_the_order_of_clusters_with_gaps_between_and_names_up_to_60_columns():
     clusters = pd.DataFrame({"column": ["a", "b", "c", "d"], "cluster": [1, 2, 1, 3]})
     for given in (clusters, dict(zip(clusters["column"], clusters["cluster"], strict=True))):
         chart = charts.affinity(scored(list("abcd")), given)
         assert [name.replace("\u200b", "") for name in domain(chart, "x")] == ["a", "c", "", "b", "", "d"]
         assert len({*domain(chart, "y")}) == 6
         assert types_of(chart)[1] == "text"
-
-
-def test_affinity_names_up_to_60_columns():
     for columns, named in ((60, True), (61, False)):
         names = [f"Q{number}" for number in range(columns)]
         (layer,) = marks_of(charts.affinity(scored(names), {name: place % 5 for place, name in enumerate(names)}))

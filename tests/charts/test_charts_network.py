@@ -27,8 +27,9 @@ def network(names, clusters, most=3):
 
 def layers_of(chart):
     """The layers' data by what they draw; the names are the last text that is drawn."""
-    return {layer.mark.shape if layer.mark.shape is not alt.Undefined else layer.mark.type: layer.data
-            for layer in chart.layer}  # fmt: skip
+    marks = [layer.mark for layer in chart.layer]
+    kinds = [mark.type if mark.shape is alt.Undefined else mark.shape for mark in marks]
+    return dict(zip(kinds, [layer.data for layer in chart.layer], strict=True))
 
 
 def nodes_of(chart):
@@ -36,7 +37,7 @@ def nodes_of(chart):
     return pd.DataFrame(found).set_index("name")
 
 
-@pytest.mark.parametrize(("count", "clusters"), [(1, 1), (15, 1), (15, 3), (52, 1), (52, 3), (52, 9)])
+@pytest.mark.parametrize(("count", "clusters"), [(1, 1), (15, 3), (52, 1), (52, 9)])
 def test_parents_stand_above_their_children_and_no_name_on_another(count, clusters):
     frame = network(BITS[:count], clusters)
     chart = charts.network(frame)
@@ -51,8 +52,7 @@ def test_parents_stand_above_their_children_and_no_name_on_another(count, cluste
         ends = row["x"] + row["radius"] + 4 + LETTER * letters * row["label"].str.len()
         starts = row["x"] - row["radius"]
         assert all(end < start for end, start in zip(ends[:-1], starts[1:], strict=True))
-        assert starts.min() >= 0
-        assert ends.max() <= 960
+        assert 0 <= starts.min() < ends.max() <= 960
     assert list(parts["text"]["label"]) == list(nodes["label"])
 
 
@@ -62,18 +62,17 @@ def test_each_cluster_has_a_box_in_the_order_of_its_number_with_its_nodes_inside
     assert list(boxes.index) == [f"cluster {number}" for number in range(1, 13)]
     assert boxes["y"].nunique() > 1  # they do not all fit side by side
     for node in nodes.itertuples():
-        box = boxes.loc[f"cluster {node.cluster}"]
-        assert box["x"] < node.x < box["x2"]
-        assert box["y"] < node.y < box["y2"]
+        x, y, right, bottom = boxes.loc[f"cluster {node.cluster}", ["x", "y", "x2", "y2"]]
+        assert x < node.x < right
+        assert y < node.y < bottom
 
 
 def test_every_line_runs_from_parent_to_child_without_going_back_up():
-    frame = network(BITS, 3)
-    parts = layers_of(charts.network(frame))
-    nodes, lines = nodes_of(charts.network(frame)), parts["line"]
-    by_number = nodes.set_index("node")
-    found = set()
-    for _, line in lines.groupby("edge"):
+    frame = network(BITS[:20], 3)
+    chart = charts.network(frame)
+    nodes = nodes_of(chart)
+    by_number, found = nodes.set_index("node"), set()
+    for _, line in layers_of(chart)["line"].groupby("edge"):
         start, end = line.iloc[0], line.iloc[-1]
         assert (end["x"], end["y"]) == tuple(by_number.loc[end["node"], ["x", "y"]])
         assert line["y"].is_monotonic_increasing
@@ -89,11 +88,16 @@ def test_many_nodes_are_an_overview_without_names_that_still_tells_each_node():
     assert sum(len(layer.data) for layer in chart.layer if "rank" in layer.data) < 5000
 
 
-def test_derived_tables_have_another_shape_and_shares_sum_to_one():
-    nodes = nodes_of(charts.network(network(BITS[:10], 1)))
+def test_derived_tables_have_another_shape_and_shares_sum_to_one_and_heads_turn_as_their_curves_arrive():
+    chart = charts.network(network(BITS[:10], 1))
+    nodes = nodes_of(chart)
     assert list(nodes["kind"]) == ["derived", *["measured"] * 4] * 2
     assert nodes["share"].sum() == pytest.approx(1)
     assert nodes.loc[nodes["kind"] == "derived", "share"].eq(0).all()
+    (head,) = [layer["mark"] for layer in chart.to_dict()["layer"] if layer["mark"].get("shape") == "triangle"]
+    assert all("width" in head[key]["expr"] and "height" in head[key]["expr"] for key in ("angle", "xOffset"))
+    assert _arrival([(0, 0), (3, 4)]) == (3, 4)
+    assert _arrival([(0, 0), (0, 6), (6, 12)]) == (5, 4)
 
 
 def test_families_that_make_no_sense_are_drawn_as_far_as_they_do():
@@ -105,24 +109,13 @@ def test_families_that_make_no_sense_are_drawn_as_far_as_they_do():
     assert "epsilon" not in chart.to_dict()["layer"][-2]["encoding"]["size"]
 
 
-def test_an_arrow_head_turns_as_its_curve_arrives():
-    assert _arrival([(0, 0), (3, 4)]) == (3, 4)
-    assert _arrival([(0, 0), (0, 6), (6, 12)]) == (5, 4)
-    spec = charts.network(network(BITS[:3], 1)).to_dict()
-    (head,) = [layer["mark"] for layer in spec["layer"] if layer["mark"].get("shape") == "triangle"]
-    assert all("width" in head[key]["expr"] and "height" in head[key]["expr"] for key in ("angle", "xOffset"))
-
-
-def test_lines_keep_clear_of_the_nodes_on_their_way():
+def test_lines_keep_clear_of_the_nodes_on_their_way_and_values_as_near_to_their_wishes_as_can_be():
     links = [(0, 1), (1, 2), (0, 2)]
     at, paths, _, _ = _arrange(links, [0] * 3, np.full(3, 10.0), np.full(3, 90.0), 400, 50)
     assert [len(path) for path in paths] == [2, 2, 3]
     bend = paths[2][1]
     assert bend[1] == at[1][1]
     assert bend[0] <= at[1][0] - 10 or bend[0] >= at[1][0] + 90
-
-
-def test_values_are_kept_apart_as_near_to_their_wishes_as_can_be():
     assert apart([5.0, 5.0, 50.0], [(1, 1)] * 3, 0, 100) == pytest.approx([4, 6, 50])
     assert apart([0.0], [(2, 3)], 0, 100) == [2]
     crowded = apart([5.0] * 4, [(10, 10)] * 4, 0, 40)

@@ -15,10 +15,8 @@ from dpcore.charts.frames import t_quantile
 
 
 def test_accuracy_shows_its_references_only_if_there_are_any():
-    assert rows_of(charts.accuracy(accuracies(["tree"]), majority=0.752), "label")["label"].tolist() == [
-        "majority class 75.2%"
-    ]
-    assert rows_of(charts.accuracy(accuracies(["tree"]), majority=math.nan), "label").empty
+    for majority, named in ((0.752, ["majority class 75.2%"]), (math.nan, [])):
+        assert rows_of(charts.accuracy(accuracies(["tree"]), majority=majority), "label")["label"].tolist() == named
 
 
 def test_the_release_on_the_screen_is_drawn_on_top():
@@ -37,21 +35,16 @@ def test_the_release_is_blue_and_references_grey():
     assert types_of(chart) == ["point", "text"]
     colors = marks_of(chart)[0]["encoding"]["color"]["scale"]
     assert colors == {"domain": ["released", "reference"], "range": [RELEASED, REAL]}
-    rows = rows_of(chart, "score")
-    assert rows[["model", "who", "measure", "score"]].to_numpy().tolist() == [
-        ["DiffPRFs", "released", "accuracy", 0.8],
-        ["majority class", "reference", "accuracy", 0.8],
-        ["DiffPRFs", "released", "balanced accuracy", 0.6],
-        ["majority class", "reference", "balanced accuracy", 0.6],
-    ]
+    who = {"DiffPRFs": "released", "majority class": "reference"}
+    wanted = [[*one, *value] for value in (("accuracy", 0.8), ("balanced accuracy", 0.6)) for one in who.items()]
+    assert rows_of(chart, "score")[["model", "who", "measure", "score"]].to_numpy().tolist() == wanted
     assert "interval" not in subtitle(chart)
 
 
 def test_repeats_have_an_interval():
     frame = pd.concat([scores(("a", "b")).assign(accuracy=[value, 0.5]) for value in (0.7, 0.8, 0.9)])
     chart = charts.classifier_scores(frame[(frame["model"] == "a") | ~frame.duplicated("model")])
-    rows = rows_of(chart, "score", "low")
-    rows = rows[rows["measure"] == "accuracy"].set_index("model")
+    rows = rows_of(chart, "score", "low").query("measure == 'accuracy'").set_index("model")
     half = t.ppf(0.975, 2) * 0.1 / math.sqrt(3)
     ends = rows.loc[["a"], ["low", "high"]].to_numpy()
     assert ends == pytest.approx(np.tile([0.8 - half, 0.8 + half], (len(ends), 1)), abs=1e-4)
