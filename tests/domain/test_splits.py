@@ -7,7 +7,9 @@ from math import ceil
 import numpy as np
 
 from dpcore.domain.column import Column
-from dpcore.domain.splits import GRID, NumberCut
+from dpcore.domain.splits import GRID, Groups, NumberCut
+from dpcore.domain.taxonomy import Taxonomy
+from dpcore.domain.taxonomy_tree import Hierarchy
 
 START, END = -1.0, float(GRID)
 COLUMNS = {
@@ -155,3 +157,13 @@ def test_numbers_are_cut_while_two_are_in_the_range():
         assert cut.fanout(low, high).tolist() == [2, 0, 0, 0, 2, 2, 0], name
         with np.errstate(all="raise"):
             assert cut.text(START, START, 1).startswith("> ")
+
+
+def test_a_taxonomys_groups_pass_over_nodes_with_one_child():
+    paths = (("a", "left", "all"), ("b", "left", "all"), ("c", "single", "right", "all"), ("d", "right", "all"))
+    tree = Column(name="x", kind="categorical", categories=tuple("abcd"), missing=True, taxonomy=Taxonomy(paths))
+    groups = Groups(tree, Hierarchy.of(tree))
+    place = {name: float(i) for i, name in enumerate(groups.names)}
+    below = {name: [groups.names[child] for child in groups.children[int(place[name])]] for name in place}
+    assert (below["all"], below["left"], below["right"]) == (["left", "right", "(missing)"], ["a", "b"], ["c", "d"])
+    assert groups.fanout(np.array([place["all"], place["right"], place["a"]]), np.zeros(3)).tolist() == [3, 2, 0]

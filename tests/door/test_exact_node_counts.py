@@ -40,23 +40,22 @@ ATTRIBUTES = {
 }
 
 
-def records(n, rng, classes=CLASSES):
+def records(n, rng, *, classes=CLASSES, missing=0.15):
     columns = [REAL, BINNED, ORDERED, TREE, FLAT, MANY]
     codes = np.stack([*(rng.integers(0, c.size, n) for c in columns), rng.integers(0, classes, n)], axis=1)
     ticks = rng.choice([0.0, GRID, 1.0, QUARTER, QUARTER, QUARTER + 1, GRID - 1, float(rng.integers(0, GRID))], n)
-    ticks[rng.random(n) < 0.15] = np.nan
+    ticks[rng.random(n) < missing] = np.nan
     return Records(codes.astype(np.uint8), ATTRIBUTES, {NUMBER: ticks}, TARGET, classes)
 
 
-def random_rows(seed, size=7):
+def random_rows(seed, *, most=60, missing=0.15):
     """Places in some trees' nodes: a record may be in a node twice, and some nodes are empty."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 60))
-    known = records(n, rng)
-    places = int(rng.integers(0, 3 * n))
-    used = rng.choice(size, size - 2, replace=False)
-    node = np.sort(rng.choice(used, places))
-    return NodeRows(known, rng.integers(0, n, places).astype(np.int32), node.astype(np.int32), size), rng
+    rng, size = np.random.default_rng(seed), 7
+    n = int(rng.integers(0, most))
+    known, places = records(n, rng, missing=missing), int(rng.integers(0, 3 * n + 1))
+    node = np.sort(rng.choice(rng.choice(size, size - 2, replace=False), places if n else 0))
+    row = rng.integers(0, max(n, 1), len(node))
+    return NodeRows(known, row.astype(np.int32), node.astype(np.int32), size), rng
 
 
 RANGES = {NUMBER: (START, END), CODES: (0.0, 6.0), ORDER: (0.0, 3.0), ONE: (0.0, 7.0)}
@@ -86,12 +85,16 @@ def halves(rows, node, position, cut, place=0, groups=2):
     return counted(rows, node, lambda row: child(rows.records, position, row, cut, place), groups)
 
 
+def whole(rows, position):
+    """The candidates of one column in all nodes, whose ranges are the whole one."""
+    return list(rows.candidates(position, np.arange(rows.size), *np.tile(RANGES[position], (rows.size, 1)).T))
+
+
 def places_of(rows, rng):
     """Places of a taxonomy that all records of a node fit to."""
-    groups = ATTRIBUTES[GROUPS]
-    inner = [place for place, found in enumerate(groups.children) if len(found) >= 2]
+    inner = [place for place, found in enumerate(ATTRIBUTES[GROUPS].children) if len(found) >= 2]
     places = rng.choice(inner, rows.size).astype(float)
-    outside = groups.child_of[places[rows.node].astype(int), rows.records.codes[rows.row, GROUPS]] < 0
+    outside = ATTRIBUTES[GROUPS].child_of[places[rows.node].astype(int), rows.records.codes[rows.row, GROUPS]] < 0
     places[rows.node[outside]] = 0.0
     return places
 
@@ -128,9 +131,12 @@ def test_only_some_nodes_in_any_order(seeds):
 
 
 def test_candidates_are_counted_as_record_by_record(seeds):
-    """All places inside a node's range and none else; every tick of an interval divides as its table says."""
-    for seed, position in product(seeds(12), ATTRIBUTES):
-        rows, rng = random_rows(seed)
+    """All places inside a node's range and none else; every tick of an interval divides as its table says.
+
+    Also of no records, and of numbers that are all missing.
+    """
+    for seed, position, how in product(seeds(12), ATTRIBUTES, ({}, {"most": 1}, {"missing": 1.0})):
+        rows, rng = random_rows(seed, **how)
         some = np.sort(rng.choice(rows.size, 5, replace=False))
         places = places_of(rows, rng)[some] if position == GROUPS else np.full(5, RANGES[position][0])
         seen = []
@@ -156,26 +162,18 @@ def test_candidates_are_counted_as_record_by_record(seeds):
         np.testing.assert_array_equal(np.array(sorted(seen)), np.array(wanted, dtype=float))
 
 
-def test_a_nodes_own_range_ends_its_intervals():
+def test_a_nodes_own_range_ends_its_candidates():
     known = records(4, np.random.default_rng(0))
-    known.ticks[NUMBER][:] = [25.0, 30.0, np.nan, 70.0]
-    rows = NodeRows(known, np.array([0, 1, 2, 3], np.int32), np.array([0, 0, 0, 1], np.int32), 3)
+    known.ticks[NUMBER][:], known.codes[:, CODES] = [25.0, 30.0, np.nan, 70.0], [2, 3, 4, 1]
+    rows = NodeRows(known, np.arange(4, dtype=np.int32), np.array([0, 0, 0, 1], np.int32), 3)
     (cuts,) = rows.candidates(NUMBER, np.arange(3), np.array([24.0, 60.0, 10.0]), np.array([40.0, 70.0, 20.0]))
     assert cuts.nodes.tolist() == [0, 0, 0, 1, 1, 2]
     assert cuts.low.tolist() == [24, 25, 30, 60, 70, 10]
     assert cuts.high.tolist() == [25, 30, 40, 70, 70, 20]
     assert cuts.tables.sum(axis=1)[0].tolist() == [0, 1, 2, 0, 1, 0]  # missing goes right
-
-
-def test_cuts_of_codes_in_narrow_ranges():
-    known = records(80, np.random.default_rng(3))
-    known.codes[:, CODES] = np.arange(80) % 3 + 2
-    rows = NodeRows(known, np.arange(80, dtype=np.int32), np.zeros(80, np.int32), 2)
-    (cuts,) = rows.candidates(CODES, np.arange(2), np.array([2.0, 0.0]), np.array([5.0, 2.0]))
+    (cuts,) = rows.candidates(CODES, np.arange(3), np.array([2.0, 0.0, 1.0]), np.array([5.0, 2.0, 2.0]))
     assert (cuts.nodes.tolist(), cuts.low.tolist()) == ([0, 0, 1], [3.0, 4.0, 1.0])
-    for i, cut in enumerate([3, 4]):
-        np.testing.assert_array_equal(cuts.tables[:, :, i], halves(rows, 0, CODES, cut))
-    assert not cuts.tables[:, :, 2].any()
+    assert cuts.tables.sum(axis=1).tolist() == [[1, 2, 0], [2, 1, 1]]
 
 
 def test_two_numbers_by_hand():
@@ -184,23 +182,12 @@ def test_two_numbers_by_hand():
     known.ticks[NUMBER][:] = NumberCut(REAL, by_length=True).ticks(np.array([2.0, 5.0]))
     assert known.ticks[NUMBER].tolist() == [858_993_460, 2**31]  # .2 and .5 of 2^32, rounded up
     known.labels[:] = [0, 1]
-    rows = NodeRows(known, np.arange(2, dtype=np.int32), np.zeros(2, np.int32), 1)
-    (cuts,) = rows.candidates(NUMBER, np.arange(1), np.full(1, START), np.full(1, END))
+    (cuts,) = whole(NodeRows(known, np.arange(2, dtype=np.int32), np.zeros(2, np.int32), 1), NUMBER)
     values = Max().of_many(cuts.tables, Relation.ADD_REMOVE)
     assert values.tolist() == [1, 2, 1]
     weights = (cuts.high - cuts.low) * 2.0**values
     assert weights.tolist() == [858_993_461 * 2, (2**31 - 858_993_460) * 4, 2**31 * 2]
     np.testing.assert_allclose(weights / weights.sum(), np.array([4, 12, 10]) / 26, rtol=0, atol=1e-9)
-
-
-def test_a_taxonomys_groups_pass_over_nodes_with_one_child():
-    groups = ATTRIBUTES[GROUPS]
-    names = {name: place for place, name in enumerate(groups.names)}
-    below = {name: [groups.names[child] for child in groups.children[place]] for name, place in names.items()}
-    assert below["all"] == ["left", "right", "(missing)"]
-    assert below["left"] == ["a", "b"]
-    assert below["right"] == ["c", "d", "e"]  # "single" holds c alone
-    assert groups.fanout(np.array([names["all"], names["right"], names["a"]], float), np.zeros(3)).tolist() == [3, 3, 0]
 
 
 def test_given_cuts(seeds):
@@ -238,32 +225,14 @@ def test_the_next_level_holds_every_place_once(seeds):
         np.testing.assert_array_equal(below.only(np.arange(1, below.size)).classes, np.concatenate(tables)[1:])
 
 
-def test_no_records_and_numbers_that_are_all_missing():
-    for n in (0, 1, 3):
-        known = records(n, np.random.default_rng(1))
-        known.ticks[NUMBER][:] = np.nan
-        rows = NodeRows(known, np.arange(n, dtype=np.int32), np.zeros(n, np.int32), 2)
-        (cuts,) = rows.candidates(NUMBER, np.arange(2), np.full(2, START), np.full(2, END))
-        assert (cuts.nodes.tolist(), cuts.low.tolist(), cuts.high.tolist()) == ([0, 1], [START, START], [END, END])
-        assert not cuts.tables[0].any()  # all go right
-        np.testing.assert_array_equal(cuts.tables[1].T, rows.classes)
-        for position, high in ((CODES, 6.0), (GROUPS, 0.0), (ONE, 7.0)):
-            for found in rows.candidates(position, np.arange(2), np.zeros(2), np.full(2, high)):
-                assert (found.tables.sum(axis=(0, 1)) == n * (found.nodes == 0)).all()
-
-
 def test_many_trees_count_as_one_by_one():
     """30 trees at once, with wide codes: no sum or key runs over."""
     rng = np.random.default_rng(5)
-    n, trees = 500, 30
-    known = records(n, rng)
-    keep = rng.random(n * trees) < 0.7
-    row = np.tile(np.arange(n, dtype=np.int32), trees)[keep]
-    node = np.repeat(np.arange(trees, dtype=np.int32), n)[keep]
-    rows = NodeRows(known, row, node, trees)
-    (together,) = rows.candidates(NUMBER, np.arange(trees), np.full(trees, START), np.full(trees, END))
-    for tree in (0, 13, 29):
-        alone = NodeRows(known, row[node == tree], np.zeros(int((node == tree).sum()), np.int32), 1)
-        (cuts,) = alone.candidates(NUMBER, np.arange(1), np.full(1, START), np.full(1, END))
-        np.testing.assert_array_equal(together.tables[:, :, together.nodes == tree], cuts.tables)
-        np.testing.assert_array_equal(together.low[together.nodes == tree], cuts.low)
+    known, keep = records(500, rng), rng.random(500 * 30) < 0.7
+    row = np.tile(np.arange(500, dtype=np.int32), 30)[keep]
+    tree = np.repeat(np.arange(30, dtype=np.int32), 500)[keep]
+    (together,) = whole(NodeRows(known, row, tree, 30), NUMBER)
+    for here in (0, 13, 29):
+        (alone,) = whole(NodeRows(known, row[tree == here], np.zeros(int((tree == here).sum()), np.int32), 1), NUMBER)
+        np.testing.assert_array_equal(together.tables[:, :, together.nodes == here], alone.tables)
+        np.testing.assert_array_equal(together.low[together.nodes == here], alone.low)
