@@ -6,8 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from private_rows import Broken, BrokenError
-from sources import Watched
+from private_rows import Broken, BrokenError, Listening
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
@@ -33,13 +32,11 @@ CODES = np.asfortranarray(
 NUMBERS = {3: np.array([-5.0, 14, 3, 8, -1, 15])}
 
 
-class Replayed(Watched):
+class Replayed(Listening):
     """Lots and Laplace noise from a tape that is the same every time, and a note of who asked for how many."""
 
     def __init__(self, seed=0):
-        super().__init__()
-        self._rng = np.random.default_rng(seed)
-        self.asked = []
+        self._rng, self.asked = np.random.default_rng(seed), []
 
     def lots(self, count):
         self.asked.append(count)
@@ -58,51 +55,33 @@ def door(source=None, *, codes=CODES, numbers=NUMBERS, relation="replace", cap=N
 # Prices
 
 
-def test_reports_of_one_person_add_up_exactly():
-    third = Fraction(1, 3)
-    table = door()
-    questions = {
-        A: ERRPH(2, epsilon=third),
-        B: OUE(3, epsilon=0.1),
-        C: OLH(4, epsilon=third),
-        N: TRR(lower=-5, upper=15, epsilon=third),
-    }
-    table.randomize(Questionnaire(questions))
-    bounds = [entry.epsilon_bound for entry in table.ledger.entries]
-    assert bounds == [third, Fraction(0.1), third, third]
-    assert table.ledger.totals.bound == 1 + Fraction(0.1)
-    assert [entry.epsilon_claimed for entry in table.ledger.entries] == bounds
-    names = [entry.name for entry in table.ledger.entries]
-    assert names == [f"report of {name}" for name in "abcn"]
-    mechanisms = [entry.mechanism for entry in table.ledger.entries]
-    assert mechanisms == ["randomized response", "unary encoding", "local hashing", "laplace"]
-    number = table.ledger.entries[3]
-    assert (number.sensitivity, number.scale) == (20, 60)
+THIRD = Fraction(1, 3)
+FOUR = {A: ERRPH(2, epsilon=THIRD), B: OUE(3, epsilon=0.1), C: OLH(4, epsilon=1), N: TRR(lower=-5, upper=15, epsilon=2)}
 
 
-def test_the_dearest_of_the_optional_ones_are_paid():
+def test_reports_of_one_person_add_up_exactly_and_of_optional_ones_the_dearest():
     table = door()
-    channels = {
-        A: ERRPH(2, epsilon=0.25),
-        B: ERRPH(3, epsilon=0.5),
-        C: ERRPH(4, epsilon=Fraction(1, 7)),
-        N: TRR(lower=-5, upper=15, epsilon=2),
-    }
-    for asked, price in ((1, Fraction(2)), (2, Fraction(5, 2)), (3, Fraction(5, 2) + Fraction(1, 7))):
-        before = table.ledger.totals.bound
-        table.randomize(Questionnaire(channels, [B, C, N], asked))
-        assert table.ledger.totals.bound - before == Fraction(1, 4) + price
+    table.randomize(Questionnaire(FOUR))
+    entries = table.ledger.entries
+    assert [entry.epsilon_bound for entry in entries] == [THIRD, Fraction(0.1), 1, 2]
+    assert [entry.epsilon_claimed for entry in entries] == [entry.epsilon_bound for entry in entries]
+    assert [entry.name for entry in entries] == [f"report of {name}" for name in "abcn"]
+    mechanisms = ["randomized response", "unary encoding", "local hashing", "laplace"]
+    assert [entry.mechanism for entry in entries] == mechanisms
+    assert (entries[3].sensitivity, entries[3].scale) == (20, 10)
+    for asked, price in ((1, 2), (2, 3), (3, 3 + Fraction(0.1))):
+        table = door()
+        table.randomize(Questionnaire(FOUR, [B, C, N], asked))
+        assert table.ledger.totals.bound == THIRD + price
         assert table.ledger.entries[-1].name == f"report of {asked} of 3 answers, by lot"
 
 
 def test_every_time_and_every_family_of_a_column_is_paid_and_drawn_anew():
     channels = {A: ERRPH(2, epsilon=1), ("a", "b"): ERRPH(6, epsilon=2), ("c", "a"): OUE(8, epsilon=4)}
     table = door(cap=15, codes=np.zeros((200, 4), np.uint8), numbers={})
-    reports = []
-    for times in (1, 2):
-        reports.append(table.randomize(Questionnaire(channels)).values[A])
-        assert table.ledger.epsilon_bound == 7 * times
-    assert (reports[0] != reports[1]).any()
+    first, second = (table.randomize(Questionnaire(channels)).values[A] for _ in range(2))
+    assert (first != second).any()
+    assert table.ledger.epsilon_bound == 14
     with pytest.raises(BudgetError):
         table.randomize(Questionnaire(channels))
 
@@ -112,8 +91,7 @@ def test_answers_that_share_a_lot_have_no_finite_epsilon():
     together = Questionnaire({A: Warner(p=0.7), B: ERRPH(3, epsilon=1), C: ERRPH(4, epsilon=2)}, together=[[A, B], [C]])
     table.randomize(together, claimed_epsilon=0.5, reasons={A: "because", B: "because"})
     alone, tied = table.ledger.entries
-    assert alone.epsilon_bound == 2  # a lot of one's own is no tie
-    assert tied.epsilon_bound == math.inf
+    assert (alone.epsilon_bound, tied.epsilon_bound) == (2, math.inf)  # a lot of one's own is no tie
     assert tied.epsilon_claimed == alone.epsilon_claimed == 0.5
     assert tied.reason == "because"
     assert "kept or changed together" in tied.name
@@ -135,31 +113,29 @@ REFUSED = {
 
 
 def test_what_nobody_can_answer_costs_nothing():
-    for name, (channels, cause) in REFUSED.items():
-        table = door()
-        with pytest.raises(ParameterError, match=cause):
-            table.randomize(Questionnaire({C: ERRPH(4, epsilon=1), **channels}))
-        assert not table.ledger.entries, name
-        assert not table._door.noise.asked, name
-    one = Questionnaire({A: ERRPH(2, epsilon=1)})
-    number = Questionnaire({N: TRR(lower=-5, upper=15, epsilon=1)})
-    tied = Questionnaire({A: ERRPH(2, epsilon=1), B: ERRPH(3, epsilon=1)}, together=[[A, B]])
+    one, tied = {A: ERRPH(2, epsilon=1)}, {A: ERRPH(2, epsilon=1), B: ERRPH(3, epsilon=1)}
+    number = Questionnaire({N: FOUR[N]})
+    cases = [
+        (door(), Questionnaire({C: ERRPH(4, epsilon=1), **channels}), ParameterError, cause)
+        for channels, cause in REFUSED.values()
+    ]
     for table, questions, error, cause in (
-        (door(), Questionnaire({A: ERRPH(2, epsilon=1), ("z",): ERRPH(2, epsilon=1)}), SchemaError, "no column 'z'"),
+        *cases,
+        (door(), Questionnaire({**one, ("z",): ERRPH(2, epsilon=1)}), SchemaError, "no column 'z'"),
         (door(numbers={}), number, ParameterError, "not a number"),
         (door(numbers=None), number, ParameterError, "not a number"),
-        (door(relation="add_remove"), one, ParameterError, "replace"),  # who takes part is not hidden
-        (door().split("a")[0], one, ParameterError, "replace"),
-        (door(), tied, ParameterError, "no finite epsilon"),
+        (door(relation="add_remove"), Questionnaire(one), ParameterError, "replace"),  # who takes part is not hidden
+        (door().split("a")[0], Questionnaire(one), ParameterError, "replace"),
+        (door(), Questionnaire(tied, together=[[A, B]]), ParameterError, "no finite epsilon"),
     ):
         with pytest.raises(error, match=cause):
             table.randomize(questions)
         assert not table.ledger.entries, cause
+        assert not table._door.noise.asked, cause
 
 
 def test_charged_first_and_then_drawn():
-    table = door(cap=1)
-    half, more = Fraction(1, 2), Fraction(1, 10**30)
+    table, half, more = door(cap=1), Fraction(1, 2), Fraction(1, 10**30)
     with pytest.raises(BudgetError):
         table.randomize(Questionnaire({A: ERRPH(2, epsilon=half), B: ERRPH(3, epsilon=half + more)}))
     assert not table._door.noise.asked
@@ -175,7 +151,6 @@ def test_charged_first_and_then_drawn():
 
 # Whose values and whose lots
 
-FOUR = {A: ERRPH(2, epsilon=1), B: OUE(3, epsilon=1), C: OLH(4, epsilon=1), N: TRR(lower=-5, upper=15, epsilon=1)}
 ASKED = {
     "all of everybody": Questionnaire({**FOUR, ("a", "c"): ERRPH(8, epsilon=1)}),
     "two of four by lot": Questionnaire({**FOUR, ("b", "c"): ERRPH(12, epsilon=1)}, [B, C, N, ("b", "c")], 2),
@@ -186,18 +161,18 @@ ASKED = {
 
 
 def test_one_record_changes_its_own_reports_only(seeds):
-    for seed, person, (name, questions) in product(seeds(20), (0, 3, 5), ASKED.items()):
+    for seed, person, questions in product(seeds(20), (0, 3, 5), ASKED.values()):
         other, numbers = CODES.copy(order="F"), NUMBERS[3].copy()
         other[person], numbers[person] = [1, 2, 3, 3] if person != 5 else [0, 1, 0, 0], 1.5
         sources = Replayed(seed), Replayed(seed)
         first = door(sources[0], paper=True).randomize(questions)
         second = door(sources[1], paper=True, codes=other, numbers={3: numbers}).randomize(questions)
-        assert sources[0].asked == sources[1].asked, name
+        assert sources[0].asked == sources[1].asked
         for family in questions.channels:
             who = first.who(family)
             np.testing.assert_array_equal(who, second.who(family))  # nobody is asked because of what they would say
             rest = who != person
-            np.testing.assert_array_equal(first.values[family][rest], second.values[family][rest], name)
+            np.testing.assert_array_equal(first.values[family][rest], second.values[family][rest])
 
 
 def test_who_is_asked_is_a_matter_of_lots():
@@ -235,21 +210,19 @@ def test_families_are_coded_with_the_last_column_fastest():
 def test_hashes_of_large_codes_do_not_overflow():
     """a v + b has up to 62 bits; codes of 8 bits are widened first."""
     channel, lots = OLH(250, epsilon=40), iter([np.array([1 - 2**-53]), np.array([1 - 2**-53]), np.array([0.0])])
-    report = channel.report(np.array([249], dtype=np.uint8), lambda _: next(lots))
-    prime = 2**31 - 1
+    report, prime = channel.report(np.array([249], dtype=np.uint8), lambda _: next(lots)), 2**31 - 1
     assert report.tolist() == [[prime - 1, prime - 1, ((prime - 1) * 249 + prime - 1) % prime % channel.places]]
 
 
 def test_together_keeps_all_or_changes_all():
     channels = {A: Warner(p=0.5), B: ERRPH(3, p0=0.5), C: ERRPH(4, p0=0.5)}
-    codes = np.zeros((600, 4), np.uint8)
-    table = door(codes=codes, numbers={}, paper=True)
-    reports = table.randomize(Questionnaire(channels, together=[[A, B]]))
-    changed = reports.values[A] == 1
+    table = door(codes=np.zeros((600, 4), np.uint8), numbers={}, paper=True)
+    values = table.randomize(Questionnaire(channels, together=[[A, B]])).values
+    changed = values[A] == 1
     assert 200 < changed.sum() < 400
-    assert not reports.values[B][~changed].any()  # who keeps a keeps b
-    assert reports.values[B][changed].mean() > 0.5
-    assert reports.values[C][~changed].any()  # c has lots of its own
+    assert not values[B][~changed].any()  # who keeps a keeps b
+    assert values[B][changed].mean() > 0.5
+    assert values[C][~changed].any()  # c has lots of its own
 
 
 def test_numbers_go_through_their_bounds_and_the_sources_own_noise():
@@ -262,14 +235,12 @@ def test_numbers_go_through_their_bounds_and_the_sources_own_noise():
 
 
 def test_every_source_of_noise_can_do_it_and_nobody_may_answer():
-    for kind, questions in product(("laplace", "geometric", "opendp"), list(ASKED.values())[:2]):
-        reports = door(make_noise(kind, None if kind == "opendp" else 1)).randomize(questions)
-        assert reports.people == 6
+    nobody = {"codes": np.zeros((0, 4), np.uint8), "numbers": {3: np.zeros(0)}}
+    sources = [make_noise(kind, None if kind == "opendp" else 1) for kind in ("laplace", "geometric", "opendp")]
+    for source, questions, (people, how) in product(sources, ASKED.values(), ((6, {}), (0, nobody))):
+        reports = door(source, paper=True, **how).randomize(questions)
+        assert (reports.people, reports.frame().shape) == (people, (people, len(questions.channels)))
         assert all(len(reports.values[family]) == len(reports.who(family)) for family in questions.channels)
-    for questions in ASKED.values():
-        table = door(codes=np.zeros((0, 4), np.uint8), numbers={3: np.zeros(0)}, paper=True)
-        reports = table.randomize(questions)
-        assert (reports.people, reports.frame().shape) == (0, (0, len(questions.channels)))
 
 
 def test_reports_share_no_memory_with_the_rows():
