@@ -4,6 +4,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -68,7 +69,7 @@ def cost_of(child):
 
 
 def spends(ledger, epsilon, *, seeded, case):
-    assert ledger.epsilon_of_noise == ledger.epsilon_claimed == epsilon, case
+    assert ledger.totals.of_noise == ledger.totals.claimed == Fraction(epsilon), case  # exactly, not to a float
     assert ledger.epsilon_bound == (math.inf if seeded else epsilon), case  # of a known seed nothing is proved
     assert added_up(ledger) == pytest.approx(epsilon), case
     for entry in ledger.entries:  # the noise that was drawn is the noise that was booked

@@ -15,11 +15,9 @@ from grouped import (
     RELATIONS,
     SCHEMA,
     A,
-    C,
     Y,
     answers,
     axis,
-    holds_no_more_leaves,
     make_frame,
     rows_of,
 )
@@ -34,10 +32,6 @@ from dpcore.methods import DiffGen
 
 def fit(frame=FRAME, schema=SCHEMA, **parameters):
     return DiffGen(**{"random_state": 0, **parameters}).fit(frame, schema=schema)
-
-
-def choices(method):
-    return [entry for entry in method.ledger_.entries if entry.mechanism == "exponential"]
 
 
 # Shares
@@ -56,17 +50,9 @@ def test_a_share_is_epsilon_by_2_n_and_4_h(bins, rounds, share, missing):
     """A numeric column of one bin cannot be cut, so that it does not count."""
     schema = Schema(columns=(A, *numbers(bins, missing=missing), Y), target="y")
     method = fit(pd.DataFrame(columns=list(schema.names), dtype=object), schema=schema, rounds=rounds)
-    spent = [entry.epsilon_of_noise for entry in choices(method)]
-    assert set(spent) == {share}
-    assert method.ledger_.epsilon_of_noise == 1
-    (counts,) = [entry for entry in method.ledger_.entries if entry.mechanism == "laplace"]
+    *chosen, counts = method.ledger_.entries
+    assert {entry.epsilon_of_noise for entry in chosen} == {share}
     assert counts.epsilon_of_noise >= Fraction(1, 2)
-
-
-def questions(method):
-    """Scope, epsilon and relation of every question, as the ledger tells them."""
-    frame = method.ledger_.to_frame()
-    return list(zip(frame["scope"], frame["mechanism"], frame["epsilon_of_noise"], frame["relation"], strict=True))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -77,7 +63,8 @@ def test_the_ledger_by_hand(relation, watched):
     share = 1 / (2 * (1 + 4))
     half = share if relation == "add_remove" else share / 2  # a replaced row may leave one half and enter the other
     # Four cuts into one side, each as good as the other: the first; and of 4 and 5 there is one place to cut.
-    assert questions(method) == [
+    told = method.ledger_.to_frame()[["scope", "mechanism", "epsilon_of_noise", "relation"]]
+    assert list(told.itertuples(index=False, name=None)) == [
         ("", "exponential", pytest.approx(share), relation),  # where to cut 0 to 5; then there is one candidate
         ("halves of n 0–5 / left", "exponential", pytest.approx(half), "add_remove"),
         ("halves of n 0–5 / right", "exponential", pytest.approx(half), "add_remove"),
@@ -85,7 +72,6 @@ def test_the_ledger_by_hand(relation, watched):
         ("halves of n 0–3 / right", "exponential", pytest.approx(half), "add_remove"),  # 0 alone cannot be cut
         ("", "laplace", pytest.approx(1 - 4 * share), relation),
     ]
-    assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 1
     assert method.steps_ == [("n", "0–5"), ("n", "0–3")]
     assert axis(method, "n").names == ("0", "1–3", "4–5")
     assert [candidates for candidates, _ in watched.chosen] == [5, 3, 1, 2, 2]
@@ -96,42 +82,6 @@ def test_the_ledger_by_hand(relation, watched):
     assert watched.counted == [(6, pytest.approx(person / (1 - 4 * share)))]
     root = 0.0 if relation == "replace" else math.inf  # n is public there, and the counts are moved to it
     assert method.tree_.variances == [root, pytest.approx(2 * (person / (1 - 4 * share)) ** 2)]
-
-
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize(("classes", "spread"), [(("no", "yes"), 1), (("no", "yes", "both", "none"), 2), (("no",), 1)])
-def test_information_gain_pays_for_its_range(classes, spread, relation, watched):
-    schema = Schema(columns=(A, C, Column(name="y", kind="categorical", categories=classes)), target="y")
-    fit(FRAME.assign(y="no"), schema=schema, score="IG", rounds=1, relation=relation)
-    assert watched.chosen == [(2, pytest.approx(1 / 4 / (2 * spread)))]
-
-
-@pytest.mark.parametrize(
-    ("rounds", "score", "relation"),
-    [(1, "Max", "replace"), (3, "IG", "replace"), (30, "Max", "add_remove"), (30, "IG", "replace")],
-)
-def test_epsilon_is_spent_to_the_last(rounds, score, relation):
-    method = fit(rounds=rounds, score=score, relation=relation, epsilon=0.7)
-    assert method.ledger_.epsilon_of_noise == method.ledger_.epsilon_claimed == 0.7
-    counts = method.ledger_.entries[-1]
-    assert counts.mechanism == "laplace"
-    assert counts.epsilon_of_noise >= Fraction(0.7) / 2
-    if rounds == 30:  # all is divided: what is left over goes to the counts
-        assert method.tree_.leaves.shape == SCHEMA.sizes
-        assert counts.epsilon_of_noise > Fraction(0.7) * 3 / 4
-
-
-def test_paper_mode_claims_epsilon_and_proves_nothing():
-    method = fit(mode="paper")
-    assert method.ledger_.epsilon_claimed == 1
-    assert method.ledger_.epsilon_of_noise == math.inf
-    own = [entry for entry in method.ledger_.entries if entry.mechanism == "none"]
-    assert own
-    assert all((entry.epsilon_claimed, entry.epsilon_of_noise) == (0, math.inf) and entry.reason for entry in own)
-    chosen = choices(method)
-    assert len(own) == sum("halves" in scope for scope, mechanism, *_ in questions(method) if mechanism == "none") + 1
-    half = [float(entry.epsilon_claimed) / 2 for entry in chosen]  # it does not use that Max only rises
-    assert [float(entry.epsilon_of_noise) for entry in chosen] == pytest.approx(half)
 
 
 # A greedy search in plain Python
@@ -261,71 +211,41 @@ def test_scores_move_no_more_than_they_say_on_all_small_tables(name, rate, relat
         assert loss == sensitivity
 
 
-@pytest.mark.parametrize(("rate", "by_hand"), [(Max(), max_of), (InfoGain(), gain_of)], ids=["Max", "IG"])
-def test_scores_look_at_the_rows_of_their_value_only(rate, by_hand):
-    rng = np.random.default_rng(0)
-    for size in [0, 1, 2, *rng.integers(3, 40, 12)]:
-        rows = [RECORDS[i] for i in rng.integers(len(RECORDS), size=size)]
-        columns = {"x": [r[0] for r in rows], "z": [r[1] for r in rows]}
-        target = [r[2] for r in rows]
-        found = SCORES["specialize"](rate).values(answers(rows), [], Relation.ADD_REMOVE)
-        parts = [("x", [(0,), (1,), (2,)]), ("x", [(1,), (2,)]), ("z", [(0,), (1,)]), ("x", [(0,), (1, 2)])]
-        expected = [worth(name, part, columns, target, by_hand) for name, part in parts]
-        np.testing.assert_allclose(found, expected, atol=1e-12)
-        cuts = SCORES["cut"](rate).values(answers(rows), [], Relation.ADD_REMOVE)
-        np.testing.assert_allclose(
-            cuts, [worth("x", part, columns, target, by_hand) for part in ([(0,), (1, 2)], [(0, 1), (2,)])], atol=1e-12
-        )
-        inner = SCORES["cut a part"](rate).values(answers(rows), [], Relation.ADD_REMOVE)
-        np.testing.assert_allclose(inner, [worth("x", [(1,), (2,)], columns, target, by_hand)], atol=1e-12)
-
-
-def test_interval_cuts_are_all_public_places_unless_named():
-    split = IntervalSplit(**INNER, rated_by=Max(), column="x", low=2, high=6)
-    assert split.cuts.tolist() == [3, 4, 5]
-    own = IntervalSplit(**INNER, rated_by=Max(), column="x", low=0, high=3, places=[1, 2], worthless_below=1)
-    rows = [(0, 0, 0), (2, 0, 1), (2, 0, 1)]
-    assert own.values(answers(rows), [], Relation.ADD_REMOVE).tolist() == [0, 3]
-
-
 # Cuts and groups
 
 
-def places(codes, *, epsilon=1e-3, **parameters):
-    """Where a column of numbers was cut, in many runs that hardly look."""
+@pytest.mark.parametrize(
+    ("codes", "how", "possible"),
+    [
+        ([], {}, {1, 2, 3, 4, 5}),  # anywhere in the public range
+        ([0, 2], {}, {1, 2, 3, 4, 5}),
+        ([], {"mode": "paper"}, {3}),  # one row in the middle, as in the published code
+        ([0], {"mode": "paper"}, {3}),
+        ([1, 1], {"mode": "paper"}, {1, 2, 3, 4, 5}),  # one value anywhere
+        ([0, 2], {"mode": "paper"}, {1, 2}),  # of two values and more, up to the largest
+        # of one class all places are as good as another; but with nothing to their left the published code has 0
+        ([1, 3], {"epsilon": 1e6}, {1, 2, 3, 4, 5}),
+        ([1, 3], {"epsilon": 1e6, "mode": "paper"}, {2, 3}),
+    ],
+)
+def test_where_a_column_of_numbers_may_be_cut(codes, how, possible):
+    """In many runs that hardly look."""
     found = set()
     for seed in range(25):
-        method = fit(rows_of(codes), schema=ONE, rounds=1, epsilon=epsilon, random_state=seed, **parameters)
+        method = fit(rows_of(codes), schema=ONE, rounds=1, random_state=seed, **{"epsilon": 1e-3, **how})
         found.add(int(axis(method, "n").sizes[0]) if method.steps_ else None)
-    return found
-
-
-@pytest.mark.parametrize("codes", [[], [0, 2]])
-def test_corrected_mode_may_cut_anywhere_in_the_public_range(codes):
-    assert places(codes) == {1, 2, 3, 4, 5}
-
-
-@pytest.mark.parametrize(("codes", "possible"), [([], {3}), ([0], {3}), ([1, 1], {1, 2, 3, 4, 5}), ([0, 2], {1, 2})])
-def test_paper_mode_cuts_up_to_the_largest_value(codes, possible):
-    """Of two values and more; one value is cut anywhere, one row in the middle, as in the published code."""
-    assert places(codes, mode="paper") == possible
-
-
-def test_paper_mode_gives_the_first_place_no_score():
-    """Of one class, all places are as good as another; but with nothing to their left the published code has 0."""
-    assert places([1, 3], epsilon=1e6) == {1, 2, 3, 4, 5}
-    assert places([1, 3], epsilon=1e6, mode="paper") == {2, 3}
+    assert found == possible
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_empty_groups_are_counted_too(rows):
+def test_empty_groups_are_counted_too_and_what_is_left_over_goes_to_the_counts(rows):
     method = fit(FRAME.head(rows), rounds=30)
     (_, noisy), leaves = method.tree_.noisy, method.tree_.leaves
     assert leaves.shape == SCHEMA.sizes
-    assert noisy.shape == (leaves.size,) == (144,)
-    assert np.count_nonzero(noisy) == 144
+    assert np.count_nonzero(noisy) == len(noisy) == 144
     assert method.leaf_counts_.min() >= 0
     assert method.leaf_counts_.sum() == pytest.approx(max(noisy.sum(), 0))
+    assert method.ledger_.entries[-1].epsilon_of_noise > Fraction(3, 4)
 
 
 def test_missing_values_stand_beside_the_numbers():
@@ -343,21 +263,6 @@ def test_missing_values_stand_beside_the_numbers():
     assert axis(before, "n").names == ("0–5", MISSING)
 
 
-def test_columns_that_cannot_be_divided():
-    schema = Schema(columns=(*numbers((1,)), Column(name="c", kind="categorical", categories=("u",)), Y), target="y")
-    frame = pd.DataFrame({"n0": [0.5] * 4, "c": "u", "y": ["no", "no", "no", "yes"]})
-    method = fit(frame, schema=schema, epsilon=1e6)
-    assert method.steps_ == []
-    assert len(method.ledger_.entries) == 1
-    np.testing.assert_allclose(method.leaf_counts_, [3, 1], atol=1e-4)
-    schema.encode(method.sample())
-
-
-def test_no_specialization_makes_more_leaves_than_allowed():
-    for most in (2, 3, 4, 5, 8, 12, 30, 71):
-        assert holds_no_more_leaves(fit(max_leaves=most, rounds=30, epsilon=30.0), most), most
-
-
 def test_chains_of_single_children_are_no_steps(watched):
     paths = (("x", "only x", "top", "*"), ("y", "pair", "top", "*"), ("z", "pair", "top", "*"))
     chain = Column(name="a", kind="categorical", categories=("x", "y", "z"), taxonomy=Taxonomy(paths))
@@ -369,11 +274,3 @@ def test_chains_of_single_children_are_no_steps(watched):
     alone = Taxonomy((("x", "only", "*"),))
     schema = Schema(columns=(Column(name="a", kind="categorical", categories=("x",), taxonomy=alone), Y), target="y")
     assert fit(pd.DataFrame({"a": ["x"], "y": "no"}), schema=schema).steps_ == []
-
-
-def test_the_class_is_never_generalized():
-    tree = Taxonomy((("p", "pq", "*"), ("q", "pq", "*"), ("r", "*")))
-    target = Column(name="y", kind="categorical", categories=("p", "q", "r"), taxonomy=tree)
-    method = fit(FRAME.assign(y="q"), schema=Schema(columns=(A, target)), target="y", rounds=1)
-    assert axis(method, "y").names == ("p", "q", "r")
-    assert method.target_ == "y"

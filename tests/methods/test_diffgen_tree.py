@@ -21,7 +21,6 @@ C = Column(name="c", kind="categorical", categories=("u", "v", "w"))
 M = Column(name="m", kind="integer", lower=0, upper=3, bins=4, missing=True)
 Y = Column(name="y", kind="categorical", categories=("no", "yes"))
 SCHEMA = Schema(columns=(N, C, Y, M), target="y")  # the class is not the last column
-CRITERIA = {"Max": "Max", "InfoGain": "IG"}
 
 
 def make_frame(rows=300, seed=0):
@@ -53,7 +52,7 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
 )
 def test_the_release_is_diffgens(epsilon, criterion, relation, mode):
     settings = {"relation": relation, "mode": mode, "epsilon": epsilon, "rounds": 4, "random_state": 2}
-    released = DiffGen(score=CRITERIA[criterion], **settings).fit(FRAME, schema=SCHEMA)
+    released = DiffGen(score={"Max": "Max", "InfoGain": "IG"}[criterion], **settings).fit(FRAME, schema=SCHEMA)
     method = fit(criterion=criterion, **settings)
     pd.testing.assert_frame_equal(method.ledger_.to_frame(), released.ledger_.to_frame())
     assert method.steps_ == released.steps_
@@ -128,14 +127,11 @@ def test_branches_say_which_groups_they_are():
         assert forest_frames.nodes(found)["side"].tolist() == sides
 
 
-def test_a_column_of_many_groups_makes_a_deep_tree_that_opens():
+def test_a_tree_may_be_very_deep_or_have_no_rows_columns_or_classes():
     many = Column(name="c", kind="categorical", categories=tuple(f"v{i}" for i in range(120)))
     tree = grown([[100 + i, 100 - 50 * (i % 2) + i] for i in range(120)], [many])
     assert tree.level.max() > 100
     assert GroupTree.from_dict(tree.schema, tree.to_dict()).to_dict() == tree.to_dict()
-
-
-def test_there_is_a_tree_without_rows_columns_or_classes():
     assert grown(np.zeros((3, 2)), [C]).classes.tolist() == [[0, 0]]
     np.testing.assert_allclose(grown(np.zeros((3, 2)), [C]).probability(FRAME), 1 / 2)
     assert grown([5, 3], []).classes.tolist() == [[5, 3]]
@@ -162,50 +158,23 @@ def test_the_document_alone_predicts(epsilon):
     np.testing.assert_array_equal(again.probability(FRAME), shares)
 
 
-def test_groups_of_the_release_are_predicted_by_their_majority():
-    """With all divided and no noise, the tree is as fine as the groups."""
-    method = fit(epsilon=1e7, rounds=40)
-    leaves, at = method.tree_.leaves, SCHEMA.index("y")
-    counts = np.moveaxis(method.leaf_counts_.reshape(leaves.shape), at, -1)
-    codes = SCHEMA.encode(FRAME)
-    groups = [axis.blocks[codes[:, j]] for j, axis in enumerate(leaves.axes) if j != at]
-    here = counts[tuple(groups)]
-    # leaves of noise alone may hold a little of a neighbor's: rows of one class are predicted surely
-    sure = here.max(axis=1) > here.sum(axis=1) - 0.01
-    assert sure.sum() > 200
-    assert (method.predict(FRAME)[sure] == method.classes_[here.argmax(axis=1)[sure]]).all()
-
-
-def damage(document):
-    yield {**document, "format": "other"}
-    yield {**document, "target": "nobody"}
-    yield {**document, "groups": {}}
-    yield {**document, "groups": {name: groups[1:] for name, groups in document["groups"].items()}}
-    yield {**document, "groups": {name: [-1, *groups[1:]] for name, groups in document["groups"].items()}}
-    yield {**document, "groups": {name: [10**9, *groups[1:]] for name, groups in document["groups"].items()}}
-    yield {**document, "nodes": []}
-    yield {**document, "nodes": document["nodes"][:-1]}
-    yield {key: value for key, value in document.items() if key != "nodes"}
-    for change in (
-        {"left": 0},
-        {"right": 1},
-        {"left": 10**6},
-        {"goes_left": [77]},
-        {"classes": [1.0]},
-        {"classes": [1.0, -1.0]},
-        {"classes": [1.0, float("nan")]},
-        {"classes": None},
-        {"column": "y"},
-    ):
-        first, *rest = document["nodes"]
-        yield {**document, "nodes": [{**first, **change}, *rest]}
-
-
 def test_damaged_documents_are_refused():
     document = fit().classifier_.to_dict()
-    broken = list(damage(document))
-    assert len(broken) == 18
-    for one in broken:
+    first, *rest = document["nodes"]
+    lists = [groups[1:] for groups in document["groups"].values()]
+    broken = [
+        {"format": "other"},
+        {"target": "nobody"},
+        {"groups": {}},
+        {"nodes": []},
+        {"nodes": document["nodes"][:-1]},
+    ]
+    for begin in ([], [-1], [10**9]):
+        broken += [{"groups": {name: begin + part for name, part in zip(document["groups"], lists, strict=True)}}]
+    changes = [{"left": 0}, {"right": 1}, {"left": 10**6}, {"goes_left": [77]}, {"column": "y"}, {"classes": None}]
+    changes += [{"classes": classes} for classes in ([1.0], [1.0, -1.0], [1.0, float("nan")])]
+    broken += [{"nodes": [{**first, **change}, *rest]} for change in changes]
+    for one in (*({**document, **change} for change in broken), {k: v for k, v in document.items() if k != "nodes"}):
         with pytest.raises(SchemaError, match="no tree") as caught:
             GroupTree.from_dict(SCHEMA, deepcopy(one))
         assert caught.value.remedy

@@ -102,18 +102,13 @@ def test_a_class_called_missing_is_not_the_missing_class(method):
 
 
 @pytest.mark.parametrize(("epsilon", "noise"), [(5e-324, "laplace"), (1e-160, "geometric"), (1e-30, "laplace")])
-@pytest.mark.parametrize("method", [TaxonomyRelease, DiffGen])
-def test_hardly_any_epsilon_is_no_error(method, noise, epsilon, small_frame, small_schema):
-    fitted = method(epsilon=epsilon, noise=noise, random_state=0).fit(small_frame, schema=small_schema)
-    assert fitted.ledger_.epsilon_of_noise == epsilon
-    assert len(fitted.sample(5)) == 5
-    assert np.isfinite(fitted.leaf_counts_).all()
-
-
-def test_counts_beyond_all_numbers_are_not_rounded(small_frame, small_schema):
-    fitted = TaxonomyRelease(epsilon=1e-30, noise="laplace", random_state=0).fit(small_frame, schema=small_schema)
-    with pytest.raises(ParameterError, match="noise"):
-        fitted.tree_.rows(np.full(fitted.tree_.leaves.size, 1e30))
+def test_hardly_any_epsilon_is_no_error_and_counts_beyond_all_numbers_are_not_rounded(noise, epsilon):
+    for name in ("TaxonomyRelease", "DiffGen"):
+        known = fitted(name, epsilon=epsilon, noise=noise)
+        assert len(known.sample(5)) == 5
+        assert np.isfinite(known.leaf_counts_).all()
+        with pytest.raises(ParameterError, match="noise"):
+            known.tree_.rows(np.full(known.tree_.leaves.size, 1e30))
 
 
 @pytest.mark.parametrize("method", [TaxonomyRelease, PrivSCBN])
