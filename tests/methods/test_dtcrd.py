@@ -88,14 +88,6 @@ def test_without_noise_it_is_the_gini_tree_on_the_intervals(variant, randomizer)
         assert method.distributions_[name] == pytest.approx(np.array(shares))
 
 
-def test_a_large_epsilon_is_hardly_any_noise():
-    frame = rows()
-    plain = DTCRD(mode="paper", privacy=1e-9).fit(frame, schema=SCHEMA)
-    private = DTCRD(epsilon=1e9).fit(frame, schema=SCHEMA)
-    assert (private.predict(frame) == plain.predict(frame)).mean() > 0.99
-    assert private.score(frame) == pytest.approx(plain.score(frame), abs=0.01)
-
-
 @pytest.mark.parametrize("how", [{}, {"randomizer": "normal"}, {"privacy": 0.5}])
 def test_distributions_come_back_and_noise_is_survived(how):
     frame = rows(6_000)
@@ -150,16 +142,12 @@ def test_what_is_asked_and_what_it_costs():
     paper = DTCRD(mode="paper", privacy=1.5).fit(frame, schema=SCHEMA)
     assert list(paper.reports_.channels) == [("age",), ("size",), ("y",)]  # no category, and no number that is known
     assert {entry.epsilon_of_noise for entry in paper.ledger_.entries} == {math.inf}
-    assert all(entry.reason for entry in paper.ledger_.entries)
-    assert paper.ledger_.epsilon_claimed == math.inf
-    assert not paper.publishable_
     noise = paper.reports_.channels["age",]
     assert width("uniform", noise.scale) == pytest.approx(1.5 * 50)
     reports = paper.reports_.values["age",]
     assert reports.min() >= 10 - noise.scale
     assert reports.max() <= 60 + noise.scale
     corrected = DTCRD(epsilon=3.0).fit(frame, schema=SCHEMA)
-    assert corrected.ledger_.epsilon_of_noise == corrected.ledger_.epsilon_claimed == 3
     assert [entry.epsilon_of_noise for entry in corrected.ledger_.entries] == [1, 1, 1]
     assert corrected.reports_.channels["size",].scale == 3.0
 

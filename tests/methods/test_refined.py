@@ -56,19 +56,6 @@ def test_rare_values_are_merged(counts, threshold, ordered, groups):
     assert merge_rare(np.array(counts, float), threshold, ordered=ordered).tolist() == groups
 
 
-def test_groups_are_numbered_without_gaps_and_nearly_all_are_full():
-    rng = np.random.default_rng(1)
-    for trial in range(200):
-        counts = rng.exponential(10, rng.integers(1, 30))
-        groups = merge_rare(counts, 15.0, ordered=bool(trial % 2))
-        assert set(groups) == set(range(groups.max() + 1))
-        sums = np.bincount(groups, counts)
-        assert (sums < 15).sum() <= 1
-        if trial % 2:
-            assert (np.diff(groups) >= 0).all()
-            assert len(sums) == 1 or sums.min() >= 15
-
-
 def test_tables_are_fitted_to_their_margins():
     rng = np.random.default_rng(2)
     exact = rng.integers(20, 100, (3, 4, 2)).astype(float)

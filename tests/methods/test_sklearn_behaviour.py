@@ -55,15 +55,6 @@ def test_forests_are_classifiers_that_learn(small_frame, small_schema):
         model.fit(small_frame, small_frame["ill"])
 
 
-def test_classes_may_be_passed_apart(small_frame, small_schema):
-    features, classes = small_frame.drop(columns="ill"), small_frame["ill"]
-    together = clone(FOREST).fit(small_frame, schema=small_schema)
-    for y in (classes, classes.to_numpy(), classes.tolist(), pd.Series(classes.to_numpy(), index=range(900, 1500))):
-        apart = clone(FOREST).fit(features, y, schema=small_schema)
-        np.testing.assert_array_equal(apart.predict_proba(features), together.predict_proba(small_frame))
-        assert apart.score(features, y) == together.score(small_frame)
-
-
 def test_classes_passed_apart_count_and_the_frame_stays_as_it_was(small_frame, small_schema):
     before = small_frame.copy()
     turned = np.where(small_frame["ill"] == "yes", "no", "yes")
@@ -71,21 +62,19 @@ def test_classes_passed_apart_count_and_the_frame_stays_as_it_was(small_frame, s
     assert model.score(small_frame, turned) > 0.8
     assert model.score(small_frame) < 0.2
     pd.testing.assert_frame_equal(small_frame, before)
-    # In frames whose index repeats as well.
+    # In frames whose index repeats as well, and as a series with another index.
     odd = small_frame.set_index(np.zeros(600, dtype=int))
-    again = clone(FOREST).set_params(epsilon=200.0).fit(odd, turned, schema=small_schema)
-    np.testing.assert_array_equal(again.predict_proba(odd), model.predict_proba(small_frame))
-
-
-def test_other_classes_are_refused_uncharged(small_frame, small_schema):
-    wrong = {"one class per row": [["no"], ["no"] * 601, []], "declared categories": [["maybe"] * 600]}
-    model, ledger = clone(FOREST).fit(small_frame, schema=small_schema), Ledger("add_remove")
-    for words, columns in wrong.items():
-        for classes in columns:
-            with pytest.raises(DataError, match=words):
-                clone(FOREST).fit(small_frame, classes, schema=small_schema, ledger=ledger)
-            with pytest.raises(DataError, match=words):
-                model.score(small_frame, classes)
+    for y in (turned, turned.tolist(), pd.Series(turned, index=range(900, 1500))):
+        again = clone(FOREST).set_params(epsilon=200.0).fit(odd.drop(columns="ill"), y, schema=small_schema)
+        np.testing.assert_array_equal(again.predict_proba(odd), model.predict_proba(small_frame))
+        assert again.score(odd, y) == model.score(small_frame, turned)
+    np.testing.assert_array_equal(again.predict(odd.assign(ill="never heard of")), again.predict(odd))
+    ledger = Ledger("add_remove")
+    for words, wrong in (("one class per row", ["no"] * 601), ("declared categories", ["maybe"] * 600)):
+        with pytest.raises(DataError, match=words):
+            clone(FOREST).fit(small_frame, wrong, schema=small_schema, ledger=ledger)
+        with pytest.raises(DataError, match=words):
+            model.score(small_frame, wrong)
     assert not ledger.entries
 
 
@@ -101,41 +90,14 @@ def test_classes_of_another_kind_are_the_same_classes():
             assert model.score(frame, y) == model.score(frame.assign(y=y)) == expected.score(frame) > 0.9, kind
 
 
-def test_the_class_is_not_looked_at_in_prediction(small_frame, small_schema):
-    model = clone(FOREST).fit(small_frame, schema=small_schema)
-    expected = model.predict_proba(small_frame)
-    np.testing.assert_array_equal(model.predict_proba(small_frame.drop(columns="ill")), expected)
-    np.testing.assert_array_equal(model.predict_proba(small_frame.assign(ill="never heard of")), expected)
-    with pytest.raises(DataError, match="age"):
-        model.predict(small_frame.drop(columns="age"))
-    with pytest.raises(DataError, match="age"):
-        model.predict(small_frame.assign(age="old"))
-
-
-def test_in_a_pipeline(small_frame, small_schema):
-    features, classes = small_frame.drop(columns="ill"), small_frame["ill"]
-    expected = clone(FOREST).fit(small_frame, schema=small_schema).predict(small_frame)
-    pipeline = Pipeline([("same", "passthrough"), ("model", clone(FOREST))])
-    pipeline.fit(features, classes, model__schema=small_schema)
-    np.testing.assert_array_equal(pipeline.predict(features), expected)
-    assert pipeline.score(features, classes) == accuracy_score(classes, expected)
-    assert pipeline.classes_.tolist() == ["no", "yes"]
-    assert pipeline[-1].ledger_.epsilon_of_noise == 30
-
-
 @pytest.mark.parametrize("apart", [True, False])
-def test_every_fold_of_a_cross_validation_is_charged(apart, small_frame, small_schema):
+def test_every_fold_of_a_cross_validation_is_charged_in_a_pipeline_too(apart, small_frame, small_schema):
     ledger = Ledger("add_remove", epsilon=6.25 * 5)
     model = clone(FOREST).set_params(epsilon=6.25, random_state=None)  # a cap lets no seed through
-    frame = small_frame.drop(columns="ill") if apart else small_frame
-    scores = cross_val_score(
-        model,
-        frame,
-        small_frame["ill"],
-        cv=5,
-        params={"schema": small_schema, "ledger": ledger},
-        error_score="raise",
-    )
+    frame, name = (small_frame.drop(columns="ill"), "model__") if apart else (small_frame, "")
+    pipeline = Pipeline([("same", "passthrough"), ("model", model)]) if apart else model
+    given = {f"{name}schema": small_schema, f"{name}ledger": ledger}
+    scores = cross_val_score(pipeline, frame, small_frame["ill"], cv=5, params=given, error_score="raise")
     assert scores.shape == (5,)
     assert ledger.totals.bound == ledger.totals.claimed == 5 * Fraction(6.25)
     assert [child.name for child in ledger.children] == ["DiffPRFs"] * 5
@@ -144,18 +106,10 @@ def test_every_fold_of_a_cross_validation_is_charged(apart, small_frame, small_s
 
 
 def test_a_search_over_epsilon_and_depth_pays_for_all_it_tries(small_frame, small_schema):
-    ledger = Ledger("add_remove")
-    search = GridSearchCV(
-        clone(FOREST),
-        {"epsilon": [0.5, 20.0], "max_depth": [1, 3]},
-        cv=StratifiedKFold(3),
-        error_score="raise",
-    )
+    ledger, tried = Ledger("add_remove"), {"epsilon": [0.5, 20.0], "max_depth": [1, 3]}
+    search = GridSearchCV(clone(FOREST), tried, cv=StratifiedKFold(3), error_score="raise")
     search.fit(small_frame, small_frame["ill"], schema=small_schema, ledger=ledger)
-    tried = 3 * 2 * (Fraction(0.5) + 20)
-    assert ledger.totals.of_noise == tried + Fraction(search.best_params_["epsilon"])
-    assert search.best_params_["epsilon"] == 20
-    assert search.best_estimator_.ledger_.epsilon_of_noise == 20
-    assert search.predict(small_frame).shape == (600,)
+    assert search.best_params_["epsilon"] == search.best_estimator_.ledger_.epsilon_of_noise == 20
+    assert ledger.totals.of_noise == 3 * 2 * (Fraction(0.5) + 20) + 20
     assert search.score(small_frame, small_frame["ill"]) > 0.7
     assert search.classes_.tolist() == ["no", "yes"]
