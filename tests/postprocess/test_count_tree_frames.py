@@ -72,15 +72,15 @@ def test_nodes_by_hand():
     assert frame["noisy_margin"].dropna().unique() == pytest.approx(SURE * np.sqrt([1, 4, 2]))
     expected = SURE * math.sqrt(released.consistent.variances[1][0])
     assert frame["consistent_margin"][1] == pytest.approx(expected)
-
-
-def test_true_counts_stand_beside_the_nodes():
-    released = tree()
-    frame = count_tree_frames.nodes(released)
     found = tree_errors.with_truth(frame, tree_errors.true_counts(released, CODES))
     assert found["true"].tolist() == [11, 8, 3, 8, 0, 0, 3, 5, 3, 0, 0, 0, 0, 2, 1]
     np.testing.assert_allclose(found["noise"], frame["noisy"] - found["true"])
     assert "true" not in frame
+    # A public root, and levels that were never measured.
+    frame = count_tree_frames.nodes(tree(variances=[0.0, math.inf, math.inf, 2.0]))
+    assert frame.loc[0, ["measured", "noisy_margin"]].tolist() == [True, 0]
+    assert frame["consistent_margin"][0] == pytest.approx(0, abs=1e-6)
+    assert frame["measured"].tolist() == [True] + [False] * 6 + [True] * 8
 
 
 def test_whole_levels_of_a_part_are_shown_as_long_as_there_is_room():
@@ -94,13 +94,6 @@ def test_whole_levels_of_a_part_are_shown_as_long_as_there_is_room():
     for arguments in ({"at": (4, 0)}, {"at": (-1, 0)}, {"at": (1, 2)}, {"at": (1, -1)}, {"most": 0}):
         with pytest.raises(ParameterError):
             count_tree_frames.nodes(tree(), **arguments)
-
-
-def test_a_public_root_and_what_was_never_measured():
-    frame = count_tree_frames.nodes(tree(variances=[0.0, math.inf, math.inf, 2.0]))
-    assert frame.loc[0, ["measured", "noisy_margin"]].tolist() == [True, 0]
-    assert frame["consistent_margin"][0] == pytest.approx(0, abs=1e-6)
-    assert frame["measured"].tolist() == [True] + [False] * 6 + [True] * 8
 
 
 def test_a_release_with_hardly_any_noise_shows_the_true_counts():

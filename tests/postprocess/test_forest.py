@@ -5,7 +5,6 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 import pytest
 from forests import ROWS, SAME, SCHEMA, STUMP, assert_equal, grown, make_rows, plain, stump_of
 
@@ -42,9 +41,7 @@ def test_the_plain_forest_is_the_limit_node_by_node():
         roots = other.counts[other.level == 0]
         assert resample == "poisson" or (roots if resample == "full" else roots.sum()) == pytest.approx(len(ROWS))
         assert len(one.tree) > 20
-
-
-def test_the_plain_forests_counts_are_the_rows_in_its_leaves():
+    # Its counts are the rows in its leaves.
     forest, labels = plain(resample="full"), SCHEMA["y"].encode(ROWS["y"])
     table = np.zeros(forest.classes.shape)
     for leaves in forest.apply(ROWS).T:
@@ -106,27 +103,27 @@ def test_a_schema_of_nothing_but_a_class():
     assert set(model.predict(ROWS[["y"]])) == {ROWS["y"].mode()[0]}
 
 
-@pytest.mark.parametrize(("cut", "left"), [(-1, 0), (0, 1), (GRID - 1, 4)])
-def test_the_first_and_the_last_cut_part_what_is_at_the_ends(cut, left):
+def test_the_first_and_the_last_cut_part_what_is_at_the_ends():
     """In front of the lowest number, between it and all others, and between all others and the highest."""
-    stump = Forest.from_json(stump_of(STUMP.classes, cut=cut).to_json())
-    sizes = pd.Series([-1.0, np.nextafter(-1, 0), 0.0, np.nextafter(4, 0) - 1e-8, 4.0, np.nan])
-    assert stump.apply(make_rows(6).assign(size=sizes))[:, 0].tolist() == [1] * left + [2] * (6 - left)
+    sizes = make_rows(6).assign(size=[-1.0, np.nextafter(-1, 0), 0.0, np.nextafter(4, 0) - 1e-8, 4.0, np.nan])
+    for cut, left in ((-1, 0), (0, 1), (GRID - 1, 4)):
+        stump = Forest.from_json(stump_of(STUMP.classes, cut=cut).to_json())
+        assert stump.apply(sizes)[:, 0].tolist() == [1] * left + [2] * (6 - left)
 
 
 # Counts
 
 
-@pytest.mark.parametrize(("noise", "count_share"), [("laplace", 0.0), ("geometric", 0.4)])
-def test_children_sum_to_their_parents_and_none_is_negative(noise, count_share):
-    forest = grown(epsilon=2.0, count_share=count_share, noise=noise, n_trees=2, max_depth=3)
-    assert (forest.classes >= 0).all()
-    assert (forest.probabilities >= 0).all()
-    np.testing.assert_allclose(forest.classes.sum(axis=1), forest.counts)
-    np.testing.assert_allclose(forest.probabilities.sum(axis=1), 1)
-    for place in np.flatnonzero(~forest.leaf).tolist():
-        children = slice(forest.first[place], forest.first[place] + forest.fanout[place])
-        np.testing.assert_allclose(forest.classes[children].sum(axis=0), forest.classes[place], atol=1e-9)
+def test_children_sum_to_their_parents_and_none_is_negative():
+    for noise, count_share in (("laplace", 0.0), ("geometric", 0.4)):
+        forest = grown(epsilon=2.0, count_share=count_share, noise=noise, n_trees=2, max_depth=3)
+        assert (forest.classes >= 0).all()
+        assert (forest.probabilities >= 0).all()
+        np.testing.assert_allclose(forest.classes.sum(axis=1), forest.counts)
+        np.testing.assert_allclose(forest.probabilities.sum(axis=1), 1)
+        inner = np.flatnonzero(~forest.leaf)
+        sums = [forest.classes[forest.parent == place].sum(axis=0) for place in inner]
+        np.testing.assert_allclose(sums, forest.classes[inner], atol=1e-9)
 
 
 def test_consistent_counts_are_nearer_the_truth():
@@ -198,15 +195,11 @@ def test_importance_is_shares_of_what_divisions_gain():
 # Pruning
 
 
-def test_pessimistic_errors_by_hand():
+def test_pessimistic_errors_are_the_books_and_the_binomial_limit():
     """The first two are C4.5's own examples; for the last the book has .157, because it interpolates."""
     hand = {(6, 0): 6 * 0.206, (9, 0): 9 * 0.143, (1, 0): 0.75, (2, 0): 1, (4, 4): 4, (3, 9): 3, (0, 0): 0}
     hand[16, 1] = 16 * 0.1596
-    counts, errors = np.array(list(hand)).T
-    assert pessimistic(counts, errors) == pytest.approx(list(hand.values()), rel=5e-3)
-
-
-def test_pessimistic_errors_are_the_binomial_limit():
+    assert pessimistic(*np.array(list(hand)).T) == pytest.approx(list(hand.values()), rel=5e-3)
     counts, errors = np.array([5.0, 20, 100, 7.5, 1e-3]), np.array([1.0, 3, 40, 0.25, 0.0])
     limits = pessimistic(counts, errors) / counts
     for n, e, p in zip(counts[:3].astype(int), errors[:3].astype(int), limits[:3], strict=True):
@@ -224,25 +217,21 @@ def test_a_division_is_kept_where_it_pays():
     assert gone.classes.tolist() == [[40, 0, 0]]
 
 
-def promised(forest):
-    leaves = forest.classes[forest.leaf]
-    return pessimistic(leaves.sum(axis=1), leaves.sum(axis=1) - leaves.max(axis=1)).sum()
-
-
 def test_pruned_trees_are_forests_with_no_more_nodes(seeds):
-    wholes = [grown()]
+    wholes, new = [grown()], make_rows(50, 6)
     for seed in seeds(6):
         how = {"epsilon": 3.0, "random_state": seed, "max_depth": 4}
         wholes.append(DiffPC45(**how, prune=False).fit(ROWS, schema=SCHEMA).forest_)
         assert_equal(DiffPC45(**how).fit(ROWS, schema=SCHEMA).forest_, pruned(wholes[-1]))
-    new = make_rows(50, 6)
     for whole in wholes:
-        less = pruned(whole)
+        less, promised = pruned(whole), []
         Forest.from_json(less.to_json())
         assert_equal(pruned(less), less)
         assert (np.bincount(less.tree) <= np.bincount(whole.tree)).all()
-        # By its own numbers the pruned forest promises no more errors.
-        assert promised(less) <= promised(whole) + 1e-9
+        for forest in (less, whole):
+            leaves = forest.classes[forest.leaf]
+            promised.append(pessimistic(leaves.sum(axis=1), leaves.sum(axis=1) - leaves.max(axis=1)).sum())
+        assert promised[0] <= promised[1] + 1e-9  # by its own numbers the pruned forest promises no more errors
         # Every row ends in its old leaf or an ancestor of it, with that one's counts.
         for old, now in zip(whole.apply(new).ravel(), less.apply(new).ravel(), strict=True):
             above = [old]
@@ -254,22 +243,18 @@ def test_pruned_trees_are_forests_with_no_more_nodes(seeds):
 # Budgets
 
 
-def test_equal_budgets_add_up_on_every_way():
-    for depth in (1, 2, 5, 20):
-        for refund in (True, False):
-            budget = Budget.equal(0.7, depth, refund=refund)
-            ways = [budget.until(level) for level in range(depth + 1)]
-            assert ways[-1] == budget.total
-            assert all(way == budget.total if refund else way < budget.total for way in ways[:-1])
-            assert all(paid > 0 for paid in (*budget.counts, *budget.choices, *budget.leaves))
-
-
-def test_shared_budgets_add_up_on_every_way():
+def test_budgets_add_up_on_every_way():
+    budgets = {}
     for depth, growth in ((1, 1.0), (2, 0.1), (5, 10.0), (20, 1.4)):
-        budget = Budget.shared(0.7, depth, counts=0.25, leaves=0.3, growth=growth)
-        assert all(budget.until(level) == budget.total for level in range(depth + 1))
-        assert float(sum(budget.counts)) == pytest.approx(0.25 * 0.7)
-        assert float(budget.leaves[-1]) == pytest.approx(0.3 * 0.7)
-        ratios = [float(b / a) for a, b in pairwise(budget.choices)]
+        for refund in (True, False):
+            budgets[depth, refund] = Budget.equal(0.7, depth, refund=refund)
+        shared = budgets[depth, "shared"] = Budget.shared(0.7, depth, counts=0.25, leaves=0.3, growth=growth)
+        assert float(sum(shared.counts)) == pytest.approx(0.25 * 0.7)
+        assert float(shared.leaves[-1]) == pytest.approx(0.3 * 0.7)
+        ratios = [float(b / a) for a, b in pairwise(shared.choices)]
         assert ratios == pytest.approx([growth] * (depth - 1))
+    for (depth, how), budget in budgets.items():
+        ways = [budget.until(level) for level in range(depth + 1)]
+        assert ways[-1] == budget.total
+        assert all(way == budget.total if how else way < budget.total for way in ways[:-1])
         assert all(paid > 0 for paid in (*budget.counts, *budget.choices, *budget.leaves))

@@ -57,11 +57,8 @@ def test_a_tree_by_hand(forest):
     assert frame["noisy"].tolist()[:3] == [101.0, 61.5, -3.0]
     assert frame["counts"].tolist()[:3] == [100.0, 60.0, 40.0]
     assert not frame["folded"].any()
-
-
-def test_a_tree_that_is_a_leaf(forest):
-    frame = forest_frames.nodes(forest, 1)
-    assert frame[["place", "parent", "text", "side", "class"]].to_numpy().tolist() == [[1, -1, "", "", "no"]]
+    leaf = forest_frames.nodes(forest, 1)
+    assert leaf[["place", "parent", "text", "side", "class"]].to_numpy().tolist() == [[1, -1, "", "", "no"]]
 
 
 def test_deep_levels_are_folded_and_counted(forest):
@@ -93,55 +90,53 @@ def test_grown_trees_come_level_by_level_with_children_side_by_side(grown):
 
 
 def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema):
-    for chosen, account, per_tree in (
-        ({"relation": "replace"}, 0.5, True),  # a replaced record leaves one node and enters another
-        ({"resample": "full"}, 1 / 3, True),
-        ({"resample": "full", "relation": "replace"}, 1 / 6, True),
-        ({"resample": "full", "n_trees": 1}, 1.0, False),
-        ({"steps": "two", "count_share": 0.5, "max_depth": 4}, 1.0, False),
+    inside = np.log(1 + (np.exp(1 / 3) - 1) / 0.25)  # of a sample: ln(1 + g (e^x - 1)) = 1/3
+    full, poisson = {"resample": "full"}, {"resample": "poisson", "rate": 0.25}
+    for chosen, spent, account, per_tree in (
+        ({"relation": "replace"}, 0.5, "3 trees on disjoint rows", True),  # a record leaves one node and enters another
+        (full, 1 / 3, "3 trees, each", True),
+        ({**full, "relation": "replace"}, 1 / 6, "3 trees, each", True),
+        ({**full, "n_trees": 1}, 1.0, "one tree", False),
+        ({"steps": "two", "count_share": 0.5, "max_depth": 4}, 1.0, "3 trees on disjoint rows", False),
+        (poisson, inside, "3 trees, each: a random 25 % of the rows", True),
     ):
         asked = {"epsilon": 1.0, "n_trees": 3, "max_depth": 3, "random_state": 1, **chosen}
         fitted = DiffPRFs(**asked).fit(small_frame, schema=small_schema)
         frame = forest_frames.budget(fitted.ledger_)
-        assert frame["epsilon_of_noise"].sum() == pytest.approx(account, rel=1e-12), chosen
-        assert frame["epsilon_claimed"].sum() == pytest.approx(account, rel=1e-12)
-        assert set(frame["per_tree"]) == {per_tree}
+        assert frame["epsilon_of_noise"].sum() == pytest.approx(spent, rel=1e-6), chosen
+        assert frame["epsilon_claimed"].sum() == pytest.approx(spent, rel=1e-6), chosen
+        assert (set(frame["account"]), set(frame["per_tree"])) == ({account}, {per_tree})
         assert frame["level"].is_monotonic_increasing
         assert set(frame["purpose"]) <= {"counts of records", "choices", "classes in leaves"}
         assert frame["purpose"].iloc[-1] == "classes in leaves"
         assert not frame.duplicated(["level", "purpose"]).any()
         # The way is one that a record can take: the deepest leaf has spent as much.
-        assert fitted.forest_.spent.max() == pytest.approx(account)
+        assert fitted.forest_.spent.max() == pytest.approx(spent)
         choices = frame[frame["purpose"] == "choices"]
         assert choices["level"].tolist() == list(range(int(fitted.forest_.level.max())))
-
-
-def test_the_account_of_a_sample_is_named(small_frame, small_schema):
-    fitted = DiffPRFs(n_trees=4, max_depth=2, resample="poisson", rate=0.25, random_state=1)
-    frame = forest_frames.budget(fitted.fit(small_frame, schema=small_schema).ledger_)
-    assert set(frame["account"]) == {"4 trees, each: a random 25 % of the rows"}
-    assert frame["per_tree"].all()
-    inside = np.log(1 + (np.exp(1 / 4) - 1) / 0.25)  # ln(1 + g (e^x - 1)) = 1/4
-    assert frame["epsilon_of_noise"].sum() == pytest.approx(inside, rel=1e-6)
 
 
 def test_what_paper_mode_looks_at_unprotected_is_infinite_on_its_level(small_frame, small_schema):
     fitted = DiffPRFs(mode="paper", n_trees=2, max_depth=2, random_state=1).fit(small_frame, schema=small_schema)
     frame = forest_frames.budget(fitted.ledger_).set_index(["level", "purpose"])
     assert frame["epsilon_claimed"].sum() == pytest.approx(0.5)
-    assert frame.loc[(0, "other"), "epsilon_of_noise"] == np.inf
-    assert frame.loc[(1, "other"), "epsilon_of_noise"] == np.inf
+    assert [frame.loc[(level, "other"), "epsilon_of_noise"] for level in (0, 1)] == [np.inf] * 2
     assert frame.loc[(0, "counts of records"), "epsilon_of_noise"] == pytest.approx(0.5 / 6)
 
 
-def test_single_trees_spend_evenly(small_frame, small_schema):
-    for method in (SuLQID3, PINQID3):
-        fitted = method(epsilon=2.0, max_depth=1, random_state=1).fit(small_frame, schema=small_schema)
+def test_single_trees_spend_evenly_and_other_methods_have_no_levels(small_frame, small_schema):
+    steps = [(0, "counts of records"), (0, "choices"), (1, "counts of records"), (1, "classes in leaves")]
+    single = {"max_depth": 1}
+    for method, asked, expected in (
+        (SuLQID3, single, steps),
+        (PINQID3, single, steps),
+        (NaiveBayesSynthesizer, {}, [(-1, "other")]),
+    ):
+        fitted = method(epsilon=2.0, random_state=1, **asked).fit(small_frame, schema=small_schema)
         frame = forest_frames.budget(fitted.ledger_)
         assert frame["epsilon_of_noise"].sum() == pytest.approx(2.0)
-        assert set(frame["account"]) == {"one tree"}
-        assert frame["level"].tolist() == [0, 0, 1, 1]
-        assert frame["purpose"].tolist() == ["counts of records", "choices", "counts of records", "classes in leaves"]
+        assert list(zip(frame["level"], frame["purpose"], strict=True)) == expected
+    assert forest_frames.budget(Ledger("replace")).empty
 
 
 def entry(name, epsilon, claimed=None):
@@ -175,11 +170,3 @@ def test_disjoint_parts_count_once_and_the_longest_of_the_dearest():
     assert frame["level"].tolist()[-1] == -1
     assert frame[["epsilon_claimed", "epsilon_of_noise"]].sum().tolist() == [9.0, 6.0]
     assert (ledger.epsilon_claimed, ledger.epsilon_bound) == (9.0, 6.0)
-
-
-def test_ledgers_of_other_methods_have_no_levels(small_frame, small_schema):
-    fitted = NaiveBayesSynthesizer(random_state=1).fit(small_frame, schema=small_schema)
-    frame = forest_frames.budget(fitted.ledger_)
-    assert frame[["level", "purpose"]].to_numpy().tolist() == [[-1, "other"]]
-    assert frame["epsilon_of_noise"].sum() == pytest.approx(1.0)
-    assert forest_frames.budget(Ledger("replace")).empty

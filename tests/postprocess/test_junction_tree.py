@@ -24,16 +24,6 @@ def random_graph(rng, columns, density=0.3):
     return sizes, [pair for pair in combinations(range(columns), 2) if rng.random() < density]
 
 
-def hangs_together(cliques, parents):
-    """The running intersection property: the cliques that hold a column are one connected part of the tree."""
-    for column in {j for clique in cliques for j in clique}:
-        holders = {i for i, clique in enumerate(cliques) if column in clique}
-        tops = [i for i in holders if parents[i] not in holders]
-        if len(tops) != 1:
-            return False
-    return True
-
-
 def common(tables, scopes, a, b):
     """The two tables' margins on the columns that both have."""
     both = set(scopes[a]) & set(scopes[b])
@@ -48,6 +38,14 @@ def test_graphs_by_hand():
     assert triangulate([(0, 2)], [2, 2, 2, 2]) == [(0, 2), (1,), (3,)]
     assert triangulate([], [1]) == [(0,)]
     assert junction_tree([(0,)]) == ([(0,)], [-1])
+    cliques, sizes, every = [(0, 1), (1, 2), (3,)], [3, 4, 5, 2], list(combinations(range(4), 2))
+    assert joinable(every, cliques, sizes, 60) == [(0, 2), (0, 3), (1, 3), (2, 3)]
+    assert joinable(every, cliques, sizes, 59) == [(0, 3), (1, 3), (2, 3)]  # (0, 2) would make 3 * 4 * 5 cells
+    assert joinable(every, cliques, sizes, 8) == [(0, 3), (1, 3)]
+    assert merge_scopes([(0,), (1,)], [2, 2], 100) == [(0, 1)]  # 4 * (2 + 2) falls to 1 * 4
+    assert merge_scopes([(0,), (1,)], [10, 10], 100) == [(0,), (1,)]  # 4 * 20 would rise to 1 * 100
+    assert merge_scopes([(0,), (1,)], [2, 2], 3) == [(0,), (1,)]
+    assert merge_scopes([(0, 1), (1, 2), (3,)], [2, 2, 2, 40], 100) == [(3,), (0, 1, 2)]  # 9 * 48, 4 * 48, 1 * 320
 
 
 def test_junction_tree_of_any_graph(seeds):
@@ -64,15 +62,10 @@ def test_junction_tree_of_any_graph(seeds):
             assert sorted(order) == cliques
             assert parents[0] == -1
             assert all(0 <= parent < i for i, parent in enumerate(parents) if i)
-            assert hangs_together(order, parents)
-
-
-def test_joinable_pairs_by_hand():
-    cliques, sizes = [(0, 1), (1, 2), (3,)], [3, 4, 5, 2]
-    every = list(combinations(range(4), 2))
-    assert joinable(every, cliques, sizes, 60) == [(0, 2), (0, 3), (1, 3), (2, 3)]
-    assert joinable(every, cliques, sizes, 59) == [(0, 3), (1, 3), (2, 3)]  # (0, 2) would make 3 * 4 * 5 cells
-    assert joinable(every, cliques, sizes, 8) == [(0, 3), (1, 3)]
+            # The running intersection property: the cliques that hold a column are one connected part of the tree.
+            for column in range(columns):
+                holders = {i for i, clique in enumerate(order) if column in clique}
+                assert len([i for i in holders if parents[i] not in holders]) == 1
 
 
 def test_what_is_joinable_is_what_joining_gives(seeds):
@@ -88,13 +81,6 @@ def test_what_is_joinable_is_what_joining_gives(seeds):
         for pair in set(every) - within:
             joined = triangulate({*within, pair}, sizes)
             assert (pair in kept) == all(cells_of(clique, sizes) <= limit for clique in joined)
-
-
-def test_merging_by_hand():
-    assert merge_scopes([(0,), (1,)], [2, 2], 100) == [(0, 1)]  # 4 * (2 + 2) falls to 1 * 4
-    assert merge_scopes([(0,), (1,)], [10, 10], 100) == [(0,), (1,)]  # 4 * 20 would rise to 1 * 100
-    assert merge_scopes([(0,), (1,)], [2, 2], 3) == [(0,), (1,)]
-    assert merge_scopes([(0, 1), (1, 2), (3,)], [2, 2, 2, 40], 100) == [(3,), (0, 1, 2)]  # 9 * 48, 4 * 48, 1 * 320
 
 
 def test_consistency_by_hand():
@@ -143,21 +129,16 @@ def test_final_tables_are_non_negative_and_agree_everywhere(seeds):
             np.testing.assert_allclose(*common(tables, order, a, b), atol=1e-9)
 
 
-def test_consistent_tables_pass_calibration_unchanged():
-    rng = np.random.default_rng(3)
-    joint = rng.uniform(1, 9, (2, 3, 4))
-    cliques, parents = [(0, 1), (1, 2)], [-1, 0]
-    tables = [joint.sum(axis=2), joint.sum(axis=0)]
-    for made, given_table in zip(calibrate(cliques, parents, [joint], [(0, 1, 2)]), tables, strict=True):
-        np.testing.assert_allclose(made, given_table)
-    for made, given_table in zip(calibrate(cliques, parents, tables, cliques), tables, strict=True):
-        np.testing.assert_allclose(made, given_table)
-
-
-def test_calibration_where_the_child_has_nothing():
-    """The parent has 4 rows at b = 1, where the child's table is empty: its margin on c, (1, 3) of 4, steps in."""
+def test_calibration_by_hand():
+    """Consistent tables pass unchanged; where the child has nothing, its margin steps in."""
+    joint = np.random.default_rng(3).uniform(1, 9, (2, 3, 4))
+    cliques, parents, tables = [(0, 1), (1, 2)], [-1, 0], [joint.sum(axis=2), joint.sum(axis=0)]
+    for noisy, scopes in (([joint], [(0, 1, 2)]), (tables, cliques)):
+        for made, expected in zip(calibrate(cliques, parents, noisy, scopes), tables, strict=True):
+            np.testing.assert_allclose(made, expected)
+    # The parent has 4 rows at b = 1, where the child's table is empty: its margin on c is (1, 3) of 4.
     parent, child = np.array([[2.0, 4.0]]), np.array([[1.0, 3.0], [0.0, 0.0]])
-    _, made = calibrate([(0, 1), (1, 2)], [-1, 0], [parent, child], [(0, 1), (1, 2)])
+    _, made = calibrate(cliques, parents, [parent, child], cliques)
     np.testing.assert_allclose(made, [[0.5, 1.5], [1.0, 3.0]])
 
 
@@ -171,25 +152,19 @@ def test_tables_of_nothing_stay_nothing_and_sample_uniformly():
     assert np.abs(counts - 1_000).max() < 5 * np.sqrt(1_000)
 
 
-def exact_joint(cliques, tables, sizes):
-    """Cell by cell: the product over the tree of P(clique | columns that stand already)."""
-    joint = np.ones(sizes)
-    for cell in np.ndindex(*sizes):
-        seen = set()
-        for clique, table in zip(cliques, tables, strict=True):
-            at = tuple(cell[j] for j in clique)
-            given_columns = tuple(cell[j] if j in seen else slice(None) for j in clique)
-            joint[cell] *= table[at] / table[given_columns].sum()
-            seen |= set(clique)
-    return joint
-
-
 def test_rows_have_the_trees_joint_distribution():
     rng, sizes, size = np.random.default_rng(0), [2, 3, 2, 3, 2], 100_000
     cliques, parents = [(1, 2), (0, 1), (2, 3), (4,)], [-1, 0, 0, 0]
     drawn = [rng.uniform(0, 10, [sizes[j] for j in clique]) for clique in cliques]
     tables = calibrate(cliques, parents, drawn, cliques)
-    joint = exact_joint(cliques, tables, sizes)
+    # Cell by cell: the product over the tree of P(clique | columns that stand already).
+    joint = np.ones(sizes)
+    for cell in np.ndindex(*sizes):
+        seen = set()
+        for clique, table in zip(cliques, tables, strict=True):
+            given = tuple(cell[j] if j in seen else slice(None) for j in clique)
+            joint[cell] *= table[tuple(cell[j] for j in clique)] / table[given].sum()
+            seen |= set(clique)
     assert joint.sum() == pytest.approx(1)
     counts = np.zeros(sizes)
     np.add.at(counts, tuple(sample_rows(cliques, parents, tables, size, rng).T), 1)

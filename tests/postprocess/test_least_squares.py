@@ -56,14 +56,19 @@ def dense(tree, measured, variances):
     return start + covariance @ a.T @ w @ (y[noisy] - a @ start), covariance
 
 
-def test_example_of_hay_et_al():
-    fitted = TreeLeastSquares(BINARY).fit(
-        [np.array([10.0]), np.array([6.0, 3.0]), np.array([2.0, 1.0, 3.0, 4.0])], [2, 2, 2]
-    )
+def test_examples_by_hand():
+    """That of Hay et al.; exact counts stay to the last digit, and may agree."""
+    measured = [np.array([10.0]), np.array([6.0, 3.0]), np.array([2.0, 1.0, 3.0, 4.0])]
+    fitted = TreeLeastSquares(BINARY).fit(measured, [2, 2, 2])
     np.testing.assert_allclose(fitted.upward[1], [5, 13 / 3])
     np.testing.assert_allclose(fitted.upward[0], [68 / 7])
     np.testing.assert_allclose(fitted.counts[1], [5.1905, 4.5238], atol=5e-5)
     np.testing.assert_allclose(fitted.counts[2], [3.0952, 2.0952, 1.7619, 2.7619], atol=5e-5)
+    tree, third = TreeLeastSquares([np.array([0, 0])]), np.array([0.1, 0.2])
+    np.testing.assert_array_equal(tree.fit([np.array([0.3]), third], [0, 0]).counts[1], third)
+    assert tree.fit([np.array([0.3]), 1e9 * third], [0, 2]).counts[0] == 0.3
+    fitted = tree.fit([np.array([10.0]), np.array([6.0, 5.0])], [2, np.array([0.0, 2])])  # one exact child
+    assert [level.tolist() for level in (*fitted.counts, *fitted.variances)] == [[10.5], [6, 4.5], [1], [0, 1]]
 
 
 def test_estimates_and_variances_are_those_of_dense_least_squares(seeds):
@@ -82,14 +87,6 @@ def test_estimates_and_variances_are_those_of_dense_least_squares(seeds):
         weights[np.concatenate(tree.leaves)] = query
         found = fitted.query_variance(split(tree, weights))
         assert found == pytest.approx(query @ covariance @ query, rel=1e-9, abs=1e-9)
-
-
-def test_exact_counts_stay_to_the_last_digit_and_may_agree():
-    tree, third = TreeLeastSquares([np.array([0, 0])]), np.array([0.1, 0.2])
-    np.testing.assert_array_equal(tree.fit([np.array([0.3]), third], [0, 0]).counts[1], third)
-    assert tree.fit([np.array([0.3]), 1e9 * third], [0, 2]).counts[0] == 0.3
-    fitted = tree.fit([np.array([10.0]), np.array([6.0, 5.0])], [2, np.array([0.0, 2])])  # one exact child
-    assert [level.tolist() for level in (*fitted.counts, *fitted.variances)] == [[10.5], [6, 4.5], [1], [0, 1]]
 
 
 def test_one_array_will_do_when_all_leaves_are_at_the_last_level():
@@ -138,17 +135,13 @@ def test_projection_solves_each_familys_quadratic_program(seeds):
     assert clipped > 5
 
 
-def test_projection_never_gives_children_more_than_their_parent_has():
-    """The root's other child is far above it, so the exact 5 no longer fits."""
+def test_projection_clips_exact_counts_and_never_gives_children_more_than_their_parent_has():
     tree, leaves = TreeLeastSquares(BINARY), np.array([5.0, -4.0, 20.0, 20.0])
+    # The root's other child is far above it, so the exact 5 no longer fits.
     kept = tree.fit([np.array([3.0]), np.zeros(2), leaves], [0.0, np.inf, np.array([0.0, 1, 1, 1])]).non_negative()
     np.testing.assert_allclose(np.concatenate(kept), np.concatenate(tree.sums(kept)))
     assert min(level.min() for level in kept) >= 0
-
-
-def test_projection_clips_exact_counts_and_leaves_no_crumbs_below_nothing():
-    tree = TreeLeastSquares(BINARY)
-    variances = np.array([0.0, 1.0, 1.0, 49.0])  # 1 / 49 * 49 is not 1
+    variances = np.array([0.0, 1.0, 1.0, 49.0])  # 1 / 49 * 49 is not 1: no crumbs are left below nothing
     fitted = tree.fit([np.zeros(1), np.zeros(2), np.array([-2.0, 7.0, -3.0, 1.0])], [np.inf, np.inf, variances])
     assert [list(level) for level in fitted.non_negative()] == [[3], [3, 0], [0, 3, 0, 0]]
 
@@ -208,33 +201,31 @@ def test_whole_numbers_are_consistent_whatever_the_rounding_of_their_counts():
             assert max(np.abs(a - b).max() for a, b in zip(whole, exact, strict=True)) < 1
 
 
-def test_parents_that_are_no_tree():
+def test_what_does_not_fit():
+    nan, inf, pair, pairs = np.nan, np.inf, [1.0, 2.0], TreeLeastSquares([np.array([0, 0])])
     for parents in ([0, 1], [0, -1], [], [0.0], [[0]]):
         with pytest.raises(ParameterError):
             TreeLeastSquares([np.array(parents, dtype=None if parents else int)])
     with pytest.raises(ParameterError):
         TreeLeastSquares([], 0)
-
-
-def test_measurements_that_do_not_fit():
-    nan, inf, pair = np.nan, np.inf, [1.0, 2.0]
-    wrong = {"fit the tree": [([[1.0]], [1, 1]), ([[1.0], pair], [1, 1, 1]), ([[1.0], pair * 2], [1, 1])]}
-    wrong["fit the tree"] += [([[1.0], pair], [1, np.ones(1)])]
-    wrong |= {"not measured": [([[1.0], pair], [1, inf])], "contradict": [([[1.0], pair], [0, 0])]}
-    wrong["below 0"] = [([[1.0], pair], [-1, 1]), ([[1.0], pair], [nan, 1])]
-    wrong["no number"] = [([[nan], pair], [1, 1]), ([[1.0], [inf, 2.0]], [1, 1])]
-    for message, cases in wrong.items():
-        for measured, variances in cases:
-            with pytest.raises(ParameterError, match=message):
-                TreeLeastSquares([np.array([0, 0])]).fit([np.array(v) for v in measured], variances)
-
-
-def test_values_that_do_not_fit():
-    tree, uneven = TreeLeastSquares(BINARY), TreeLeastSquares([np.array([0, 0]), np.array([0, 0])])
-    fitted = uneven.fit([np.zeros(size) for size in uneven.sizes], [1, 1, 1])
+    for measured, variances, message in (
+        ([[1.0]], [1, 1], "fit the tree"),
+        ([[1.0], pair], [1, 1, 1], "fit the tree"),
+        ([[1.0], pair * 2], [1, 1], "fit the tree"),
+        ([[1.0], pair], [1, np.ones(1)], "fit the tree"),
+        ([[1.0], pair], [1, inf], "not measured"),
+        ([[1.0], pair], [0, 0], "contradict"),
+        ([[1.0], pair], [-1, 1], "below 0"),
+        ([[1.0], pair], [nan, 1], "below 0"),
+        ([[nan], pair], [1, 1], "no number"),
+        ([[1.0], [inf, 2.0]], [1, 1], "no number"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            pairs.fit([np.array(v) for v in measured], variances)
+    uneven = TreeLeastSquares([np.array([0, 0]), np.array([0, 0])])
     with pytest.raises(ParameterError, match="several levels"):
-        fitted.query_variance(np.ones(2))
+        uneven.fit([np.zeros(size) for size in uneven.sizes], [1, 1, 1]).query_variance(np.ones(2))
     with pytest.raises(ParameterError, match="not finite"):
-        tree.sums(np.array([1.0, np.nan, 1.0, 1.0]))
+        pairs.sums(np.array([1.0, np.nan]))
     with pytest.raises(ParameterError, match="negative"):
-        tree.whole_numbers(np.array([1.0, -0.5, 1.0, 1.0]))
+        pairs.whole_numbers(np.array([1.0, -0.5]))

@@ -78,10 +78,8 @@ def test_unary_and_hashed_reports_by_group():
     np.testing.assert_allclose(reports.counts(X), [expected.sum(axis=0)], atol=1e-12)
     # 3 places, gain 1/4 * 2/3, base 1/3; hashes v, v, v + 1, 2v, 2v modulo 3
     said = np.array([[1, 0, 0], [1, 0, 1], [1, 1, 0], [2, 0, 2], [2, 0, 2]])
-    reports, support = (
-        of_two((label, OLH(4, epsilon=math.log(2))), (y, said)),
-        [[1, 1, 0, 1], [0, 0, 1, 0], [0, 2, 0, 0]],
-    )
+    support = [[1, 1, 0, 1], [0, 0, 1, 0], [0, 2, 0, 0]]
+    reports = of_two((label, OLH(4, epsilon=math.log(2))), (y, said))
     np.testing.assert_array_equal(reports.support(X, Y)[0], support)
     np.testing.assert_allclose(reports.counts(X, Y), (np.array(support) - np.array([[2], [1], [2]]) / 3) * 6)
 
@@ -221,11 +219,8 @@ def test_rules_tell_all_that_a_reader_of_reports_needs():
         rules[type(channel).__name__] = rule
     assert rules["OLH"]["modulo"] == [2**31 - 1, 4]
     assert "from 1" in rules["OUE"]["report"]
-
-
-def test_true_answers_are_known_as_such():
     channels = {("a",): ERRPH(2, p0=1.0), ("b",): ERRPH(2, p0=0.9), ("c",): Warner(p=1.0)}
-    assert Reports(words("abc"), 0, channels, {}).clear == [("a",), ("c",)]
+    assert Reports(words("abc"), 0, channels, {}).clear == [("a",), ("c",)]  # true answers are known as such
 
 
 # Errors
@@ -235,18 +230,14 @@ def test_questions_that_make_no_sense():
     channels, z = {Y: ERRPH(3, p0=0.5), X: ERRPH(4, p0=0.5), N: TRR(lower=0, upper=10, epsilon=1)}, ("z",)
     Questionnaire(channels, [X, N], 2)
     Questionnaire(channels, together=[[Y, X]])
-    for optional, asked in (([X], 0), ([X], 2), ([X], -1), ([z], 1), ([X, X], 1), ([], 1)):
+    optional = [([X], 0), ([X], 2), ([X], -1), ([z], 1), ([X, X], 1), ([], 1)]
+    together = [[[Y, Y]], [[Y], [Y, X]], [[Y, z]], [[Y, N]]]
+    wrong = [(channels, *each) for each in optional] + [(channels, (), 0, each) for each in together]
+    wrong += [(channels, [X], 1, [[Y, X]]), ({(): ERRPH(1, p0=0.5)},)]
+    wrong += [({Y: OUE(3, epsilon=1), X: channels[X]}, (), 0, [[Y, X]])]
+    for asked in wrong:
         with pytest.raises(ParameterError):
-            Questionnaire(channels, optional, asked)
-    for together in ([[Y, Y]], [[Y], [Y, X]], [[Y, z]], [[Y, N]]):
-        with pytest.raises(ParameterError):
-            Questionnaire(channels, together=together)
-    with pytest.raises(ParameterError):
-        Questionnaire(channels, [X], 1, together=[[Y, X]])
-    with pytest.raises(ParameterError):
-        Questionnaire({(): ERRPH(1, p0=0.5)})
-    with pytest.raises(ParameterError):
-        Questionnaire({Y: OUE(3, epsilon=1), X: channels[X]}, together=[[Y, X]])
+            Questionnaire(*asked)
 
 
 def test_what_reports_cannot_be_asked():
@@ -261,8 +252,10 @@ def test_what_reports_cannot_be_asked():
     ):
         with pytest.raises(ParameterError, match=told):
             reports.counts(*asked)
-    for how, channel, told in (("likelihood", unary, "Likelihood"), ("likelihood", ERRPH(3, p0=0), "Likelihood")):
+    for how, channel, told in (
+        ("likelihood", unary, "Likelihood"),
+        ("likelihood", ERRPH(3, p0=0), "Likelihood"),
+        ("mode", None, "clip, project, likelihood"),
+    ):
         with pytest.raises(ParameterError, match=told):
             shares(np.ones((1, 3)), how, channel=channel)
-    with pytest.raises(ParameterError, match="clip, project, likelihood"):
-        shares(np.ones((1, 3)), "mode")

@@ -35,18 +35,11 @@ def test_a_merged_column_encodes_as_the_rule_says():
     words = Column(name="x", kind="ordered", categories=tuple("abcdefgh"))
     assert (merging(words, 3) == np.arange(8)).all()
     assert merged(words, merging(words, 3)) is words
-
-
-def test_affordable_bins_by_hand():
     assert affordable_bins(1_000, 4.0, 2) == round(math.sqrt(math.sqrt(1000) * math.sinh(2) / 2)) == 8
     assert affordable_bins(1_000, 0.0, 2) == affordable_bins(0, 4.0, 2) == 3
     assert affordable_bins(1_000, 1e9, 2) > 1_000
-
-
-def test_spreading_keeps_what_a_class_has():
-    table = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]])
-    rule = np.array([0, 0, 1, 1, 1, 2])
-    found = spread(table, rule)
+    # Spreading keeps what a class has.
+    found = spread(np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]), np.array([0, 0, 1, 1, 1, 2]))
     np.testing.assert_allclose(found.sum(axis=1), 1)
     np.testing.assert_allclose(found[0], [0.1, 0.1, 0.5 / 3, 0.5 / 3, 0.5 / 3, 0.3])
 

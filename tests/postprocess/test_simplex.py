@@ -51,11 +51,6 @@ def test_systematic_counts_are_the_expected_ones_rounded(weights, size, seed):
     assert (np.abs(counts - expected) < 1 + 1e-6).all()
 
 
-def test_systematic_sample_is_in_random_order():
-    draws = systematic_sample(np.ones(2), 1000, np.random.default_rng(0))
-    assert abs(draws[:500].mean() - 0.5) < 0.1
-
-
 def test_draws_given_a_condition_have_the_expected_counts_rounded(seeds):
     for seed in seeds(100):
         rng = np.random.default_rng(seed)
@@ -72,12 +67,6 @@ def test_draws_given_a_condition_have_the_expected_counts_rounded(seeds):
             assert not counts[expected == 0].any()
 
 
-def test_draws_given_a_condition_by_hand():
-    condition = np.array([1, 0, 1, 1, 0, 1, 2])
-    drawn = draw_given(np.array([[0.5, 0.5], [0.25, 0.75], [0.0, 1.0]]), condition, np.random.default_rng(0))
-    assert [sorted(drawn[condition == c].tolist()) for c in range(3)] == [[0, 1], [0, 1, 1, 1], [1]]
-
-
 def test_which_row_gets_which_value_is_random_and_fair():
     """20,000 conditions of 4 rows each: each row of a condition is as likely as any other, and so is each pair."""
     many = 10_000
@@ -92,23 +81,21 @@ def test_which_row_gets_which_value_is_random_and_fair():
 
 
 def test_the_rounding_is_fair():
-    """One row per condition is a plain draw, and conditions are rounded apart from each other."""
-    many = 20_000
-    drawn = draw_given(np.tile([0.2, 0.8], (many, 1)), np.arange(many), np.random.default_rng(5))
+    """One row per condition is a plain draw, conditions are rounded apart from each other, and order is random."""
+    many, rng = 20_000, np.random.default_rng(5)
+    drawn = draw_given(np.tile([0.2, 0.8], (many, 1)), np.arange(many), rng)
     assert abs(drawn.mean() - 0.8) < 5 * np.sqrt(0.16 / many)
     assert abs(np.corrcoef(drawn[::2], drawn[1::2])[0, 1]) < 0.05
+    assert abs(systematic_sample(np.ones(2), 1000, rng)[:500].mean() - 0.5) < 0.1
 
 
-def test_draws_where_there_is_nothing_to_draw():
-    rng = np.random.default_rng(0)
+def test_draws_by_hand_of_nothing_and_of_sums_that_are_1_but_for_rounding():
+    rng, condition = np.random.default_rng(0), np.array([1, 0, 1, 1, 0, 1, 2])
+    drawn = draw_given(np.array([[0.5, 0.5], [0.25, 0.75], [0.0, 1.0]]), condition, rng)
+    assert [sorted(drawn[condition == c].tolist()) for c in range(3)] == [[0, 1], [0, 1, 1, 1], [1]]
     assert draw_given(np.ones((3, 1)), np.array([2, 0, 0]), rng).tolist() == [0, 0, 0]
     assert draw_given(np.full((2, 2), 0.5), np.zeros(0, dtype=np.intp), rng).shape == (0,)
-    codes = np.array([0, 3, 3], dtype=np.uint8)  # conditions may be codes
-    assert draw_given(np.eye(4), codes, rng).tolist() == [0, 3, 3]
-
-
-def test_probabilities_that_sum_to_1_but_for_rounding():
-    probabilities = np.tile(np.full(10, 0.1), (3, 1))
+    assert draw_given(np.eye(4), np.array([0, 3, 3], dtype=np.uint8), rng).tolist() == [0, 3, 3]  # conditions are codes
     for scale in (1 - 1e-12, 1 + 1e-12):
-        drawn = draw_given(probabilities * scale, np.repeat([0, 1, 2], 1000), np.random.default_rng(1))
+        drawn = draw_given(np.full((3, 10), 0.1 * scale), np.repeat([0, 1, 2], 1000), rng)
         assert (np.abs(np.bincount(drawn, minlength=10) - 300) <= 3).all()
