@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from lockstep import here
+from planted import falsely
 from variants import alike
 
 import dpcore.methods.base
@@ -49,46 +50,34 @@ def door(monkeypatch):
         monkeypatch.setattr(secrets, name, refuse)
     monkeypatch.setattr(os, "urandom", refuse)
     for channel in (ERRPH, Warner, OUE, OLH):
-        monkeypatch.setattr(channel, "report", reported_by_the_auditor(channel.report))
-    monkeypatch.setattr(NodeRows, "candidates", candidates_noted(NodeRows.candidates))
-    monkeypatch.setattr(NodeRows, "cut", cut_noted(NodeRows.cut))
-    monkeypatch.setattr(Ledger, "charge", charge_noted(Ledger.charge))
+        falsely(channel, "report", reported)(monkeypatch)
+    falsely(NodeRows, "candidates", candidates)(monkeypatch)
+    falsely(NodeRows, "cut", cut)(monkeypatch)
+    falsely(Ledger, "charge", charged)(monkeypatch)
     before = random.getstate(), np.random.get_state()[1:3]  # noqa: NPY002
     yield
     assert alike((random.getstate(), np.random.get_state()[1:3]), before)  # noqa: NPY002
 
 
-def reported_by_the_auditor(original):
-    def report(self, codes, lots):
-        if (world := getattr(here, "world", None)) is None:
-            return original(self, codes, lots)
-        public = type(self), self.size, float(self.epsilon), self.base.tobytes(), codes.dtype, len(codes)
-        return world.ask("report", public, (self, codes))
-
-    return report
+def reported(honest, self, codes, lots):
+    if (world := getattr(here, "world", None)) is None:
+        return honest(self, codes, lots)
+    public = type(self), self.size, float(self.epsilon), self.base.tobytes(), codes.dtype, len(codes)
+    return world.ask("report", public, (self, codes))
 
 
-def candidates_noted(original):
-    def candidates(self, position, nodes, low, high):
-        for batch in original(self, position, nodes, low, high):
-            here.world.offered.append((position, batch.nodes, batch.low, batch.high))
-            yield batch
-
-    return candidates
+def candidates(honest, self, position, nodes, low, high):
+    for batch in honest(self, position, nodes, low, high):
+        here.world.offered.append((position, batch.nodes, batch.low, batch.high))
+        yield batch
 
 
-def cut_noted(original):
-    def cut(self, position, nodes, cuts, low):
-        here.world.offered.append((position, nodes, cuts, cuts))
-        return original(self, position, nodes, cuts, low)
-
-    return cut
+def cut(honest, self, position, nodes, cuts, low):
+    here.world.offered.append((position, nodes, cuts, cuts))
+    return honest(self, position, nodes, cuts, low)
 
 
-def charge_noted(original):
-    def charge(self, *entries):
-        original(self, *entries)
-        if getattr(here, "world", None) is not None:
-            here.world.pays(self, entries)
-
-    return charge
+def charged(honest, self, *entries):
+    honest(self, *entries)
+    if getattr(here, "world", None) is not None:
+        here.world.pays(self, entries)

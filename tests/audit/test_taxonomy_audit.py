@@ -18,6 +18,8 @@ from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specializatio
 from dpcore.methods import DiffGen, TaxonomyRelease
 
 RELATIONS = ["add_remove", "replace"]
+CHOICES = [("Max", Max(), "add_remove"), ("Max", Max(), "replace"), ("IG", InfoGain(), "replace")]
+each_choice = pytest.mark.parametrize(("name", "rate", "relation"), CHOICES)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -25,11 +27,10 @@ def test_every_level_holds_the_same_row(relation):
     """The loss of counts that all lie at or beyond the new row's: what each level's scale makes of it, added up."""
     schema = bits("aby", "y")
     paper = TaxonomyRelease(mode="paper", with_class=False)
-    shares = [
-        TaxonomyRelease(with_class=False, iterations=3, order="chosen", level_shares=s) for s in ("equal", (1, 0, 3, 2))
-    ]
+    how = {"with_class": False, "iterations": 3, "order": "chosen"}
+    corrected = [TaxonomyRelease(**how, level_shares=shares) for shares in ("equal", (1, 0, 3, 2))]
     levels = 4 if relation == "add_remove" else 3  # otherwise the root is public
-    for method, loss in ((paper, levels), *((each, 1) for each in shares)):
+    for method, loss in ((paper, levels), *((each, 1) for each in corrected)):
         fitted = method.set_params(relation=relation, random_state=0).fit(frame_of(schema, "111"), schema=schema)
         moved = 2 if relation == "replace" else 1
         entries = [entry for entry in fitted.ledger_.entries if entry.mechanism == "laplace"]
@@ -91,13 +92,11 @@ def all_tables():
     return [rows for size in range(4) for rows in combinations_with_replacement(RECORDS, size)]
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("rate", [Max(), InfoGain()], ids=["Max", "IG"])
-def test_two_halves_cost_one_share(rate, relation):
+@each_choice
+def test_two_halves_cost_one_share(name, rate, relation):
     """What the ledger books for the parallel choices is what they lose, for rows that change halves, too."""
     share = 0.8
-    method = DiffGen(epsilon=share * 2 * (1 + 4), rounds=2, relation=relation, random_state=0)
-    method.set_params(score={"Max": "Max", "information gain": "IG"}[rate.name])
+    method = DiffGen(epsilon=share * 2 * (1 + 4), rounds=2, score=name, relation=relation, random_state=0)
     fitted = method.fit(numbers(*[0, 1, 2, 3, 4, 5] * 3), schema=NUMBER)
     frame = fitted.ledger_.to_frame()
     (factor,) = {round(1 / scale, 12) for scale in frame.loc[frame["scope"].str.contains("halves"), "scale"]}
@@ -108,9 +107,8 @@ def test_two_halves_cost_one_share(rate, relation):
     assert largest_loss(found, 8 * factor, relation) > share  # teeth
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("rate", [Max(), InfoGain()], ids=["Max", "IG"])
-def test_a_choice_among_values_costs_one_share(rate, relation):
+@each_choice
+def test_a_choice_among_values_costs_one_share(name, rate, relation):
     """Two intervals and a whole column; rows that leave the one and enter the other."""
     divisions = [
         ("n", np.array([0, 1, 1, -1, -1, -1])),

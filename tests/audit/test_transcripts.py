@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from lockstep import ROUNDING, Auditor, LeakError, LossError, World, here
 from neighbors import random_pair, random_schema
+from planted import changed, falsely
 from sklearn.base import clone
 from variants import VARIANTS, alike
 
@@ -19,6 +20,7 @@ import dpcore.accounting.ledger
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.door import PrivateNodes, PrivateTable, responses
+from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms.randomizers import categorical
 from dpcore.mechanisms.scores import Bounds, Max, MutualInformation, R, TableScore
@@ -149,160 +151,113 @@ def test_no_transcript_of_many_loses_more_than_epsilon(name, relation, door, poo
 # Planted faults
 
 
-def half_sensitivity(monkeypatch):
-    true = Relation.histogram_l1.fget
-    monkeypatch.setattr(Relation, "histogram_l1", property(lambda self: true(self) / 2))
-
-
 def uncharged(hidden):
-    def plant(monkeypatch):
-        charge = Ledger.charge
-        monkeypatch.setattr(
-            Ledger,
-            "charge",
-            lambda self, *entries: charge(self, *(e for i, e in enumerate(entries) if not hidden(i, e))),
-        )
+    def charge(honest, self, *entries):
+        honest(self, *(entry for place, entry in enumerate(entries) if not hidden(place, entry.name)))
 
-    return plant
+    return falsely(Ledger, "charge", charge)
 
 
-def peeked_rows(monkeypatch):
-    monkeypatch.setattr(PrivateTable, "public_rows", property(lambda self: len(self._codes)))
-
-
-def peeked_counts(monkeypatch):
+def peeked_counts(_, self, name, *, epsilon):
     """Nodes stop by exact counts, although noisy ones were paid for."""
-    monkeypatch.setattr(
-        PrivateNodes,
-        "counts",
-        lambda self, name, *, epsilon: (
-            self._counted(name, epsilon, 1, lambda: self._rows.classes.sum(axis=1)) * 0 + self._rows.classes.sum(axis=1)
-        ),
-    )
+    exact = self._rows.classes.sum(axis=1)
+    return self._counted(name, epsilon, 1, lambda: exact) * 0 + exact
 
 
-def empty_nodes_left_out(monkeypatch):
-    counted = PrivateNodes._counted
-
-    def shorter(self, name, epsilon, one_by_one, count):
-        there = self._rows.classes.sum(axis=1) > 0
-        found = np.zeros(count().shape)
-        found[there] = counted(self, name, epsilon, one_by_one, lambda: count()[there])
-        return found
-
-    monkeypatch.setattr(PrivateNodes, "_counted", shorter)
+def shorter(honest, self, name, epsilon, one_by_one, count):
+    """Empty nodes are left out."""
+    there = self._rows.classes.sum(axis=1) > 0
+    found = np.zeros(count().shape)
+    found[there] = honest(self, name, epsilon, one_by_one, lambda: count()[there])
+    return found
 
 
-def undoubled(monkeypatch):
-    """What is in parallel by value is charged under replace as if a record could not change places."""
-    monkeypatch.setattr(dpcore.accounting.ledger, "twice", lambda paid: paid)
+def without_the_last(honest, self, position, nodes, low, high):
+    """As published code does it: no cut is above the largest number."""
+    cuts = honest(self, position, nodes, low, high)
+    kept = np.diff(cuts.nodes, append=-1) == 0
+    tables = cuts.tables[:, :, kept]
+    return replace(cuts, nodes=cuts.nodes[kept], tables=tables, low=cuts.low[kept], high=cuts.high[kept])
 
 
 def halved(of, name, part):
     """Half of what a kind of score says of one person: a part of the tuple that a method of its gives."""
 
-    def plant(monkeypatch):
-        true = getattr(of, name)
+    def less(honest, *given):
+        found = honest(*given)
+        halves = [each / 2 if i == part else each for i, each in enumerate(found)]
+        return Bounds(*halves) if isinstance(found, Bounds) else tuple(halves)
 
-        def less(self, *given):
-            found = true(self, *given)
-            halves = [each / 2 if i == part else each for i, each in enumerate(found)]
-            return Bounds(*halves) if isinstance(found, Bounds) else tuple(halves)
-
-        monkeypatch.setattr(of, name, less)
-
-    return plant
+    return falsely(of, name, less)
 
 
-def wrongly_monotone(monkeypatch):
+def one_way(honest, *given):
     """A replaced record too is taken to move all scores the same way."""
-    true = TableScore.bounds
-
-    def one_way(self, *given):
-        bounds = true(self, *given)
-        return bounds._replace(loss=bounds.sensitivity)
-
-    monkeypatch.setattr(TableScore, "bounds", one_way)
+    bounds = honest(*given)
+    return bounds._replace(loss=bounds.sensitivity)
 
 
-def too_rare_samples(monkeypatch):
-    true = dpcore.accounting.ledger.poisson_inside
-    monkeypatch.setattr(dpcore.accounting.ledger, "poisson_inside", lambda epsilon, rate: true(epsilon, rate * rate))
+def one_question(honest, questions, *given):
+    return honest(replace(questions, asked=min(1, questions.asked)), *given)
 
 
-def too_truthful(monkeypatch):
-    monkeypatch.setattr(categorical, "falling", lambda epsilon: math.exp(-1.2 * float(epsilon)))
+def refused_by_a_value(honest, self, table, progress):
+    if len(table._codes) and table._codes[0].sum() > 3:
+        raise ParameterError("These rows are not to be had.", "Try others.")
+    honest(self, table, progress)
 
 
-def one_question_counted(monkeypatch):
-    true = responses.entries
-    monkeypatch.setattr(
-        responses, "entries", lambda questions, *given: true(replace(questions, asked=min(1, questions.asked)), *given)
-    )
+def kept_as(name, value):
+    def fit(honest, self, table, progress):
+        honest(self, table, progress)
+        setattr(self, name, value(table))
+
+    return falsely(METHODS["PrivBayes"], "_fit", fit)
 
 
-def exact_count_kept(monkeypatch):
-    fit = METHODS["PrivBayes"]._fit
-
-    def keep(self, table, progress):
-        fit(self, table, progress)
-        self.rows_ = len(table._codes)
-
-    monkeypatch.setattr(METHODS["PrivBayes"], "_fit", keep)
-
-
-def unknown_noise(monkeypatch):
-    fit = METHODS["PrivBayes"]._fit
-
-    def shake(self, table, progress):
-        fit(self, table, progress)
-        self.noise_ = np.random.default_rng().normal()
-
-    monkeypatch.setattr(METHODS["PrivBayes"], "_fit", shake)
-
-
-def refused_by_a_value(monkeypatch):
-    fit = METHODS["PrivBayes"]._fit
-
-    def look(self, table, progress):
-        if len(table._codes) and table._codes[0].sum() > 3:
-            raise ParameterError("These rows are not to be had.", "Try others.")
-        fit(self, table, progress)
-
-    monkeypatch.setattr(METHODS["PrivBayes"], "_fit", look)
-
-
+HALF = changed(Relation, "histogram_l1", lambda true: property(lambda self: true.fget(self) / 2))
+PEEKED_ROWS = changed(PrivateTable, "public_rows", lambda _: property(lambda self: len(self._codes)))
+UNDOUBLED = falsely(dpcore.accounting.ledger, "twice", lambda _, paid: paid)  # replaced records change places
+RARER = falsely(dpcore.accounting.ledger, "poisson_inside", lambda true, epsilon, rate: true(epsilon, rate * rate))
+TRUTHFUL = falsely(categorical, "falling", lambda _, epsilon: math.exp(-1.2 * float(epsilon)))
+EXACT_COUNT = kept_as("rows_", lambda table: len(table._codes))
+UNKNOWN_NOISE = kept_as("noise_", lambda _: np.random.default_rng().normal())
+REFUSED = falsely(METHODS["PrivBayes"], "_fit", refused_by_a_value)
 BUYS_CHOICES = {"n_trees": 1, "max_depth": 1, "leaf_share": 0.05, "criterion": "Max", "epsilon": 20.0}
 PAIRS = {"score": "MI", "n_clusters": 1}
 TWO = {"asked": 2, "pairs": False, "protocol": "ERRPH", "epsilon": 20.0}
+NUMBERS = BUYS_CHOICES | {"resample": "full", "cuts": "numbers"}
 ANY = {}
 PLANTS = {
-    "half sensitivity, add_remove": (half_sensitivity, "PrivBayes refined", "add_remove", LossError, ANY),
-    "half sensitivity, replace": (half_sensitivity, "TaxonomyRelease", "replace", LossError, ANY),
-    "uncharged table": (uncharged(lambda i, _: i == 1), "JTree", "replace", LossError, ANY),
+    "half sensitivity, add_remove": (HALF, "PrivBayes refined", "add_remove", LossError, ANY),
+    "half sensitivity, replace": (HALF, "TaxonomyRelease", "replace", LossError, ANY),
+    "uncharged table": (uncharged(lambda place, _: place == 1), "JTree", "replace", LossError, ANY),
     "uncharged level": (
-        uncharged(lambda _, e: e.name == "level 1: records"), "DiffP-ID3", "add_remove", LossError, {"max_depth": 2}
+        uncharged(lambda _, name: name == "level 1: records"), "DiffP-ID3", "add_remove", LossError, {"max_depth": 2}
     ),
     "uncharged choice": (
-        uncharged(lambda _, e: e.name.startswith("choice")), "DiffGen", "add_remove", LossError, ANY
+        uncharged(lambda _, name: name.startswith("choice")), "DiffGen", "add_remove", LossError, ANY
     ),
-    "peeked number of rows": (peeked_rows, "PrivBayes", "add_remove", LeakError, ANY),
-    "peeked counts": (peeked_counts, "PINQ-ID3", "add_remove", LeakError, ANY),
-    "empty nodes left out": (empty_nodes_left_out, "DiffP-C4.5", "replace", LeakError, ANY),
-    "not doubled": (undoubled, "DiffP-ID3", "replace", LossError, ANY),
+    "peeked number of rows": (PEEKED_ROWS, "PrivBayes", "add_remove", LeakError, ANY),
+    "peeked counts": (falsely(PrivateNodes, "counts", peeked_counts), "PINQ-ID3", "add_remove", LeakError, ANY),
+    "empty nodes left out": (falsely(PrivateNodes, "_counted", shorter), "DiffP-C4.5", "replace", LeakError, ANY),
+    "not doubled": (UNDOUBLED, "DiffP-ID3", "replace", LossError, ANY),
     "half exponent loss": (
         halved(OwnCandidates, "bounds", Bounds._fields.index("loss")), "DiffGen", "add_remove", LossError, ANY
     ),
     "half sensitivity of Max": (halved(Max, "moved", 0), "DiffPRFs", "add_remove", LossError, BUYS_CHOICES),
     "half sensitivity of R": (halved(R, "moved", 0), "HMPrivBayes", "replace", LossError, ANY),
     "half sensitivity of MI": (halved(MutualInformation, "moved", 0), "HMPrivBayes", "replace", LossError, PAIRS),
-    "wrongly monotone": (wrongly_monotone, "DiffGen", "replace", LossError, ANY),
-    "too rare samples": (too_rare_samples, "DiffPRFs", "add_remove", LossError, {**MORE["DiffPRFs"][-2]}),
-    "too truthful": (too_truthful, "DTPD", "replace", LossError, {"epsilon": 20.0}),
-    "one question counted": (one_question_counted, "PPNB", "replace", LossError, TWO),
-    "exact count kept": (exact_count_kept, "PrivBayes", "add_remove", LeakError, ANY),
-    "unknown noise": (unknown_noise, "PrivBayes", "replace", AssertionError, ANY),
-    "refused by a value": (refused_by_a_value, "PrivBayes", "replace", LeakError, ANY),
+    "no cut above the largest": (
+        falsely(NodeRows, "_intervals", without_the_last), "DiffPRFs", "replace", LossError, NUMBERS
+    ),
+    "wrongly monotone": (falsely(TableScore, "bounds", one_way), "DiffGen", "replace", LossError, ANY),
+    "too rare samples": (RARER, "DiffPRFs", "add_remove", LossError, {**MORE["DiffPRFs"][-2]}),
+    "too truthful": (TRUTHFUL, "DTPD", "replace", LossError, {"epsilon": 20.0}),
+    "one question counted": (falsely(responses, "entries", one_question), "PPNB", "replace", LossError, TWO),
+    "exact count kept": (EXACT_COUNT, "PrivBayes", "add_remove", LeakError, ANY),
+    "unknown noise": (UNKNOWN_NOISE, "PrivBayes", "replace", AssertionError, ANY),
+    "refused by a value": (REFUSED, "PrivBayes", "replace", LeakError, ANY),
 }  # fmt: skip
 
 
