@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from driving import opened, people, press, run, shown, tab
+from figure_grids import FIGURES, small_grids
 from prepared import MARK, data, marked, nothing_new, page, with_release
 from screen import books, charts, dataset, elements, key_of, mendable, said, tabs, widget
 from streamlit.testing.v1 import AppTest
@@ -18,22 +19,9 @@ from dpcore import datasets
 from dpcore.dashboard.tabs import paper_figures
 from dpcore.errors import DataError
 from dpcore.experiment import engine
-from dpcore.experiment.figures import groups, local, naive_bayes, networks, trees
+from dpcore.experiment.figures import groups, naive_bayes, networks
 from dpcore.experiment.figures.base import Figure
 
-FIGURES = {  # by page and key: the title, what the chart has beside the runs, and the runs of one repeat
-    ("naive_bayes", "figure_1"): ("Fig. 1 to 4: accuracy", {"trained on real rows", "majority class"}, 2 * 2),
-    ("networks", "figure_5"): ("Fig. 5: utility", {"without privacy"}, 9 * 2 + 1),
-    ("networks", "figure_4"): ("Fig. 4: disclosure", set(), 4 * 2),
-    ("networks", "figure_6"): ("Fig. 6: run time", set(), 2 * 2),
-    ("taxonomy", "ranges"): ("Error by range", {"leaves only"}, 5),
-    ("taxonomy", "accuracy"): ("Classification", {"trained on real rows", "majority class"}, 5 * 2),
-    ("forests", "depths"): ("Fig. 1: depth and score", {"majority class", "no privacy, depth 5"}, 2 * 2 * 2),
-    ("forests", "forests"): ("Fig. 2: three forests", {"majority class", "no privacy, depth 5"}, 5 * 2),
-    ("responses", "noises"): ("Fig. 2: p0 and the noise of numbers", set(), 2 * 2),
-    ("responses", "trees"): ("Fig. 3: PPNB and DTPD", set(), 2 * 2),
-    ("responses", "records"): ("Corrected: a price for the whole record", set(), 5 * 2),
-}
 FRAME = people().assign(pay=np.linspace(0, 5000, 80).round(5))
 FRAME.loc[40, "pay"] = 1234.56789
 PEOPLE = data(FRAME, max_rows=500)
@@ -44,23 +32,9 @@ def this_page(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """Small grids, one process, and no data set but the one in use; the page of the case."""
     named = getattr(request.node, "callspec", None)
     monkeypatch.setattr(driving, "PAGE", named.params.get("name", "networks") if named else "networks")
-    for module, name, value in (
-        (naive_bayes, "EPSILONS", (0.0, 1.5)),
-        (networks, "EPSILONS", (0.2, 1.0)),
-        (networks, "ROWS", (100, 200)),
-        (networks, "PARENTS", {"adult": (1,), "big5": (1, 2)}),
-        (groups, "EPSILONS", (0.2, 1.0)),
-        (groups, "QUERIES", 20),
-        (trees, "EPSILONS", {"depths": (0.5, 1.0), "forests": (0.5, 1.0)}),
-        (trees, "DEPTHS", (2,)),
-        (trees, "TREES", 2),
-        (trees, "DEPTH", 2),
-        (local, "GRID", (0.4, 0.9)),
-        (local, "RECORD", (1.0, 4.0)),
-        (engine, "effective_n_jobs", lambda _: 1),
-        (paper_figures, "here", lambda _: False),
-    ):
-        monkeypatch.setattr(module, name, value)
+    small_grids(monkeypatch)
+    monkeypatch.setattr(engine, "effective_n_jobs", lambda _: 1)
+    monkeypatch.setattr(paper_figures, "here", lambda _: False)
 
 
 def of_page() -> str:
@@ -118,7 +92,7 @@ def makes(at: AppTest) -> bool:
 
 @pytest.mark.parametrize(("name", "key"), FIGURES)
 def test_a_figure_is_made_charged_run_by_run_and_marked(name: str, key: str) -> None:
-    _, references, runs = FIGURES[name, key]
+    _, references, _, runs = FIGURES[name, key]
     at = figures()
     first, drawn = shown(at), len(charts(figure(at, key)))
     made(at, key)

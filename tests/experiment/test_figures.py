@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from figure_grids import RUNS, small_grids
 
 import dpcore as dp
 from dpcore import charts
@@ -18,56 +19,31 @@ from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
 from dpcore.evaluate import disclosure
 from dpcore.experiment import figures
-from dpcore.experiment.figures import base, command, groups, local, naive_bayes, networks, trees
+from dpcore.experiment.figures import base, command, networks
 
-RUNS = {  # of one repeat, with the grids below
-    "000 Fig. 1 to 4": 2 * 2,
-    "001 Fig. 5": 9 * 1 + 1,
-    "001 Fig. 4": 4 * 2,
-    "001 Fig. 6": 2 * 1,
-    "002 Error by range": 5,
-    "002 Classification": 5 * 2,
-    "003 Fig. 1": 2 * 1 * 2 * 2,
-    "003 Fig. 2": 5 * 2,
-    "004 Fig. 2": 2 * 2,
-    "004 Fig. 3": 2 * 2,
-    "004 Corrected": 5 * 2,
-}
 MARK = "do not publish"
 
 
 @pytest.fixture(autouse=True)
-def small_grids(monkeypatch):
-    for module, name, value in (
-        (naive_bayes, "EPSILONS", (0.5, 1.5)),
-        (naive_bayes, "ROWS", 100),
-        (networks, "EPSILONS", (0.2,)),
-        (networks, "ROWS", (100, 200)),
-        (networks, "PARENTS", {"big5": (1,)}),
-        (groups, "EPSILONS", (0.2, 1.0)),
-        (groups, "QUERIES", 20),
-        (trees, "EPSILONS", {"depths": (0.5, 1.0), "forests": (0.5, 1.0)}),
-        (trees, "DEPTHS", (2,)),
-        (trees, "TREES", 2),
-        (trees, "DEPTH", 2),
-        (local, "GRID", (0.4, 0.9)),
-        (local, "RECORD", (1.0, 4.0)),
-    ):
-        monkeypatch.setattr(module, name, value)
+def in_small(monkeypatch):
+    small_grids(monkeypatch)
 
 
 @pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame(
-        {
-            "age": rng.integers(20, 60, 80),
-            "town": rng.choice(["Ulm", "Bonn", "Trier"], 80),
-            "ill": rng.choice(["no", "yes"], 80),
-        }
-    )
+    columns = {"age": rng.integers(20, 60, 80), "town": rng.choice(["Ulm", "Bonn", "Trier"], 80)}
+    frame = pd.DataFrame(columns | {"ill": rng.choice(["no", "yes"], 80)})
     schema = dataclasses.replace(dp.Schema.infer(frame), source="declared", notes=(), target="ill")
     return Dataset("people", frame[24:], frame[:24], schema, "sum of people")
+
+
+@pytest.fixture
+def ledger(data, monkeypatch, tmp_path):
+    """The user's ledger, and the data that the command finds."""
+    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.setattr(command.datasets, "load", lambda name: {"sample": data}[name])
+    return Books(tmp_path / "ledger.sqlite")
 
 
 @pytest.mark.parametrize("name", figures.known())
@@ -113,10 +89,9 @@ def test_the_values_are_those_of_direct_calls(data, monkeypatch):
     assert measure.values(seeded, rows)["value"].item() == found
 
 
-def test_every_run_is_charged_before_it_is_drawn_if_that_is_asked(data, monkeypatch, tmp_path):
-    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
+def test_every_run_is_charged_before_it_is_drawn_if_that_is_asked(data, ledger):
     made = dp.experiment.figure("004 Corrected", data, repeats=1, durable=True)
-    (account,) = Books(tmp_path / "ledger.sqlite").accounts()
+    (account,) = ledger.accounts()
     assert account.epsilon_bound == pytest.approx(5 * (1 + 4))
     assert account.looks == len(made.frame.drop_duplicates(["series", "x"]))
 
@@ -135,29 +110,19 @@ def test_what_cannot_be_is_refused(data):
 # The command
 
 
-@pytest.fixture
-def ledger(data, monkeypatch, tmp_path):
-    """The user's ledger, and the data that the command finds."""
-    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
-    monkeypatch.setattr(command.datasets, "load", lambda name: {"sample": data}[name])
-    return Books(tmp_path / "ledger.sqlite")
-
-
-def test_the_command_writes_charts_and_numbers(ledger, tmp_path, capsys):
-    assert main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path / "new")]) == 0
-    files = [tmp_path / "new" / name for name in ("001-Fig-6-people-1.svg", "001-Fig-6-people-do-not-publish.csv")]
-    assert capsys.readouterr().out.split() == [str(file) for file in files]
-    assert MARK in files[0].read_text()
-    assert len(pd.read_csv(files[1])) == 2
-    (account,) = ledger.accounts()
-    assert (account.looks, account.epsilon_bound) == (2, math.inf)
-
-
-def test_the_command_spends_nothing_if_there_is_no_place_for_files(ledger, tmp_path):
+def test_the_command_writes_charts_and_numbers_and_spends_nothing_without_a_place_for_them(ledger, tmp_path, capsys):
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit):
         main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path / "file")])
     assert not ledger.accounts()
+    capsys.readouterr()
+    assert main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path / "new")]) == 0
+    files = [tmp_path / "new" / name for name in ("001-Fig-6-people-1.svg", "001-Fig-6-people-do-not-publish.csv")]
+    assert capsys.readouterr().out.split() == [str(file) for file in files]
+    assert MARK in files[0].read_text()
+    assert len(pd.read_csv(files[1])) == RUNS["001 Fig. 6"]
+    (account,) = ledger.accounts()
+    assert (account.looks, account.epsilon_bound) == (RUNS["001 Fig. 6"], math.inf)
 
 
 def test_a_command_that_is_stopped_writes_what_is_finished_and_tells_of_runs_that_failed(
@@ -182,7 +147,7 @@ def test_a_command_that_is_stopped_writes_what_is_finished_and_tells_of_runs_tha
     assert "Stopped: 1 runs" in capsys.readouterr().err
     monkeypatch.setattr(dp.PrivBayes, "fit", failing)
     assert main([*how, "--repeats", "1"]) == 0
-    assert "1 runs of PrivBayes, as printed, failed: No such luck." in capsys.readouterr().err
+    assert "2 runs of PrivBayes, as printed, failed: No such luck." in capsys.readouterr().err
 
 
 def test_the_command_says_what_there_is(capsys):

@@ -1,0 +1,44 @@
+"""The papers' figures over small grids: where each is made, and of how many runs; for pages and for Python."""
+
+import pytest
+
+from dpcore.experiment.figures import groups, local, naive_bayes, networks, trees
+
+__all__ = ["FIGURES", "RUNS", "small_grids"]
+
+MAJORITY = {"trained on real rows", "majority class"}
+FORESTS = {"majority class", "no privacy, depth 5"}
+FIGURES = {  # by page and key: the title, what the chart has beside the runs, the name in Python, runs of a repeat
+    ("naive_bayes", "figure_1"): ("Fig. 1 to 4: accuracy", MAJORITY, "000 Fig. 1 to 4", 2 * 2),
+    ("networks", "figure_5"): ("Fig. 5: utility", {"without privacy"}, "001 Fig. 5", 9 * 2 + 1),
+    ("networks", "figure_4"): ("Fig. 4: disclosure", set(), "001 Fig. 4", 4 * 2),
+    ("networks", "figure_6"): ("Fig. 6: run time", set(), "001 Fig. 6", 2 * 2),
+    ("taxonomy", "ranges"): ("Error by range", {"leaves only"}, "002 Error by range", 5),
+    ("taxonomy", "accuracy"): ("Classification", MAJORITY, "002 Classification", 5 * 2),
+    ("forests", "depths"): ("Fig. 1: depth and score", FORESTS, "003 Fig. 1", 2 * 2 * 2),
+    ("forests", "forests"): ("Fig. 2: three forests", FORESTS, "003 Fig. 2", 5 * 2),
+    ("responses", "noises"): ("Fig. 2: p0 and the noise of numbers", set(), "004 Fig. 2", 2 * 2),
+    ("responses", "trees"): ("Fig. 3: PPNB and DTPD", set(), "004 Fig. 3", 2 * 2),
+    ("responses", "records"): ("Corrected: a price for the whole record", set(), "004 Corrected", 5 * 2),
+}
+RUNS: dict[str, int] = {name: runs for _, _, name, runs in FIGURES.values()}
+
+
+def small_grids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two values of each axis."""
+    for module, name, value in (
+        (naive_bayes, "EPSILONS", (0.5, 1.5)),
+        (naive_bayes, "ROWS", 100),
+        (networks, "EPSILONS", (0.2, 1.0)),
+        (networks, "ROWS", (100, 200)),
+        (networks, "PARENTS", {"big5": (1, 2)}),
+        (groups, "EPSILONS", (0.2, 1.0)),
+        (groups, "QUERIES", 20),
+        (trees, "EPSILONS", {"depths": (0.5, 1.0), "forests": (0.5, 1.0)}),
+        (trees, "DEPTHS", (2,)),
+        (trees, "TREES", 2),
+        (trees, "DEPTH", 2),
+        (local, "GRID", (0.4, 0.9)),
+        (local, "RECORD", (1.0, 4.0)),
+    ):
+        monkeypatch.setattr(module, name, value)
