@@ -8,7 +8,6 @@ import pytest
 from small_tables import frame_of, random_codes, schema_of
 
 from dpcore.accounting.relation import Relation
-from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.disclosure import ATTACKS, advantage, correct, in_out_advantage
 from dpcore.methods import NaiveBayesSynthesizer
 from dpcore.methods.base import Synthesizer
@@ -96,11 +95,11 @@ def test_attacks_learn_what_is_there_and_see_the_named_columns_only():
         assert (right != wrong).all(), attack  # the answers do not hang on the targets' own values
 
 
-def rows_in_and_out(m=40, odd="v1"):
-    """A crowd with the value v0, and 2m targets of whom no two know each other's columns, with the value `odd`."""
+def rows_in_and_out(m=40):
+    """A crowd with the value v0, and 2m targets of whom no two know each other's columns, with the value v1."""
     schema = schema_of(200, 2)
     crowd = frame_of(schema, [[199, 0]] * 300)
-    targets = frame_of(schema, [[i, 1] for i in range(2 * m)]).assign(x1=odd)
+    targets = frame_of(schema, [[i, 1] for i in range(2 * m)])
     return crowd, targets, schema
 
 
@@ -129,13 +128,13 @@ def test_the_interval_covers_an_advantage_that_is_known(relation):
     """Kept with probability 3/4: right about three quarters of those in, about nobody who is out."""
     crowd, targets, schema = rows_in_and_out()
     covered = 0
-    for seed in range(20):
+    for seed in range(12):
         method = Copies(keep=0.75, random_state=1_000 * seed, relation=relation)
         found = found_by(method, crowd, targets, schema, fits=10, confidence=0.9, seed=seed)
         covered += found["low"] <= 0.75 <= found["high"]
         assert found["high"] - found["low"] < 0.15
         assert "known seed" in found["note"]
-    assert covered >= 14  # of 20 at 9 in 10: fewer with probability 1 in 400, and seeds are fixed
+    assert covered >= 8  # of 12 at 9 in 10: fewer with probability 1 in 230, and seeds are fixed
 
 
 @pytest.mark.parametrize("relation", ["replace", "add_remove"])
@@ -169,36 +168,3 @@ def test_a_private_method_stays_below_its_bound(small_frame, small_schema):
     inferred = dataclasses.replace(small_schema, source="inferred")
     void = in_out_advantage(method, crowd, targets, inferred, "ill", ["grade"], fits=4, attack="Bayes net")
     assert "void" in void["note"].item()
-
-
-def test_what_cannot_be_asked_is_refused():
-    schema = schema_of(2, 2)
-    full, empty = frame_of(schema, [[0, 0]]), frame_of(schema, [])
-    with pytest.raises(ParameterError, match="guess"):
-        advantage(full, full, schema, "x1", attack="guess")
-    with pytest.raises(ParameterError, match="knows nothing"):
-        advantage(full, full, schema.select(["x1"]), "x1")
-    for pair in ((full, empty), (empty, full)):
-        with pytest.raises(DataError, match="no rows"):
-            advantage(*pair, schema, "x1")
-    crowd, targets, schema = rows_in_and_out(m=2)
-    for options in ({"fits": 2}, {"fits": 5}, {"confidence": 1}, {"confidence": 0}):
-        with pytest.raises(ParameterError, match="twos"):
-            found_by(Copies(), crowd, targets, schema, **options)
-    with pytest.raises(ParameterError, match="twos"):
-        found_by(Copies(), crowd, targets.head(3), schema)
-    with pytest.raises(DataError, match="no rows"):
-        found_by(Copies(), crowd, targets.head(0), schema)
-
-
-def test_progress_rises_to_one_and_cancels():
-    crowd, targets, schema = rows_in_and_out(m=2)
-    told = []
-    found_by(Copies(), crowd, targets, schema, progress=lambda fraction, _: told.append(fraction))
-    assert told == [0, 0.25, 0.5, 0.75, 1]
-
-    def cancel(fraction, text):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        found_by(Copies(), crowd, targets, schema, progress=cancel)

@@ -1,7 +1,5 @@
 """Attributes inferred from a release: hand-worked tables and brute force."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +9,7 @@ from small_tables import frame_of, random_codes, schema_of
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.errors import DataError, ParameterError, SchemaError
+from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate import disclosure
 
 
@@ -30,22 +28,13 @@ def test_cap_by_hand():
     assert disclosure.cap(targets, synthetic, schema, "x2", ["x0", "x1"], tau=0.01) == 4 / 5
     # by x1 alone: x1 = 0 holds 5 of 7 times the value 1
     assert disclosure.cap(targets, synthetic, schema, "x2", ["x1"], tau=0.7) == 4 / 5
-
-
-def test_the_threshold_is_reached_exactly():
-    schema = schema_of(2, 2)
-    targets = frame_of(schema, [[0, 1]])
-    synthetic = frame_of(schema, [[0, 1]] * 7 + [[0, 0]] * 18)
-    assert 0.28 * 25 > 7  # in floating point
-    assert disclosure.cap(targets, synthetic, schema, "x1", ["x0"], tau=0.28) == 1
-
-
-def brute_force_cap(targets, synthetic, sensitive, known, tau):
-    hits = 0
-    for _, target in targets.iterrows():
-        matches = synthetic[(synthetic[known] == target[known]).all(axis=1)]
-        hits += len(matches) > 0 and (matches[sensitive] == target[sensitive]).mean() >= tau
-    return hits / len(targets)
+    two = schema_of(2, 2)
+    assert 0.28 * 25 > 7  # in floating point; the threshold is reached exactly
+    release = frame_of(two, [[0, 1]] * 7 + [[0, 0]] * 18)
+    assert disclosure.cap(frame_of(two, [[0, 1]]), release, two, "x1", ["x0"], tau=0.28) == 1
+    wide = schema_of(*[200] * 12)  # 4e27 cells: nothing overflows
+    frame = random_frame(np.random.default_rng(0), wide, 30)
+    assert disclosure.cap(frame, frame, wide, "x0", wide.names[1:]) == 1
 
 
 @settings(max_examples=10)
@@ -55,14 +44,11 @@ def test_cap_equals_brute_force(seed, n, m, tau):
     schema = schema_of(3, 2, 4, 2)
     targets, synthetic = (random_frame(rng, schema, rows).astype(str) for rows in (n, m))
     for known in (["x0"], ["x2", "x0"], ["x0", "x1", "x2"]):
-        expected = brute_force_cap(targets, synthetic, "x3", known, tau)
-        assert disclosure.cap(targets, synthetic, schema, "x3", known, tau=tau) == pytest.approx(expected)
-
-
-def test_many_wide_columns_do_not_overflow():
-    schema = schema_of(*[200] * 12)  # 4e27 cells
-    frame = random_frame(np.random.default_rng(0), schema, 30)
-    assert disclosure.cap(frame, frame, schema, "x0", schema.names[1:]) == 1
+        hits = 0
+        for _, target in targets.iterrows():
+            matches = synthetic[(synthetic[known] == target[known]).all(axis=1)]
+            hits += len(matches) > 0 and (matches["x3"] == target["x3"]).mean() >= tau
+        assert disclosure.cap(targets, synthetic, schema, "x3", known, tau=tau) == pytest.approx(hits / n)
 
 
 def test_numbers_match_by_bins_and_other_columns_are_not_read():
@@ -78,22 +64,6 @@ def test_numbers_match_by_bins_and_other_columns_are_not_read():
     assert disclosure.cap(targets, synthetic, schema, "ill", ["age"]) == pytest.approx(2 / 3)
 
 
-def test_impossible_questions_are_refused():
-    schema = schema_of(2, 2)
-    full, empty = frame_of(schema, [[0, 0]]), frame_of(schema, [])
-    for known in ([], ["x1"], ["x0", "x0"]):
-        with pytest.raises(ParameterError):
-            disclosure.cap(full, full, schema, "x1", known)
-    for tau in (0, 1.01, math.nan):
-        with pytest.raises(ParameterError, match="tau"):
-            disclosure.cap(full, full, schema, "x1", ["x0"], tau=tau)
-    with pytest.raises(SchemaError):
-        disclosure.cap(full, full, schema, "x1", ["nowhere"])
-    for pair in ((full, empty), (empty, full)):
-        with pytest.raises(DataError, match="no rows"):
-            disclosure.cap(*pair, schema, "x1", ["x0"])
-
-
 def test_padding_keeps_the_rows_and_fills_up_uniformly(small_frame, small_schema):
     rng = np.random.default_rng(0)
     extra = small_frame.assign(more=1)
@@ -105,15 +75,11 @@ def test_padding_keeps_the_rows_and_fills_up_uniformly(small_frame, small_schema
         shares = np.bincount(codes[:, j], minlength=size) / 20_000
         np.testing.assert_allclose(shares, 1 / size, atol=0.016)
     assert abs(np.corrcoef(codes[:, 0], codes[:, 4])[0, 1]) < 0.03
+    asked = small_schema, "ill", ["a.b[0]:Q", "grade", "age"]  # it lowers the risk of a release of the rows
+    assert disclosure.cap(small_frame, small_frame, *asked) > disclosure.cap(small_frame, result, *asked) + 0.2
     same = disclosure.padded(small_frame, small_schema, 600, rng)
     assert (small_schema.encode(same) == small_schema.encode(small_frame)).all()
     with pytest.raises(ParameterError, match="more rows"):
         disclosure.padded(small_frame, small_schema, 599, rng)
     with pytest.raises(DataError):
         disclosure.padded(small_frame.drop(columns="age"), small_schema, 700, rng)
-
-
-def test_padding_lowers_the_risk_of_a_release_of_the_rows(small_frame, small_schema):
-    mixed = disclosure.padded(small_frame, small_schema, 6_000, np.random.default_rng(0))
-    asked = small_schema, "ill", ["a.b[0]:Q", "grade", "age"]
-    assert disclosure.cap(small_frame, small_frame, *asked) > disclosure.cap(small_frame, mixed, *asked) + 0.2

@@ -25,18 +25,13 @@ def rows_of(ages, hints):
     return pd.DataFrame({"age": ages, "sex": "f", "hint": list(hints)})
 
 
-def test_a_label_by_threshold_reads_the_number_and_not_the_bin():
+def test_a_label_reads_the_number_and_not_the_bin_and_compares_categories_like_a_column():
     frame = rows_of([50, 59, 60, 74, None, 0], "aaaaaa")
-    assert OLD.of(frame).tolist() == [True, True, False, False, False, True]
-    assert OLD.of(frame.assign(age=["50", "59", "60", "74", None, "0"])).tolist() == OLD.of(frame).tolist()
-    assert OLD.of(frame.astype({"age": "Int64"})).tolist() == OLD.of(frame).tolist()
-
-
-def test_a_label_by_category_compares_like_a_column():
-    label = Label(column="sex", equals="m")
-    frame = pd.DataFrame({"sex": ["m", "f", None, "m"]})
-    assert label.of(frame).tolist() == [True, False, False, True]
-    assert label.of(frame.astype("category")).tolist() == [True, False, False, True]
+    for other in (frame, frame.assign(age=["50", "59", "60", "74", None, "0"]), frame.astype({"age": "Int64"})):
+        assert OLD.of(other).tolist() == [True, True, False, False, False, True]
+    label, frame = Label(column="sex", equals="m"), pd.DataFrame({"sex": ["m", "f", None, "m"]})
+    for other in (frame, frame.astype("category")):
+        assert label.of(other).tolist() == [True, False, False, True]
     assert label.of(frame.head(0)).tolist() == []
     assert Label(column="n", equals="3").of(pd.DataFrame({"n": [3.0, np.nan, 4.0]})).tolist() == [True, False, False]
 
@@ -116,7 +111,7 @@ def test_the_labels_own_column_is_not_learned_from():
     rng = np.random.default_rng(0)
     frame = rows_of(rng.integers(0, 100, 400), rng.choice(["a", "b"], 400))  # nothing else tells the age
     result = misclassification(frame, frame, SCHEMA, OLD, repeats=3)
-    assert result["error"].to_numpy() == pytest.approx(result["majority_error"].to_numpy(), abs=0.05)
+    assert result["error"].tolist() == pytest.approx(result["majority_error"].tolist(), abs=0.05)
 
 
 def test_odd_releases():
@@ -127,29 +122,8 @@ def test_odd_releases():
     single = misclassification(test, rows_of([10], "a"), SCHEMA, OLD, repeats=1)
     assert math.isnan(single["error"].item())
     assert "no rows to learn from" in single["note"].item()
-    for pair in ((test, test.head(0)), (test.head(0), test)):
-        with pytest.raises(DataError, match="no rows"):
-            misclassification(*pair, SCHEMA, OLD)
-
-
-def test_parameters_out_of_range_are_refused():
-    frame = rows_of([10, 90], "ab")
-    for options in ({"protocol": "trts"}, {"repeats": 0}, {"test_share": 0}, {"test_share": 1}, {"model": "forest"}):
-        with pytest.raises(ParameterError):
-            misclassification(frame, frame, SCHEMA, OLD, **options)
-
-
-def test_progress_rises_to_one_and_cancels():
-    frame = rows_of([10, 90] * 10, "ab" * 10)
-    seen = []
-    misclassification(frame, frame, SCHEMA, OLD, repeats=4, progress=lambda fraction, _: seen.append(fraction))
-    assert seen == [0, 0.25, 0.5, 0.75, 1]
-
-    def cancel(fraction, text):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        misclassification(frame, frame, SCHEMA, OLD, progress=cancel)
+    with pytest.raises(DataError, match="no rows"):
+        misclassification(test, test.head(0), SCHEMA, OLD)
 
 
 def test_adult_is_learned_as_well_from_its_own_rows_as_the_ceiling_says(adult):

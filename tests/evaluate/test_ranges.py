@@ -13,7 +13,7 @@ from dpcore.domain.partition import Partition
 from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.errors import DataError, ParameterError, SchemaError
+from dpcore.errors import ParameterError
 from dpcore.evaluate.ranges import covered
 from dpcore.methods import NaiveBayesSynthesizer, TaxonomyRelease
 from dpcore.postprocess.count_tree import ReleasedTree
@@ -39,10 +39,6 @@ QUERIES = [
 ]
 TRUTH = [3, 1, 1, 0, 4]
 DATA = Dataset("tiny", pd.concat([FRAME] * 25, ignore_index=True), FRAME, SCHEMA, "0")
-
-
-def errors(estimates, queries=QUERIES, real=FRAME):
-    return evaluate.range_queries(real, {"r": estimates}, SCHEMA, queries)
 
 
 def test_errors_by_hand():
@@ -73,21 +69,6 @@ def test_queries_have_names():
     assert evaluate.query_names(lists, SCHEMA) == ["n 0–1 or 2–3 or 3 more", "n 6–7 or 8–9 or (missing)"]
 
 
-def test_what_cannot_be_compared_is_refused():
-    wrong = [({}, QUERIES), ({"a": []}, []), ({"a": [1.0]}, QUERIES), ({"a": [1, 2, 3, np.nan, 4]}, QUERIES)]
-    for answers, queries in wrong:
-        with pytest.raises(ParameterError) as caught:
-            evaluate.range_queries(FRAME, answers, SCHEMA, queries)
-        assert caught.value.remedy
-        assert "nan" not in str(caught.value)
-    with pytest.raises(DataError):
-        errors(TRUTH, real=FRAME.head(0))
-    with pytest.raises(DataError):
-        evaluate.range_answers(FRAME.head(0), QUERIES, SCHEMA)
-    with pytest.raises(SchemaError):
-        errors([1.0], [RangeQuery.of({"b": (0,)})])
-
-
 # Answers
 
 
@@ -112,14 +93,8 @@ def test_methods_answer_by_their_tree_or_by_rows():
     expected = exact_answers(SCHEMA.encode(sampled), SCHEMA, QUERIES)
     np.testing.assert_array_equal(evaluate.range_answers(other, QUERIES, SCHEMA), expected)
     assert expected[-1] == len(sampled) == pytest.approx(100, abs=5)
-
-
-def test_a_tree_of_another_schema_or_an_unfitted_method_is_refused():
-    method = TaxonomyRelease(iterations=1, random_state=0).fit(DATA.train, schema=SCHEMA)
     with pytest.raises(ParameterError, match="another schema"):
         evaluate.range_answers(method, QUERIES[:1], SCHEMA.select([AWKWARD, "c"]))
-    with pytest.raises(ParameterError, match="not fitted"):
-        evaluate.range_answers(TaxonomyRelease(), QUERIES, SCHEMA)
 
 
 def test_leaves_that_fit_the_data_answer_without_error():
@@ -143,15 +118,15 @@ def test_flat_answers_have_the_histograms_distribution(relation, epsilon):
     queries = [RangeQuery.of({}), RangeQuery.of({"c": (1,)}), RangeQuery.of({AWKWARD: (0,), "n": (5,)})]
     cells = [covered(query, SCHEMA) for query in queries]
     assert cells == [48, 24, 2]
-    many = [query for query in queries for _ in range(6_000)]
-    truth = np.repeat([40.0, 20.0, 2.0], 6_000)
+    many = [query for query in queries for _ in range(3_000)]
+    truth = np.repeat([40.0, 20.0, 2.0], 3_000)
     found = evaluate.flat_answers(truth, many, SCHEMA, epsilon=epsilon, relation=relation, seed=3)
     noise = (found - truth).reshape(3, -1)
     scale = Relation.parse(relation).histogram_l1 / epsilon
     variance = noise.var(axis=1) / (2 * np.array(cells) * scale**2)
-    assert variance == pytest.approx([1, 1, 1], abs=0.1)  # 4 standard deviations, at the kurtosis of two Laplaces
-    assert abs(noise.mean(axis=1)).max() < 4 * scale * np.sqrt(2 * 48 / 6_000)
-    two = np.random.default_rng(0).laplace(scale=scale, size=(6_000, 2)).sum(axis=1)
+    assert variance == pytest.approx([1, 1, 1], abs=0.15)  # 4 standard deviations, at the kurtosis of two Laplaces
+    assert abs(noise.mean(axis=1)).max() < 4 * scale * np.sqrt(2 * 48 / 3_000)
+    two = np.random.default_rng(0).laplace(scale=scale, size=(3_000, 2)).sum(axis=1)
     assert stats.ks_2samp(noise[2], two).pvalue > 1e-3
     again = evaluate.flat_answers(truth, many, SCHEMA, epsilon=epsilon, relation=relation, seed=3)
     np.testing.assert_array_equal(found, again)
@@ -168,9 +143,6 @@ def test_flat_answers_of_huge_domains():
         how = {"epsilon": 1.0, "relation": "add_remove", "seed": 1}
         found = evaluate.flat_answers(np.zeros(2_000), queries, wide(columns), **how)
         assert found.std() == pytest.approx(np.sqrt(2) * 10 ** (columns / 2), rel=0.07)
-
-
-def test_flat_answers_that_make_no_sense_are_refused():
     changes = [{"truth": [1.0]}, {"epsilon": 0.0}, {"epsilon": np.inf}, {"relation": "both"}, {"schema": wide(400)}]
     for change in changes:
         given = {"truth": [1.0, 2.0], "schema": wide(2), "epsilon": 1.0, "relation": "replace", "seed": 0} | change
@@ -212,12 +184,8 @@ def test_errors_are_averaged_by_size():
     assert found["absolute_high"][1] == pytest.approx(35 + half, rel=1e-4)
     assert found["relative_high"][1] == pytest.approx(3.5 + half / 10, rel=1e-4)
     assert found.loc[2, ["absolute_low", "relative_high"]].isna().all()
-
-
-def test_one_run_has_no_repeats_and_none_no_sizes():
-    single = table([0.0003, 0.03, 0.5], [1.0, 2, 3]).drop(columns="repeat")
-    found = evaluate.by_size(single)
-    assert found["bin"].tolist() == ["below 0.04 %", "1–5 %", "25 % and more"]
-    assert found["runs"].tolist() == [1, 1, 1]
+    single = evaluate.by_size(table([0.0003, 0.03, 0.5], [1.0, 2, 3]).drop(columns="repeat"))
+    assert single["bin"].tolist() == ["below 0.04 %", "1–5 %", "25 % and more"]
+    assert single["runs"].tolist() == [1, 1, 1]
     with pytest.raises(ParameterError):
         evaluate.by_size(table([], []))

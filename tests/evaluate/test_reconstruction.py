@@ -57,22 +57,16 @@ def test_intervals_hold_the_true_shares_as_often_as_they_say_and_are_not_wider_t
         spread = np.std([frame["reconstructed"] for frame in frames], axis=0, ddof=1)
         said = np.mean([(frame["high"] - frame["low"]) / (2 * reconstruction.SURE) for frame in frames], axis=0)
         np.testing.assert_allclose(spread, said, rtol=0.34, atol=1e-5)
-
-
-def test_a_rule_that_tells_nothing_has_no_interval():
-    frame = reconstruction.shares_of_column(fitted(epsilon=0.0).reports_, PEOPLE, "town")
-    assert np.isinf(frame["high"]).all()
-    assert np.allclose(frame["reconstructed"], 1 / 4)
+    nothing = reconstruction.shares_of_column(fitted(epsilon=0.0).reports_, PEOPLE, "town")
+    assert np.isinf(nothing["high"]).all()
+    assert np.allclose(nothing["reconstructed"], 1 / 4)
 
 
 def test_columns_families_and_numbers():
     reports = fitted(pairs=True).reports_
     assert reconstruction.columns(reports) == ["town", "age", "ill"]
     assert reconstruction.family_of(reports, "town") == ("ill", "town")
-    assert reconstruction.family_of(reports, "ill") == (
-        "ill",
-        "town",
-    )  # no report of its own: the first that tells of it
+    assert reconstruction.family_of(reports, "ill") == ("ill", "town")  # it has none of its own: the first that tells
     assert not reconstruction.is_number(reports, "age")
     moments = fitted(pairs=False, numbers="moments").reports_
     assert reconstruction.is_number(moments, "age")
@@ -120,16 +114,12 @@ def test_numbers_with_noise_are_reconstructed_inside_their_range():
     assert gains["gain"].iloc[0] == 0
     assert len(gains) > 2
     assert (gains["gain"].diff().dropna() >= -1e-12).all()
-
-
-def test_wide_noise_is_drawn_in_wider_intervals():
+    # Wide noise is drawn in wider intervals.
     reports = DTCRD(epsilon=0.1, random_state=0).fit(PEOPLE, schema=SCHEMA).reports_
     found = reconstruction.densities(reports, PEOPLE, "age")
     assert len(found) <= reconstruction.INTERVALS + reconstruction.MOST_BEYOND + 42
-    outer = found["width"].iloc[0] / 0.25
-    assert outer > 1
-    people_there = (found["reported"] * found["width"] / 0.25).sum()
-    assert people_there == pytest.approx(0.98, abs=0.02)
+    assert found["width"].iloc[0] > 0.25
+    assert (found["reported"] * found["width"] / 0.25).sum() == pytest.approx(0.98, abs=0.02)
 
 
 def test_intervals_of_whole_numbers_hold_as_many_of_them():

@@ -30,7 +30,7 @@ def test_scores_are_those_of_the_classifier(data):
     assert frame["accuracy"].tolist() == [fitted.score(data.test)] * 2
 
 
-def test_exact_counts_in_the_same_trees(data, released):
+def test_exact_counts_in_the_same_trees(data, released, plain):
     exact = tree_errors.with_true_counts(released, data.train)
     leaves = released.apply(data.train)
     truth = (data.train["ill"] == "yes").to_numpy().astype(int)
@@ -45,14 +45,11 @@ def test_exact_counts_in_the_same_trees(data, released):
     assert exact.counts[roots].tolist() == [len(data.train)] * 5
     for name in ("tree", "column", "cut", "noisy"):
         np.testing.assert_array_equal(getattr(exact, name), getattr(released, name))
-
-
-def test_trees_without_noise_have_exact_counts_already(data, plain):
+    # Trees without noise have exact counts already.
     exact = tree_errors.with_true_counts(plain, data.train)
     np.testing.assert_allclose(exact.counts, plain.counts, atol=1e-6)
     np.testing.assert_allclose(exact.classes, plain.classes, atol=1e-2)
-    frame = tree_errors.noise_and_structure(plain, plain, data)
-    assert frame["accuracy"].nunique() == 1
+    assert tree_errors.noise_and_structure(plain, plain, data)["accuracy"].nunique() == 1
 
 
 def test_two_costs_apart(data, released, plain):
@@ -66,9 +63,7 @@ def test_two_costs_apart(data, released, plain):
     assert frame.loc["same trees, exact counts", "accuracy"] == mended.loc["same trees, exact counts", "accuracy"]
     truth = (data.test["ill"] == "yes").to_numpy().astype(int)
     assert frame.loc["exact trees", "accuracy"] == (plain.probability(data.test).argmax(axis=1) == truth).mean()
-
-
-def test_exact_counts_are_those_of_the_training_rows(data, released, plain):
-    turned = data.test.assign(ill=np.where(data.test["ill"] == "yes", "no", "yes"))
+    # Exact counts are those of the training rows: with other test rows they are wrong.
+    turned = data.test.assign(ill=np.where(truth, "no", "yes"))
     frame = tree_errors.noise_and_structure(released, plain, replace(data, test=turned)).set_index("step")
     assert (frame.loc[["same trees, exact counts", "exact trees"], "accuracy"] < 0.5).all()
