@@ -95,9 +95,6 @@ def test_numeric_columns_are_coded_as_their_texts():
         series = pd.Series([0, 3, 9, -3], dtype=dtype)
         for column in CODED:
             np.testing.assert_array_equal(column.encode(series), column.encode(pd.Series(["0", "3.0", "9.00", "-3"])))
-
-
-def test_distinct_texts_and_places():
     places, texts = distinct(pd.Series([True, 1, "1", None, 1.0, "x"], dtype=object))
     assert [texts[place] if place >= 0 else None for place in places] == ["True", "1", "1", None, "1", "x"]
     places, texts = distinct(pd.Series(["a\0", "a", "\ud800"], dtype=object))

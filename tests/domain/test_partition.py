@@ -9,22 +9,22 @@ from dpcore.domain.partition import Axis, Partition
 from dpcore.domain.taxonomy_tree import ANY
 
 
-def test_an_axis_by_hand():
+def test_an_axis_and_the_whole_domain_by_hand():
     axis = Axis(np.array([1, 0, 1, 2]), ("x", "y", "z"))
     assert axis.sizes.tolist() == [1, 2, 1]
     assert axis.ordered.tolist() == [1, 0, 2, 3]
     assert axis.shares(np.array([True, False, False, True])).tolist() == [0, 0.5, 1]
-    drawn = axis.draw(np.array([0, 2, 0]), np.random.default_rng(0))
-    assert drawn.tolist() == [1, 3, 1]
-
-
-def test_the_whole_domain_is_one_cell():
+    assert axis.draw(np.array([0, 2, 0]), np.random.default_rng(0)).tolist() == [1, 3, 1]
     whole = Partition.whole(SCHEMA)
     assert (whole.shape, whole.size, whole.family) == ((1, 1, 1, 1), 1, ())
     assert [axis.names for axis in whole.axes] == [(ANY,)] * 4
     finer = whole.refined("n", np.array([0, 0, 1, 1, 1, 2]), ["low", "high", MISSING])
     assert (finer.shape, finer.size, finer.family) == ((1, 3, 1, 1), 3, ("n",))
     assert whole.size == 1  # nothing is changed in place
+    blocks = np.array([2, 0, 1, 1])
+    schema, rules = whole.refined("a", blocks, ["x", "y", "z"]).recoding()  # the blocks' numbers are the codes
+    assert (schema.sizes, schema.names, rules[0][0]) == ((3, 1, 1, 1), SCHEMA.names, "a")
+    np.testing.assert_array_equal(rules[0][1], blocks)
 
 
 def test_parents_hold_their_children_and_weights_are_covered_shares_of_cells(seeds):
@@ -62,12 +62,3 @@ def test_draws_stay_in_their_cell_and_are_uniform():
     expected = 4_000 / np.bincount(cell)[cell]
     freedom = len(every) - partition.size
     assert stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), freedom) > 1e-3
-
-
-def test_recoding_numbers_the_blocks():
-    blocks = np.array([2, 0, 1, 1])
-    schema, rules = Partition.whole(SCHEMA).refined("a", blocks, ["x", "y", "z"]).recoding()
-    assert schema.sizes == (3, 1, 1, 1)
-    assert schema.names == SCHEMA.names
-    assert rules[0][0] == "a"
-    np.testing.assert_array_equal(rules[0][1], blocks)

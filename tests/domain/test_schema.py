@@ -14,26 +14,19 @@ from dpcore.errors import DataError, SchemaError
 WORD = Column(name="a", kind="categorical", categories=("x",))
 
 
-def test_encoding_is_column_major_and_ignores_other_columns(small_schema, small_frame):
+def test_frames_are_encoded_column_by_column_and_decoded_to_the_same_codes(small_schema, small_frame):
     codes = small_schema.encode(small_frame.assign(extra=1))
     assert codes.shape == (600, 5)
     assert codes.flags.f_contiguous
     for j, column in enumerate(small_schema):
         np.testing.assert_array_equal(codes[:, j], column.encode(small_frame[column.name]))
-
-
-def test_decoded_frames_have_the_codes_they_came_from(small_schema, small_frame):
-    codes = small_schema.encode(small_frame)
     frame = small_schema.decode(codes, np.random.default_rng(0))
     assert list(frame) == list(small_schema.names)
     np.testing.assert_array_equal(small_schema.encode(frame), codes)
-
-
-def test_lacking_and_double_columns_are_named(small_schema, small_frame):
-    with pytest.raises(DataError, match="'age'"):
-        small_schema.encode(small_frame.drop(columns="age"))
-    with pytest.raises(DataError, match="same name"):
-        small_schema.encode(pd.concat([small_frame, small_frame[["age"]]], axis=1))
+    twice = pd.concat([small_frame, small_frame[["age"]]], axis=1)
+    for wrong, named in ((small_frame.drop(columns="age"), "'age'"), (twice, "same name")):
+        with pytest.raises(DataError, match=named):
+            small_schema.encode(wrong)
 
 
 def test_selection_keeps_order_and_target(small_schema):
@@ -67,15 +60,8 @@ def test_documents_read_back_to_equal_schemas(small_schema):
         assert Schema.from_json(schema.to_json()) == schema
 
 
-def refused(text):
-    with pytest.raises(SchemaError) as caught:
-        Schema.from_json(text)
-    return caught.value.cause and caught.value.remedy
-
-
 def test_malformed_documents_are_refused_with_a_remedy(small_schema):
-    for text in ("", "[]", "null", '"x"', "{", "{}", "\0", '{"columns": 5}'):
-        assert refused(text)
+    texts = ["", "[]", "null", '"x"', "{", "{}", "\0", '{"columns": 5}']
     head = {"format": ["another program"], "columns": [{}, [], [5], ["abc"]], "target": [5, ["ill"]]}
     head |= {"source": ["guessed"], "max_rows": ["5", 2.5, True], "notes": ["abc", 5]}
     word = {"categories": ["xy", [None, "x"], [["x"], "y"]], "missing": ["yes"], "description": [5]}
@@ -86,7 +72,12 @@ def test_malformed_documents_are_refused_with_a_remedy(small_schema):
             for value in values:
                 document = copy.deepcopy(json.loads(small_schema.to_json()))
                 (document if place is None else document["columns"][place])[name] = value
-                assert refused(json.dumps(document)), (name, value)
+                texts.append(json.dumps(document))
+    for text in texts:
+        with pytest.raises(SchemaError) as caught:
+            pytest.fail(f"{Schema.from_json(text)} of {text}")
+        assert caught.value.cause
+        assert caught.value.remedy
 
 
 # Guesses

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -18,13 +19,6 @@ from dpcore.text import is_writable
 PATHS = (("Berlin", "Germany", "Europe"), ("Hamburg", "Germany", "Europe"), ("Paris", "France", "Europe"))
 
 
-def test_leaves_and_root():
-    assert (Taxonomy(PATHS).root, Taxonomy(PATHS).leaves) == ("Europe", ("Berlin", "Hamburg", "Paris"))
-    assert Taxonomy((("a", "root"), ("b", "inner", "root"))).leaves == ("a", "b")  # paths may differ in length
-    assert Taxonomy.flat(["a", "b"]).paths == (("a", "(any)"), ("b", "(any)"))
-    assert Taxonomy.flat(("a",), root="all").root == "all"
-
-
 def cause_of(make, *given):
     """Why something is refused."""
     with pytest.raises(SchemaError) as caught:
@@ -34,14 +28,21 @@ def cause_of(make, *given):
     return caught.value.cause
 
 
-def test_broken_trees_are_named():
+def test_trees_by_hand_and_broken_ones_by_their_row():
+    assert (Taxonomy(PATHS).root, Taxonomy(PATHS).leaves) == ("Europe", ("Berlin", "Hamburg", "Paris"))
+    assert Taxonomy((("a", "root"), ("b", "inner", "root"))).leaves == ("a", "b")  # paths may differ in length
+    assert Taxonomy.flat(["a", "b"]).paths == (("a", "(any)"), ("b", "(any)"))
+    assert Taxonomy.flat(("a",), root="all").root == "all"
     for path in ("Tokyo Japan Asia", "Rome Rome Europe", "Mitte Berlin Germany Europe", "Nice France South Europe"):
         assert "row 4" in cause_of(Taxonomy, (*PATHS, tuple(path.split())))
-    assert "row 4 repeats" in cause_of(Taxonomy, (*PATHS, ("Paris", "Germany", "Europe")))
-    assert "at least one path" in cause_of(Taxonomy, ())
-    assert "no empty ones" in cause_of(Taxonomy, ((),))
-    assert "row 2" in cause_of(Taxonomy, (("a", "all"), ("\ud800", "all")))  # no file can hold it
-    assert "row 2" in cause_of(Taxonomy, (("a", "r" * 10_000), ("b", "s" * 10_000)))  # long names are cut
+    for paths, cause in (
+        ((*PATHS, ("Paris", "Germany", "Europe")), "row 4 repeats"),
+        ((), "at least one path"),
+        (((),), "no empty ones"),
+        ((("a", "all"), ("\ud800", "all")), "row 2"),  # no file can hold it
+        ((("a", "r" * 10_000), ("b", "s" * 10_000)), "row 2"),  # long names are cut
+    ):
+        assert cause in cause_of(Taxonomy, paths)
 
 
 # Tables
@@ -126,13 +127,17 @@ def test_the_largest_tree_is_checked_in_linear_time():
 
 
 def test_a_column_names_the_first_leaf_that_does_not_fit():
-    def column(*leaves):
-        return Column(name="city", kind="categorical", categories=("Paris", "Rome"), taxonomy=Taxonomy.flat(leaves))
+    def column(*leaves, categories=("Paris", "Rome"), **more):
+        tree = Taxonomy(tuple(path if isinstance(path, tuple) else (path, "(any)") for path in leaves))
+        return Column(name="city", kind="categorical", categories=categories, taxonomy=tree, **more)
 
     assert column("Rome", "Paris").size == 2
     assert "'city': 'Rome' has no path" in cause_of(column, "Paris")
     assert "row 2 starts with 'Oslo'" in cause_of(column, "Paris", "Oslo", "Rome")
     assert "row 1 starts with 'Oslo'" in cause_of(column, "Oslo", "Rome")
+    for path in (("a",), ("a", "(missing)")):  # what is missing needs a place beside the taxonomy
+        assert column(path, categories=("a",)).size == 1
+        assert "no place for" in cause_of(partial(column, path, categories=("a",), missing=True))
 
 
 def test_bins_carry_a_taxonomy_until_they_change():
@@ -144,13 +149,6 @@ def test_bins_carry_a_taxonomy_until_they_change():
         for change in ({"bins": 5}, {"upper": 120}, {"kind": other}):
             with pytest.raises(SchemaError, match=r"'age'.*none of its values.*make the intervals again"):
                 replace(column, **change)
-
-
-def test_missing_needs_a_place_beside_the_taxonomy():
-    for tree in (Taxonomy((("a",),)), Taxonomy((("a", "(missing)"),))):
-        Column(name="x", kind="categorical", categories=("a",), taxonomy=tree)
-        with pytest.raises(SchemaError, match="no place for"):
-            Column(name="x", kind="categorical", categories=("a",), missing=True, taxonomy=tree)
 
 
 # The package's own
@@ -167,8 +165,4 @@ def test_published_columns_carry_balanced_taxonomies():
             splits = [len(below) for below in tree.children if below]
             assert min(splits) >= 2  # no step without a choice
             assert max(splits[:-1]) <= 6 or name == "country"
-
-
-def test_the_sample_carries_adults():
-    adult, sample = adult_schema(), load("sample").schema
-    assert {c.name: c.taxonomy for c in sample} == {c.name: c.taxonomy for c in adult}
+    assert {c.name: c.taxonomy for c in load("sample").schema} == {c.name: c.taxonomy for c in adult_schema()}

@@ -66,9 +66,13 @@ def test_leaves_are_the_codes_under_their_labels_and_missing_stands_under_the_ro
             assert sorted(code for child in below for code in tree.nodes[child].codes) == list(node.codes) * bool(below)
         assert [node.parent for node in tree.nodes if node.name == "(missing)"] == [0] * column.missing
     assert Hierarchy.of(numbers(missing=True)).nodes[0].name == ANY
+    # A category called missing is not what is missing: trees would not tell them apart.
+    column = Column(name="a", kind="categorical", categories=("(missing)", "b"), missing=True)
+    assert column.labels == ("(missing)", "b", "(missing)'")
+    assert len(flat(column).nodes) == 4
 
 
-def test_a_taxonomy_by_hand():
+def test_a_taxonomy_by_hand_and_cuts_that_do_not_hold_every_code_once():
     tree = Hierarchy.of(CITY)
     named = [[tree.nodes[i].name for i in tree.level(depth)] for depth in range(4)]
     assert named[0] == ["World"]
@@ -76,10 +80,6 @@ def test_a_taxonomy_by_hand():
     assert named[2] == ["Germany", "Singapore", "France", "(missing)"]  # a leaf stays where its branch has ended
     assert named[3] == ["Bonn", "Singapore", "Paris", "Berlin", "(missing)"]
     np.testing.assert_array_equal(tree.blocks(tree.level(2)), [0, 1, 2, 0, 3])
-
-
-def test_a_cut_must_hold_every_code_once():
-    tree = Hierarchy.of(CITY)
     twice = (*tree.level(3)[1:], tree.level(3)[1])  # one code lacks, another is held twice
     for cut in [(0, 1), tree.level(1)[1:], (), (*tree.level(2), tree.level(2)[0]), twice]:
         with pytest.raises(ParameterError, match="do not divide"):
@@ -96,7 +96,7 @@ def test_intervals_have_nearly_equal_parts():
         assert all(node.codes == tuple(range(node.codes[0], node.codes[-1] + 1)) for node in tree.nodes)
 
 
-def test_intervals_are_named_like_the_bins():
+def test_intervals_are_named_like_the_bins_of_numbers_in_two_parts_or_more():
     age = numbers(bins=4)
     assert intervals(age).paths[0] == ("0–24", "0–49", "0–99")
     assert age.interval(1, 2) == age.labels[1] == "25–49"
@@ -105,9 +105,6 @@ def test_intervals_are_named_like_the_bins():
     assert intervals(height).paths[1] == ("1.25 to 2.5", "0 to 2.5")
     narrow = Column(name="x", kind="continuous", lower=1e6, upper=1e6 + 1, bins=2)
     assert intervals(narrow).paths[0] == ("1000000 to 1000000.5", "1000000 to 1000001")
-
-
-def test_intervals_only_of_numbers_and_in_two_parts_or_more():
     with pytest.raises(ParameterError, match="no intervals"):
         intervals(CITY)
     for fanout in (1, 0, -2, 2.5):
@@ -120,9 +117,3 @@ def test_a_large_column_takes_no_time():
     tree = Hierarchy.of(numbers(bins=4_000, upper=99_999))
     assert time.perf_counter() - start < 4  # 0.15 s; with every name written from all labels, half a minute
     assert tree.depth == 12
-
-
-def test_a_category_called_missing_is_not_what_is_missing():
-    column = Column(name="a", kind="categorical", categories=("(missing)", "b"), missing=True)
-    assert column.labels == ("(missing)", "b", "(missing)'")
-    assert len(flat(column).nodes) == 4  # trees would not tell them apart
