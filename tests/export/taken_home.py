@@ -1,15 +1,30 @@
-"""What a person has at home: the files of a release's zip, read as strictly as they should be."""
+"""What a person has at home: the files of a release's zip, read as strictly as they should be; and hostile releases."""
 
 import io
 import json
 import runpy
 import zipfile
+from functools import cache
 from html.parser import HTMLParser
 
-from dpcore.export import bundle
+import numpy as np
+import pandas as pd
 
-__all__ = ["FOR_READERS", "Page", "members", "replayed", "strict", "unpacked"]
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.export import bundle, release_of
+from dpcore.methods import METHODS
 
+HOSTILE = "<script>alert(1)</script>"
+SRC = "<img src=x onerror=alert(1)>"
+SCHEMA = Schema(  # of names and values that a page must not run, fetch or show as its own
+    columns=(
+        Column(name="age", kind="integer", lower=0, upper=99, bins=4),
+        Column(name=HOSTILE, kind="categorical", categories=(SRC, "https://evil.example/a.png", "c"), missing=True),
+        Column(name="ill", kind="categorical", categories=("no", "</svg>yes")),
+    ),
+    target="ill",
+)
 FOR_READERS = ["replay.py", "replay.ipynb", "report.html", "card.md", "README.md"]
 
 
@@ -37,6 +52,23 @@ def strict(raw):
         raise AssertionError(f"{word} is no JSON")
 
     return json.loads(raw.decode("utf-8"), parse_constant=refuse)
+
+
+@cache
+def people(rows=400):
+    """Rows inside `SCHEMA`."""
+    rng = np.random.default_rng(5)
+    ages = rng.integers(0, 50, rows)
+    texts = rng.choice(np.array(SCHEMA[HOSTILE].categories, dtype=object), rows)
+    return pd.DataFrame({"age": ages, HOSTILE: texts, "ill": np.where(ages > 30, "</svg>yes", "no")})
+
+
+@cache
+def released(name, *, schema=SCHEMA, data_name="people.csv", **given):
+    """A release of those people, of rows where the method makes any."""
+    method = METHODS[name](**{"epsilon": 1.0, **given}).fit(people(), schema=schema)
+    rows = [] if hasattr(method, "predict_proba") else [method.sample(50)]
+    return release_of(method, name, *rows, data_name=data_name)
 
 
 class Page(HTMLParser):

@@ -5,7 +5,7 @@ import math
 import re
 import runpy
 import struct
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -73,9 +73,7 @@ def seeded():
 def test_all_files_are_there_and_say_the_same(table):
     made = seeded()
     files = members(made, table)
-    assert sorted(files) == sorted(
-        [f"synthetic.{table}", "schema.json", "config.json", "ledger.json", "ledger.csv", *FOR_READERS]
-    )
+    assert {*files} == {f"synthetic.{table}", "schema.json", "config.json", "ledger.json", "ledger.csv", *FOR_READERS}
     assert files["README.md"].decode() == readme(made, table)
     assert Schema.from_json(files["schema.json"].decode()) == PRIVATE
     config, ledger = strict(files["config.json"]), strict(files["ledger.json"])
@@ -163,13 +161,11 @@ def test_readme_of_a_seeded_release():
 
 
 def test_hostile_names_are_plain_text_in_markdown():
+    """The README; cards, notebooks and scripts hold any names in `test_quoting`."""
     for name in (
-        "<script>alert(1)</script>.csv",
         "a\n\n# Claimed: epsilon 0\n.csv",
         "![x](https://evil.example/pixel.png)",
-        "`rm -rf`.csv",
-        "[click](javascript:alert(1))",
-        "**bold** __u__ ~~s~~ $x$ | a | b |",
+        "`rm` **bold** <b> __u__ ~~s~~ $x$ | a |",
         "\u202egnp.exe\x00\x1b[31m",
         "x" * 5_000,
     ):
@@ -192,8 +188,7 @@ def test_hostile_names_are_plain_text_in_markdown():
 def test_nothing_of_the_real_rows_is_in_the_zip(table, relation):
     files = members(release(relation=relation), table)
     if table == "parquet":
-        table_text = pd.read_parquet(io.BytesIO(files["synthetic.parquet"])).to_csv().encode()
-        files["text of the table"] = table_text
+        files["text of the table"] = pd.read_parquet(io.BytesIO(files["synthetic.parquet"])).to_csv().encode()
     for name, raw in files.items():
         for secret in (b"12345.678", b"1.2345678", struct.pack("<d", CANARY), b"canary"):
             assert secret not in raw, (name, secret)
@@ -201,12 +196,9 @@ def test_nothing_of_the_real_rows_is_in_the_zip(table, relation):
             assert not re.search(rb"\b613\b", raw), name  # the number of rows
 
 
-def test_the_run_time_is_not_in_the_zip():
-    """It depends on the rows, and no epsilon covers that."""
+def test_the_run_time_is_not_in_the_zip_and_the_lots_of_the_split_are_with_a_seed_only():
+    """The one depends on the rows, and no epsilon covers that."""
     assert members(seeded()) == members(replace(seeded(), seconds=99.0))
-
-
-def test_the_lots_of_the_split_are_exported_with_a_seed_only():
     for seed in (None, 3):
         made = release(random_state=seed, reading={"test_share": 0.3, "split_seed": 123_456_789})
         assert (b"123456789" in b"".join(members(made).values())) is (seed is not None)
@@ -276,22 +268,5 @@ def test_replay_without_a_seed_makes_another_release(tmp_path, monkeypatch, caps
 def test_the_code_on_the_screen_is_the_script_without_its_check():
     code = show_code(seeded(), data="C:\\data\\it's.csv")
     assert 'dp.datasets.read("C:\\\\data\\\\it\'s.csv", schema=schema' in code
-    assert "Path('schema.json')" in code
     assert "same" not in code
-    assert "    epsilon=2.0,\n" in code
-    assert "    random_state=17,\n" in code
     assert show_code(seeded(), table="csv").startswith(show_code(seeded()))
-
-
-def test_a_release_is_what_the_fitted_method_says():
-    method = NaiveBayesSynthesizer(epsilon=0.5, noise="geometric", random_state=2).fit(private_frame(), schema=PRIVATE)
-    rows = method.sample(10)
-    made = release_of(method, "NB-Synth", rows, data_name="d.csv")
-    assert made.parameters == method.get_params()
-    assert made.schema is PRIVATE
-    assert made.ledger is method.ledger_
-    assert made.synthetic is rows
-    assert (made.class_name, made.noise_label, made.publishable) == (type(method).__name__, method.noise_label_, False)
-    assert math.isnan(made.seconds)
-    with pytest.raises(FrozenInstanceError):
-        made.seconds = 1.0

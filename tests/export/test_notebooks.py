@@ -1,6 +1,5 @@
 """The notebook and the script that replay a release: valid, plain, and the same bit for bit, from the zip alone."""
 
-import ast
 import json
 import os
 import re
@@ -88,12 +87,8 @@ def test_nothing_is_imported_that_the_lock_file_has_not():
     locked = set(re.findall(r"^([a-z0-9.-]+)==", lock, re.MULTILINE))
     made = [release(kind, "upload") for kind in KINDS]
     code = "\n".join(cell for each in made for cell in cells(export.notebook_of(each), "code"))
-    found = set()
-    for node in ast.walk(ast.parse(code + "\n" + replay.show_code(made[0], data="a.csv", table="parquet"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add(node.module.split(".")[0])
+    code += "\n" + replay.show_code(made[0], data="a.csv", table="parquet")
+    found = set(re.findall(r"^\s*(?:from|import) (\w+)", code, re.MULTILINE))
     assert "dpcore" in found
     assert found - {"dpcore"} - sys.stdlib_module_names <= locked
 

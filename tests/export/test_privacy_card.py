@@ -3,43 +3,17 @@
 import html
 import math
 
-import numpy as np
-import pandas as pd
 import pytest
+from taken_home import HOSTILE, people, released
 
-from dpcore import export
-from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.export import archive, privacy_card
 from dpcore.methods import METHODS
 from dpcore.text import number
 
-HOSTILE = "<script>alert(1)</script>"
-SCHEMA = Schema(
-    columns=(
-        Column(name="age", kind="integer", lower=0, upper=99, bins=4),
-        Column(name=HOSTILE, kind="categorical", categories=("a", "<b>b</b>")),
-        Column(name="ill", kind="categorical", categories=("no", "yes")),
-    ),
-    target="ill",
-)
 
-
-def people(rows=300):
-    rng = np.random.default_rng(5)
-    ages, texts = rng.integers(0, 100, rows), rng.choice(["a", "<b>b</b>"], rows)
-    return pd.DataFrame({"age": ages, HOSTILE: texts, "ill": np.where(ages > 60, "yes", "no")})
-
-
-def rows(schema=SCHEMA, name="people.csv", **given):
-    given = {"x_source": "model", "epsilon": 1.0, **given}
-    method = METHODS["NB-Synth"](**given).fit(people(), schema=schema)
-    return export.release_of(method, "NB-Synth", method.sample(50), data_name=name)
-
-
-def model(method, **given):
-    fitted = METHODS[method](**{"epsilon": 1.0, **given}).fit(people(), schema=SCHEMA)
-    return export.release_of(fitted, method, data_name="people.csv")
+def rows(**given):
+    return released("NB-Synth", **{"x_source": "model", **given})
 
 
 def facts(release):
@@ -107,19 +81,16 @@ def test_a_paper_that_claims_too_little_is_told_beside_what_it_costs():
     assert "as its source prints it" in told["Method"]
 
 
-def test_people_who_randomize_their_own_answers_trust_nobody():
-    made = model("PPNB", relation="replace", target="ill")
+def test_people_who_randomize_their_own_answers_trust_nobody_but_what_they_hand_in_as_it_is_is_named():
+    made = released("PPNB", relation="replace", target="ill")
     told = facts(made)
     assert told["Trusted party"].startswith("None, where people randomize their answers themselves")
     assert "simulated" in told["Trusted party"]
     assert told["Guarantee"].startswith("pure local differential privacy")
     assert told["Protected against"].startswith("whoever collects the reports")
     assert not any("True answers" in sentence for sentence in privacy_card.card(made).open)
-
-
-def test_what_people_hand_in_as_it_is_is_named():
-    made = privacy_card.card(model("PPNB", relation="replace", target="ill", mode="paper"))
-    assert any("True answers that people hand in as they are: ill" in sentence for sentence in made.open)
+    printed = privacy_card.card(released("PPNB", relation="replace", target="ill", mode="paper"))
+    assert any("True answers that people hand in as they are: ill" in sentence for sentence in printed.open)
 
 
 def test_every_method_names_its_source():
@@ -129,7 +100,7 @@ def test_every_method_names_its_source():
         assert len(told) > 15
 
 
-@pytest.mark.parametrize("make", [rows, lambda: model("DiffPRFs", n_trees=2, max_depth=2)], ids=["rows", "model"])
+@pytest.mark.parametrize("make", [rows, lambda: released("DiffPRFs", n_trees=2, max_depth=2)], ids=["rows", "model"])
 def test_readme_and_card_agree(make):
     made = make()
     text = archive.readme(made)
@@ -143,23 +114,16 @@ def test_readme_and_card_agree(make):
     assert text.startswith(f"# {card.title}\n")
 
 
-def test_names_from_a_file_are_harmless():
-    made = privacy_card.card(rows(name=f"{HOSTILE}[x](javascript:1).csv"))
-    clear = privacy_card.card(model("PPNB", relation="replace", target=HOSTILE, mode="paper"))
+def test_all_of_the_card_is_on_the_page_and_names_from_a_file_are_harmless():
+    made = privacy_card.card(rows(data_name=f"{HOSTILE}[x](javascript:1).csv"))
+    clear = privacy_card.card(released("PPNB", relation="replace", target=HOSTILE, mode="paper"))
     assert "script" in privacy_card.html(clear)
     for told in (made, clear):
         assert "<script" not in privacy_card.html(told)
     assert "<script" not in privacy_card.markdown(made)
     assert "](" not in privacy_card.markdown(made)
-
-
-def test_all_of_the_card_is_on_the_page():
-    made = privacy_card.card(rows())
-    page = html.unescape(privacy_card.html(made))
-    assert all(what in page and about in page for what, about in made.facts)
-    assert all(sentence in page for sentence in made.open)
-
-
-def test_every_text_of_the_page_is_escaped():
+    whole = html.unescape(privacy_card.html(made))
+    assert all(what in whole and about in whole for what, about in made.facts)
+    assert all(sentence in whole for sentence in made.open)
     page = privacy_card.html(privacy_card.Card("t", "", (("<i>", "<b>"),), ("<u>",)))
     assert all(f"&lt;{tag}&gt;" in page and f"<{tag}>" not in page for tag in "ibu")

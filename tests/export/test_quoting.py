@@ -164,16 +164,13 @@ def test_formulas_are_quoted_and_counted():
     assert escaped == 8 + 4 + 6 + 2
 
 
-def test_harmless_frames_are_left_alone():
+def test_harmless_frames_are_left_alone_and_an_escaped_header_may_meet_one_of_its_kind():
     frame = pd.DataFrame({"a": ["x", None, "1=1"], "b": pd.Categorical(["u", "v", None]), "c": [-1.0, 2.0, np.nan]})
     safe, escaped = spreadsheet_safe(frame)
     assert escaped == 0
     pd.testing.assert_frame_equal(safe, frame)
     nothing, escaped = spreadsheet_safe(frame.head(0))
     assert (len(nothing), escaped, list(nothing.columns)) == (0, 0, ["a", "b", "c"])
-
-
-def test_an_escaped_header_may_meet_one_of_its_kind():
     safe, escaped = spreadsheet_safe(pd.DataFrame({"=a": ["=1"], "'=a": ["2"]}))
     assert list(safe.columns) == ["'=a", "'=a"]
     assert safe.iloc[0].tolist() == ["'=1", "2"]
