@@ -31,9 +31,8 @@ def test_every_method_can_be_written_down(data):
     every["odd"] = PPNB(factors=(np.float64(1.0), 2.0), pairs=None)
     every["edges"] = JTree(edges=(("age", "ill"),))
     back = Config.from_json(Config(every, [1.0]).to_json(data)).methods
-    assert {name: (type(one), one.get_params()) for name, one in back.items()} == {
-        name: (type(one), one.get_params()) for name, one in every.items()
-    }
+    found, wanted = ({k: (type(one), one.get_params()) for k, one in named.items()} for named in (back, every))
+    assert found == wanted
     with pytest.raises(ParameterError, match="cannot be written down"):
         Config({"a": HMPrivBayes(eta=math.inf)}, [1.0]).to_json(data)
 

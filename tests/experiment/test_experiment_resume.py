@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from small_sweeps import MEASURES, asked, methods, without_times
+from small_sweeps import MEASURES, asked, children, methods, without_times
 
 from dpcore import datasets, experiment
 from dpcore.accounting.store import Books
@@ -25,31 +25,14 @@ from dpcore.experiment import Config, Store
 from dpcore.methods import DiffPRFs, JTree, NaiveBayesSynthesizer
 
 
-class CancelledError(Exception):
-    pass
-
-
-def stopped_after(count, data, store):
-    seen = []
-
-    def stop(fraction, text):
-        seen.append(fraction)
-        if len(seen) == count:
-            raise CancelledError
-
-    with pytest.raises(CancelledError):
-        experiment.sweep(methods(), data, **asked(store=store, progress=stop))
-
-
 def file_of(store):
     (found,) = store.glob("*.jsonl")
     return found
 
 
 def config_of(named=None, **other):
-    return Config(
-        named or methods(), **{"epsilons": [0.5, 2.0], "repeats": 2, "measures": MEASURES, "skip": True} | other
-    )
+    usual = {"epsilons": [0.5, 2.0], "repeats": 2, "measures": MEASURES, "skip": True}
+    return Config(named or methods(), **usual | other)
 
 
 @pytest.fixture
@@ -62,15 +45,18 @@ def fits(monkeypatch):
     return counted
 
 
-def test_a_measure_that_does_not_apply_is_left_out(whole):
-    metrics = whole.groupby("method")["metric"].agg(set)
-    assert metrics["C1"] == set(MEASURES)
-    assert metrics["forest"] == {"accuracy"}
-
-
 def test_a_stopped_sweep_goes_on(data, whole, tmp_path, fits):
+    """A measure that does not apply to a method is left out."""
     folder = tmp_path / "new"
-    stopped_after(3, data, folder)
+    metrics = whole.groupby("method")["metric"].agg(set)
+    assert metrics.to_dict() == {"C1": {*MEASURES}, "forest": {"accuracy"}}
+
+    def stop(fraction, text):
+        if len(fits) == 3:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        experiment.sweep(methods(), data, **asked(store=folder, progress=stop))
     lines = file_of(folder).read_text().splitlines()
     assert len(lines) == len(fits) == 3
     found = list(experiment.stream(methods(), data, **asked(store=folder)))
@@ -151,16 +137,10 @@ def test_lines_that_are_torn_or_wrong_are_run_again(data, whole, tmp_path):
         file.write_bytes(spoiled.encode("latin-1"))
         frame = experiment.sweep(methods(), data, **asked(store=tmp_path))
         pd.testing.assert_frame_equal(without_times(frame), without_times(whole))
-        # What is written after a torn line can be read, too.
-        assert (
-            len(experiment.finished(config_of(), data, tmp_path)) == len(Store(tmp_path, config_of(), data).read()) == 8
-        )
-
-
-def test_a_store_that_cannot_be_says_so(data, tmp_path):
-    (tmp_path / "file").write_text("no folder")
+        assert len(Store(tmp_path, config_of(), data).read()) == 8  # what is written after a torn line can be read, too
+        assert len(experiment.finished(config_of(), data, tmp_path)) == 8
     with pytest.raises(DataError, match="cannot be read or written"):
-        experiment.sweep(methods(), data, **asked(store=tmp_path / "file"))
+        experiment.sweep(methods(), data, **asked(store=file))
 
 
 def test_failures_have_their_reason_and_are_tried_again(data, tmp_path):
@@ -232,13 +212,6 @@ def killed(folder):
     assert child.returncode == -signal.SIGKILL
 
 
-def children(pid: int) -> list[int]:
-    """The processes that a process has started; none where the system does not tell (it does on Linux)."""
-    tasks = Path(f"/proc/{pid}/task")
-    told = tasks.glob("*/children") if tasks.exists() else []
-    return [int(child) for file in told for child in file.read_text().split()]
-
-
 def gone(workers: list[int]) -> None:
     """They end by themselves: they may have the real rows in their memory."""
     end = time.monotonic() + 30
@@ -260,7 +233,7 @@ def running(pid: int) -> bool:
 def test_a_sweep_that_was_killed_goes_on(tmp_path, fits):
     with killed(tmp_path / "runs") as child:
         assert [child.stdout.readline().strip() for _ in range(3)] == ["run 1", "run 2", "run 3"]
-        workers = children(child.pid)
+        workers = [*children(child.pid)]
         assert len(workers) >= 2 or sys.platform != "linux"
     gone(workers)
     how = {"epsilons": [0.5, 2.0], "repeats": 4, "measures": ["1-way AVD"], "n_jobs": 1}
@@ -278,6 +251,6 @@ def test_workers_that_were_hardly_there_end_as_well(tmp_path):
         end = time.monotonic() + 60
         while len(workers) < 3 and time.monotonic() < end:  # one of them keeps account of what they share
             time.sleep(0.02)
-            workers = children(child.pid)
+            workers = [*children(child.pid)]
     assert len(workers) >= 3
     gone(workers)
