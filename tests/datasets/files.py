@@ -36,15 +36,21 @@ def refused(source, name="", **options) -> str:
     return str(caught.value)
 
 
-def workbook(rows, **cells) -> bytes:
-    book = openpyxl.Workbook()
-    for row in rows:
-        book.active.append(row)
-    for place, value in cells.items():
-        book.active[place] = value
+def saved(book) -> bytes:
     file = io.BytesIO()
     book.save(file)
     return file.getvalue()
+
+
+def book_of(*rows) -> openpyxl.Workbook:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    return book
+
+
+def workbook(*rows) -> bytes:
+    return saved(book_of(*rows))
 
 
 def parquet(frame: pd.DataFrame | pa.Table) -> bytes:

@@ -60,7 +60,7 @@ def test_neither_part_depends_on_the_size_of_the_other():
 # The parameters
 
 
-def test_the_parameters_are_complete():
+def test_the_parameters_are_complete_and_the_schema_is_declared():
     assert sum(CLASSES.values()) == pytest.approx(1)
     for each in ATTRIBUTES:
         assert each.factor in FACTORS
@@ -70,9 +70,6 @@ def test_the_parameters_are_complete():
         else:
             assert np.shape(each.classes) == (len(CLASSES), len(each.column.categories))
             assert np.sum(each.classes, axis=1) == pytest.approx(1)
-
-
-def test_the_schema_is_declared():
     assert (SCHEMA.source, SCHEMA.target, SCHEMA.max_rows, len(SCHEMA)) == ("declared", TARGET, 50_000, 11)
     assert all(column.description for column in SCHEMA)
     assert Schema.from_json(SCHEMA.to_json()) == SCHEMA
@@ -81,17 +78,12 @@ def test_the_schema_is_declared():
 
 
 @both
-def test_rows_fit_the_schema(dependent):
+def test_rows_fit_the_schema_and_marginals_within_classes_are_as_documented(dependent):
     train, test = table(dependent)
     assert (len(train), len(test)) == (50_000, 5_000)
     for frame in (train, test):
         assert frame.columns.tolist() == list(SCHEMA.names)
         assert SCHEMA.encode(frame).shape == (len(frame), len(SCHEMA))
-
-
-@both
-def test_marginals_within_classes_are_as_documented(dependent):
-    train, _ = table(dependent)
     for place, (name, share) in enumerate(CLASSES.items()):
         rows = train[train[TARGET] == name]
         n = len(rows)
@@ -114,25 +106,19 @@ def test_marginals_within_classes_are_as_documented(dependent):
 # What holds together within a class
 
 
-def within(dependent):
-    """Correlations within each class times the root of its rows: standard normal if columns are independent."""
+@both
+def test_columns_of_one_factor_hang_together_within_classes_and_no_others_do(dependent):
+    """By correlations times the root of the rows, which are standard normal where columns are independent.
+
+    135 of 45 pairs in 3 classes: together they raise a false alarm once in 13,000 seeds.
+    """
     train = coded(table(dependent)[0])
     for place in range(len(CLASSES)):
         rows = train[train[TARGET] == place].drop(columns=TARGET)
-        yield rows.corr() * len(rows) ** 0.5
-
-
-def test_columns_are_independent_within_classes():
-    """135 correlations of 45 pairs in 3 classes: together they raise a false alarm once in 13,000 seeds."""
-    for z in within(dependent=False):
-        assert np.abs(z.to_numpy()[np.triu_indices(len(z), 1)]).max() < ERRORS
-
-
-def test_columns_of_one_factor_hang_together_and_no_others_do():
-    for z in within(dependent=True):
+        z = rows.corr() * len(rows) ** 0.5
         for one, other in combinations(ATTRIBUTES, 2):
             found = z.loc[one.column.name, other.column.name]
-            if one.factor == other.factor:
+            if dependent and one.factor == other.factor:
                 assert found * np.sign(one.loading * other.loading) > 2 * ERRORS
             else:
                 assert abs(found) < ERRORS

@@ -70,12 +70,16 @@ def test_a_split_is_a_partition_that_looks_at_positions_only(rows, share, seed):
     assert again["row"].tolist() == train["row"].tolist()
 
 
-def test_one_more_row_moves_no_other_row():
+def test_one_more_row_moves_no_other_row_and_impossible_splits_are_refused():
     frame = pd.DataFrame({"row": np.arange(500)})
     smaller, larger = datasets.split(frame.head(499), 0.3, 5), datasets.split(frame, 0.3, 5)
     for before, after in zip(smaller, larger, strict=True):
         assert after["row"].tolist()[: len(before)] == before["row"].tolist()
     assert not larger[1].equals(datasets.split(frame, 0.3, 6)[1])
+    for share, seed in ((-0.1, 0), (1, 0), (float("nan"), 0), (0.3, -1)):
+        with pytest.raises(ParameterError) as caught:
+            datasets.split(frame, share, seed)
+        assert caught.value.remedy
 
 
 def test_the_lots_of_a_file_are_secret_unless_a_seed_is_given():
@@ -85,13 +89,6 @@ def test_the_lots_of_a_file_are_secret_unless_a_seed_is_given():
     assert first.train["a"].tolist() != second.train["a"].tolist()
     again = datasets.read(rows, "x.csv", **first.reading)
     assert again.train["a"].tolist() == first.train["a"].tolist()
-
-
-def test_impossible_splits_are_refused():
-    for share, seed in ((-0.1, 0), (1, 0), (float("nan"), 0), (0.3, -1)):
-        with pytest.raises(ParameterError) as caught:
-            datasets.split(pd.DataFrame({"a": [1, 2]}), share, seed)
-        assert caught.value.remedy
 
 
 def test_read_infers_a_schema_and_says_so(tmp_path):
@@ -120,15 +117,12 @@ def test_what_a_person_gives_is_parsed_by_another_process(monkeypatch):
     assert len(datasets.read(CSV, test_share=0).train) == 20
 
 
-def test_no_sum_of_the_rows_leaves_a_data_set():
+def test_no_sum_of_the_rows_leaves_a_data_set_and_rows_without_a_file_go_by_themselves():
     """Whoever knows all rows but one could try every value of that one against it."""
     data = datasets.read(CSV, "people.csv", target="word", split_seed=0)
     plain = hashlib.sha256(CSV).hexdigest()
     assert plain not in repr(data) + data.token + data.content.keyed(b"a secret") + repr(data.content)
     assert data.content.keyed(b"a secret") != data.content.keyed(b"another")
-
-
-def test_rows_without_a_file_go_by_themselves():
     frame = pd.DataFrame({"a": [1, 2, 3], "b": ["x", None, "y"]})
     one, two = frame.head(1), frame.tail(2)
     keys = {datasets.Content.of_rows(*tables).keyed(b"") for tables in ((one, two), (two, one), (frame,), (one,))}
@@ -162,22 +156,20 @@ def test_declared_numbers_are_numbers_for_people_and_their_codes_are_those_of_th
     np.testing.assert_array_equal(schema.encode(odd)[:-1], schema.encode(plain))
 
 
-def test_read_keeps_a_declared_schema():
+def test_read_keeps_a_declared_schema_and_passes_on_what_is_wrong_with_a_file():
     data = datasets.read(CSV, schema=declared(), target="age", test_share=0, delimiter=",")
     assert (data.schema.source, data.target, len(data.test)) == ("declared", "age", 0)
     assert datasets.read(CSV, schema=declared()).target is None
     for schema in (declared(), None):
         with pytest.raises(SchemaError, match="target"):
             datasets.read(CSV, schema=schema, target="height")
-
-
-def test_read_passes_on_what_is_wrong_with_a_file():
-    with pytest.raises(DataError, match="MiB"):
-        datasets.read(CSV, max_bytes=10)
-    with pytest.raises(DataError, match="extension"):
-        datasets.read(CSV, "people.pkl")
-    with pytest.raises(DataError, match="delimiter"):
-        datasets.read(CSV, delimiter=";")
+    for how, words in (
+        ({"max_bytes": 10}, "MiB"),
+        ({"name": "people.pkl"}, "extension"),
+        ({"delimiter": ";"}, "delim"),
+    ):
+        with pytest.raises(DataError, match=words):
+            datasets.read(CSV, **how)
 
 
 # --- finding published data
@@ -210,25 +202,24 @@ def test_other_content_is_not_taken_for_the_published_one(offline, monkeypatch, 
         assert "s3cret" not in str(caught.value)
 
 
-def test_a_wrong_download_is_not_kept(offline, monkeypatch, tmp_path):
+def test_a_wrong_download_is_not_kept_and_unknown_names_are_refused(offline, monkeypatch, tmp_path):
     monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(b"<html>moved</html>"))
     with pytest.raises(DataError, match="checksum"):
         datasets.load("adult", download=True)
     assert not list(tmp_path.rglob("*.*"))
+    with pytest.raises(ParameterError, match="iris") as caught:
+        datasets.load("iris")
+    assert all(name in caught.value.remedy for name in datasets.DATASETS)
 
 
 @pytest.mark.skipif(not DATA_FOLDER, reason="DPCORE_DATA is not set")
 def test_a_download_is_checked_cached_and_then_found(offline, monkeypatch, tmp_path, adult):
     served = {}
-
-    def serve(address, **_):
-        return io.BytesIO(served[address])
-
     for path, address in datasets.SOURCES.items():
         text = (Path(DATA_FOLDER) / path).read_bytes()
         comment = b"|1x3 Cross validator\r\n" if path.endswith(".test") else b""
         served[address] = comment + text.replace(b"\n", b"\r\n") + b"\r\n"  # as some mirrors have it
-    monkeypatch.setattr(urllib.request, "urlopen", serve)
+    monkeypatch.setattr(urllib.request, "urlopen", lambda address, **_: io.BytesIO(served[address]))
     fetched = datasets.load("adult", download=True)
     assert fetched.content.keyed(b"") == adult.content.keyed(b"")
     served.clear()
@@ -236,39 +227,24 @@ def test_a_download_is_checked_cached_and_then_found(offline, monkeypatch, tmp_p
     assert sorted(p.name for p in (tmp_path / "dpcore" / "adult").iterdir()) == ["adult.data", "adult.test"]
 
 
-def test_unknown_names_are_refused():
-    with pytest.raises(ParameterError, match="iris") as caught:
-        datasets.load("iris")
-    assert all(name in caught.value.remedy for name in datasets.DATASETS)
-
-
 # --- the published data themselves
 
 
-def bits(schema: Schema) -> int:
-    return sum((size - 1).bit_length() for size in schema.sizes)
-
-
-def test_adult_schema_is_the_documentation():
-    schema = datasets.adult_schema()
-    assert (schema.source, schema.target, schema.max_rows, len(schema)) == ("declared", "income", 30_162, 15)
-    assert schema.sizes == (16, 8, 16, 16, 16, 7, 14, 6, 5, 2, 16, 16, 16, 41, 2)
-    assert bits(schema) == 52  # bits, with ceil(log2 size) per column
-    assert all(column.description for column in schema)
-    assert Schema.from_json(schema.to_json()) == schema
-    assert schema["education"].kind == "ordered"
-    assert (schema["education"].categories[0], schema["education"].categories[-1]) == ("Preschool", "Doctorate")
-
-
-def test_big5_schema_is_the_codebook():
-    schema = datasets.big5_schema()
-    assert (schema.source, schema.target, len(schema)) == ("declared", "gender", 57)
-    assert bits(schema) == 175  # bits, with ceil(log2 size) per column
-    country = schema["country"]
-    assert country.size == 256
-    assert sum(len(code) == 2 and code.isalpha() for code in country.categories) == 249 + 2  # ISO 3166, AP and EU
-    assert {"NA", "A1", "A2", "AP", "EU", "O1", "(nu"} < set(country.categories)
-    assert Schema.from_json(schema.to_json()) == schema
+def test_schemas_are_the_documentation_and_the_codebook():
+    adult, big5 = datasets.adult_schema(), datasets.big5_schema()
+    assert (adult.target, adult.max_rows, big5.target, len(big5)) == ("income", 30_162, "gender", 57)
+    assert adult.sizes == (16, 8, 16, 16, 16, 7, 14, 6, 5, 2, 16, 16, 16, 41, 2)
+    for schema, bits in ((adult, 52), (big5, 175)):
+        assert sum((size - 1).bit_length() for size in schema.sizes) == bits  # ceil(log2 size) per column
+        assert Schema.from_json(schema.to_json()) == schema
+        assert schema.source == "declared"
+    assert all(column.description for column in adult)
+    assert adult["education"].kind == "ordered"
+    assert (adult["education"].categories[0], adult["education"].categories[-1]) == ("Preschool", "Doctorate")
+    codes = big5["country"].categories
+    assert big5["country"].size == 256
+    assert sum(len(code) == 2 and code.isalpha() for code in codes) == 249 + 2  # ISO 3166, AP and EU
+    assert {"NA", "A1", "A2", "AP", "EU", "O1", "(nu"} < set(codes)
 
 
 def test_adult_rows(adult):
@@ -276,8 +252,7 @@ def test_adult_rows(adult):
     for frame in (adult.train, adult.test):
         assert frame.columns.tolist() == list(adult.schema.names)
         assert not frame.isna().to_numpy().any()
-        codes = adult.schema.encode(frame)
-        assert codes.shape == (len(frame), 15)
+        assert adult.schema.encode(frame).shape == (len(frame), 15)
         assert set(frame["income"]) == {"<=50K", ">50K"}
     assert (adult.train["income"] == ">50K").mean() == pytest.approx(0.2489, abs=1e-4)
     assert (adult.train["education-num"] - 1 == adult.schema.encode(adult.train)[:, 3]).all()  # the order is right
@@ -312,9 +287,6 @@ def test_simulated_rows_need_neither_file_nor_network_and_are_told_apart(offline
 
 def test_sample_comes_with_the_package():
     data = datasets.load("sample")
-    assert data.name == "sample"
-    assert data.schema.source == "declared"
-    assert data.target is not None
-    assert (len(data.train), len(data.test)) == (14_151, 5_849)
-    assert data.schema.encode(data.train).shape == (len(data.train), len(data.schema))
-    assert data.schema.encode(data.test).shape == (len(data.test), len(data.schema))
+    assert (data.name, data.schema.source, data.target) == ("sample", "declared", "income")
+    for frame, rows in ((data.train, 14_151), (data.test, 5_849)):
+        assert data.schema.encode(frame).shape == (rows, len(data.schema))

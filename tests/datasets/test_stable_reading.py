@@ -7,6 +7,7 @@ the file is read included, is declared.
 import csv
 import io
 
+import files
 import numpy as np
 import openpyxl
 import pandas as pd
@@ -15,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
-from dpcore.datasets.reading import read_frame
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 
@@ -68,9 +68,7 @@ def workbook(table: list[list[str]]) -> bytes:
             if isinstance(value, str):
                 cell.data_type = "s"  # "=1+1" is no formula
         sheet.append(made)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
+    return files.saved(book)
 
 
 def parquet(table: list[list[str]]) -> bytes:
@@ -80,9 +78,7 @@ def parquet(table: list[list[str]]) -> bytes:
         values = [stored(text) for text in frame[name]]
         words = any(isinstance(value, str) for value in values)
         frame[name] = pd.Series(frame[name] if words else values, dtype="str" if words else None)
-    file = io.BytesIO()
-    frame.to_parquet(file)
-    return file.getvalue()
+    return files.parquet(frame)
 
 
 DECLARED = {"encoding": "utf-8", "decimal": "."}
@@ -98,9 +94,8 @@ FILES = {
 def codes(table: list[list[str]], kind: str) -> np.ndarray:
     write, options = FILES[kind]
     named = [[f"p{i}" if kind == "xlsx" else row[0], *row[1:]] for i, row in enumerate(table)]
-    return SCHEMA.encode(
-        read_frame(write([[clean(text) for text in row] for row in named]), f"t.{kind}", trusted=True, **options)
-    )
+    raw = write([[clean(text) for text in row] for row in named])
+    return SCHEMA.encode(files.read_frame(raw, f"t.{kind}", **options))
 
 
 def neighbors_keep_their_codes(table: list[list[str]], place: int, other: list[str], kind: str) -> None:
@@ -141,8 +136,8 @@ def test_one_cell_among_numbers(kind):
 def test_a_blank_line_is_a_row_of_missing_cells():
     lines = ["id,n,x,c,big", "p0,1,1,1,1", "p1,2,2,2,2", "p2,3,3,x,3"]
     options = FILES["csv"][1]
-    whole = SCHEMA.encode(read_frame("\n".join(lines).encode(), trusted=True, **options))
-    blank = SCHEMA.encode(read_frame("\n".join([*lines[:2], "", *lines[3:]]).encode(), trusted=True, **options))
+    texts = "\n".join(lines), "\n".join([*lines[:2], "", *lines[3:]])
+    whole, blank = (SCHEMA.encode(files.read_frame(text.encode(), **options)) for text in texts)
     assert len(blank) == len(whole) == 3
     np.testing.assert_array_equal(blank[[0, 2]], whole[[0, 2]])
     assert blank[1].tolist() == [0, 20, 4, 0]

@@ -1,34 +1,19 @@
 """Workbooks: which sheet is read, which rows are rows, and what becomes of cells that are no plain text."""
 
 import datetime
-import io
 
-import openpyxl
 import pandas as pd
 import pytest
+from files import book_of, parquet, read_frame, saved
 
-from dpcore.datasets.reading import read_frame
 from dpcore.errors import DataError
 
 
-def saved(book: openpyxl.Workbook) -> bytes:
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
+def read(book):
+    return read_frame(saved(book), "t.xlsx")
 
 
-def book_of(*rows) -> openpyxl.Workbook:
-    book = openpyxl.Workbook()
-    for row in rows:
-        book.active.append(row)
-    return book
-
-
-def read(book: openpyxl.Workbook):
-    return read_frame(saved(book), "t.xlsx", trusted=True)
-
-
-def test_a_hidden_first_sheet_is_not_read_and_that_is_said():
+def test_hidden_sheets_and_charts_are_not_read_and_that_is_said():
     book = book_of(["secret", "of"], [1, 2])
     book.active.sheet_state = "hidden"
     for title, cell in (("shown", "x"), ("other", "y")):
@@ -41,12 +26,12 @@ def test_a_hidden_first_sheet_is_not_read_and_that_is_said():
     told = frame.attrs["read_as"]
     assert (told["sheet"], told["other sheets"]) == ("shown", "3 not read, 2 of them hidden")
     assert "first sheet is hidden" in told["doubts"]
-
-
-def test_a_chart_is_no_sheet():
     book = book_of(["a", "b"], ["x", 1])
     book.create_chartsheet("chart", 0)
     assert read(book)["a"].tolist() == ["x"]
+    book["Sheet"].sheet_state = "hidden"
+    with pytest.raises(DataError, match="no sheet that can be seen"):
+        read(book)
 
 
 def test_cells_become_text_each_by_itself():
@@ -69,16 +54,13 @@ def test_cells_become_text_each_by_itself():
     assert read(book_of(["a", "b"], [None, "?"], ["?", 1])).isna().to_numpy().tolist() == [[True, True], [True, False]]
 
 
-def test_errors_are_missing():
+def test_errors_and_all_but_the_first_of_merged_cells_are_missing():
     book = book_of(["a", "b"], ["#N/A", "x"], ["#DIV/0!", "y"], ["z", "z"])
     for place in ("A2", "A3"):
         book.active[place].data_type = "e"
     frame = read(book)
     assert frame["a"].isna().tolist() == [True, True, False]
     assert frame["b"].tolist() == ["x", "y", "z"]
-
-
-def test_only_the_first_of_merged_cells_has_the_value_and_that_is_said():
     book = book_of(["a", "b"], ["x", 1], [None, 2], ["y", 3])
     book.active.merge_cells("A2:A3")
     frame = read(book)
@@ -86,16 +68,12 @@ def test_only_the_first_of_merged_cells_has_the_value_and_that_is_said():
     assert "merged cells" in frame.attrs["read_as"]["doubts"]
 
 
-def test_a_row_is_a_row_up_to_the_last_one_with_a_cell():
-    rows = [["a", "b"], ["x", 1], [None, None], [None, None], ["y", 2]]
-    book = book_of(*rows)
+def test_the_table_may_stand_anywhere_and_ends_with_the_last_row_that_has_a_cell():
+    book = book_of(["a", "b"], ["x", 1], [None, None], [None, None], ["y", 2])
     assert read(book)["a"].isna().tolist() == [False, True, True, False]
     for place in ("A8", "B9", "C12"):  # formats without content
         book.active[place].number_format = "0.00"
     assert len(read(book)) == 4
-
-
-def test_the_table_may_stand_anywhere():
     book = book_of()
     for place, value in {"C4": "a", "D4": "b", "C5": "x", "D6": "y"}.items():
         book.active[place] = value
@@ -108,13 +86,5 @@ def test_names_that_nobody_can_see_are_refused_or_said():
     with pytest.raises(DataError, match="column 2"):
         read(book_of(["a", "\u200b\u2060"], ["x", 1]))
     assert "look alike" in read(book_of(["a", "a\u200b"], ["x", 1])).attrs["read_as"]["doubts"]
-    frame = pd.DataFrame({"a": [1], "\u200ba": [2]})
-    assert "look alike" in read_frame(frame.to_parquet(), "t.parquet", trusted=True).attrs["read_as"]["doubts"]
-
-
-def test_where_nothing_can_be_seen():
-    book = book_of(["a", "b"], [1, 2])
-    book.create_chartsheet("chart", 0)
-    book["Sheet"].sheet_state = "hidden"
-    with pytest.raises(DataError, match="no sheet that can be seen"):
-        read(book)
+    raw = parquet(pd.DataFrame({"a": [1], "\u200ba": [2]}))
+    assert "look alike" in read_frame(raw, "t.parquet").attrs["read_as"]["doubts"]
