@@ -31,15 +31,15 @@ def stands_for(copied, method, frame, case):
 def test_a_copy_releases_the_same_and_charges_nothing(small_frame):
     for name, extra in EVERY_FIT:
         method = fitted(name, extra)
-        for copied in (pickle.loads(pickle.dumps(method)), copy.deepcopy(method)):
-            stands_for(copied, method, small_frame.head(30), (name, extra))
+        stands_for(pickle.loads(pickle.dumps(method)), method, small_frame.head(30), (name, extra))
         assert copy.copy(method).ledger_ is method.ledger_, (name, extra)
 
 
 def test_so_does_a_copy_of_what_somebodys_ledger_paid_for(small_frame, small_schema):
     frame = small_frame.head(30)
-    for name, kind in METHODS.items():
-        somebody, method = Ledger(kind().relation), kind(mode=kind.modes[0], random_state=1)
+    for name in ("NB-Synth", "JTree", "TaxonomyRelease", "DT-Diff", "DiffPRFs", "PPNB"):  # one of each family
+        kind = METHODS[name]
+        somebody, method = Ledger(kind().relation), kind(random_state=1)
         method.fit(frame, schema=small_schema, ledger=somebody)
         for copied in (pickle.loads(pickle.dumps(method)), copy.deepcopy(method)):
             stands_for(copied, method, frame, name)

@@ -73,16 +73,6 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
     assert paper.ledger_.plan is None
 
 
-def test_fit_keeps_no_row(small_frame, small_schema):
-    """Nothing that the estimator remembers is the private frame, its codes, or the door."""
-    before = small_frame.copy(deep=True)
-    method = Margins(random_state=1).fit(small_frame, schema=small_schema)
-    pd.testing.assert_frame_equal(small_frame, before)
-    kept = [value for name, value in vars(method).items() if name.endswith("_") and name != "seen_"]
-    assert not any(isinstance(value, pd.DataFrame | PrivateTable) for value in kept)
-    assert not any(isinstance(value, np.ndarray) and len(small_frame) in value.shape for value in kept)
-
-
 @pytest.mark.parametrize("noise", ["laplace", "auto"])
 def test_noise_comes_from_the_seed_in_a_stream_of_its_own(noise, small_frame, small_schema):
     """With a seed the default source is NumPy's continuous noise."""
@@ -96,18 +86,16 @@ def test_noise_comes_from_the_seed_in_a_stream_of_its_own(noise, small_frame, sm
         np.testing.assert_allclose(margin, expected)
 
 
-def test_the_source_of_noise_is_named(small_frame, small_schema):
+def test_the_source_of_noise_is_named_and_exact_unless_a_seed_is_given(small_frame, small_schema):
+    inferred = dataclasses.replace(small_schema, source="inferred")
     for name in ("laplace", "geometric", "opendp", "auto"):
         method = Margins(noise=name).fit(small_frame, schema=small_schema)
         exact = name in ("opendp", "auto")
         assert method.publishable_ is exact, name
         assert ("for teaching" in method.noise_label_) is not exact, name
         assert method.ledger_.entries[0].mechanism == ("discrete laplace" if exact else name)
-
-
-def test_noise_is_exact_unless_a_seed_is_given():
-    for name, kind in METHODS.items():
-        assert (kind().noise, kind().random_state) == ("auto", None), name
+        assert not Margins(noise=name).fit(small_frame, schema=inferred).publishable_, name
+    assert {(kind().noise, kind().random_state) for kind in METHODS.values()} == {("auto", None)}
     assert (noise_kind("auto", None), noise_kind("auto", 7)) == ("opendp", "laplace")
 
 
@@ -172,40 +160,31 @@ def test_a_fit_that_is_stopped_leaves_what_was_paid_and_nothing_else(stop, small
     assert pickle.loads(pickle.dumps(method)).ledger_.to_json() == method.ledger_.to_json()
 
 
-def test_what_a_finished_fit_cost_is_a_record(small_frame, small_schema):
-    method = Margins(random_state=1).fit(small_frame, schema=small_schema)
-    with pytest.raises(ParameterError, match="closed"):
-        method.fit(small_frame, schema=small_schema, ledger=method.ledger_)
-    assert len(method.sample(3)) == 3
-
-
-def test_an_inferred_schema_is_not_publishable(small_frame, small_schema):
-    inferred = dataclasses.replace(small_schema, source="inferred")
-    for schema in (inferred, small_schema):
-        method = Margins(noise="opendp").fit(small_frame, schema=schema)
-        assert method.publishable_ is (schema is small_schema)
-
-
-# Sampling
-
-
-def test_sampling_needs_a_fit_costs_nothing_and_repeats_with_a_seed(small_frame, small_schema):
+def test_sampling_needs_a_fit_that_is_a_record_costs_nothing_and_repeats_with_a_seed(small_frame, small_schema):
     with pytest.raises(ParameterError, match="Margins is not fitted"):
         Margins().sample(3)
-    seeded = Margins(random_state=1).fit(small_frame, schema=small_schema)
+    seeded, again = (Margins(random_state=1).fit(small_frame, schema=small_schema) for _ in "ab")
     spent = seeded.ledger_.to_json()
-    pd.testing.assert_frame_equal(seeded.sample(50), seeded.sample(50))
+    with pytest.raises(ParameterError, match="closed"):
+        seeded.fit(small_frame, schema=small_schema, ledger=seeded.ledger_)
+    for other in (seeded, again):
+        pd.testing.assert_frame_equal(seeded.sample(50), other.sample(50))
     assert seeded.ledger_.to_json() == spent
     free = Margins().fit(small_frame, schema=small_schema)
     assert not free.sample(50).equals(free.sample(50))
-    again = Margins(random_state=1).fit(small_frame, schema=small_schema)
-    pd.testing.assert_frame_equal(seeded.sample(50), again.sample(50))
 
 
-def test_extra_columns_are_left_alone_and_progress_is_passed_on(small_frame, small_schema):
+def test_fit_keeps_no_row_leaves_extra_columns_alone_and_passes_progress_on(small_frame, small_schema):
+    """Nothing that the estimator remembers is the private frame, its codes, or the door."""
+
     def watch(fraction, text):
         pass
 
-    method = Margins(random_state=0).fit(small_frame.assign(name="secret"), None, schema=small_schema, progress=watch)
+    given = small_frame.assign(name="secret")
+    method = Margins(random_state=0).fit(given, None, schema=small_schema, progress=watch)
+    pd.testing.assert_frame_equal(given, small_frame.assign(name="secret"))
     assert method.seen_[1] is watch
     assert "name" not in method.sample(5).columns
+    kept = [value for name, value in vars(method).items() if name.endswith("_") and name != "seen_"]
+    assert not any(isinstance(value, pd.DataFrame | PrivateTable) for value in kept)
+    assert not any(isinstance(value, np.ndarray) and len(small_frame) in value.shape for value in kept)

@@ -64,12 +64,6 @@ def test_epsilon_to_infinity_makes_algorithm_2_algorithm_1():
     np.testing.assert_array_equal(frame["y"], plain_nb(planted(), frame[list("abc")]).argmax(axis=1))
 
 
-def test_hand_worked_smoothing():
-    # N_c = 4, S_j = 2, counts (3, 1): p = (4/6, 2/6)
-    scores = class_log_scores(np.zeros(1), [np.array([[3, 1]])], np.array([[0], [1]], dtype=np.uint8), 1.0)
-    np.testing.assert_allclose(np.exp(scores[:, 0]), [4 / 6, 2 / 6])
-
-
 def test_paper_scores_are_naive_bayes():
     frame, rows = planted(), pd.DataFrame(np.array(list(np.ndindex(2, 2, 2))), columns=list("abc"))
     y = frame["y"].to_numpy()
@@ -80,17 +74,11 @@ def test_paper_scores_are_naive_bayes():
     )
 
 
-def test_c1_at_a_huge_epsilon_is_plain_naive_bayes():
-    frame = planted()
-    method = NaiveBayesSynthesizer(epsilon=1e6, kappa="argmax", random_state=0).fit(frame, schema=BITS)
-    rows = method.sample(3_000).astype(int)
-    np.testing.assert_array_equal(rows["y"], plain_nb(frame, rows[list("abc")]).argmax(axis=1))
-    np.testing.assert_allclose(method.class_totals_, np.bincount(frame["y"]), atol=0.1)
-
-
 def test_c1_posterior_sampling_has_the_posterior_frequencies():
     frame = planted()
-    rows = NaiveBayesSynthesizer(epsilon=1e6, random_state=2).fit(frame, schema=BITS).sample(80_000).astype(int)
+    method = NaiveBayesSynthesizer(epsilon=1e6, random_state=2).fit(frame, schema=BITS)
+    rows = method.sample(80_000).astype(int)
+    np.testing.assert_allclose(method.class_totals_, np.bincount(frame["y"]), atol=0.1)
     cells = rows.groupby(list("abc"))["y"].agg(["mean", "size"]).reset_index()
     joint = np.exp(plain_nb(frame, cells[list("abc")]))
     expected = joint[:, 1] / joint.sum(axis=1)
@@ -107,14 +95,6 @@ def test_c1_gen_has_the_datas_class_conditional_margins():
         assert np.abs(real - made).max() < 0.005
 
 
-def test_noise_scale_of_every_table_is_n_over_epsilon():
-    method = NaiveBayesSynthesizer(epsilon=0.5, random_state=0).fit(planted(), schema=BITS)
-    assert [entry.scale for entry in method.ledger_.entries] == pytest.approx([3 / 0.5] * 3)
-    replaced = NaiveBayesSynthesizer(epsilon=0.5, relation="replace", random_state=0).fit(planted(), schema=BITS)
-    assert [entry.scale for entry in replaced.ledger_.entries] == pytest.approx([2 * 3 / 0.5] * 3)
-    assert replaced.class_totals_.sum() == pytest.approx(4_000)
-
-
 def test_paper_mode_books_s_draws_with_the_true_loss():
     method = NaiveBayesSynthesizer(mode="paper", epsilon=1.0, rows=1_000, random_state=0)
     frame = planted(10)
@@ -125,23 +105,17 @@ def test_paper_mode_books_s_draws_with_the_true_loss():
     assert float(entry.epsilon_of_noise) == pytest.approx(1_000 * 4 * math.log(2) / (2 * delta))
     doubled = method.set_params(relation="replace").fit(frame, schema=BITS).ledger_
     assert doubled.epsilon_of_noise == pytest.approx(2 * float(entry.epsilon_of_noise))
+    found = [NaiveBayesSynthesizer(log_base=base)._paper_sensitivity(30_162) for base in ("e", "2", "10")]
+    assert found == [12, 16, 5]
 
 
-@pytest.mark.parametrize(("base", "delta"), [("e", 12), ("2", 16), ("10", 5)])
-def test_the_papers_constant_in_three_bases(base, delta):
-    assert NaiveBayesSynthesizer(log_base=base)._paper_sensitivity(30_162) == delta
-
-
-def test_private_n_is_not_used():
+def test_private_n_is_not_used_and_paid_rows_are_not_stretched():
     frame, schema = planted(50), Schema(columns=BITS.columns, target="y")
     with pytest.raises(ParameterError, match="max_rows"):
         NaiveBayesSynthesizer(mode="paper").fit(frame, schema=schema)
-    assert len(NaiveBayesSynthesizer(mode="paper", relation="replace").fit(frame, schema=schema).sample()) == 50
-    assert len(NaiveBayesSynthesizer(mode="paper", rows=70).fit(frame, schema=schema).sample()) == 70
-
-
-def test_paid_rows_are_not_stretched():
-    method = NaiveBayesSynthesizer(variant="C2", rows=20).fit(planted(50), schema=BITS)
+    for how, rows in (({"relation": "replace"}, 50), ({"rows": 70}, 70)):
+        assert len(NaiveBayesSynthesizer(mode="paper", **how).fit(frame, schema=schema).sample()) == rows
+    method = NaiveBayesSynthesizer(variant="C2", rows=20).fit(frame, schema=BITS)
     assert len(method.sample(5)) == 5
     with pytest.raises(ParameterError, match="20 rows"):
         method.sample(21)

@@ -49,10 +49,10 @@ def attributes(*, by_length):
     }
 
 
-def nodes_of(draws, *, by_length=True, noise=None, seed=0, codes=CODES, numbers=NUMBERS):
+def nodes_of(draws, *, by_length=True, noise=None, seed=0, codes=CODES, ticks=None):
     """As many roots that hold all rows: each makes one choice."""
-    ticks = {0: np.ceil(shares(numbers, by_length) * GRID)}
-    table = PrivateTable(codes, SCHEMA, Ledger("add_remove"), noise or make_noise("laplace", seed), numbers=ticks)
+    numbers = {0: np.ceil(shares(NUMBERS, by_length) * GRID) if ticks is None else ticks}
+    table = PrivateTable(codes, SCHEMA, Ledger("add_remove"), noise or make_noise("laplace", seed), numbers=numbers)
     nodes, _ = table.trees("y", attributes(by_length=by_length), trees=draws, epsilon=1, resample="full")
     return nodes
 
@@ -143,7 +143,7 @@ def even_ticks(cut, low, high):
 
 @pytest.mark.parametrize(
     ("score", "epsilon", "factor", "by_length"),
-    [(Max(), math.log(2), math.log(2), True), (Gini(), 1.5, 0.75, False), (Max(), 0, 0, True)],
+    [(Max(), math.log(2), math.log(2), True), (Gini(), 1.5, 0.75, False)],
 )
 def test_columns_and_cuts_at_once(score, epsilon, factor, by_length):
     nodes = nodes_of(DRAWS, by_length=by_length)
@@ -161,50 +161,35 @@ def test_columns_and_cuts_at_once(score, epsilon, factor, by_length):
     assert stats.chisquare(counts, DRAWS * expected(score, factor + 0.1, by_length)).pvalue < ALARM
 
 
-def test_two_records_by_hand():
-    """Range [0, 10], (2, c0) and (5, c1), Max, factor ln 2: (4, 12, 10) / 26, up to steps of the grid."""
-    nodes = nodes_of(DRAWS, codes=CODES[:2], numbers=NUMBERS[:2])
-    cut = nodes.choose("q", Max(), offered(DRAWS, 0), *ranges(DRAWS), epsilon=math.log(2)).cut
-    edges = [LOWEST, *ends(True)[[1, 2, 4]].tolist()]
-    counts = np.histogram(cut, edges)[0]
-    assert counts.sum() == DRAWS
-    assert stats.chisquare(counts, DRAWS * np.array([4, 12, 10]) / 26).pvalue > ALARM
-    for low, high in pairwise(edges):
-        assert min(even_ticks(cut[(cut >= low) & (cut < high)], low, high)) > ALARM
-
-
 def test_nodes_with_no_records_choose_by_the_base_measure():
-    nodes = nodes_of(DRAWS, codes=CODES[:0], numbers=NUMBERS[:0], by_length=False, seed=5)
+    nodes = nodes_of(DRAWS, codes=CODES[:0], ticks=np.zeros(0), by_length=False, seed=5)
     division = nodes.choose("q", Gini(), offered(DRAWS, 0, 1, 2, 3), *ranges(DRAWS), epsilon=9)
     counts = np.bincount(division.column, minlength=4)
     assert stats.chisquare(counts[:4]).pvalue > ALARM
     assert min(even_ticks(division.cut[division.column == 0], LOWEST, HIGHEST)) > ALARM
 
 
-def test_a_narrower_range_is_drawn_from_alone():
-    """Records outside the node's range in front of and behind it do not occur; base measure and ends are the node's."""
+@pytest.mark.parametrize(
+    ("rows", "ticks", "edges", "weights"),
+    [
+        ([0, 1], [0.2 * GRID, 0.5 * GRID], [LOWEST, 0.2 * GRID, 0.5 * GRID, HIGHEST], [4, 12, 10]),
+        ([1, 2], [0.55 * GRID, 0.7 * GRID], [0.5 * GRID, 0.8 * GRID], [1]),  # of one class: all places are alike
+        ([0, 1], [11, 13], range(10, 17), [1, 2, 2, 1, 1, 1]),  # the cut 11 or 12 tells them apart
+    ],
+)
+def test_a_number_is_cut_inside_the_range_of_its_node(rows, ticks, edges, weights):
+    """Max, factor ln 2: a place weighs its ticks, and twice as much where it sets two classes apart."""
+    edges = np.ceil(np.array(edges, dtype=float))
     low, high = ranges(DRAWS)
-    low[:, 0], high[:, 0] = np.ceil(np.array([0.5, 0.8]) * GRID)
-    nodes = nodes_of(DRAWS, codes=CODES[1:3], numbers=np.array([5.5, 7.0]), seed=6)
-    cut = nodes.choose("q", Max(), offered(DRAWS, 0), low, high, epsilon=1.0).cut
-    assert ((cut >= low[0, 0]) & (cut < high[0, 0])).all()
-    # Both of one class: all places are alike.
-    assert min(even_ticks(cut, low[0, 0], high[0, 0])) > ALARM
-
-
-def test_a_range_of_few_ticks_draws_each_of_them_alike():
-    """Ticks 10 to 15, records at 11 and 13 of classes 0 and 1: the cut 11 or 12 tells them apart."""
-    low, high = ranges(DRAWS)
-    low[:, 0], high[:, 0] = 10, 16
-    table = PrivateTable(
-        CODES[:2], SCHEMA, Ledger("add_remove"), make_noise("laplace", 12), numbers={0: np.array([11.0, 13.0])}
-    )
-    nodes, _ = table.trees("y", attributes(by_length=True), trees=DRAWS, epsilon=1, resample="full")
+    low[:, 0], high[:, 0] = edges[0], edges[-1]
+    nodes = nodes_of(DRAWS, codes=CODES[rows], ticks=np.ceil(np.array(ticks)))
     cut = nodes.choose("q", Max(), offered(DRAWS, 0), low, high, epsilon=math.log(2)).cut
-    counts = np.bincount(cut.astype(int), minlength=16)
-    assert counts[:10].sum() == 0
-    assert len(counts) == 16
-    assert stats.chisquare(counts[10:], DRAWS * np.array([1, 2, 2, 1, 1, 1]) / 8).pvalue > ALARM
+    counts = np.histogram(cut, edges - 0.5)[0]
+    assert counts.sum() == DRAWS
+    assert weights == [1] or stats.chisquare(counts, DRAWS * np.array(weights) / sum(weights)).pvalue > ALARM
+    for first, last in pairwise(edges.tolist()):
+        inside = cut[(cut >= first) & (cut < last)]
+        assert last - first == 1 or min(even_ticks(inside, first, last)) > ALARM
 
 
 def test_cuts_first_and_then_the_column():
@@ -243,30 +228,22 @@ def test_two_numbers_are_cut_one_after_the_other():
 # Groups of candidates
 
 
-@pytest.mark.parametrize("kind", ["auto", "geometric"])
-def test_groups_of_unequal_size_and_weight_each_choose_for_themselves(kind):
-    rng = np.random.default_rng(11)
-    sizes = [1, 2, 5, 3]
-    scores = [rng.normal(size=k) for k in sizes]
-    weights = [rng.integers(1, 100, k) for k in sizes]
-    weights[2][1] = 0  # has the best score, and weighs nothing
-    scores[2][1] = 50.0
-    many = 20_000
-    order = np.tile(np.arange(4), many)
-    all_scores = np.concatenate([scores[i] for i in order])
-    parts = np.concatenate([weights[i] for i in order])
-    all_weights = Weights(parts, np.full_like(parts, 100))
-    groups = np.repeat(np.arange(4 * many), [sizes[i] for i in order])
+def test_groups_of_unequal_size_and_weight_each_choose_for_themselves():
+    rng, many = np.random.default_rng(11), 20_000
+    scores = [rng.normal(size=k) for k in (1, 2, 5, 3)]
+    weights = [rng.integers(1, 100, len(some)) for some in scores]
+    scores[2][1], weights[2][1] = 50.0, 0  # the best score weighs nothing
+    groups = np.repeat(np.arange(4 * many), [len(some) for some in scores] * many)
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    source = make_noise(kind, None if kind == "auto" else 3)
-    chosen = source.select_grouped(all_scores, groups, 1.3, all_weights) - starts
-    for i, size in enumerate(sizes):
+    parts = np.tile(np.concatenate(weights), many)
+    all_weights = Weights(parts, np.full_like(parts, 100))
+    source = make_noise("geometric", 3)
+    chosen = source.select_grouped(np.tile(np.concatenate(scores), many), groups, 1.3, all_weights) - starts
+    for i in (1, 2, 3):
         chances = np.exp(1.3 * np.where(weights[i], scores[i], 0)) * weights[i]
-        counts = np.bincount(chosen[order == i], minlength=size)
-        assert not counts[chances == 0].any()
-        found = chances > 0
-        if size > 1:
-            assert stats.chisquare(counts[found], many * (chances / chances.sum())[found]).pvalue > RARE
+        counts, found = np.bincount(chosen[i::4], minlength=len(chances)), chances > 0
+        assert not counts[~found].any()
+        assert stats.chisquare(counts[found], many * (chances / chances.sum())[found]).pvalue > RARE
 
 
 @pytest.mark.parametrize("kind", ["auto", "laplace"])
@@ -316,13 +293,12 @@ def test_points_between_and_lots():
 # Exact noise
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 0])
-def test_exact_noise_chooses_among_weighed_cuts_and_groups(epsilon):
+def test_exact_noise_chooses_among_weighed_cuts_and_groups():
     """Every column weighs 1: three places between bins, a group per value, three values."""
     draws = 3_000
     nodes = nodes_of(draws, noise=make_noise("opendp", None))
-    division = nodes.choose("q", Max(), offered(draws, 1, 2, 3), *ranges(draws), epsilon=epsilon)
+    division = nodes.choose("q", Max(), offered(draws, 1, 2, 3), *ranges(draws), epsilon=1.0)
     values = [split(CODES[:, 1] >= cut, Max()) for cut in (1, 2, 3)] + [split(CODES[:, 2], Max())]
     values += [split(CODES[:, 3] != code, Max()) for code in range(3)]
-    chances = np.exp(epsilon * (np.array(values) - max(values))) / [3, 3, 3, 1, 3, 3, 3]
+    chances = np.exp(np.array(values) - max(values)) / [3, 3, 3, 1, 3, 3, 3]
     assert stats.chisquare(observed(division)[4:], draws * chances / chances.sum()).pvalue > RARE
