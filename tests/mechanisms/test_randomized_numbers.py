@@ -12,15 +12,6 @@ from scipy.stats import norm
 from dpcore.mechanisms.randomizers import TRR, Noised
 
 
-def test_trr_as_worked_by_hand():
-    channel, y = TRR(factors=np.array([1.0, 3.0]), offsets=np.array([-1.0, 1.0])), np.array([0.0, 4.0, 8.0, 12.0])
-    assert channel.moments == (2, 1, 0, 1)
-    assert channel.mean(y) == 3
-    assert channel.variance(y, as_printed=True) == pytest.approx(10 / 3)
-    assert channel.variance(y) == pytest.approx(11 / 3)
-    assert channel.epsilon == math.inf
-
-
 def test_moments_by_enumeration():
     """Everything at once: three numbers drawn from {0, 1, 5}, each with its a and b."""
     numbers, n = (0.0, 1.0, 5.0), 3

@@ -59,26 +59,16 @@ def test_accepting_the_report():
 def test_limits():
     for k in (2, 5):
         nothing, everything = ERRPH(k, p0=0.0), ERRPH(k, p0=1.0)
-        assert report_privacy.best_guess(nothing) == pytest.approx(1 / k)
-        assert report_privacy.best_guess(everything) == pytest.approx(1)
-        assert float(report_privacy.breach(nothing).max()) == 0
-        assert float(report_privacy.breach(everything).max()) == 1
+        assert [report_privacy.best_guess(channel) for channel in (nothing, everything)] == pytest.approx([1 / k, 1])
+        assert [float(report_privacy.breach(channel).max()) for channel in (nothing, everything)] == [0, 1]
         last = report_privacy.measures(everything)
         assert last["value"].iloc[-2:].tolist() == [inf, 1.0]
         assert "no protection" in last["sentence"].iloc[-2]
-    assert report_privacy.odds(0) == 0.5
-    assert report_privacy.odds(1e6) == 1
+    assert [report_privacy.odds(epsilon) for epsilon in (0, 1e6)] == [0.5, 1]
     (sentence,) = report_privacy.measures(ERRPH(2, epsilon=12.0)).query("measure == 'epsilon'")["sentence"]
     assert "can be over 99.9 % sure" in sentence
-
-
-def test_certainty_is_said_of_nothing_less():
-    assert [report_privacy.percent(share) for share in (0.0, 0.5, 0.9994, 0.9999, 1.0)] == [
-        *("0.0 %", "50.0 %", "99.9 %", "over 99.9 %", "100.0 %")
-    ]
+    assert [report_privacy.percent(share) for share in (0.9994, 0.9999, 1.0)] == ["99.9 %", "over 99.9 %", "100.0 %"]
     assert report_privacy.percent(1.0, certain=False) == "over 99.9 %"
-    (sentence,) = report_privacy.width_measures(TRR(lower=0, upper=10, epsilon=50.0), 5, 4)["sentence"].tail(1)
-    assert "can be over 99.9 % sure" in sentence
 
 
 # Many reports
@@ -124,11 +114,6 @@ def test_descriptions_meet_where_they_should():
     assert frame.loc[frame["series"] == "Warner", "setting"].min() > 0.5
     crossing = frame[(frame["setting"].between(0.7, 0.71)) & (frame["measure"] == "Breach")].set_index("series")
     assert crossing.loc["RRPH", "value"] == pytest.approx(crossing.loc["Warner", "value"])
-    one = report_privacy.descriptions([0.6]).query("series == 'RRPH'")
-    same = report_privacy.descriptions([0.8]).query("series == 'Warner'")
-    assert one["epsilon"].tolist() == pytest.approx(same["epsilon"].tolist())
-    assert one["value"].tolist()[1:] == pytest.approx(same["value"].tolist()[1:])
-    assert one["value"].iloc[0] < same["value"].iloc[0] - 0.2
 
 
 # Numbers
@@ -137,17 +122,13 @@ def test_descriptions_meet_where_they_should():
 def test_widths():
     for a, b, width in (((1, 1), (0, 1), 6.56), ((2, 10), (0, 5), 6.67), ((1, 0.01), (0, 1), 3.86)):
         assert report_privacy.posterior_width(report_privacy.linear(a, b), 5, 4) == pytest.approx(width, abs=0.01)
-
-
-def test_the_width_of_normal_noise_is_known():
-    for variance in (0.01, 1.0, 100.0):  # x and noise are normal: so is the posterior
-        expected = 2 * norm.ppf(0.975) * 2 * sqrt(variance / (4 + variance))
-        found = report_privacy.posterior_width(report_privacy.linear((1, 0), (3, variance)), -1, 4)
-        assert found == pytest.approx(expected, rel=0.02)
+    expected = 2 * norm.ppf(0.975) * 2 * sqrt(0.01 / 4.01)  # x and noise are normal: so is the posterior
+    found = report_privacy.posterior_width(report_privacy.linear((1, 0), (3, 0.01)), -1, 4)
+    assert found == pytest.approx(expected, rel=0.02)
 
 
 def test_laplace_noise():
-    widths = [report_privacy.posterior_width(TRR(lower=0, upper=10, epsilon=e), 5, 4) for e in (0.01, 1.0, 5.0, 50.0)]
+    widths = [report_privacy.posterior_width(TRR(lower=0, upper=10, epsilon=e), 5, 4) for e in (0.01, 1.0, 50.0)]
     assert widths == sorted(widths, reverse=True)
     assert widths[0] == pytest.approx(7.84, abs=0.01)
     assert widths[-1] == pytest.approx(2 * 0.2 * log(20), rel=0.1)  # the noise's own, where the prior says nothing

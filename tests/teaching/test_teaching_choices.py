@@ -19,7 +19,6 @@ from dpcore.teaching.choices import (
     votes_from,
 )
 
-EPSILONS = (0.1, 0.5, 1.0, 3.0)
 VOTES = (30, 25, 8, 2)
 
 
@@ -36,14 +35,11 @@ def test_the_election_of_paper_000():
 
 
 def test_one_voter_stays_within_half_and_one_who_changes_within_all_of_epsilon():
-    for epsilon in EPSILONS:
-        assert choice_loss(VOTES, epsilon, "comes") <= epsilon / 2
-        assert choice_loss(VOTES, epsilon, "changes") <= epsilon
-        pairs = list(product(range(4), repeat=3))
-        comes = max(choice_loss(votes, epsilon, "comes") for votes in pairs)
-        changes = max(choice_loss(votes, epsilon, "changes") for votes in pairs)
-        assert epsilon / 2 < changes <= epsilon
-        assert comes < epsilon / 2
+    for epsilon in (0.1, 3.0):
+        for voter, bound in (("comes", epsilon / 2), ("changes", epsilon)):
+            assert (
+                epsilon / 4 < max(choice_loss(votes, epsilon, voter) for votes in product(range(4), repeat=3)) <= bound
+            )
         # the bounds are attained by a candidate without any votes beside many others
         assert choice_loss((0, 1_000, 0), epsilon, "comes") == pytest.approx(epsilon / 2, rel=1e-3)
 
@@ -67,33 +63,22 @@ def test_the_worst_case_is_that_of_all_elections():
 def test_votes_are_read_and_bad_ones_told_but_not_repeated():
     for text, votes in (("30, 25, 8, 2", VOTES), ("30 25;8,2", VOTES), ("0,0", (0, 0))):
         assert votes_from(text) == votes
-    for text, cause in (
-        ("", "2 to 8 candidates"),
-        ("30", "2 to 8 candidates"),
-        (", ".join("123456789"), "2 to 8 candidates"),
-        ("30, many", "one of these is not"),
-        ("30, 2.5", "one of these is not"),
-        ("30, nan", "one of these is not"),
-        ("30, -1", "from 0 to"),
-        ("30, 99999999", "from 0 to"),
-    ):
-        with pytest.raises(ParameterError, match=cause) as caught:
-            votes_from(text)
-        assert caught.value.remedy
-        assert "many" not in str(caught.value)
-
-
-def test_randomized_response_has_its_epsilon_exactly():
-    for epsilon, size in product(EPSILONS, (2, 4, 10)):
-        frame = response_matrix(ERRPH(size, epsilon=epsilon))
-        assert frame.groupby("truth")["probability"].sum().tolist() == pytest.approx([1] * size)
-        truth = frame.loc[frame["truth"] == frame["reported"], "probability"]
-        assert truth.tolist() == pytest.approx([math.exp(epsilon) / (math.exp(epsilon) + size - 1)] * size)
-        assert response_loss(frame) == pytest.approx(epsilon)
+    wrong = {
+        "2 to 8 candidates": ("", "30", ", ".join("123456789")),
+        "one of these is not": ("30, many", "30, 2.5", "30, nan"),
+        "from 0 to": ("30, -1", "30, 99999999"),
+    }
+    for cause, texts in wrong.items():
+        for text in texts:
+            with pytest.raises(ParameterError, match=cause) as caught:
+                votes_from(text)
+            assert caught.value.remedy
+            assert "many" not in str(caught.value)
 
 
 def test_an_estimated_share_varies_as_it_says():
     channel, people, repeats = ERRPH(4, epsilon=1.0), 500, 2_000
+    assert response_loss(response_matrix(channel)) == pytest.approx(1.0)
     truth = np.repeat([0, 1], [150, 350])
     reports = channel.report(np.tile(truth, repeats), np.random.default_rng(3).random)
     support = channel.support(reports, np.repeat(np.arange(repeats), people), repeats)[:, 0]
@@ -107,7 +92,7 @@ def test_beliefs_move_by_the_factor_in_odds():
     assert posterior(0.2, math.log(3)) == pytest.approx(3 / 7)  # odds 1:4 become 3:4
     assert posterior(0.2, -math.log(3)) == pytest.approx(1 / 13)  # and 1:12
     priors = np.linspace(0, 1, 11)
-    for epsilon in (*EPSILONS, 0.0, 800.0, -800.0):
+    for epsilon in (0.5, 0.0, 800.0, -800.0):
         after = posterior(priors, epsilon)
         assert after[[0, -1]].tolist() == [0, 1]
         np.testing.assert_allclose(1 - after, posterior(1 - priors, -epsilon), atol=1e-12)

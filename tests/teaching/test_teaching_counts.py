@@ -10,14 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from dpcore.errors import ParameterError
-from dpcore.teaching.counts import (
-    MECHANISMS,
-    CountNoise,
-    draws,
-    gaussian_delta,
-    gaussian_sigma,
-    worlds,
-)
+from dpcore.teaching.counts import MECHANISMS, CountNoise, draws, gaussian_delta, gaussian_sigma, worlds
 
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
 NOISES = [CountNoise(name, e, 0.01) for name in MECHANISMS for e in EPSILONS]
@@ -109,14 +102,11 @@ def test_the_calibration_inverts_delta():
 
 
 def test_no_normal_noise_is_pure_and_no_epsilon_is_zero():
-    for delta in (0.0, 1.0, -1.0, math.nan):
-        with pytest.raises(ParameterError, match="delta above 0"):
-            gaussian_sigma(1.0, delta)
-    for epsilon in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(ParameterError, match="above 0"):
-            CountNoise("Laplace", epsilon)
-    with pytest.raises(ParameterError, match="not known"):
-        CountNoise("uniform", 1.0)
+    calls = [(lambda delta=delta: gaussian_sigma(1.0, delta), "delta above 0") for delta in (0.0, 1.0, -1.0, math.nan)]
+    calls += [(lambda e=e: CountNoise("Laplace", e), "above 0") for e in (0.0, -1.0, math.inf, math.nan)]
+    for call, words in (*calls, (lambda: CountNoise("uniform", 1.0), "not known")):
+        with pytest.raises(ParameterError, match=words):
+            call()
 
 
 def test_a_seed_fixes_lots_and_the_worlds_differ_by_one():
