@@ -2,20 +2,18 @@
 
 import math
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from bit_tables import HUGE, RELATIONS, bits, planted, random_frame, real_table, total
+from bit_tables import HUGE, RELATIONS, bits, planted, random_frame, total
 
-from dpcore.accounting.relation import Relation
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.mechanisms.scores import MutualInformation, R
-from dpcore.methods import HMPrivBayes, NoPrivacy
+from dpcore.methods import HMPrivBayes
 from dpcore.methods.networks.base import to_measure
 from dpcore.postprocess.bayes_net import contained, margin
 from dpcore.postprocess.clustering import contiguous_clusters
@@ -168,66 +166,6 @@ def test_steps_share_epsilon_exactly(extra):
 
 
 # Networks and tables at a huge epsilon
-
-
-@pytest.mark.parametrize(("width", "parents", "relation"), [(5, 3, "replace"), (6, 2, "add_remove")])
-def test_a_huge_epsilon_gives_the_network_and_the_tables_without_noise(width, parents, relation):
-    frame = planted(3, width)
-    schema = bits(frame.columns)
-    how = {"score": "MI", "max_parents": parents, "n_clusters": 3, "random_state": 0}
-    free = NoPrivacy(**how).fit(frame, schema=schema)
-    private = HMPrivBayes(epsilon=HUGE, relation=relation, **how).fit(frame, schema=schema)
-    assert free.ledger_.epsilon_of_noise == math.inf
-    blocks = [tuple(bit(f"{block}{i}") for i in range(width)) for block in "abc"]
-    assert sorted(private.clusters_) == sorted(free.clusters_) == blocks
-    assert private.families_ == free.families_
-    assert max(map(len, free.families_)) == parents + 1
-    np.testing.assert_allclose(private.similarity_, free.similarity_, atol=1e-4)
-    assert private.rows_ == pytest.approx(len(frame), abs=0.01)
-    for family, noisy, exact in zip(private.families_, private.tables_, free.tables_, strict=True):
-        real = real_table(frame, family)
-        np.testing.assert_array_equal(exact, real)
-        np.testing.assert_allclose(noisy, real, atol=0.02)
-
-
-def test_family_margins_of_a_sample_are_those_of_the_data():
-    """In clusters of l + 2 bits every parent set lies inside an earlier family: only the rounding of draws is left.
-
-    Draws round the count of a child for each value of its parents, up to 8 of them, and pass their error on.
-    """
-    frame = planted(3, 5)
-    schema = bits(frame.columns)
-    method = HMPrivBayes(epsilon=HUGE, random_state=0).fit(frame, schema=schema)
-    rows = method.sample()
-    assert len(rows) == len(frame)
-    for family in method.families_:
-        assert np.abs(real_table(rows, family) - real_table(frame, family)).max() <= 4
-    root = method.families_[0]
-    assert np.abs(real_table(rows, root) - real_table(frame, root)).max() <= 1
-
-
-@pytest.mark.parametrize(("score", "rated"), [("MI", MutualInformation()), ("R", R())])
-@pytest.mark.parametrize("parents", [1, 2, 3])
-def test_every_family_is_the_best_by_plain_enumeration(parents, score, rated):
-    """Ties are common with R: a parent that says nothing new leaves it as it is. So scores are compared."""
-    frame = planted(1, 6, seed=3)
-    method = HMPrivBayes(epsilon=HUGE, score=score, n_clusters=1, max_parents=parents, eta=0.0, random_state=0)
-    method.fit(frame, schema=bits(frame.columns))
-    names = [bit(name) for name in frame.columns]
-
-    def value(family):
-        return rated.of(real_table(frame, family).astype(int).reshape(2, -1), Relation.REPLACE)
-
-    placed = [method.families_[0][0]]
-    assert placed[0] == max(names, key=lambda name: entropy(real_table(frame, (name,))[1] / len(frame)))
-    for family in method.families_[1:]:
-        most = min(parents, len(placed))
-        assert len(set(family[1:])) == most
-        assert set(family[1:]) <= set(placed)
-        others = [(child, *some) for child in names if child not in placed for some in combinations(placed, most)]
-        assert value(family) == pytest.approx(max(map(value, others)), abs=1e-6)
-        placed.append(family[0])
-    assert sorted(placed) == names
 
 
 def equal_blocks(rows=1_000):

@@ -86,9 +86,6 @@ def test_a_chain_is_found_at_a_huge_epsilon(score, relation):
     assert undirected(method.cliques_) == undirected(["AB", "BC"])
     picks = [entry.name for entry in method.ledger_.entries if entry.mechanism == "exponential"]
     assert picks == [f"choice by {'R' if score == 'R' else 'mutual information'}"] * 2
-    for clique, table in zip(method.cliques_, method.tables_, strict=True):
-        real = pd.crosstab(*(frame[name] for name in clique)).to_numpy()
-        np.testing.assert_allclose(table, real, atol=0.01)
     rows = method.sample()
     assert len(rows) == len(frame)
     for a, b, most in (("A", "B", 0.002), ("B", "C", 0.002), ("A", "C", 0.03)):
