@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from plain_trees import as_nested, grown_by_hand
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -34,53 +35,25 @@ def rows(n=3_000, seed=0):
     return pd.DataFrame({"age": age, "y": np.array(list("abc"))[code], "size": size, "town": town, "same": 3})
 
 
-def gini_by_hand(intervals, labels, depth, most, whole):
-    counts = np.bincount(labels, minlength=3)
-    best, gain = None, 1e-9
-    if depth < most and len(labels) >= 0.02 * whole and counts.max() < len(labels):
-        for name, own in intervals.items():
-            for cut in range(own.max()):
-                left = np.bincount(labels[own <= cut], minlength=3)
-                sides = np.array([left, counts - left])
-                if (sides.sum(axis=1) > 0).all():
-                    found = float(gini(counts) - sides.sum(axis=1) / len(labels) @ gini(sides))
-                    if found > gain + 1e-12:
-                        best, gain = (name, cut), found
-    if best is None:
-        return (counts / counts.sum()).round(9).tolist()
-    name, cut = best
-    masks = [intervals[name] <= cut, intervals[name] > cut]
-    return (
-        name,
-        cut,
-        *(gini_by_hand({n: v[m] for n, v in intervals.items()}, labels[m], depth + 1, most, whole) for m in masks),
-    )
-
-
-def as_nested(forest, boundaries, place=0):
-    if forest.column[place] < 0:
-        return forest.probabilities[place].round(9).tolist()
-    name, first = forest.schema.names[forest.column[place]], int(forest.first[place])
-    at = forest.attributes[int(forest.column[place])].at(forest.cut[[place]])[0]
-    cut = int(np.abs(boundaries[name] - at).argmin())
-    assert boundaries[name][cut] == pytest.approx(at, abs=1e-6)
-    return name, cut, as_nested(forest, boundaries, first), as_nested(forest, boundaries, first + 1)
-
-
 @pytest.mark.parametrize("variant", ["by_class", "global", "local"])
 @pytest.mark.parametrize("randomizer", ["uniform", "normal"])
 def test_without_noise_it_is_the_gini_tree_on_the_intervals(variant, randomizer):
     frame = rows()
     how = {"variant": variant, "randomizer": randomizer, "intervals": 17, "max_depth": 4}
     method = DTCRD(mode="paper", privacy=1e-9, random_state=0, **how).fit(frame, schema=SCHEMA)
-    boundaries = {
-        "age": 9.5 + 51 / 17 * np.arange(1, 17),
-        "size": -1 + 3 / 17 * np.arange(1, 17),
-    }
+    boundaries = {"age": 9.5 + 51 / 17 * np.arange(1, 17), "size": -1 + 3 / 17 * np.arange(1, 17)}
     intervals = {name: np.searchsorted(at, frame[name]) for name, at in boundaries.items()}
-    labels = frame["y"].map({"a": 0, "b": 1, "c": 2}).to_numpy()
-    expected = gini_by_hand(intervals, labels, 0, 4, len(frame))
-    assert as_nested(method.forest_, boundaries) == expected
+    labels, forest = frame["y"].map({"a": 0, "b": 1, "c": 2}).to_numpy(), method.forest_
+    sides = {(name, cut): own > cut for name, own in intervals.items() for cut in range(16)}
+
+    def cut_of(place):
+        name = SCHEMA.names[forest.column[place]]
+        at = forest.attributes[int(forest.column[place])].at(forest.cut[[place]])[0]
+        cut = int(np.abs(boundaries[name] - at).argmin())
+        assert boundaries[name][cut] == pytest.approx(at, abs=1e-6)
+        return name, cut
+
+    assert as_nested(forest, cut_of) == grown_by_hand(sides, labels, gini, 3, most=4)
     method.forest_._check()
     for name, own in intervals.items():
         own_labels = np.zeros_like(labels) if variant == "global" else labels

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from plain_trees import as_nested, grown_by_hand
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -144,41 +145,6 @@ def rows(n=800, seed=0):
     return pd.DataFrame({"y": np.array(list("abcde"))[code], "y bit 2": letter, "age": age, "one": "only"})
 
 
-def id3_by_hand(halves, labels, asked=(), depth=0, most=5, whole=None):
-    """(column, left, right) or the classes' shares, of true rows."""
-    whole = whole or len(labels)
-    counts = np.bincount(labels, minlength=5)
-    gains = {}
-    for name, half in halves.items():
-        if name not in asked:
-            sides = [np.bincount(labels[half == side], minlength=5) for side in (0, 1)]
-            sizes = np.array([side.sum() for side in sides]) / len(labels)
-            gains[name] = float(entropy(counts) - sizes @ entropy(np.array(sides)))
-    if depth == most or len(labels) < 0.02 * whole or entropy(counts) < 0.05 or max(gains.values(), default=0) < 1e-9:
-        return (counts / counts.sum()).round(9).tolist()
-    name = max(gains, key=gains.get)
-    below = [
-        id3_by_hand(
-            {n: h[halves[name] == side] for n, h in halves.items()},
-            labels[halves[name] == side],
-            (*asked, name),
-            depth + 1,
-            most,
-            whole,
-        )
-        for side in (0, 1)
-    ]
-    return (name, *below)
-
-
-def as_nested(forest, place=0):
-    if forest.column[place] < 0:
-        return forest.probabilities[place].round(9).tolist()
-    first = int(forest.first[place])
-    name = forest.schema.names[forest.column[place]]
-    return name, as_nested(forest, first), as_nested(forest, first + 1)
-
-
 @pytest.mark.parametrize(
     "how",
     [
@@ -191,9 +157,10 @@ def test_without_lies_it_is_the_id3_tree_of_the_rows(how):
     frame = rows()
     method = DTPD(random_state=0, **how).fit(frame, schema=SCHEMA)
     codes = SCHEMA.encode(frame)
-    halves = {"y bit 2": (codes[:, 1] >= 2).astype(int), "age": (codes[:, 2] >= 3).astype(int)}
-    assert as_nested(method.forest_) == id3_by_hand(halves, codes[:, 0].astype(int))
-    method.forest_._check()
+    halves, forest = {"y bit 2": codes[:, 1] >= 2, "age": codes[:, 2] >= 3}, method.forest_
+    expected = grown_by_hand(halves, codes[:, 0].astype(int), entropy, 5, most=5, pure=0.05)
+    assert as_nested(forest, lambda place: SCHEMA.names[forest.column[place]]) == expected
+    forest._check()
     assert method.forest_.counts[0] == pytest.approx(len(frame))
     assert method.score(frame) > 0.4
 
