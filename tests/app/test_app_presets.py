@@ -4,10 +4,11 @@ import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import streamlit as st
 from driving import PAGE, change, opened, press, released, run, shown, started, tab
 from prepared import at_once, page, with_release
 from screen import books, errors, sums, words
@@ -36,6 +37,18 @@ def asked_by(address: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(address).query, keep_blank_values=True).items()}
 
 
+@pytest.fixture
+def few_reruns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that is drawn anew without end fails at once, and not when its time is over."""
+    again, most = st.rerun, iter(range(30))
+
+    def rerun(*given: Any, **how: Any) -> NoReturn:
+        assert next(most, None) is not None, "drawn anew too often"
+        again(*given, **how)
+
+    monkeypatch.setattr(st, "rerun", rerun)
+
+
 def test_a_link_sets_controls_and_spends_nothing() -> None:
     at = linked(PAGE, epsilon="0.5", mode="paper", relation="replace", seed="7")
     found = settings(at)
@@ -61,7 +74,7 @@ def test_all_settings_go_through_the_link_on_the_tab_take_home() -> None:
     assert again == {name: value for name, value in settings(at).items() if name != "target:data"}
 
 
-def test_a_link_is_input() -> None:
+def test_a_link_is_input(few_reruns: None) -> None:
     wrong = {"mode": "<script>alert(1)</script>", "relation": "17", "seed": '"x"', "rows:data": "0", "": "2"}
     wrong |= {"target:data": "nothing", "run": "true", "tab": "nowhere", "chosen": "1", "redraws.go": "true"}
     several = ({"epsilon": "99"}, {"epsilon": "much"}, {"seed": "-4"}, {"smoothing": "1e9"}, {"smoothing": "[1, 2]"})
