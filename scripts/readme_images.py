@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Locator, Page, sync_playwright
 
-from scripts.screenshots import ROOT, chromium, go, launch, released, serving, settle
+from scripts.screenshots import ROOT, chromium, follow, go, launch, released, serving, settle
 
 SIZE = {"width": 1366, "height": 768}
 
@@ -68,8 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sync_playwright() as playwright,
     ):
         browser = launch(playwright, program)
-        page = browser.new_context(viewport=SIZE, color_scheme="light").new_page()
-        pictures(page, address, chosen.out)
+        context = browser.new_context(viewport=SIZE, color_scheme="light")
+        follow(context)
+        pictures(context.new_page(), address, chosen.out)
         browser.close()
 
 

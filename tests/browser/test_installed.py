@@ -63,51 +63,62 @@ def installed(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
-@pytest.fixture
-def empty(tmp_path: Path) -> Path:
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    return folder
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of somebody who never used it."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def empty(folder: Path) -> Path:
+    found = folder / "empty"
+    found.mkdir()
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(installed: Path, empty: Path, folder: Path) -> Iterator[Server]:
+    """What the command serves from the empty folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONPATH", raising=False)
+        patch.setenv("HOME", str(folder))
+        patch.setenv("DPCORE_LEDGER", str(folder / "ledger.sqlite"))
+        with started(folder / "server.log", command=[str(installed / "dpcore")], folder=empty) as found:
+            yield found
 
 
 @pytest.fixture
-def server(installed: Path, empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """What the command serves from the empty folder, with the home of somebody who never used it."""
-    monkeypatch.delenv("PYTHONPATH", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
-    with started(tmp_path / "server.log", command=[str(installed / "dpcore")], folder=empty) as found:
-        yield found
-
-
-def test_a_release_from_an_empty_folder(visitor, server, empty, tmp_path):
+def person(visitor, server: Server):
+    """The visitor of that dashboard."""
     visitor.address = server.address
-    visitor.open()
-    heading = visitor.page.get_by_role("heading", level=1)
+    return visitor
+
+
+def test_a_release_from_an_empty_folder(person, empty, folder):
+    person.open_first()
+    heading = person.page.get_by_role("heading", level=1)
     assert heading.evaluate("e => getComputedStyle(e).fontSize") == "34px"  # 2rem of 17, as config.toml has them
-    visitor.try_now()
-    assert visitor.headline()[:2] == ["1", "1"]
-    assert sum(line.looks for line in Books(tmp_path / "ledger.sqlite").accounts()) == 1
-    visitor.tab("Take home")
-    assert visitor.download("Download the release").path().stat().st_size > 100_000
+    person.try_now()
+    assert person.headline()[:2] == ["1", "1"]
+    assert sum(line.looks for line in Books(folder / "ledger.sqlite").accounts()) == 1
+    person.tab("Take home")
+    assert person.download("Download the release").path().stat().st_size > 100_000
     assert list(empty.iterdir()) == []
-    assert "Traceback" not in (tmp_path / "server.log").read_text(errors="replace")
 
 
-def test_its_other_processes_start_too(visitor, server, tmp_path):
+def test_its_other_processes_start_too(person, folder):
     """The one that reads files of people, and those that share a comparison's runs."""
-    visitor.address = server.address
-    visitor.open()
-    visitor.upload("people.csv", b"age,ill\n" + b"30,no\n50,yes\n" * 50)
-    expect(visitor.page.get_by_role("button", name="Use these data")).to_be_visible()
-    visitor.go("Compare methods")
-    visitor.press("Run")
-    settle(visitor.page, 240)
-    assert re.search(r"Spent on them: \d+ releases", visitor.data_in_use)
-    assert "Traceback" not in (tmp_path / "server.log").read_text(errors="replace")
+    person.open()
+    person.upload("people.csv", b"age,ill\n" + b"30,no\n50,yes\n" * 50)
+    expect(person.page.get_by_role("button", name="Use these data")).to_be_visible()
+    person.go("Compare methods")
+    person.press("Run")
+    settle(person.page, 240)
+    assert re.search(r"Spent on them: \d+ releases", person.data_in_use)
+    assert "Traceback" not in (folder / "server.log").read_text(errors="replace")
 
 
-def test_it_serves_this_computer_only_and_tells_nothing_of_errors(visitor, server, installed, tmp_path):
+def test_it_serves_this_computer_only_and_tells_nothing_of_errors(person, server, installed, folder):
     with pytest.raises(OSError, match=r"refused|unreachable|timed out"):  # other addresses of this computer
         socket.create_connection(("127.0.0.2", server.port), timeout=5)
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -116,20 +127,19 @@ def test_it_serves_this_computer_only_and_tells_nothing_of_errors(visitor, serve
     whole = page.read_bytes()
     page.write_text(BROKEN.format(names=names), encoding="utf-8")
     try:
-        visitor.address = server.address
-        visitor.open()
-        visitor.go("Mechanisms")
-        shown = visitor.page.get_by_test_id("stException")
+        person.open()
+        person.go("Mechanisms")
+        shown = person.page.get_by_test_id("stException")
         expect(shown).to_contain_text("ValueError")
-        assert "HIV" not in visitor.page.content()
+        assert "HIV" not in person.page.content()
         assert shown.get_by_role("link").count() == 0
-        source, options = json.loads(visitor.page.get_by_test_id("stCode").inner_text())
+        source, options = json.loads(person.page.get_by_test_id("stCode").inner_text())
     finally:
         page.write_bytes(whole)
     assert Path(source).is_relative_to(installed.parent)
     asked = {name: config[name.split(".")[0]][name.split(".")[1]] for name in names}
     assert options == asked | {"client.showSidebarNavigation": True}  # off until the app has a menu of its own
-    assert "x7-HIV+" in (tmp_path / "server.log").read_text(errors="replace")  # it did break, for who started it to see
+    assert "x7-HIV+" in (folder / "server.log").read_text(errors="replace")  # it did break, for who started it to see
 
 
 def test_the_command_says_what_it_is(installed, empty):

@@ -10,26 +10,6 @@ from scripts.screenshots import settle
 pytestmark = pytest.mark.browser
 
 PAID = re.compile(r"Learning privately: level [2-9]")  # the first levels were asked for by then
-LARGE = {"Trees": "100", "Depth at most": "12"}
-
-
-@pytest.fixture
-def learning(visitor):
-    """A person whose page shows one tree, and grows a hundred deep ones."""
-    visitor.open()
-    visitor.go("Trees & forests")
-    page = visitor.page
-    page.get_by_text("Trees: by rule").click()
-    page.get_by_text("Depth at most: by rule").click()
-    settle(page)
-    grow(visitor, {"Trees": "1", "Depth at most": "2"})
-    settle(page)
-    expect(visitor.metric("Trees")).to_have_text("1")
-    page.locator("summary").filter(has_text="Settings").click()
-    settle(page)
-    grow(visitor, LARGE)
-    expect(page.get_by_text(PAID)).to_be_visible()
-    return visitor
 
 
 def grow(visitor, sizes) -> None:
@@ -38,35 +18,50 @@ def grow(visitor, sizes) -> None:
     visitor.page.get_by_role("button", name="Run", exact=True).click()
 
 
-def test_the_last_release_can_be_looked_at_meanwhile(learning):
-    page = learning.page
-    page.get_by_role("tab", name="Where the budget went").click()
+def learn(visitor, sizes) -> None:
+    """Begin to grow large trees beside a release, and come back when some levels are asked for."""
+    visitor.page.locator("summary").filter(has_text="Settings").click()
+    settle(visitor.page)
+    grow(visitor, sizes)
+    expect(visitor.page.get_by_text(PAID)).to_be_visible()
+
+
+def test_what_is_pressed_during_a_fit(visitor):
+    """The last release can be looked at, the next one comes though its maker left the page, and Cancel is heard."""
+    visitor.open()
+    visitor.go("Trees & forests")
+    page = visitor.page
+    page.get_by_text("Trees: by rule").click()
+    page.get_by_text("Depth at most: by rule").click()
+    settle(page)
+    grow(visitor, {"Trees": 1, "Depth at most": 2})
+    settle(page)
+    expect(visitor.metric("Trees")).to_have_text("1")
+
+    learn(visitor, {"Trees": 100, "Depth at most": 12})
+    tab = page.get_by_role("tab", name="Where the budget went")
+    tab.click()
     panel = page.get_by_role("tabpanel", name="Where the budget went")
     expect(panel.get_by_test_id("stVegaLiteChart").first).to_be_visible()
-    expect(learning.metric("Trees")).to_have_text("1")
+    expect(visitor.metric("Trees")).to_have_text("1")
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_disabled()
     settle(page)
-    expect(learning.metric("Trees")).to_have_text("100")
-    expect(page.get_by_role("tab", name="Where the budget went")).to_have_attribute("aria-selected", "true")
+    expect(visitor.metric("Trees")).to_have_text("100")
+    expect(tab).to_have_attribute("aria-selected", "true")
     expect(panel.get_by_text("one tree only")).to_be_visible()
-    assert learning.ledger() == ["2", "2", "2"]
 
+    learn(visitor, {"Trees": 99})
+    visitor.go("Mechanisms")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("echanisms")
+    visitor.go("Trees & forests")
+    expect(visitor.metric("Trees")).to_have_text("99")
 
-def test_a_release_comes_though_its_maker_went_to_another_page(learning):
-    learning.go("Mechanisms")
-    expect(learning.page.get_by_role("heading", level=1)).to_contain_text("echanisms")
-    learning.go("Trees & forests")
-    expect(learning.metric("Trees")).to_have_text("100")
-    assert learning.ledger() == ["2", "2", "2"]
-
-
-def test_cancel_comes_at_once(learning):
-    page = learning.page
+    learn(visitor, {"Trees": 98})
     page.get_by_role("button", name="Cancel").click()
     settle(page)
-    expect(learning.metric("Trees")).to_have_text("1")
+    expect(visitor.metric("Trees")).to_have_text("99")
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_enabled()
-    looks, _, proved = learning.ledger()
-    assert looks == "2"
-    assert 1 < float(proved) <= 2  # what was asked until then, and all of it on a slow computer
+    looks, _, proved = visitor.ledger()
+    assert looks == "4"
+    assert 3 < float(proved) <= 4  # what was asked until then, and all of it on a slow computer

@@ -25,24 +25,32 @@ SAMPLE = datasets.load("sample")
 SOME = re.compile(r"Drawing 20 more: (?:[4-9]|1\d) of 20")  # three or more are drawn, and not all
 
 
-@pytest.fixture
-def ledger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    path = tmp_path / "ledger.sqlite"
-    monkeypatch.setenv("DPCORE_LEDGER", str(path))
-    return path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept")
 
 
-@pytest.fixture
-def server(program: str, ledger: Path, tmp_path: Path) -> Iterator[Server]:
-    """A dashboard of the test's own, whose ledger is a file."""
-    log = tmp_path / "server.log"
-    with started(log) as found:
-        yield found
+@pytest.fixture(scope="module")
+def server(program: str, folder: Path) -> Iterator[Server]:
+    """A dashboard whose ledger is a file."""
+    log = folder / "server.log"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DPCORE_LEDGER", str(folder / "ledger.sqlite"))
+        with started(log) as found:
+            yield found
     assert "Traceback" not in log.read_text(errors="replace")
 
 
 @pytest.fixture
-def person(visitor, server: Server):
+def ledger(server: Server, folder: Path) -> Path:
+    """That file, on which there is nothing yet."""
+    for path in folder.glob("ledger.sqlite*"):
+        path.unlink()
+    return folder / "ledger.sqlite"
+
+
+@pytest.fixture
+def person(visitor, server: Server, ledger: Path):
     """The visitor of that dashboard."""
     visitor.address = server.address
     return visitor
@@ -74,19 +82,20 @@ def charged(person, found: Account) -> None:
     assert (claimed, proved) == (number(found.epsilon_claimed), number(found.epsilon_bound))
 
 
-def test_a_server_that_is_killed_forgets_no_charge(visitor, server, ledger, context, tmp_path):
+def test_a_server_that_is_killed_forgets_no_charge(visitor, context, tmp_path, monkeypatch):
     page = context.new_page()  # of which nobody watches the console: it says that the server is gone
-    person = type(visitor)(page, server.address)
-    person.try_now()
-    draw_more(person, page)
-    seen = account(ledger)
-    server.process.kill()
-    server.process.wait()
+    ledger, log = tmp_path / "ledger.sqlite", tmp_path / "again.log"
+    monkeypatch.setenv("DPCORE_LEDGER", str(ledger))
+    with started(tmp_path / "server.log") as server:
+        person = type(visitor)(page, server.address)
+        person.try_now()
+        draw_more(person, page)
+        seen = account(ledger)
+        server.process.kill()
     left = account(ledger)
     assert seen.looks >= 4
     assert seen.looks <= left.looks < 21
     assert seen.epsilon_bound <= left.epsilon_bound < 21
-    log = tmp_path / "again.log"
     with started(log, server.port):
         expect(page.get_by_text("Press Run to make a copy.")).to_be_visible()  # the page finds it by itself
         settle(page)
@@ -159,39 +168,8 @@ def test_run_pressed_twice_is_one_run(person, ledger):
     charged(person, found)
 
 
-def test_work_goes_on_while_somebody_looks_elsewhere(person, ledger):
-    person.try_now()
-    page, before = person.page, person.headline()
-    draw_more(person, page)
-    person.tab("Price")
-    person.go("Mechanisms")
-    person.go("Naive Bayes")
-    assert person.headline() == before
-    panel = person.tab("Draw again")  # waits until nothing is under way
-    expect(panel.get_by_test_id("stVegaLiteChart")).to_be_visible()
-    expect(panel.get_by_text("Stopped after")).to_have_count(0)
-    found = account(ledger)
-    assert (found.looks, found.epsilon_bound) == (21, 21)
-    person.run()
-    expect(page.get_by_test_id("stException")).to_have_count(0)
-    again = account(ledger)
-    assert (again.looks, again.epsilon_bound) == (22, 22)
-    charged(person, again)
-
-
-def test_another_release_stops_the_redraws_of_the_one_before(person, ledger):
-    person.try_now()
-    draw_more(person, person.page)
-    person.run()
-    panel = person.tab("Draw again")
-    expect(person.page.get_by_test_id("stException")).to_have_count(0)
-    expect(panel.get_by_test_id("stVegaLiteChart")).to_have_count(0)  # those were of the other release
-    found = account(ledger)
-    assert 5 <= found.looks <= 22
-    charged(person, found)
-
-
-def test_other_data_in_the_middle_of_a_run(person, ledger):
+def test_other_data_and_other_releases_in_the_middle_of_redraws(person, ledger):
+    """Who looks elsewhere, even for other data, stops nothing; another release stops the redraws of the one before."""
     person.try_now()
     page, before = person.page, person.headline()
     draw_more(person, page)
@@ -205,18 +183,20 @@ def test_other_data_in_the_middle_of_a_run(person, ledger):
     assert person.headline() == before
     expect(page.get_by_text("corrected mode, made from sample.")).to_be_visible()
     expect(page.get_by_text("Press Run to use people.csv, which was chosen since.")).to_be_visible()
-    panel = person.tab("Draw again")
+    panel = person.tab("Draw again")  # waits until nothing is under way
     expect(panel.get_by_test_id("stVegaLiteChart")).to_be_visible()
+    expect(panel.get_by_text("Stopped after")).to_have_count(0)
     old = account(ledger)
     assert (old.looks, old.epsilon_bound) == (21, 21)
     assert [found.name for found in Books(ledger).accounts()] == ["sample"]
+    draw_more(person, page)
     person.run()
     expect(page.get_by_text("corrected mode, made from people.csv.")).to_be_visible()
-    assert account(ledger) == old
+    expect(person.tab("Draw again").get_by_test_id("stVegaLiteChart")).to_have_count(0)  # those were of the other data
+    found = account(ledger)
+    assert 21 + 4 <= found.looks <= 21 + 20
     (new,) = [found for found in Books(ledger).accounts() if found.key != Books(ledger).key(SAMPLE)]
     assert (new.name, new.looks, new.epsilon_bound) == ("people.csv", 1, 1)
-    panel = person.tab("Draw again")
-    expect(panel.get_by_test_id("stVegaLiteChart")).to_have_count(0)  # those were of the other data
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
@@ -227,22 +207,42 @@ def workers(server: Server) -> list[str]:
     return [child for child in children if "LokyProcess" in Path(f"/proc/{child}/cmdline").read_text()]
 
 
-def test_work_ends_soon_when_its_tab_is_closed(visitor, server, ledger, context):
+def make_figure(person, done: str) -> None:
+    """Begin 640 releases, and come back when some of them are drawn."""
+    person.tab("The paper's figures")
+    person.number("Repeats", 20)
+    expect(person.page.get_by_text("A repeat is 32 releases")).to_be_visible()
+    person.page.get_by_role("button", name="Make this figure").click()
+    expect(person.page.get_by_text(re.compile(rf"Making releases: {done} done"))).to_be_visible()
+
+
+def test_work_ends_soon_when_it_is_stopped_or_its_tab_is_closed(visitor, server, ledger, context):
     page = context.new_page()
     person = type(visitor)(page, server.address)
     person.try_now()
-    person.tab("The paper's figures")
-    person.number("Repeats", 20)
-    expect(page.get_by_text("A repeat is 32 releases")).to_be_visible()
-    page.get_by_role("button", name="Make this figure").click()
-    expect(page.get_by_text(re.compile(r"Making releases: [1-9]\d* done"))).to_be_visible()
+    before = person.headline()
+    make_figure(person, r"[1-9]\d+")
+    person.press("Cancel")
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    assert person.headline() == before
+    marks = page.get_by_role("tabpanel", name="The paper's figures").locator("svg .role-mark.mark-symbol path")
+    expect(marks.first).to_be_visible()
+    assert 10 <= marks.count() < 1000
+    found = account(ledger)
+    assert 10 < found.looks < 641  # the release, and what the figure drew until then
+    assert 1 < found.epsilon_claimed < 481  # charged for what was drawn, and not for all 640
+    charged(person, found)
+    person.go("Naive Bayes")
+    person.run()  # the page still works
+    make_figure(person, r"[1-9]\d*")
     assert workers(server) or not Path("/proc").is_dir()
     page.close()
     end = time.monotonic() + 30
     while workers(server) and time.monotonic() < end:
         time.sleep(0.2)
     assert not workers(server)
-    found = account(ledger)
-    assert 1 < found.looks < 641
+    last = account(ledger)
+    assert found.looks + 1 < last.looks < found.looks + 641
     time.sleep(2)
-    assert account(ledger) == found
+    assert account(ledger) == last
