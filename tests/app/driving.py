@@ -22,6 +22,14 @@ def started(page: str = "home") -> AppTest:
     return run(at if page == "home" else at.switch_page(f"pages/{page}.py"))
 
 
+def linked(page: str, **asked: str) -> AppTest:
+    """Somebody who opens a link to a page."""
+    at = started()
+    for name, value in asked.items():
+        at.query_params[name] = value
+    return run(at.switch_page(f"pages/{page}.py"))
+
+
 def run(at: AppTest) -> AppTest:
     """One more run of the script, without a traceback."""
     at.run()

@@ -7,7 +7,7 @@ import numpy as np
 import prepared
 import pytest
 import streamlit as st
-from driving import press, run, started, tab
+from driving import linked, press, run, started, tab
 from screen import books, charts, dataset, elements, errors, mendable, metrics, said, titles, words
 from streamlit.testing.v1 import AppTest
 
@@ -51,14 +51,6 @@ def change(at: AppTest, **settings: Any) -> AppTest:
 
 def attacked(**settings: Any) -> AppTest:
     return press(change(started(PAGE), **settings), f"{PAGE}.run")
-
-
-def linked(**asked: str) -> AppTest:
-    """Somebody who opens a link."""
-    at = started()
-    for name, value in asked.items():
-        at.query_params[name] = value
-    return run(at.switch_page(f"pages/{PAGE}.py"))
 
 
 def playing(at: AppTest) -> Game:
@@ -161,7 +153,7 @@ def test_the_tables_of_every_case_are_told() -> None:
 
 
 def test_a_link_or_a_lesson_chooses_and_a_link_is_input() -> None:
-    at = linked(method="DiffPRFs", mode="corrected", trials="200")
+    at = linked(PAGE, method="DiffPRFs", mode="corrected", trials="200")
     assert [widget(at, f"{PAGE}.{name}").value for name in ("method", "mode", "trials")] == [
         "DiffPRFs",
         "corrected",
@@ -176,10 +168,14 @@ def test_a_link_or_a_lesson_chooses_and_a_link_is_input() -> None:
     assert widget(tab(at, "Attack a method"), f"{PAGE}.case").value == key
     bad = {"method": "nobody", "mode": "17", "case": "<script>", "trials": "3", "run": "true"}
     for asked in (bad, {"trials": '"x"'}):
-        at = linked(**asked)
+        at = linked(PAGE, **asked)
         assert not errors(at)
         assert widget(at, f"{PAGE}.method").value == "NB-Synth"
         assert titles(at) == []
+    for row in ("0", "99999999", "me"):  # rows that are not there
+        at = linked(PAGE, **{"own.row:data": row})
+        assert not errors(tab(at, OWN))
+        assert widget(at, f"{PAGE}.own.row").value == 1
 
 
 # A row of one's own
@@ -214,13 +210,6 @@ def test_an_own_row_is_marked_and_not_charged_and_its_values_stay_in_their_table
 
     monkeypatch.setattr(cases, "own_row", refusing)
     assert "no row of that number" in mendable(press(at, f"{PAGE}.own.run"))[0]
-
-
-def test_rows_that_are_not_there_are_not_chosen_by_a_link() -> None:
-    for row in ("0", "99999999", "me"):
-        at = linked(**{"own.row:data": row})
-        assert not errors(tab(at, OWN))
-        assert widget(at, f"{PAGE}.own.row").value == 1
 
 
 # The game

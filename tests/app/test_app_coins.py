@@ -94,23 +94,20 @@ def test_one_answer_is_told_and_noise_has_no_seed(at: AppTest) -> None:
     assert "25 % say" in said(at)
 
 
-def test_words_change_and_probabilities_do_not(at: AppTest) -> None:
+def test_words_change_with_the_rule_and_the_extremes_are_told(at: AppTest) -> None:
     assert "Tails: toss again" in said(at)
     assert "say the opposite" in said(change(at, rule="Warner"))
     assert "probability 75 %" in said(at)
     assert "probability 70 %" in said(change(at, p0=40))
     assert "probability 40 %" in said(change(at, rule="RRPH"))
-
-
-def test_no_truth_tells_nothing_and_only_truth_tells_all(at: AppTest) -> None:
     for rule in ("RRPH", "Warner"):
         press(change(at, rule=rule, p0=0), f"{PAGE}.toss")
         assert dict(metrics(at))["… if 10 % of all are “yes”"] == "10 % → 10 %"
         assert "tells nothing about you" in said(at)
-        press(at, f"{PAGE}.ask")
-        assert at.button(f"{PAGE}.again").disabled  # nothing can be seen of others either
-        assert dict(metrics(at))["Estimate"] == "none"
-        assert "What the reports say about everybody" not in titles(at)
+    press(at, f"{PAGE}.ask")
+    assert at.button(f"{PAGE}.again").disabled  # nothing can be seen of others either
+    assert dict(metrics(at))["Estimate"] == "none"
+    assert "What the reports say about everybody" not in titles(at)
     assert "gives you away" in said(press(change(at, p0=100), f"{PAGE}.toss"))
 
 

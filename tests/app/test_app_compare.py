@@ -6,7 +6,6 @@ import tempfile
 
 import pandas as pd
 import pytest
-import streamlit as st
 from driving import change, press, run, tab
 from prepared import PEOPLE, page
 from screen import books, charts, dataset, errors, key_of, mendable, said, tabs, widget
@@ -61,13 +60,9 @@ def test_the_cost_is_said_before_anything_runs():
     told = said(at).replace("**", "")
     assert "45 runs; together epsilon 23.4 (add or remove one row); what those as printed cost is known when" in told
     assert "PrivBayes refined | as printed is left out: no paper printed it" in told
-    assert books(at) == {}
-
-
-def test_methods_without_the_relation_are_named_and_left_out():
-    at = at_page(methods__2=["PPNB"])
+    change(at, methods__2=["PPNB"])
     assert "PPNB | corrected is left out" in said(at).replace("**", "")
-    change(at, relation="replace")
+    change(at, relation="replace", modes=["corrected"])
     assert "left out" not in said(at)
     assert "Two guarantees" in said(at)
     change(at, methods__0=[], methods__1=[], methods__2=[])
@@ -125,7 +120,7 @@ def test_numbers_are_those_of_the_library():
     assert "It is no guarantee, and none is proved" in said(at)
 
 
-def test_every_tab_is_drawn():
+def test_every_tab_is_drawn_and_a_note_that_is_damaged_is_no_traceback():
     measures = ["accuracy", "balanced accuracy", "1-way AVD", "3-way AVD", "range-query error"]
     at = compared(**FEWEST, measures=measures)
     for name in tabs(at):
@@ -134,6 +129,10 @@ def test_every_tab_is_drawn():
         assert len(drawn) == (name not in ("Medians", "Take away")), name
         for spec, _ in drawn:
             assert REAL in " ".join(spec["title"]["text"])
+    (note,) = at.session_state["dpcore.books"].path.parent.joinpath("sweeps").glob("last-*.json")
+    for text in (b"{", b"\xff\xfe", note.read_bytes().replace(b'"epsilons"', b'"epsilon"')):
+        note.write_bytes(text)
+        assert "earlier comparison" not in said(page(PEOPLE)).replace("Or the settings of an earlier comparison", "")
 
 
 def test_a_failed_run_has_its_reason(monkeypatch):
@@ -169,8 +168,17 @@ def stopped_after(count, monkeypatch) -> AppTest:
     return run(at)
 
 
-def test_what_was_finished_before_a_stop_is_kept_and_it_goes_on(monkeypatch):
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_was_finished_before_a_stop_is_kept_and_it_goes_on(monkeypatch, tmp_path, kept):
+    """A session that keeps nothing leaves nothing on the disk, not even while it lives: whoever kills the server
+    leaves what is there.
+    """
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    if not kept:
+        monkeypatch.setenv("DPCORE_LEDGER", "session")
     at = stopped_after(3, monkeypatch)
+    left = {path.name.partition("-")[0] for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == (set() if kept else {"ledger.sqlite", "ledger.sqlite.witness"})
     assert len(comparison(at).frames) == 3
     assert "3 of 8 runs are here" in said(at)
     assert len(charts(at)) == 1
@@ -178,45 +186,8 @@ def test_what_was_finished_before_a_stop_is_kept_and_it_goes_on(monkeypatch):
     assert len(comparison(at).frames) == 8
     assert "Go on" not in [button.label for button in at.button]
     account = at.session_state["dpcore.books"].account(key_of(at), "add_remove")
-    assert account.looks == 8  # none was run twice
-
-
-def test_both_buttons_rest_during_a_run(monkeypatch):
-    """What the browser was told of them when the rest of the comparison began."""
-    at = stopped_after(3, monkeypatch)
-    button, seen, original, before = st.button, [], sweep_runs.work, []
-
-    def draw(label, disabled=False, **look):
-        seen.append((label, disabled))
-        return button(label, disabled=disabled, **look)
-
-    def work(*asked):
-        begin = original(*asked)
-
-        def compare(progress):
-            before.extend(found for found in seen if found[0] in ("Run", "Go on"))
-            begin(progress)
-
-        return compare
-
-    monkeypatch.setattr(st, "button", draw)
-    monkeypatch.setattr(sweep_runs, "work", work)
-    press(at, f"{PAGE}.again")
-    assert set(before) == {("Run", True), ("Go on", True)}
-    assert not widget(at, f"{PAGE}.run").disabled
-
-
-def test_a_session_that_keeps_nothing_leaves_nothing_of_a_comparison_on_the_disk(monkeypatch, tmp_path):
-    """Not even while it lives: whoever kills the server leaves what is there."""
-    monkeypatch.setenv("DPCORE_LEDGER", "session")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    at = stopped_after(3, monkeypatch)
-    kept = {path.name.partition("-")[0] for path in tmp_path.rglob("*") if path.is_file()}
-    assert kept == {"ledger.sqlite", "ledger.sqlite.witness"}
-    press(at, f"{PAGE}.again")
-    assert len(comparison(at).frames) == 8
-    assert at.session_state["dpcore.books"].account(key_of(at), "add_remove").epsilon_bound == 10.0  # none was twice
-    assert "An earlier comparison" not in said(page(PEOPLE))
+    assert (account.looks, account.epsilon_bound) == (8, 10.0)  # none was run twice
+    assert ("An earlier comparison" in said(page(PEOPLE))) == kept
 
 
 def test_another_session_offers_to_go_on(monkeypatch):
@@ -235,33 +206,19 @@ def test_another_session_offers_to_go_on(monkeypatch):
     assert books(at) == {}
 
 
-def test_a_note_that_is_damaged_is_no_traceback(monkeypatch):
-    at = compared(**FEWEST)
-    (note,) = at.session_state["dpcore.books"].path.parent.joinpath("sweeps").glob("last-*.json")
-    for text in (b"{", b"\xff\xfe", note.read_bytes().replace(b'"epsilons"', b'"epsilon"')):
-        note.write_bytes(text)
-        assert "earlier comparison" not in said(page(PEOPLE)).replace("Or the settings of an earlier comparison", "")
-
-
-def test_a_description_sets_the_page():
+def test_a_description_sets_the_page_and_a_file_that_is_none_is_refused():
     first = at_page(**SMALL | {"modes": ["corrected", "paper"], "repeats": 3, "seed": 4})
     data = dataset(first)
     text = first.session_state[f"{PAGE}.chosen"].to_json(data)
     at = page(PEOPLE)
+    for raw in (b"", b'{"format": "dpcore sweep 1"}'):
+        widget(at, f"{PAGE}.file").set_value(("config.json", raw, "application/json"))
+        assert "description of a sweep" in errors(run(at))[0].replace("\\", "")
     widget(at, f"{PAGE}.file").set_value(("config.json", text.encode(), "application/json"))
     run(at)
     assert not errors(at)
     again = at.session_state[f"{PAGE}.chosen"]
     assert json.loads(again.to_json(data)) == json.loads(text)
-
-
-def test_a_file_that_is_none_is_refused():
-    at = page(PEOPLE)
-    for raw in (b"", b"{}", b"\xff", b'{"format": "dpcore sweep 1"}'):
-        widget(at, f"{PAGE}.file").set_value(("config.json", raw, "application/json"))
-        run(at)
-        assert len(errors(at)) == 1
-        assert "description of a sweep" in errors(at)[0].replace("\\", "")
 
 
 def test_nobody_is_ahead_by_chance():

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from driving import opened, people, press, run, shown, tab
 from figure_grids import FIGURES, small_grids
-from prepared import MARK, data, marked, nothing_new, page, with_release
-from screen import books, charts, dataset, elements, key_of, mendable, said, tabs, widget
+from prepared import data, marked, nothing_new, page, with_release
+from screen import books, charts, dataset, key_of, mendable, said, tabs, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets
@@ -278,13 +278,3 @@ def test_published_data_are_offered_where_they_are_and_alone_have_what_the_paper
     assert len(entries(at, "figure_1")) == 8
     assert "All these runs together" in said(at)
     assert dataset(at).name == "people"
-
-
-@pytest.mark.parametrize("name", ["naive_bayes"])
-def test_repeats_show_the_variance(name: str) -> None:
-    at = open_figures(with_release(given=PEOPLE), repeats=2)
-    drawn = len(charts(at))
-    assert "A repeat is 32 releases" in said(at)  # with all of the paper's epsilons
-    assert len(charts(made(at, "figure_1"))) == drawn + 2
-    assert MARK in json.dumps(charts(at)[-1][0]["title"])
-    assert not [found for found in elements(at) if (found.key or "").startswith("cancel:")]

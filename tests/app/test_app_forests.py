@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from driving import change, csv, people, press, released, run, shown, tab
-from prepared import asked, at_once, choose, data, files, marked, nothing_new, page, with_release
-from screen import books, charts, errors, mendable, said, widget, words
+from prepared import asked, at_once, choose, data, marked, nothing_new, page, with_release
+from screen import books, charts, mendable, said, widget, words
 from streamlit.testing.v1 import AppTest
 from test_app_repeats import cancel, nothing_runs
 
@@ -42,17 +42,11 @@ def test_nothing_is_computed_in_tabs_that_are_shut(monkeypatch: pytest.MonkeyPat
     assert set(shown(at).memory) == {"zip csv False", "model", "card", "notebook csv", "report, real: False"}
 
 
-def test_accuracy_is_computed_once() -> None:
-    at = with_release("Accuracy")
-    first = shown(at).memory["compared"]
-    assert marked(at) == [True] * 3
-    assert set(first[0]["model"]) >= {"released", "majority class", "same builder without noise", "scikit-learn tree"}
-    tab(tab(at, "Price"), "Accuracy")
-    assert shown(at).memory["compared"] is first
-    assert books(at) == {}
-
-
-def test_a_stopped_comparison_waits_until_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accuracy_is_computed_once_or_when_it_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = data()
+    at = with_release("Accuracy", given=replace(whole, test=whole.test.head(0)))
+    assert "needs rows" in said(at)
+    assert "needs rows" in said(tab(at, "Draw again"))
     at = with_release()
     with monkeypatch.context() as patch:
         cancel(patch, "learning from the real rows")
@@ -61,7 +55,11 @@ def test_a_stopped_comparison_waits_until_it_is_asked_for(monkeypatch: pytest.Mo
     nothing_runs(at)
     assert "stopped before it was finished" in said(at)
     press(at, "forests.compared.go")
-    assert len(marked(at)) == 3
+    assert marked(at) == [True] * 3
+    first = shown(at).memory["compared"]
+    assert set(first[0]["model"]) >= {"released", "majority class", "same builder without noise", "scikit-learn tree"}
+    tab(tab(at, "Price"), "Accuracy")
+    assert shown(at).memory["compared"] is first
     assert books(at) == {}
 
 
@@ -94,13 +92,6 @@ def test_a_tree_is_chosen_by_its_number() -> None:
     assert "Tree 3 of 3" in words(run(at), everywhere=True)
     assert books(at) == spent
     assert "in **one tree only**" in said(tab(at, "Where the budget went"))
-
-
-def test_without_rows_to_test_on_there_is_no_accuracy() -> None:
-    whole = data()
-    at = with_release("Accuracy", given=replace(whole, test=whole.test.head(0)))
-    assert "needs rows" in said(at)
-    assert "needs rows" in said(tab(at, "Draw again"))
 
 
 # Predict
@@ -180,20 +171,6 @@ def test_a_model_comes_back_tomorrow_and_beside_a_release(ready: AppTest) -> Non
 
 
 # Taken home
-
-
-def test_comparisons_with_real_rows_are_in_the_report_only_if_asked_for(downloads: list[Any]) -> None:
-    at, reports = with_release("Take home"), []
-    for real in (False, True):
-        at.toggle("forests.real").set_value(real)
-        run(at)
-        content = files(downloads[-1]())
-        assert {"card.md", "replay.ipynb"} <= set(content)
-        reports.append(content["report.html"].decode())
-        assert ("do not publish it" in content["README.md"].decode()) == real
-        assert any("do not publish" in error for error in errors(at)) == real
-    assert ["Uses real data" in html for html in reports] == [False, True]
-    assert reports[1].count("The numbers behind this chart") == reports[0].count("The numbers behind this chart") + 2
 
 
 def test_exact_counts_stay_here() -> None:

@@ -1,14 +1,9 @@
 """The page of Bayesian networks: what it asks and says of its methods."""
 
-import io
-import json
-
-import pandas as pd
 import pytest
 from driving import change, people, press, released, run, shown, tab
-from prepared import MARK, asked, choose, data, files, keys, page, with_release
-from screen import charts, dataset, errors, mendable, metrics, said, tabs, widget
-from streamlit.testing.v1 import AppTest
+from prepared import asked, choose, data, files, keys, marked, page, with_release
+from screen import dataset, errors, mendable, metrics, said, tabs, widget
 
 from dpcore import datasets
 from dpcore.dashboard import controls, panels
@@ -24,17 +19,14 @@ BOUNDED = data(max_rows=500)
 
 
 def test_no_privacy_says_that_it_must_not_be_published(downloads: list) -> None:
-    at = choose(page(), "paper", NO_PRIVACY)
-    assert any("No noise at all" in text.value for text in at.markdown)
-    released(at)
-    assert "not to be published" in said(tab(at, "Price"))
-    for name in ("Network", "Clusters"):
-        assert MARK in json.dumps(charts(tab(at, name))[-1][0]["title"]), name
-        assert "may be shown" not in said(at)
+    assert "No noise at all" in said(choose(page(), "paper", NO_PRIVACY))
+    at = with_release("Price", "paper", NO_PRIVACY, BOUNDED)
+    assert "not to be published" in said(at)
+    assert marked(tab(at, "Clusters"))[-1]
+    assert "may be shown" not in said(at)
     tab(at, "Take home")
     assert b"do not publish" in files(downloads[-1]())["README.md"]
-    tab(released(choose(at, "paper", "HMPrivBayes")), "Clusters")
-    assert MARK not in json.dumps(charts(at)[-1][0]["title"])
+    assert not marked(with_release("Clusters", "paper", "HMPrivBayes", BOUNDED))[-1]
 
 
 def test_hmprivbayes_as_printed_is_told_apart_by_its_factors() -> None:
@@ -111,20 +103,3 @@ def test_the_reference_without_noise_is_for_the_screen(mode: str, variant: str) 
     assert trained >= {"released", "real"}
     if variant != NO_PRIVACY:
         assert type(panels.without_noise(shown(at))).__name__ == (CORRECTED if mode == "corrected" else PAPER)[variant]
-
-
-def test_a_void_guarantee_is_not_called_private_and_a_seeded_release_comes_again(downloads: list) -> None:
-    at = released(choose(page(BOUNDED), "corrected", HM), seed=5)
-    assert "For teaching only" in str(errors(tab(at, "Network")))
-    assert "chosen and measured privately" not in said(at)
-    first = files(tab_home(at, downloads))
-    second = files(tab_home(released(at), downloads))
-    assert first["structure.json"] == second["structure.json"]
-    pd.testing.assert_frame_equal(*(pd.read_csv(io.BytesIO(zipped["synthetic.csv"])) for zipped in (first, second)))
-
-
-def tab_home(at: AppTest, downloads: list) -> bytes:
-    """The zip of the release."""
-    tab(at, "Take home")
-    raw: bytes = downloads[-1]()
-    return raw

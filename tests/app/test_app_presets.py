@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import streamlit as st
-from driving import PAGE, change, opened, press, released, run, shown, started, tab
+from driving import PAGE, change, linked, opened, press, released, run, shown, started, tab
 from prepared import at_once, page, with_release
 from screen import books, errors, sums, words
 from streamlit.testing.v1 import AppTest
@@ -18,14 +18,6 @@ from dpcore.dashboard import controls, links
 from dpcore.errors import DataError
 
 FAMILIES = ("naive_bayes", "networks", "taxonomy", "forests", "responses")
-
-
-def linked(name: str, **asked: str) -> AppTest:
-    """Somebody who opens a link."""
-    at = started()
-    for key, value in asked.items():
-        at.query_params[key] = value
-    return run(at.switch_page(f"pages/{name}.py"))
 
 
 def settings(at: AppTest, name: str = PAGE) -> dict[str, Any]:

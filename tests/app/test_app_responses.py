@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from driving import change, people, press, released, run, shown, tab
 from prepared import MARK, asked, at_once, choose, data, files, page, with_release
-from screen import books, charts, errors, said, tabs, widget
+from screen import charts, said, tabs, widget
 
 from dpcore import datasets
 from dpcore.dashboard import controls
@@ -26,15 +26,10 @@ def no_other_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper_figures, "here", lambda _: False)
 
 
-def test_the_game_comes_first_and_says_what_is_different() -> None:
+def test_the_game_comes_first_and_settings_fit_the_mode() -> None:
     at = page(**{"responses.what": "Play the coin game"})
     assert "Here nobody holds them" in said(at).replace("*", "")
     assert [button.label for button in at.button] == ["Toss", "Ask them"]
-    press(at, next(button.key for button in at.button if button.label == "Ask them"))
-    assert not books(at)  # nobody's row was touched
-
-
-def test_settings_fit_the_mode() -> None:
     at = page()
     assert tabs(at) == ["The paper's figures", "Predict"]
     assert "A model is enough" in said(tab(at, "Predict"))
@@ -100,22 +95,7 @@ def test_accuracy_has_its_ceiling() -> None:
         there = set(frames[0]["model"])
         assert {"released", "majority class"} <= there
         assert ("naive Bayes, true answers" in there) == ceiling  # it is the release itself
-
-
-def test_those_who_report_again_are_told_that_no_epsilon_can_be_proved() -> None:
-    assert "no epsilon can be proved" in said(with_release("Draw again", "paper", "PPNB"))
-
-
-def test_a_method_that_refuses_keeps_what_was_there() -> None:
-    at = with_release()
-    first = shown(at)
-    at_once(at, pairs=False)
-    at.session_state["dpcore.data"] = data(
-        pd.DataFrame({"age": np.arange(80) % 7, "size": np.arange(80) % 5}), target=None
-    )
-    press(run(at), "responses.run")
-    assert shown(at) is first
-    assert "class column" in said(at) + str(errors(at))
+    assert "no epsilon can be proved" in said(with_release("Draw again", "paper", "PPNB"))  # of who reports again
 
 
 @pytest.mark.slow

@@ -54,21 +54,15 @@ def load(at: AppTest, content: bytes, name: str = "tree.csv") -> AppTest:
     return run(at)
 
 
-def test_the_first_column_with_a_taxonomy_is_drawn(at: AppTest) -> None:
-    assert widget(at, "tree.column").value == "workclass"
+def test_an_applied_tree_replaces_the_schema_and_nothing_else(at: AppTest) -> None:
+    before = dataset(at)
+    assert widget(at, "tree.column").value == "workclass"  # the first with a taxonomy
     assert drawn(at) == {
         *("(any)", "Self-employed", "Government", "No pay"),
         *adult_schema()["workclass"].categories,
     }
     assert "must not be made from these rows" in said(at)
     assert "not in use yet" not in said(at)
-    choose(at, "native-country")
-    assert len(table(at)) == 41
-    assert table(at)[0] == ["United-States", "Northern America", "Americas"]
-
-
-def test_an_applied_tree_replaces_the_schema_and_nothing_else(at: AppTest) -> None:
-    before = dataset(at)
     edit(at, {0: {"level 1": "Business"}, 1: {"level 1": "Business"}, 2: {"level 1": "Business"}})
     assert "Business" in drawn(at)  # before it is in use
     assert "Self-employed" not in drawn(at)
@@ -132,7 +126,7 @@ def test_levels_come_and_go_and_keep_what_was_edited(at: AppTest) -> None:
     assert "in use now" in said(at)
 
 
-def test_edits_survive_another_column_and_another_page(at: AppTest) -> None:
+def test_edits_survive_another_column(at: AppTest) -> None:
     edit(at, {0: {"level 1": "Firm"}})
     widget(at, "tree.root").set_value("All")
     run(at)
@@ -145,6 +139,9 @@ def test_edits_survive_another_column_and_another_page(at: AppTest) -> None:
     assert table(at)[:2] == [["Private", "Firm"], ["Self-emp-not-inc", "Firm"]]
     choose(at, "occupation")
     assert table(at)[0][1] == "Help"
+    choose(at, "native-country")
+    assert len(table(at)) == 41
+    assert table(at)[0] == ["United-States", "Northern America", "Americas"]
 
 
 def test_back_to_one_level_and_intervals_of_a_numeric_column(at: AppTest) -> None:
@@ -163,12 +160,12 @@ def test_back_to_one_level_and_intervals_of_a_numeric_column(at: AppTest) -> Non
     assert tree(press(press(at, "tree.back"), "tree.apply"), "age") is None
 
 
-def test_a_column_of_one_value() -> None:
+def of_column(categories: tuple[str, ...]) -> AppTest:
+    """The panel for a table of one column."""
     at = AppTest.from_function(page, default_timeout=TIMEOUT)
-    sample = datasets.load("sample")
-    one = Column(name="one", kind="categorical", categories=("a",))
-    at.session_state["dpcore.data"] = replace(sample, schema=Schema(columns=(one,)))
-    assert "nothing to group" in said(run(at))
+    one = Column(name="code", kind="categorical", categories=categories)
+    at.session_state["dpcore.data"] = replace(datasets.load("sample"), schema=Schema(columns=(one,)))
+    return run(at)
 
 
 # Files
@@ -205,14 +202,12 @@ def test_a_wrong_file_changes_nothing(at: AppTest) -> None:
     assert tree(at, "workclass").paths[0] == ("Private", "Firm", "(any)")
 
 
-def test_numbers_are_spelled_as_the_column_spells_them() -> None:
-    at = AppTest.from_function(page, default_timeout=TIMEOUT)
-    codes = Column(name="code", kind="categorical", categories=("1", "2", " x "))
-    at.session_state["dpcore.data"] = replace(datasets.load("sample"), schema=Schema(columns=(codes,)))
-    load(run(at), b"1.0,low,all\n2,high,all\nx,high,all\n")
+def test_odd_columns() -> None:
+    assert "nothing to group" in said(of_column(("a",)))
+    at = load(of_column(("1", "2", " x ")), b"1.0,low,all\n2,high,all\nx,high,all\n")
     assert not mendable(at)
     press(at, "tree.apply")
-    assert tree(at, "code").leaves == ("1", "2", " x ")
+    assert tree(at, "code").leaves == ("1", "2", " x ")  # as the column spells them
 
 
 def test_tables_mean_the_trees_they_were_made_of() -> None:

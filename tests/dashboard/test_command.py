@@ -104,15 +104,9 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_nothing_is_asked_for(handed):
-    assert main([]) == 0
-    assert handed[:2] == ["run", str(FOLDER / "app.py")]
-    assert handed[2::2] == [f"--{name}" for name in declared()]
-    assert "--server.port" not in handed  # Streamlit looks for a free one
-
-
 def test_what_is_asked_for_wins_and_is_said_once(handed):
     for asked, given in (
+        ([], {}),  # Streamlit looks for a free port
         (["--port", "8600"], {"server.port": "8600"}),
         (["--port=8600", "--no-browser"], {"server.port": "8600", "server.headless": "true"}),
         (["--server.port", "8601", "--port", "8600"], {"server.port": "8601"}),
@@ -122,13 +116,11 @@ def test_what_is_asked_for_wins_and_is_said_once(handed):
     ):
         handed.clear()
         assert main(asked) == 0
+        assert handed[:2] == ["run", str(FOLDER / "app.py")]
         flags = [name.removeprefix("--") for name in handed[2::2]]
         assert len(flags) == len(set(flags))
         ours = {name: value for name, (value,) in configured().items()}
         assert dict(zip(flags, handed[3::2], strict=True)) == ours | given, asked
-
-
-def test_options_with_several_values_keep_them(handed):
     main(["--server.customComponentPathAllowlist", "a", "--server.customComponentPathAllowlist=b"])
     assert handed[-4:] == [word for value in "ab" for word in ("--server.customComponentPathAllowlist", value)]
 
