@@ -42,12 +42,6 @@ class Silence(Copies):
         self.rows_ = np.zeros((1, len(table.schema)), dtype=np.uint8)
 
 
-@pytest.fixture
-def seen():
-    Copies.seen.clear()
-    return Copies.seen
-
-
 def test_advantage_by_hand():
     schema = schema_of(3, 2)
     targets = frame_of(schema, [[0, 1], [0, 1], [1, 1], [1, 0], [2, 1]])
@@ -109,7 +103,7 @@ def found_by(method, crowd, targets, schema, **how):
 
 
 @pytest.mark.parametrize("relation", ["replace", "add_remove"])
-def test_what_a_row_of_ones_own_gives_away_is_measured_and_nothing_else(relation, seen):
+def test_what_a_row_of_ones_own_gives_away_is_measured_and_nothing_else(relation):
     copies, (crowd, targets, schema) = Copies(relation=relation), rows_in_and_out()
     found = found_by(copies, crowd, targets, schema)
     assert [found[name] for name in ("correct_in", "correct_out", "advantage", "low", "high")] == [1, 0, 1, 1, 1]
@@ -138,12 +132,13 @@ def test_the_interval_covers_an_advantage_that_is_known(relation):
 
 
 @pytest.mark.parametrize("relation", ["replace", "add_remove"])
-def test_everybody_is_in_once_and_out_once_in_two_fits(relation, seen):
+def test_everybody_is_in_once_and_out_once_in_two_fits(relation):
     crowd, targets, schema = rows_in_and_out(m=10)
+    Copies.seen.clear()
     found_by(Copies(relation=relation, random_state=5), crowd, targets, schema, fits=6)
-    assert [state for _, state in seen] == [5, 6, 7, 8, 9, 10]
-    present = [set(rows[rows[:, 0] < 199, 0].tolist()) for rows, _ in seen]
-    assert all((rows[:, 0] == 199).sum() == 300 for rows, _ in seen)
+    assert [state for _, state in Copies.seen] == [5, 6, 7, 8, 9, 10]
+    present = [set(rows[rows[:, 0] < 199, 0].tolist()) for rows, _ in Copies.seen]
+    assert all((rows[:, 0] == 199).sum() == 300 for rows, _ in Copies.seen)
     for one, other in zip(present[::2], present[1::2], strict=True):
         assert one | other == set(range(20))
         assert not one & other

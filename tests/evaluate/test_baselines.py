@@ -20,12 +20,6 @@ def values(found):
     return found.set_index(["metric", "model", "reference"])["value"]
 
 
-def accuracies(data, **how):
-    """By reference, of three trained ones."""
-    found = evaluate.references(data, KINDS, ["accuracy"], n_trees=2, **how)
-    return dict(zip(found["reference"], found["value"], strict=True))
-
-
 def test_references_are_those_of_direct_calls(data):
     kinds = [REAL, MAJORITY, FOREST, FLOOR]
     found = evaluate.references(data, kinds, ["accuracy", "2-way AVD", RANGE_ERROR], models=["Bayes net"])
@@ -59,6 +53,10 @@ def test_all_kinds_in_the_order_asked_for(data):
 
 
 def test_references_of_rare_data(data, small_schema):
+    def accuracies(data):
+        found = evaluate.references(data, KINDS, ["accuracy"], n_trees=2)
+        return dict(zip(found["reference"], found["value"], strict=True))
+
     one = data.train[data.train["ill"] == "no"]
     assert len(set(accuracies(replace(data, train=one)).values())) == 1  # all predict the only class they saw
     ill = replace(data, train=data.train[data.train["ill"] == "yes"])

@@ -63,15 +63,11 @@ def test_avd_equals_brute_force_on_full_and_on_occupied_cells(on, monkeypatch):
             found = evaluate.marginal_avd(*codes, schema, degree, on=on)
             assert found["attributes"].tolist() == list(expected)
             assert found["avd"].tolist() == pytest.approx(list(expected.values()), abs=1e-12)
-
-
-def test_joint_tables_too_large_to_hold_are_compared():
-    schema = schema_of(*[900] * 8)  # 4e23 cells: more than 64 bits can number
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 900, size=(50, 8)).astype(np.uint16)
+    large = schema_of(*[900] * 8)  # 4e23 cells: more than 64 bits can number
+    codes = np.random.default_rng(0).integers(0, 900, size=(50, 8)).astype(np.uint16)
     other = codes.copy()
     other[:10, 7] = (other[:10, 7] + 1) % 900
-    assert evaluate.marginal_avd(codes, other, schema, 8)["avd"].item() == 0.2
+    assert evaluate.marginal_avd(codes, other, large, 8)["avd"].item() == 0.2
 
 
 @settings(max_examples=15)
@@ -136,15 +132,6 @@ def test_a_sample_of_subsets_is_seeded_distinct_and_in_order():
 # ---- noise floor
 
 
-def test_noise_floor_is_the_expected_distance_of_a_resample():
-    schema = schema_of(2)
-    real = frame_of(schema, [[0]] * 500 + [[1]] * 500)
-    floor = evaluate.noise_floor(real, schema, 1, repeats=400)
-    assert floor["attributes"].tolist() == [("x0",)]
-    # E|B/n − 1/2| = sqrt(2/π)·sqrt(1/(4n)) = .01262; its mean over 400 resamples has standard error .0005
-    assert floor["avd"].item() == pytest.approx(0.01262, abs=0.0025)
-
-
 @pytest.mark.parametrize("on", ["columns", "bits"])
 def test_noise_floor_is_seeded_falls_with_rows_and_matches_the_sampled_subsets(on):
     rng = np.random.default_rng(0)
@@ -161,6 +148,10 @@ def test_noise_floor_is_seeded_falls_with_rows_and_matches_the_sampled_subsets(o
     compared = evaluate.marginal_avd(codes, codes, schema, 2, **options, seed=7)
     assert len(first) == 6
     assert first["attributes"].tolist() == compared["attributes"].tolist()
+    half = frame_of(schema_of(2), [[0]] * 500 + [[1]] * 500)
+    floor = evaluate.noise_floor(half, schema_of(2), 1, repeats=400, on=on)
+    # E|B/n − 1/2| = sqrt(2/π)·sqrt(1/(4n)) = .01262; its mean over 400 resamples has standard error .0005
+    assert floor["avd"].item() == pytest.approx(0.01262, abs=0.0025)
 
 
 # ---- one and two columns
@@ -178,15 +169,10 @@ def test_marginals_hold_all_labels_and_exact_quantiles():
     # At p = 1/4 these are 9/16 > .025 and 15/16 < .975: the same. At p = 0 all is certain.
     assert result["floor_low"].tolist() == [0.0, 0.0, 0.0]
     assert result["floor_high"].tolist() == [1.0, 1.0, 0.0]
-
-
-def test_the_floor_of_a_marginal_covers_resamples():
-    schema = schema_of(4)
-    rng = np.random.default_rng(0)
     p = np.array([0.5, 0.3, 0.15, 0.05])
-    real = frame_of(schema, np.repeat(np.arange(4), (1000 * p).astype(int)))
-    result = evaluate.marginals(real, frame_of(schema, [[0]] * 700), schema, "x0")
-    shares = rng.multinomial(700, p, size=20_000) / 700
+    real = frame_of(schema_of(4), np.repeat(np.arange(4), (1000 * p).astype(int)))
+    result = evaluate.marginals(real, frame_of(schema_of(4), [[0]] * 700), schema_of(4), "x0")
+    shares = np.random.default_rng(0).multinomial(700, p, size=20_000) / 700  # resamples
     np.testing.assert_allclose(np.quantile(shares, 0.025, axis=0), result["floor_low"], atol=0.003)
     np.testing.assert_allclose(np.quantile(shares, 0.975, axis=0), result["floor_high"], atol=0.003)
 

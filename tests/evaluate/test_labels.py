@@ -34,10 +34,8 @@ def test_a_label_reads_the_number_and_not_the_bin_and_compares_categories_like_a
         assert label.of(other).tolist() == [True, False, False, True]
     assert label.of(frame.head(0)).tolist() == []
     assert Label(column="n", equals="3").of(pd.DataFrame({"n": [3.0, np.nan, 4.0]})).tolist() == [True, False, False]
-
-
-def test_a_bin_that_the_threshold_cuts_is_divided_by_its_parts():
-    codes = np.tile(np.array([[2, 0, 0]], dtype=np.uint8), (20_000, 1))  # the bin 50 to 74, of which 10/25 are below 60
+    # A bin that the threshold cuts is divided by its parts: of 50 to 74, 10/25 are below 60.
+    codes = np.tile(np.array([[2, 0, 0]], dtype=np.uint8), (20_000, 1))
     decoded = SCHEMA.decode(codes, np.random.default_rng(0))
     assert OLD.of(decoded).mean() == pytest.approx(0.4, abs=0.014)  # four standard errors
 
@@ -74,6 +72,19 @@ def test_errors_by_hand_and_the_two_protocols():
     assert printed["error"].tolist() == pytest.approx([0] * 4)  # the release agrees with itself
     assert printed["majority_error"].between(0.2, 0.5).all()
     assert (printed["note"] == "").all()
+    one_class = misclassification(test, rows_of([10] * 10, "a" * 10), SCHEMA, OLD, repeats=1)
+    assert one_class["error"].item() == pytest.approx(13 / 20)
+    assert "one class" in one_class["note"].item()
+    single = misclassification(test, rows_of([10], "a"), SCHEMA, OLD, repeats=1)
+    assert math.isnan(single["error"].item())
+    assert "no rows to learn from" in single["note"].item()
+    with pytest.raises(DataError, match="no rows"):
+        misclassification(test, test.head(0), SCHEMA, OLD)
+    # The label's own column is not learned from, and nothing else tells the age.
+    rng = np.random.default_rng(0)
+    frame = rows_of(rng.integers(0, 100, 400), rng.choice(["a", "b"], 400))
+    result = misclassification(frame, frame, SCHEMA, OLD, repeats=3)
+    assert result["error"].tolist() == pytest.approx(result["majority_error"].tolist(), abs=0.05)
 
 
 def test_the_protocols_learn_from_the_same_parts_and_repeats_differ(monkeypatch):
@@ -105,25 +116,6 @@ def test_the_protocols_learn_from_the_same_parts_and_repeats_differ(monkeypatch)
     assert (known[0] != known[1]).any()
     assert printed["protocol"].tolist() == ["paper"] * 2
     assert len(other) == 2
-
-
-def test_the_labels_own_column_is_not_learned_from():
-    rng = np.random.default_rng(0)
-    frame = rows_of(rng.integers(0, 100, 400), rng.choice(["a", "b"], 400))  # nothing else tells the age
-    result = misclassification(frame, frame, SCHEMA, OLD, repeats=3)
-    assert result["error"].tolist() == pytest.approx(result["majority_error"].tolist(), abs=0.05)
-
-
-def test_odd_releases():
-    test = rows_of([10, 90, 90], "aab")
-    one_class = misclassification(test, rows_of([10] * 10, "a" * 10), SCHEMA, OLD, repeats=1)
-    assert one_class["error"].item() == pytest.approx(2 / 3)
-    assert "one class" in one_class["note"].item()
-    single = misclassification(test, rows_of([10], "a"), SCHEMA, OLD, repeats=1)
-    assert math.isnan(single["error"].item())
-    assert "no rows to learn from" in single["note"].item()
-    with pytest.raises(DataError, match="no rows"):
-        misclassification(test, test.head(0), SCHEMA, OLD)
 
 
 def test_adult_is_learned_as_well_from_its_own_rows_as_the_ceiling_says(adult):

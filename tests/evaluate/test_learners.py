@@ -12,14 +12,11 @@ from dpcore.evaluate import learners
 from dpcore.evaluate.learners import bayes_net, one_hot
 
 
-def test_one_hot_has_one_indicator_per_column():
+def test_indicators_and_bayes_net_by_hand():
     matrix = one_hot(np.array([[1, 0], [0, 2]], dtype=np.uint8), [2, 4])
     assert matrix.toarray().tolist() == [[0, 1, 1, 0, 0, 0], [1, 0, 0, 0, 1, 0]]
     wide = one_hot(np.array([[255, 299]], dtype=np.uint16), [256, 300])
     assert wide.indices.tolist() == [255, 555]
-
-
-def test_bayes_net_by_hand():
     # one attribute of 3 values, 2 classes; class 0: values 0, 0, 1; class 1: value 2
     network = bayes_net(np.array([[0], [0], [1], [2]], dtype=np.uint8), np.array([0, 0, 0, 1], dtype=np.uint8), [3], 2)
     prior = [3.5 / 5, 1.5 / 5]
@@ -45,24 +42,18 @@ def planted(n, seed, *, independent=False):
     return schema, frame_of(schema, codes)
 
 
-def test_a_separable_class_is_learned():
+def test_a_separable_class_is_learned_and_independent_labels_give_about_the_majority():
     schema, train = planted(400, 0)
-    _, test = planted(300, 1)
-    _, synthetic = planted(200, 2)
+    (_, test), (_, synthetic) = planted(300, 1), planted(200, 2)
     result = evaluate.tstr(train, test, synthetic, schema, "x3")
     assert result.columns.tolist() == ["model", "trained_on", "accuracy", "balanced_accuracy", "note"]
     models = list(evaluate.MODELS)
     assert result["model"].tolist() == [*models, *models, "majority class"]
     assert result["trained_on"].tolist() == ["released"] * 3 + ["real"] * 4
-    assert (result["accuracy"][:-1] == 1).all()
-    assert (result["balanced_accuracy"][:-1] == 1).all()
+    assert (result[["accuracy", "balanced_accuracy"]][:-1] == 1).all(axis=None)
     assert result["balanced_accuracy"].iloc[-1] == 0.5
     assert (result["note"] == "").all()
-
-
-def test_independent_labels_give_about_the_majority():
-    schema, train = planted(2_000, 0, independent=True)
-    _, test = planted(2_000, 1, independent=True)
+    (_, train), (_, test) = (planted(2_000, seed, independent=True) for seed in (0, 1))
     result = evaluate.tstr(train, test, train, schema, "x3")
     majority = result["accuracy"].iloc[-1]
     assert majority == (test["x3"] == "v0").mean()
@@ -79,13 +70,12 @@ def test_logistic_regression_agrees_with_a_fully_converged_fit():
     exact = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(one_hot(train[:, :3], [5, 6, 7]), train[:, 3])
     predicted = exact.predict(one_hot(test[:, :3], [5, 6, 7]))
     assert result["accuracy"].item() == pytest.approx((predicted == test[:, 3]).mean(), abs=0.002)
-    assert result["balanced_accuracy"].item() == pytest.approx(
-        balanced_accuracy_score(test[:, 3], predicted), abs=0.005
-    )
+    balanced = balanced_accuracy_score(test[:, 3], predicted)
+    assert result["balanced_accuracy"].item() == pytest.approx(balanced, abs=0.005)
 
 
 def test_what_a_release_lacks_is_remarked():
-    """One class, no rows, and no other column than the class."""
+    """One class, no rows, no other column than the class, and classes that only one side knows."""
     schema, train = planted(50, 0)
     one = evaluate.tstr(train, train, train.assign(x3="v1"), schema, "x3", include_real=False)
     assert len(one) == 3
@@ -97,6 +87,13 @@ def test_what_a_release_lacks_is_remarked():
     assert none["note"].str.contains("no rows to learn from").all()
     alone = evaluate.tstr(train, train, train, schema.select(["x3"]), "x3")
     assert alone["accuracy"].isna().tolist() == [True] * 6 + [False]
+    schema = schema_of(3, 4)
+    codes = random_codes(np.random.default_rng(0), schema, 90)
+    released, test = codes[codes[:, 1] < 2], codes[codes[:, 1] > 0]
+    assert evaluate.tstr(codes, test, released, schema, "x1")["accuracy"].between(0, 1).all()
+    # a model that always says class 3 has recall 1 on one of the three classes in the test rows
+    only = evaluate.tstr(codes[codes[:, 1] == 3], test, released, schema, "x1").iloc[-1]
+    assert only["balanced_accuracy"] == pytest.approx(1 / 3)
 
 
 def test_models_that_fail_or_stop_early_say_so(monkeypatch):
@@ -118,30 +115,14 @@ def test_models_that_fail_or_stop_early_say_so(monkeypatch):
     assert early["accuracy"].notna().all()
 
 
-def test_classes_that_only_one_side_knows():
-    schema = schema_of(3, 4)
-    rng = np.random.default_rng(0)
-    codes = random_codes(rng, schema, 90)
-    released = codes[codes[:, 1] < 2]
-    test = codes[codes[:, 1] > 0]
-    result = evaluate.tstr(codes, test, released, schema, "x1")
-    assert result["accuracy"].between(0, 1).all()
-    # a model that always says class 3 has recall 1 on one of the three classes in the test rows
-    only = evaluate.tstr(codes[codes[:, 1] == 3], test, released, schema, "x1").iloc[-1]
-    assert only["balanced_accuracy"] == pytest.approx(1 / 3)
-
-
 def test_row_order_does_not_matter_and_the_ceiling_is_the_rest_of_tstr():
-    schema, train = planted(300, 0, independent=True)
-    _, test = planted(200, 1, independent=True)
-    _, synthetic = planted(250, 2, independent=True)
-    whole = evaluate.tstr(train, test, synthetic, schema, "x3")
-    parts = [
-        evaluate.tstr(train, test, synthetic, schema, "x3", include_real=False),
-        evaluate.real_ceiling(train, test, schema, "x3"),
-    ]
+    schema, _ = planted(1, 0)
+    tables = [planted(n, seed, independent=True)[1] for seed, n in enumerate((300, 200, 250))]
+    whole = evaluate.tstr(*tables, schema, "x3")
+    ceiling = evaluate.real_ceiling(*tables[:2], schema, "x3")
+    parts = [evaluate.tstr(*tables, schema, "x3", include_real=False), ceiling]
     pd.testing.assert_frame_equal(whole, pd.concat(parts, ignore_index=True))
-    shuffled = [table.sample(frac=1, random_state=3) for table in (train, test, synthetic)]
+    shuffled = [table.sample(frac=1, random_state=3) for table in tables]
     pd.testing.assert_frame_equal(whole, evaluate.tstr(*shuffled, schema, "x3"))
 
 
@@ -157,9 +138,6 @@ def test_judged_by_hand_and_as_scikit_learn_does():
     assert found.accuracy == pytest.approx(accuracy_score(truth, predicted))
     assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(truth, predicted))
     np.testing.assert_array_equal(found.confusion, confusion_matrix(truth, predicted, labels=range(4)))
-
-
-def test_a_confusion_as_a_frame():
     frame = learners.confusion_frame(np.array([[3, 1], [0, 0]]), ["no", "yes"])
     assert frame["truth"].tolist() == ["no", "no", "yes", "yes"]
     assert frame["predicted"].tolist() == ["no", "yes"] * 2
