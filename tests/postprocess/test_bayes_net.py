@@ -115,8 +115,7 @@ class Sampler:
     """Bits of independent columns, and how often they were asked for."""
 
     def __init__(self, binarization, probabilities, seed=0):
-        self.binarization, self.probabilities, self.rng = binarization, probabilities, fresh(seed)
-        self.asked = []
+        self.binarization, self.probabilities, self.rng, self.asked = binarization, probabilities, fresh(seed), []
 
     def __call__(self, rows, smoothing):
         self.asked.append((rows, smoothing))
@@ -164,7 +163,7 @@ def test_repaired_rows_take_codes_that_the_sampler_gave_the_column_and_otherwise
     assert abs(three / 400 - 2 / 3) < 0.12
 
 
-def test_no_drawn_row_is_given_out_twice():
+def test_no_drawn_row_is_given_out_twice_and_smoothing_that_helps_is_used():
     """One whole row in a hundred: it is kept once, and is not among the rows that are mended."""
     binarization = binarization_of(5, 1024)
     serial = iter(range(1, 1024))  # whole rows have a number of their own, the others 0
@@ -178,12 +177,7 @@ def test_no_drawn_row_is_given_out_twice():
     assert len(codes) == 400
     assert np.bincount(codes[:, 1])[1:].max() == 1
 
+    def smooth(rows, smoothing):  # whole rows come only once the tables are smoothed by 4 % or more
+        return patterns_of([np.full(rows, 2 if smoothing >= 0.04 else 3)], binarization_of(3))
 
-def test_smoothing_that_helps_is_used():
-    """The sampler draws whole rows only once its tables are smoothed by 4 % or more."""
-    binarization = binarization_of(3)
-
-    def draw(rows, smoothing):
-        return patterns_of([np.full(rows, 2 if smoothing >= 0.04 else 3)], binarization)
-
-    assert sample_binarized(binarization, draw, 10, fresh()).tolist() == [[2]] * 10
+    assert sample_binarized(binarization_of(3), smooth, 10, fresh()).tolist() == [[2]] * 10

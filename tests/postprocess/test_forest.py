@@ -96,13 +96,6 @@ def test_predictions_are_those_of_a_slow_walk(how):
         forest.apply(new.drop(columns="grade"))
 
 
-def test_a_schema_of_nothing_but_a_class():
-    schema = Schema(columns=(SCHEMA["y"],), target="y")
-    model = DiffPRFs(epsilon=9.0, n_trees=1, max_depth=2, random_state=1).fit(ROWS[["y"]], schema=schema)
-    assert len(model.forest_.tree) == 1
-    assert set(model.predict(ROWS[["y"]])) == {ROWS["y"].mode()[0]}
-
-
 def test_the_first_and_the_last_cut_part_what_is_at_the_ends():
     """In front of the lowest number, between it and all others, and between all others and the highest."""
     sizes = make_rows(6).assign(size=[-1.0, np.nextafter(-1, 0), 0.0, np.nextafter(4, 0) - 1e-8, 4.0, np.nan])
@@ -135,10 +128,7 @@ def test_consistent_counts_are_nearer_the_truth():
         truth = np.bincount(forest.apply(ROWS).ravel(), minlength=len(forest.tree))
         errors.append(((forest.counts - truth)[forest.leaf] ** 2).mean())
     assert errors[0] < 0.7 * errors[1]
-
-
-def test_moving_counts_to_0_or_more_adds_no_records():
-    """50 trees with a great many leaves of noise alone: their totals stay around the truth."""
+    # Moving counts to 0 or more adds no records: trees with a great many leaves of noise alone keep their totals.
     forest = grown(epsilon=25.0, n_trees=50, resample="full", count_share=0.0, max_depth=3, children="values")
     totals = forest.counts[forest.level == 0]
     assert abs(totals.mean() - len(ROWS)) < 4 * totals.std() / np.sqrt(50)
@@ -161,7 +151,7 @@ def test_paper_leaves_say_what_their_own_noisy_counts_do(monkeypatch):
     np.testing.assert_allclose(forest.classes[forest.leaf], np.maximum(noisy, 0))
 
 
-def test_empty_leaves_take_after_their_parents():
+def test_empty_leaves_take_after_their_parents_and_no_rows_make_a_forest_all_the_same():
     """Without noise, children without rows say what their parent does; a chain of them what the last full one does."""
     rows = ROWS[ROWS["grade"].isin(["low", "mid"])]
     how = {**SAME, "n_trees": 8, "resample": "full", "children": "values"}
@@ -169,9 +159,6 @@ def test_empty_leaves_take_after_their_parents():
     empty = np.flatnonzero((forest.counts == 0) & (forest.parent >= 0))
     assert len(empty)
     np.testing.assert_allclose(forest.probabilities[empty], forest.probabilities[forest.parent[empty]])
-
-
-def test_no_rows_at_all():
     for count_share in (0.0, 0.4):
         model = DiffPRFs(**{**SAME, "n_trees": 2}, epsilon=1.0, count_share=count_share)
         forest = model.fit(ROWS.iloc[:0], schema=SCHEMA).forest_
@@ -179,6 +166,10 @@ def test_no_rows_at_all():
     forest = PlainForest(**SAME, resample="full").fit(ROWS.iloc[:0], schema=SCHEMA).forest_
     np.testing.assert_allclose(forest.probabilities, 1 / 3)
     assert not forest.importance().any()
+    schema = Schema(columns=(SCHEMA["y"],), target="y")  # of nothing but a class
+    model = DiffPRFs(epsilon=9.0, n_trees=1, max_depth=2, random_state=1).fit(ROWS[["y"]], schema=schema)
+    assert len(model.forest_.tree) == 1
+    assert set(model.predict(ROWS[["y"]])) == {ROWS["y"].mode()[0]}
 
 
 def test_importance_is_shares_of_what_divisions_gain():

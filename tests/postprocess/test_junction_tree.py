@@ -142,16 +142,6 @@ def test_calibration_by_hand():
     np.testing.assert_allclose(made, [[0.5, 1.5], [1.0, 3.0]])
 
 
-def test_tables_of_nothing_stay_nothing_and_sample_uniformly():
-    cliques, parents = [(0, 1), (1, 2)], [-1, 0]
-    noisy = [np.full((2, 2), -1.0), np.full((2, 2), -3.0)]
-    tables = calibrate(cliques, parents, non_negative(noisy, cliques), cliques)
-    assert all((table == 0).all() for table in tables)
-    rows = sample_rows(cliques, parents, tables, 8_000, np.random.default_rng(0))
-    counts = np.bincount(rows @ [4, 2, 1], minlength=8)
-    assert np.abs(counts - 1_000).max() < 5 * np.sqrt(1_000)
-
-
 def test_rows_have_the_trees_joint_distribution():
     rng, sizes, size = np.random.default_rng(0), [2, 3, 2, 3, 2], 100_000
     cliques, parents = [(1, 2), (0, 1), (2, 3), (4,)], [-1, 0, 0, 0]
@@ -178,6 +168,13 @@ def test_counts_at_each_separator_are_the_expected_ones_rounded():
     joint = rng.uniform(0, 1, sizes) * (rng.random(sizes) < 0.7)
     tables = [joint.sum(axis=2), joint.sum(axis=0)]
     conditional = tables[1] / tables[1].sum(axis=1, keepdims=True)
+    # Tables of nothing stay nothing, and are sampled uniformly.
+    nothing = calibrate(
+        cliques, parents, non_negative([np.full((2, 2), -1.0), np.full((2, 2), -3.0)], cliques), cliques
+    )
+    assert not any(table.any() for table in nothing)
+    counts = np.bincount(sample_rows(cliques, parents, nothing, 8_000, rng) @ [4, 2, 1], minlength=8)
+    assert np.abs(counts - 1_000).max() < 5 * np.sqrt(1_000)
     for size in (1, 7, 1_000):
         rows = sample_rows(cliques, parents, tables, size, rng)
         root, child = np.zeros((3, 4)), np.zeros((4, 5))

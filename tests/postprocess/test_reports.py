@@ -41,7 +41,7 @@ def table(counts):
     return np.repeat(np.argwhere(np.ones(counts.shape)), counts.ravel(), axis=0).T
 
 
-def test_the_joint_table_as_worked_by_hand():
+def test_the_joint_table_as_worked_by_hand(seeds):
     """True [[.3, .1], [.2, .4]], both columns by Warner's rule with p = .75: reported [[.25, .2], [.25, .3]]."""
     for channel in (Warner(p=0.75), RRPH(p0=0.5)):
         reports = of_two((channel, channel), table([[25, 20], [25, 30]]), words("yx"))
@@ -52,16 +52,11 @@ def test_the_joint_table_as_worked_by_hand():
         np.testing.assert_allclose(reports.counts(Y), [[40, 60]], rtol=1e-14)
         np.testing.assert_allclose(reports.counts(X), [[50, 50]], rtol=1e-14)
         np.testing.assert_allclose(reports.regrouped(np.array([[45.0, 1], [55, 3]]), Y)[:, 0], [40, 60])
-
-
-def test_joint_inversion_is_that_of_both_matrices(seeds):
-    for seed in seeds(50):
+    for seed in seeds(50):  # in general, the inverse of both matrices
         rng = np.random.default_rng(seed)
-        drawn = [rng.dirichlet(np.ones(4)) for _ in range(2)]
-        label, answer = (ERRPH(3, p0=p0, others=others) for p0, *others in drawn)
-        observed = rng.integers(0, 30, (3, 3))
+        label, answer = (ERRPH(3, p0=p0, others=others) for p0, *others in rng.dirichlet(np.ones(4), 2))
+        observed, inverse = rng.integers(0, 30, (3, 3)), np.linalg.inv(answer.matrix)
         reports = of_two((label, answer), table(observed), words("yx", "abc"))
-        inverse = np.linalg.inv(answer.matrix)
         expected = np.linalg.inv(label.matrix) @ observed @ inverse.T
         atol = 1e-8 * np.abs(expected).max()
         np.testing.assert_allclose(reports.counts(X, Y), expected, atol=atol)
@@ -96,7 +91,7 @@ def test_people_who_were_not_asked_are_not_counted():
     assert reports.who(Y).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_a_group_that_tells_next_to_nothing_is_no_singular_matrix():
+def test_groups_that_tell_next_to_nothing_and_nobody_are_no_singular_matrix():
     for gain in (0, 1e-300, 1e-17, 1e-15):
         reports = of_two((ERRPH(2, p0=gain), ERRPH(2, p0=1)), table([[10, 0], [0, 30]]), words("yx"))
         found = reports.counts(X, Y)
@@ -104,28 +99,15 @@ def test_a_group_that_tells_next_to_nothing_is_no_singular_matrix():
             np.testing.assert_allclose(found * gain, [[5, -15], [-5, 15]], atol=max(gain * 100, 1e-12))
         else:  # equal parts
             np.testing.assert_array_equal(found, [[5, 15], [5, 15]])
-
-
-def test_nobody():
     channels = {Y: ERRPH(3, p0=0.5), X: OUE(4, epsilon=1), N: TRR(lower=0, upper=10, epsilon=1)}
-    values = {Y: np.zeros(0, dtype=int), X: np.zeros((0, 4), dtype=bool), N: np.zeros(0)}
-    reports = Reports(SIZES, 0, channels, values)
+    nobody = {Y: np.zeros(0, dtype=int), X: np.zeros((0, 4), dtype=bool), N: np.zeros(0)}
+    reports = Reports(SIZES, 0, channels, nobody)
     assert not reports.counts(X, Y).any()
     np.testing.assert_array_equal(shares(reports.counts(Y)), [[1 / 3] * 3])
     assert reports.frame().shape == (0, 3)
 
 
 # Distributions
-
-
-def test_clipped_and_projected_shares():
-    counts = np.array([[6.0, -2, 2], [0, 0, 0], [-1, -1, -1]])
-    np.testing.assert_allclose(shares(counts), [[0.75, 0, 0.25], [1 / 3] * 3, [1 / 3] * 3])
-    np.testing.assert_allclose(shares(counts[:1], "project"), [[5 / 6, 0, 1 / 6]])  # (1, -1/3, 1/3) less 1/6
-    np.testing.assert_allclose(shares(np.array([[6.0, -2, 5]]), "project"), [[5 / 9, 0, 4 / 9]])
-    np.testing.assert_allclose(shares(np.array([[3.0, 1]]), "project"), [[0.75, 0.25]])
-    np.testing.assert_allclose(shares(counts[1:], "project").sum(axis=1), 1)
-    np.testing.assert_allclose(shares(np.array([[3e17, -2e17, -1e17]]), "project"), [[1, 0, 0]])
 
 
 @given(st.lists(st.floats(-50, 100), min_size=4, max_size=4))
@@ -136,6 +118,19 @@ def test_shares_are_distributions_and_leave_good_counts_alone(row):
         assert found.sum() == pytest.approx(1)
         if min(row) >= 1:
             np.testing.assert_allclose(found[0], np.array(row) / sum(row), atol=1e-5)
+
+
+def test_clipped_and_projected_shares_by_hand():
+    counts = np.array([[6.0, -2, 2], [0, 0, 0], [-1, -1, -1]])
+    np.testing.assert_allclose(shares(counts), [[0.75, 0, 0.25], [1 / 3] * 3, [1 / 3] * 3])
+    np.testing.assert_allclose(shares(counts[1:], "project").sum(axis=1), 1)
+    for row, expected in (
+        ([6, -2, 2], [5 / 6, 0, 1 / 6]),  # (1, -1/3, 1/3) less 1/6
+        ([6, -2, 5], [5 / 9, 0, 4 / 9]),
+        ([3, 1], [0.75, 0.25]),
+        ([3e17, -2e17, -1e17], [1, 0, 0]),
+    ):
+        np.testing.assert_allclose(shares(np.array([row], dtype=float), "project"), [expected])
 
 
 def log_likelihood(matrix, observed, distribution, by=None):
@@ -210,17 +205,16 @@ def test_labels_of_weird_names_stay_as_they_are():
 
 def test_rules_tell_all_that_a_reader_of_reports_needs():
     schema = Schema(columns=(Column(name="a", kind="categorical", categories=("0", "1 / 2"), missing=True),))
-    rules = {}
-    for channel in (ERRPH(3, epsilon=1.0), OUE(3, epsilon=1.0), OLH(3, epsilon=1.0)):
-        (rule,) = Reports(schema, 0, {("a",): channel}, {("a",): np.zeros(0)}).rules()
+    channels = {kind.__name__: kind(3, epsilon=1.0) for kind in (ERRPH, OUE, OLH)}
+    rules = {name: Reports(schema, 0, {("a",): c}, {("a",): np.zeros(0)}).rules()[0] for name, c in channels.items()}
+    for name, rule in rules.items():
         json.dumps(rule, allow_nan=False)
         assert rule["values"] == [["0"], ["1 / 2"], ["(missing)"]]
-        assert (rule["epsilon"], rule["gain"], rule["people"]) == (1, channel.gain, 0)
-        rules[type(channel).__name__] = rule
+        assert (rule["epsilon"], rule["gain"], rule["people"]) == (1, channels[name].gain, 0)
     assert rules["OLH"]["modulo"] == [2**31 - 1, 4]
     assert "from 1" in rules["OUE"]["report"]
-    channels = {("a",): ERRPH(2, p0=1.0), ("b",): ERRPH(2, p0=0.9), ("c",): Warner(p=1.0)}
-    assert Reports(words("abc"), 0, channels, {}).clear == [("a",), ("c",)]  # true answers are known as such
+    clear = {("a",): ERRPH(2, p0=1.0), ("b",): ERRPH(2, p0=0.9), ("c",): Warner(p=1.0)}
+    assert Reports(words("abc"), 0, clear, {}).clear == [("a",), ("c",)]  # true answers are known as such
 
 
 # Errors

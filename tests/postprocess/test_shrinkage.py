@@ -57,13 +57,8 @@ def test_shrinking_keeps_what_is_known_for_sure_and_nothing_of_noise_alone():
 
 
 PRIOR, VALUES, PAIR = np.array([0.3, 0.7]), np.array([0.5, 0.2, 0.3]), ("y", "x")
-TWO = Schema(
-    columns=(
-        Column(name="x", kind="categorical", categories=("a", "b", "c")),
-        Column(name="y", kind="categorical", categories=("no", "yes")),
-    ),
-    target="y",
-)
+COLUMN, CLASS = (Column(name=n, kind="categorical", categories=tuple(c)) for n, c in (("x", "abc"), ("y", "01")))
+TWO = Schema(columns=(COLUMN, CLASS), target="y")
 
 
 @pytest.mark.parametrize(("make", "pairs"), [(ERRPH, True), (OUE, True), (ERRPH, False), (OUE, False)])
@@ -86,6 +81,8 @@ def test_the_noise_of_a_difference_is_what_is_measured(make, pairs):
             joint = reports.counts(PAIR[1:], PAIR[:1]) / people
         found.append(joint / PRIOR[:, None] - joint.sum(axis=0))
         said = joint_shares(reports, "y", PAIR if pairs else PAIR[1:], PRIOR)[1] if said is None else said
+    reports = Reports(TWO, 4, {PAIR: ERRPH(6, p0=1.0)}, {PAIR: np.array([0, 1, 1, 4])})  # pairs tell of the class too
+    np.testing.assert_allclose(class_shares(reports, "y", [PAIR], "shrink"), [0.75, 0.25])
     ratio = said / np.var(found, axis=0)
     exclusive = pairs and make is ERRPH
     assert 0.65 < ratio.min() <= ratio.max() < 1.35
@@ -118,8 +115,3 @@ def test_shrinking_helps_where_noise_is_large():
     for pairs in (True, False):
         plain, ours = scores(pairs=pairs, reconstruction="clip", merge=False), scores(pairs=pairs)
         assert ours.mean() - plain.mean() > 3 * math.hypot(ours.std(ddof=1), plain.std(ddof=1)) / math.sqrt(8)
-
-
-def test_classes_from_pairs_weigh_what_they_tell():
-    reports = Reports(TWO, 4, {PAIR: ERRPH(6, p0=1.0)}, {PAIR: np.array([0, 1, 1, 4])})
-    np.testing.assert_allclose(class_shares(reports, "y", [PAIR], "shrink"), [0.75, 0.25])
