@@ -20,11 +20,13 @@ TINY = Fraction(1, 10**12)
 
 
 def test_relation_decides_one_or_two():
-    assert (Relation.ADD_REMOVE.histogram_l1, Relation.REPLACE.histogram_l1) == (1, 2)
-    assert "add or remove" in Relation.ADD_REMOVE.short
-    assert "is private" in Relation.ADD_REMOVE.sentence
-    assert "change" in Relation.REPLACE.short
-    assert "is public" in Relation.REPLACE.sentence
+    for relation, moved, short, rows in (
+        (Relation.ADD_REMOVE, 1, "add or remove", "is private"),
+        (Relation.REPLACE, 2, "change", "is public"),
+    ):
+        assert relation.histogram_l1 == moved
+        assert short in relation.short
+        assert rows in relation.sentence
     with pytest.raises(ParameterError, match="replace"):
         Relation.parse("swap")
 
@@ -99,9 +101,6 @@ def test_infinity_passes_through_every_kind_and_is_written_as_a_word():
         document = json.loads(ledger.to_json())
         assert document["epsilon_bound"] == "infinity"
         assert document["entries"][0]["scope"] == "raw"
-
-
-def test_frame_of_an_empty_ledger_has_its_columns():
     assert {"name", "epsilon_claimed", "epsilon_bound", "reason"} <= set(Ledger(REPLACE).to_frame().columns)
 
 
@@ -209,7 +208,6 @@ def test_names_that_are_empty_are_left_out_of_scopes():
     ledger.parallel("", by="label").part("").charge(entry(1))
     assert ledger.to_frame()["scope"].tolist() == ["2 trees, each", "2 trees, each / leaves of level 1", ""]
     assert ledger.to_frame()["relation"].tolist() == [ADD, ADD, REPLACE]
-    with pytest.raises(ParameterError, match="parts"):
-        ledger.repeated("r", 2).part("x")
-    with pytest.raises(ParameterError, match="no part"):
-        ledger.repeated("r", 2).share_of(1)
+    for wrong in (lambda: ledger.repeated("r", 2).part("x"), lambda: ledger.repeated("r", 2).share_of(1)):
+        with pytest.raises(ParameterError, match="part"):
+            wrong()

@@ -19,14 +19,8 @@ import pytest
 from booked import ADD, REPLACE, SHA, new_run
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import run_state_machine_as_test as run_as_test
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.store import Books
@@ -42,10 +36,6 @@ COSTS = st.sampled_from([Fraction(1, 2**power) for power in range(1, 7)])  # sca
 PLACES = st.integers(0, 10**6)
 FORKS = 1  # in a program: each costs more than all else
 MEMORY = Path("/dev/shm")
-
-
-class StopError(Exception):
-    pass
 
 
 class Told(Noise):
@@ -187,8 +177,7 @@ class Programs(RuleBasedStateMachine):
         part = self.lies(above.child("a fit", plan=1), above, "sum")
         try:
             self.ask(part, cost / 4, after)
-            raise StopError
-        except StopError:
+        finally:
             part.close(finished=False)
         before = len(self.drawn[id(part)])
         self.ask(part, cost)
@@ -225,10 +214,9 @@ class Programs(RuleBasedStateMachine):
         """What was truly drawn at a place and below it, as it composes."""
         how, times = self.form[id(place)]
         below = [self.spent(part) for part in self.below[id(place)]]
-        found = (
-            max(below, default=0) if how == "largest" else sum(self.drawn[id(place)], start=Fraction(0)) + sum(below)
-        )
-        return times * found
+        if how == "largest":
+            return times * max(below, default=0)
+        return times * (sum(self.drawn[id(place)], start=Fraction(0)) + sum(below))
 
     @invariant()
     def no_draw_is_unbooked(self):
@@ -264,4 +252,4 @@ def test_all_that_is_drawn_is_booked(machine, programs):
         max_examples=programs, stateful_step_count=20, deadline=None, derandomize=programs < 100,
         suppress_health_check=QUIET, database=None,
     )  # fmt: skip
-    run_state_machine_as_test(machine, settings=how)
+    run_as_test(machine, settings=how)

@@ -170,9 +170,8 @@ def test_damage_after_a_kill_is_seen(nursery, in_memory, tmp_path, kills, least,
 
 
 def test_a_damaged_file_says_so_and_can_be_set_aside(in_memory):
-    for number, content in enumerate(
-        [b"not a database, for sure" * 400, b"\0" * 100, b"SQLite format 3\0" + b"x" * 4000]
-    ):
+    contents = b"not a database, for sure" * 400, b"\0" * 100, b"SQLite format 3\0" + b"x" * 4000
+    for number, content in enumerate(contents):
         books = Books(in_memory / str(number) / "ledger.sqlite")
         books.path.parent.mkdir()
         books.path.write_bytes(content)
@@ -346,9 +345,8 @@ def test_a_ledger_of_the_first_version_keeps_every_charge(in_memory):
 
 
 def test_a_damaged_ledger_of_the_first_version_is_left_as_it_is(in_memory):
-    for number, change in enumerate(
-        ("UPDATE accounts SET bound='-1'", "UPDATE runs SET sha256='zz'", "UPDATE runs SET begun='yesterday'")
-    ):
+    changes = "UPDATE accounts SET bound='-1'", "UPDATE runs SET sha256='zz'", "UPDATE runs SET begun='yesterday'"
+    for number, change in enumerate(changes):
         path = in_memory / str(number) / "ledger.sqlite"
         path.parent.mkdir()
         earlier(path, SHA)
