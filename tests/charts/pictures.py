@@ -2,6 +2,7 @@
 
 import math
 from inspect import signature
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,8 @@ INF, NAN = math.inf, math.nan
 
 def shares(names=NAMES, **changes):
     real = np.linspace(1, 2, len(names)) / len(names) / 1.5
-    found = pd.DataFrame(
-        {"value": names, "real": real, "released": real[::-1], "reported": real, "reconstructed": real}
-    )
+    found = pd.DataFrame({"value": names, "real": real, "released": real[::-1]})
+    found = found.assign(reported=real, reconstructed=real)
     ends = {"floor_low": real * 0.9, "floor_high": real * 1.1, "low": real - 0.1, "high": real + 0.3}
     return found.assign(**ends).assign(**changes)
 
@@ -45,9 +45,7 @@ def tables(names=NAMES):
 
 
 def accuracies(names=NAMES):
-    return frame(
-        "model trained_on accuracy run", [(m, t, 0.8, r) for m in names for t in ("released", "real") for r in range(3)]
-    )
+    return frame("model trained_on accuracy run", product(names, ("released", "real"), (0.8,), range(3)))
 
 
 def draws(names=NAMES):
@@ -77,15 +75,9 @@ def swept(data):
 
 
 def runs(names=NAMES[:2], modes=("as printed", "corrected"), repeats=2):
-    rows = [
-        (x, s, mode, panel, place + 0.1 * r)
-        for x in (0.05, 0.1, 1.0)
-        for place, s in enumerate(names)
-        for mode in modes
-        for panel in ("AVD", "error")
-        for r in range(repeats)
-    ]
-    return frame("epsilon series mode panel value", rows).astype({"value": float})
+    each = product((0.05, 0.1, 1.0), enumerate(names), modes, ("AVD", "error"), range(repeats))
+    rows = [(x, name, mode, panel, place + 0.1 * r) for x, (place, name), mode, panel, r in each]
+    return frame("epsilon series mode panel value", rows)
 
 
 def curved(data, **more):
@@ -99,15 +91,10 @@ def panels_of_curves(data):
 
 
 def methods(names=("NB-Synth", "PPNB"), **changes):
-    rows = [
-        (s, mode, e, e if mode == "corrected" else INF, v)
-        for s in names
-        for mode in ("corrected", "as printed")
-        for e in (0.1, 1.0)
-        for v in (0.2, 0.3, 0.7)
-    ]
-    found = frame("series mode epsilon_claimed epsilon_bound value", rows)
-    return found.assign(relation="change one row").assign(**changes)
+    rows = product(names, ("corrected", "as printed"), (0.1, 1.0), (0.2, 0.3, 0.7))
+    found = frame("series mode epsilon_claimed value", rows)
+    proved = found["epsilon_claimed"].where(found["mode"] == "corrected", INF)
+    return found.assign(epsilon_bound=proved, relation="change one row").assign(**changes)
 
 
 def compared(runs, **more):
@@ -172,9 +159,7 @@ def scores(names=("DiffPRFs", "majority class"), **changes):
 
 
 def cells(names=("no", "yes")):
-    rows = [
-        (a, b, 10.0 * (i == j) + 5, 0.75 if i == j else 0.25) for i, a in enumerate(names) for j, b in enumerate(names)
-    ]
+    rows = [(a, b, 10.0 * (a == b) + 5, 0.75 if a == b else 0.25) for a in names for b in names]
     return frame("truth predicted count share", rows)
 
 
@@ -197,10 +182,9 @@ def errors(names=("tree", "flat"), **changes):
         for label, size in (("below 1 %", 0.001), ("25 % and more", 0.4))
     ]
     found = frame("release bin size queries absolute relative", rows)
-    ends = {
-        f"{name}_{end}": found[name] + by for name in ("absolute", "relative") for end, by in (("low", -1), ("high", 1))
-    }
-    return found.assign(**ends).assign(**changes)
+    for name in ("absolute", "relative"):
+        found = found.assign(**{f"{name}_low": found[name] - 1, f"{name}_high": found[name] + 1})
+    return found.assign(**changes)
 
 
 def answers(names=("tree", "rows")):
@@ -229,12 +213,8 @@ def counted(names=("all rows", "left", "right")):
 
 
 def levels(names=("all rows", "age")):
-    rows = [
-        (level, name, which, 1.0 + level + run + (which == "noisy"))
-        for run in range(3)
-        for level, name in enumerate(names)
-        for which in ("noisy", "consistent")
-    ]
+    each = product(range(3), enumerate(names), (("noisy", 2.0), ("consistent", 1.0)))
+    rows = [(level, name, which, error + level + run) for run, (level, name), (which, error) in each]
     return frame("level divides which error", rows)
 
 

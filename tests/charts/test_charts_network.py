@@ -126,9 +126,9 @@ def test_a_graph_has_lines_without_heads_and_each_edge_once():
     nodes = pd.DataFrame({"node": list("abcde"), "cluster": 1, "cells": 4, "epsilon": 0.1})
     edges = pd.DataFrame([("a", "b"), ("b", "a"), ("b", "c"), ("b", "d"), ("e", "e"), ("a", "x")], columns=["a", "b"])
     chart = charts.graph(edges, nodes)
-    found = nodes_of(chart)
-    assert chart.to_dict()["title"]["text"] == ["The graph: 5 nodes and 3 edges"]
-    assert "triangle" not in layers_of(chart)
-    assert layers_of(chart)["line"]["edge"].nunique() == 3
+    found, drawn = nodes_of(chart), layers_of(chart)
+    assert chart.title.text == ["The graph: 5 nodes and 3 edges"]
+    assert "triangle" not in drawn
+    assert drawn["line"]["edge"].nunique() == 3
     assert dict(found["near"]) == {"a": "b", "b": "a, c, d", "c": "b", "d": "b", "e": "(none)"}
     assert found["y"].idxmin() == "b"

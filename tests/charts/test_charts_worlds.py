@@ -28,12 +28,10 @@ def test_stacked_charts_share_their_axis_and_nothing_moves_its_edges(law, epsilo
     lefts = set()
     for chart in (worlds, band, strip):
         assert all(layer["mark"]["clip"] for layer in marks_of(chart))
-        ticks = []
-        for path, node in walk(spec_of(chart)):
-            if isinstance(node, dict) and node.get("minExtent", 0) == node.get("maxExtent"):
-                lefts.add(node["minExtent"])
-            if path[-1:] == ("x",) and isinstance(node, dict):
-                ticks += node.get("axis", {}).get("values", [])
+        nodes = [(path, node) for path, node in walk(spec_of(chart)) if isinstance(node, dict)]
+        lefts |= {node["minExtent"] for _, node in nodes if node.get("minExtent", 0) == node.get("maxExtent")}
+        axes = [node.get("axis", {}) for path, node in nodes if path[-1:] == ("x",)]
+        ticks = [tick for axis in axes for tick in axis.get("values", [])]
         assert 2 <= len({*ticks}) <= 12
         assert low < min(ticks) < max(ticks) < high
         assert all(tick == round(tick) for tick in ticks)
