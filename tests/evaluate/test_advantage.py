@@ -91,8 +91,8 @@ def test_attacks_learn_what_is_there_and_see_the_named_columns_only():
 
 def rows_in_and_out(m=40):
     """A crowd with the value v0, and 2m targets of whom no two know each other's columns, with the value v1."""
-    schema = schema_of(200, 2)
-    crowd = frame_of(schema, [[199, 0]] * 300)
+    schema = schema_of(2 * m + 1, 2)
+    crowd = frame_of(schema, [[2 * m, 0]] * 100)
     targets = frame_of(schema, [[i, 1] for i in range(2 * m)])
     return crowd, targets, schema
 
@@ -137,8 +137,8 @@ def test_everybody_is_in_once_and_out_once_in_two_fits(relation):
     Copies.seen.clear()
     found_by(Copies(relation=relation, random_state=5), crowd, targets, schema, fits=6)
     assert [state for _, state in Copies.seen] == [5, 6, 7, 8, 9, 10]
-    present = [set(rows[rows[:, 0] < 199, 0].tolist()) for rows, _ in Copies.seen]
-    assert all((rows[:, 0] == 199).sum() == 300 for rows, _ in Copies.seen)
+    present = [set(rows[rows[:, 0] < 20, 0].tolist()) for rows, _ in Copies.seen]
+    assert all((rows[:, 0] == 20).sum() == 100 for rows, _ in Copies.seen)
     for one, other in zip(present[::2], present[1::2], strict=True):
         assert one | other == set(range(20))
         assert not one & other

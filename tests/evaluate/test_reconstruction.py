@@ -35,9 +35,9 @@ def fitted(**given):
 
 
 def test_intervals_hold_the_true_shares_as_often_as_they_say_and_are_not_wider_than_they_have_to_be():
-    """60 rounds x 4 values: 240 intervals of 95 %; fewer than 206 hits has a chance below 1e-6.
+    """40 rounds x 4 values: 160 intervals of 95 %; fewer than 134 hits has a chance below 1e-6.
 
-    Their spread is what the intervals say, to within a third (a chi-square of 59: 1 in 1,000).
+    Their spread is what the intervals say, to within 40 % (a chi-square of 39: 1 in 1,000).
     """
     for given in (
         {"pairs": True, "protocol": "ERRPH", "asked": None},
@@ -47,16 +47,16 @@ def test_intervals_hold_the_true_shares_as_often_as_they_say_and_are_not_wider_t
     ):
         frames = [
             reconstruction.shares_of_column(fitted(random_state=seed, **given).reports_, PEOPLE, "town")
-            for seed in range(60)
+            for seed in range(40)
         ]
         first = frames[0]
         assert first["value"].tolist() == list(TOWN.labels)
         assert first["real"].sum() == pytest.approx(1)
         assert first["reported"].isna().all() == (given["protocol"] != "ERRPH")
-        assert sum(frame["real"].between(frame["low"], frame["high"]).sum() for frame in frames) >= 206
+        assert sum(frame["real"].between(frame["low"], frame["high"]).sum() for frame in frames) >= 134
         spread = np.std([frame["reconstructed"] for frame in frames], axis=0, ddof=1)
         said = np.mean([(frame["high"] - frame["low"]) / (2 * reconstruction.SURE) for frame in frames], axis=0)
-        np.testing.assert_allclose(spread, said, rtol=0.34, atol=1e-5)
+        np.testing.assert_allclose(spread, said, rtol=0.4, atol=1e-5)
     nothing = reconstruction.shares_of_column(fitted(epsilon=0.0).reports_, PEOPLE, "town")
     assert np.isinf(nothing["high"]).all()
     assert np.allclose(nothing["reconstructed"], 1 / 4)
