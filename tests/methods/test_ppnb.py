@@ -280,7 +280,7 @@ def test_moments_stay_inside_what_bounds_and_noise_allow(label, numbers, y, n, e
     expected = [[mean, (10 * NARROWEST) ** 2 if variance == "narrow" else variance] for mean, variance in expected]
     values = {("y",): np.array(y), ("n",): np.array(n, dtype=float)}
     found = learned({("y",): label, ("n",): numbers}, values, {"n": ("n",)}).normals["n"]
-    np.testing.assert_allclose(found, expected, atol=1e-3)
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
 WIDE = Column(name="n", kind="continuous", lower=-1e200, upper=1e200)

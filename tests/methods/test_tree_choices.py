@@ -40,20 +40,19 @@ ENDS = np.array([0.0, 2.0, 5.0, 9.5, 10.0])
 LOWEST, HIGHEST = -1.0, float(GRID)
 
 
-def attributes(*, by_length):
-    return {
-        0: NumberCut(COLUMNS[0], by_length=by_length),
-        1: CodeCut(COLUMNS[1]),
-        2: Groups(COLUMNS[2], flat(COLUMNS[2])),
-        3: OneValue(COLUMNS[3]),
-    }
+ATTRIBUTES = {
+    0: NumberCut(COLUMNS[0], by_length=False),
+    1: CodeCut(COLUMNS[1]),
+    2: Groups(COLUMNS[2], flat(COLUMNS[2])),
+    3: OneValue(COLUMNS[3]),
+}
 
 
-def nodes_of(draws, *, by_length=True, noise=None, seed=0, codes=CODES, ticks=None):
+def nodes_of(draws, *, noise=None, seed=0, codes=CODES, ticks=None):
     """As many roots that hold all rows: each makes one choice."""
-    numbers = {0: np.ceil(shares(NUMBERS, by_length) * GRID) if ticks is None else ticks}
+    numbers = {0: np.ceil(shares(NUMBERS) * GRID) if ticks is None else ticks}
     table = PrivateTable(codes, SCHEMA, Ledger("add_remove"), noise or make_noise("laplace", seed), numbers=numbers)
-    nodes, _ = table.trees("y", attributes(by_length=by_length), trees=draws, epsilon=1, resample="full")
+    nodes, _ = table.trees("y", ATTRIBUTES, trees=draws, epsilon=1, resample="full")
     return nodes
 
 
@@ -78,38 +77,32 @@ def real_scores(score):
     return np.array([split(low < NUMBERS, score) for low in ENDS[:-1]])
 
 
-def shares(numbers, by_length):
-    """Shares of the range up to some numbers: by length, or the lower 4 and the upper 6 alike."""
-    return numbers / 10 if by_length else np.where(numbers < 4, numbers / 8, 0.5 + (numbers - 4) / 12)
+def shares(numbers):
+    """Shares of the range up to some numbers: the lower 4 and the upper 6 are alike."""
+    return np.where(numbers < 4, numbers / 8, 0.5 + (numbers - 4) / 12)
 
 
-def measures(by_length):
-    """Shares of the range between values."""
-    return np.diff(shares(ENDS, by_length))
+MEASURES = np.diff(shares(ENDS))  # of the range between values
+TICKS = np.ceil(shares(ENDS) * GRID)  # of the values, which begin what is cut right behind them
 
 
-def ends(by_length):
-    """The ticks of the values, which begin what is cut right behind them."""
-    return np.ceil(shares(ENDS, by_length) * GRID)
-
-
-def expected(score, factor, by_length):
+def expected(score, factor, measures=MEASURES):
     """Places: 4 intervals, 3 cuts of codes, the letters, 3 single values; every column weighs 1 beforehand."""
     values = [*real_scores(score)]
     values += [split(CODES[:, 1] >= cut, score) for cut in (1, 2, 3)]
     values += [split(CODES[:, 2], score)]
     values += [split(CODES[:, 3] != code, score) for code in range(3)]
-    weights = np.concatenate([measures(by_length), [1 / 3] * 3, [1.0], [1 / 3] * 3])
+    weights = np.concatenate([measures, [1 / 3] * 3, [1.0], [1 / 3] * 3])
     chances = weights * np.exp(factor * np.array(values))
     return chances / chances.sum()
 
 
-def observed(division, by_length=True):
+def observed(division):
     """Counts of the same places. The one tick in front of the lowest value, of 4 billion, does not come."""
     found = []
     column, cut = division.column, division.cut
     assert np.isnan(cut[column == 2]).all()
-    place = np.searchsorted(ends(by_length), cut[column == 0], side="right") - 1
+    place = np.searchsorted(TICKS, cut[column == 0], side="right") - 1
     found += np.bincount(place, minlength=4).tolist()
     found += [int(((column == 1) & (cut == at)).sum()) for at in (1, 2, 3)]
     found += [int((column == 2).sum())]
@@ -118,11 +111,11 @@ def observed(division, by_length=True):
     return np.array(found)
 
 
-def uniform_inside(cut, by_length):
+def uniform_inside(cut):
     """p-values of the cuts of each interval against whole numbers of it that are all alike."""
     return [
         p
-        for low, high in pairwise(ends(by_length).tolist())
+        for low, high in pairwise(TICKS.tolist())
         for p in even_ticks(cut[(cut >= low) & (cut < high)], low, high)
         if ((cut >= low) & (cut < high)).sum() > 50
     ]
@@ -141,28 +134,25 @@ def even_ticks(cut, low, high):
     return [where, stats.chisquare(np.bincount(cut.astype(np.int64) % 16, minlength=16)).pvalue]
 
 
-@pytest.mark.parametrize(
-    ("score", "epsilon", "factor", "by_length"),
-    [(Max(), math.log(2), math.log(2), True), (Gini(), 1.5, 0.75, False)],
-)
-def test_columns_and_cuts_at_once(score, epsilon, factor, by_length):
-    nodes = nodes_of(DRAWS, by_length=by_length)
+@pytest.mark.parametrize(("score", "epsilon", "factor"), [(Max(), math.log(2), math.log(2)), (Gini(), 1.5, 0.75)])
+def test_columns_and_cuts_at_once(score, epsilon, factor):
+    nodes = nodes_of(DRAWS)
     division = nodes.choose("q", score, offered(DRAWS, 0, 1, 2, 3), *ranges(DRAWS), epsilon=epsilon)
-    chances, counts = expected(score, factor, by_length), observed(division, by_length)
+    chances, counts = expected(score, factor), observed(division)
     assert stats.chisquare(counts, DRAWS * chances).pvalue > ALARM
     cut = division.cut[division.column == 0]
     assert (cut >= 0).all()
     assert (cut < GRID).all()
-    found = uniform_inside(cut, by_length)
+    found = uniform_inside(cut)
     assert len(found) == 8
     assert min(found) > ALARM
     # Enough draws to tell them from other measures and exponents.
-    assert stats.chisquare(counts, DRAWS * expected(score, factor, not by_length)).pvalue < ALARM
-    assert stats.chisquare(counts, DRAWS * expected(score, factor + 0.1, by_length)).pvalue < ALARM
+    assert stats.chisquare(counts, DRAWS * expected(score, factor, np.diff(ENDS / 10))).pvalue < ALARM
+    assert stats.chisquare(counts, DRAWS * expected(score, factor + 0.1)).pvalue < ALARM
 
 
 def test_nodes_with_no_records_choose_by_the_base_measure():
-    nodes = nodes_of(DRAWS, codes=CODES[:0], ticks=np.zeros(0), by_length=False, seed=5)
+    nodes = nodes_of(DRAWS, codes=CODES[:0], ticks=np.zeros(0), seed=5)
     division = nodes.choose("q", Gini(), offered(DRAWS, 0, 1, 2, 3), *ranges(DRAWS), epsilon=9)
     counts = np.bincount(division.column, minlength=4)
     assert stats.chisquare(counts[:4]).pvalue > ALARM
@@ -194,18 +184,18 @@ def test_a_number_is_cut_inside_the_range_of_its_node(rows, ticks, edges, weight
 
 def test_cuts_first_and_then_the_column():
     """Half of epsilon each for the cut and for the column, which competes with its chosen cut."""
-    by_length, score, chooser = False, Gini(), Exponential(score=Gini(), steps="two")
-    nodes = nodes_of(DRAWS, by_length=by_length, seed=7)
+    score, chooser = Gini(), Exponential(score=Gini(), steps="two")
+    nodes = nodes_of(DRAWS, seed=7)
     real = np.array([True, False, False, False, False])
     division = chooser.choose("q", nodes, offered(DRAWS, 0, 2), real, *ranges(DRAWS), 3.0)
     factor = 1.5 / 2
-    first = measures(by_length) * np.exp(factor * real_scores(score))
+    first = MEASURES * np.exp(factor * real_scores(score))
     first /= first.sum()
     number, letters = np.exp(factor * real_scores(score)), np.exp(factor * split(CODES[:, 2], score))
     chances = np.append(first * number / (number + letters), (first * letters / (number + letters)).sum())
-    counts = observed(division, by_length)
+    counts = observed(division)
     assert stats.chisquare(counts[[0, 1, 2, 3, 7]], DRAWS * chances).pvalue > ALARM
-    assert min(uniform_inside(division.cut[division.column == 0], by_length)) > ALARM
+    assert min(uniform_inside(division.cut[division.column == 0])) > ALARM
 
 
 def test_two_numbers_are_cut_one_after_the_other():
@@ -215,7 +205,7 @@ def test_two_numbers_are_cut_one_after_the_other():
     real = np.array([True, True, False, False, False])
     division = chooser.choose("q", nodes, offered(DRAWS, 0, 1, 2), real, *ranges(DRAWS), 2.4)
     values = [real_scores(Max()), np.array([split(CODES[:, 1] >= cut, Max()) for cut in (1, 2, 3)])]
-    firsts = [weights * np.exp(0.8 * v) for weights, v in zip((measures(True), np.ones(3)), values, strict=True)]
+    firsts = [weights * np.exp(0.8 * v) for weights, v in zip((MEASURES, np.ones(3)), values, strict=True)]
     joint = np.outer(*(first / first.sum() for first in firsts))
     exps = [np.exp(0.8 * v) for v in values]
     letters = np.exp(0.8 * split(CODES[:, 2], Max()))
