@@ -1,17 +1,14 @@
 """A table whose class hangs on a number and, less, on a category with groups: for methods that divide groups."""
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.door.exact_counts import joint_counts
 
 __all__ = ["FRAME", "ONE", "RELATIONS", "SCHEMA", "TREE", "A", "C", "N", "Y", "axis", "holds_no_more_leaves"]
-__all__ += ["RECORDS", "answers", "make_frame", "rows_of"]
+__all__ += ["make_frame", "rows_of"]
 
 RELATIONS = ["add_remove", "replace"]
 TREE = Taxonomy((("a0", "left", "*"), ("a1", "left", "*"), ("a2", "right", "*"), ("a3", "right", "*")))
@@ -31,17 +28,6 @@ def make_frame(rows=300, seed=0):
 
 
 FRAME = make_frame()
-RECORDS = list(product(range(3), range(2), range(2)))  # of x, z and the class
-
-
-def answers(rows):
-    """A door's counts of some records."""
-    codes = np.array(rows, dtype=np.uint8).reshape(-1, 3)
-
-    def count(families):
-        return joint_counts(codes, (3, 2, 2), [["xzy".index(name) for name in family] for family in families])
-
-    return count
 
 
 def rows_of(n, y="no"):

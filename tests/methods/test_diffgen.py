@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
@@ -10,22 +9,18 @@ import pytest
 from grouped import (
     FRAME,
     ONE,
-    RECORDS,
     RELATIONS,
     SCHEMA,
     A,
     Y,
-    answers,
     axis,
     make_frame,
     rows_of,
 )
 
-from dpcore.accounting.relation import Relation
 from dpcore.domain.column import MISSING, Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization
 from dpcore.methods import DiffGen
 from dpcore.methods.local.estimated_nodes import entropy
 
@@ -148,48 +143,6 @@ def test_a_huge_epsilon_cuts_where_the_classes_part():
         {"n": "0–3", "y": "no", "(rows)": 40},
         {"n": "4–5", "y": "yes", "(rows)": 20},
     ]
-
-
-# Scores, on all small tables
-
-
-# Values: all of x in three; 1 and 2 of x, which 0 is outside of; z; and an x of which two parts are one
-DIVISIONS = [("x", np.arange(3)), ("x", np.array([-1, 0, 1])), ("z", np.arange(2)), ("x", np.array([0, 1, 1]))]
-INNER = {"target": "y", "classes": 2}
-SCORES = {
-    "specialize": lambda rate: Specialization(**INNER, rated_by=rate, divisions=DIVISIONS),
-    "cut": lambda rate: IntervalSplit(**INNER, rated_by=rate, column="x", low=0, high=3),
-    "cut a part": lambda rate: IntervalSplit(**INNER, rated_by=rate, column="x", low=1, high=3),
-}
-
-
-@pytest.mark.parametrize("relation", Relation)
-@pytest.mark.parametrize("rate", [Max(), InfoGain()], ids=lambda rate: rate.name)
-@pytest.mark.parametrize("name", SCORES)
-def test_scores_move_no_more_than_they_say_on_all_small_tables(name, rate, relation):
-    """Rows that enter a value, leave it, move inside it, or lie outside."""
-    score = SCORES[name](rate)
-    values = {
-        rows: score.values(answers(rows), [], relation)
-        for size in range(4)
-        for rows in combinations_with_replacement(RECORDS, size)
-    }
-    changes = []
-    for rows, before in values.items():
-        if len(rows) < 3:
-            after = np.array([values[tuple(sorted([*rows, record]))] for record in RECORDS])
-            step = after - before if relation is Relation.ADD_REMOVE else after[:, None] - after[None]
-            changes.append(step.reshape(-1, len(before)))
-    moved = np.concatenate(changes)
-    sensitivity = score.bounds([], relation, None).sensitivity
-    assert np.abs(moved).max() == pytest.approx(sensitivity)  # no more, and no less
-    loss = score.bounds([], relation, None).loss
-    # exp(t q) loses what a score rises against the largest fall of another; all of a neighbor's moves at once
-    assert np.ptp(moved, axis=1).max() <= loss + 1e-12
-    if loss < 2 * sensitivity:
-        assert moved.min() >= 0
-        assert (rate.name, relation) == ("Max", Relation.ADD_REMOVE)
-        assert loss == sensitivity
 
 
 # Cuts and groups

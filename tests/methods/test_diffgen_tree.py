@@ -6,6 +6,8 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
+from grouped import C, N, Y
+from grouped import make_frame as grouped_frame
 
 from dpcore.domain.column import Column
 from dpcore.domain.partition import Partition
@@ -16,18 +18,13 @@ from dpcore.methods import DiffGen, DiffGenTree
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.group_tree import GroupTree, told_by, tree_of
 
-N = Column(name="n", kind="integer", lower=0, upper=5, bins=6)
-C = Column(name="c", kind="categorical", categories=("u", "v", "w"))
 M = Column(name="m", kind="integer", lower=0, upper=3, bins=4, missing=True)
-Y = Column(name="y", kind="categorical", categories=("no", "yes"))
 SCHEMA = Schema(columns=(N, C, Y, M), target="y")  # the class is not the last column
 
 
 def make_frame(rows=300, seed=0):
-    rng = np.random.default_rng(seed)
-    codes = np.column_stack([rng.integers(0, size, rows) for size in SCHEMA.sizes])
-    codes[:, 2] = ((codes[:, 0] >= 4) ^ (codes[:, 1] == 1)) ^ (rng.random(rows) < 0.1)
-    return SCHEMA.decode(codes.astype(np.uint8), rng)
+    """The class hangs on n, more weakly on a, which is not there."""
+    return grouped_frame(rows, seed).drop(columns="a").assign(m=np.arange(rows) % 4)
 
 
 FRAME = make_frame()
@@ -189,4 +186,4 @@ def test_damaged_documents_are_refused():
 def test_it_learns_what_is_there(relation, mode):
     frame = make_frame(5_000, 1)
     method = fit(frame, relation=relation, mode=mode, epsilon=3.0)
-    assert method.score(make_frame(2_000, 2)) > 0.85  # one row in ten has the other class
+    assert method.score(make_frame(2_000, 2)) > 0.68  # three rows in ten have the other class

@@ -1,21 +1,19 @@
 """DT-Diff: its ledger by hand, the weighted choice's probabilities, a greedy search, and what depends on rows."""
 
 from fractions import Fraction
-from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
 import pytest
-from grouped import FRAME, ONE, RECORDS, RELATIONS, SCHEMA, A, C, Y, answers, axis, holds_no_more_leaves, rows_of
+from grouped import FRAME, ONE, RELATIONS, SCHEMA, A, C, Y, axis, holds_no_more_leaves, rows_of
 from scipy.stats import binomtest, chisquare
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import make_noise
-from dpcore.mechanisms.scores import InfoGain, Max
+from dpcore.mechanisms.scores import Max
 from dpcore.mechanisms.scores.splits import JointSpecialization
 from dpcore.methods import DiffGen, DTDiff
 
@@ -106,28 +104,6 @@ def test_a_column_of_many_bins_is_no_more_probable():
     frame = pd.DataFrame({"n": [3, 80], "c": "u", "y": "no"})
     first = [fit(frame, schema, epsilon=0, rounds=1, random_state=i).steps_[0][0] for i in range(80)]
     assert binomtest(first.count("n"), 80, 1 / 2).pvalue > 1e-4  # 99 of 100 as without weights
-
-
-@pytest.mark.parametrize("relation", [Relation.ADD_REMOVE, Relation.REPLACE])
-@pytest.mark.parametrize("rate", [Max(), InfoGain()], ids=lambda rate: rate.name)
-def test_one_person_changes_probabilities_by_no_more_than_the_loss(rate, relation):
-    """All tables of at most three rows: the exact probabilities of selection with exponent loss 1, and neighbors'."""
-    score = JointSpecialization(
-        target="y", classes=2, rated_by=rate, divisions=[("z", np.arange(2))], intervals=[("x", 0, 3), ("x", 1, 3)]
-    )
-    loss = score.bounds([], relation, None).loss
-    logs = {}
-    for size in range(4):
-        for rows in combinations_with_replacement(RECORDS, size):
-            exponent = score.values(answers(rows), [], relation) / loss + np.log(
-                score.weights.part / score.weights.whole
-            )
-            logs[rows] = exponent - np.logaddexp.reduce(exponent)
-    for rows in logs:
-        if len(rows) < 3:
-            after = np.array([logs[tuple(sorted([*rows, record]))] for record in RECORDS])
-            step = after - logs[rows] if relation is Relation.ADD_REMOVE else after[:, None] - after[None]
-            assert np.abs(step).max() <= 1 + 1e-12
 
 
 # What is chosen, and what is learned

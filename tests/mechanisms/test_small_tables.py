@@ -1,0 +1,74 @@
+"""Scores of divisions and of distances on all small tables: what one person moves, in scores and in choices."""
+
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from dpcore.accounting.relation import Relation
+from dpcore.door.exact_counts import joint_counts
+from dpcore.mechanisms.scores import DistanceFromMargins, InfoGain, IntervalSplit, Max, Specialization
+from dpcore.mechanisms.scores.splits import JointSpecialization
+
+RECORDS = list(product(range(3), range(2), range(2)))  # of x, z and the class
+INNER = {"target": "y", "classes": 2}
+# Values: all of x in three; 1 and 2 of x, which 0 is outside of; z; and an x of which two parts are one
+DIVISIONS = [("x", np.arange(3)), ("x", np.array([-1, 0, 1])), ("z", np.arange(2)), ("x", np.array([0, 1, 1]))]
+MARGINS = {"x": np.array([[1.2, 0.3], [2.9, 0.6], [0.1, 1.7]]), "z": np.array([[1.1, 2.2], [3.1, 0.4]])}
+SPLITS = [
+    lambda rate: Specialization(**INNER, rated_by=rate, divisions=DIVISIONS),
+    lambda rate: IntervalSplit(**INNER, rated_by=rate, column="x", low=0, high=3),
+    lambda rate: IntervalSplit(**INNER, rated_by=rate, column="x", low=1, high=3),
+    lambda rate: JointSpecialization(
+        **INNER, rated_by=rate, divisions=[("z", np.arange(2))], intervals=[("x", 0, 3), ("x", 1, 3)]
+    ),
+]
+SCORES = [(split(rate), rate.name) for split, rate in product(SPLITS, (Max(), InfoGain()))]
+SCORES.append((DistanceFromMargins(MARGINS, np.array([2.0, 2.0]), penalty=0.3), "distance"))
+
+
+def answers(rows):
+    """A door's counts of some records."""
+    codes = np.array(rows, dtype=np.uint8).reshape(-1, 3)
+
+    def count(families):
+        return joint_counts(codes, (3, 2, 2), [["xzy".index(name) for name in family] for family in families])
+
+    return count
+
+
+def changes(values, relation):
+    """What one person changes of some values of tables of up to three records: shape (changes, values)."""
+    tables = [rows for size in range(4) for rows in combinations_with_replacement(RECORDS, size)]
+    found = {rows: values(rows) for rows in tables}
+    moved = []
+    for rows in found:
+        if len(rows) < 3:
+            after = np.array([found[tuple(sorted([*rows, record]))] for record in RECORDS])
+            step = after - found[rows] if relation is Relation.ADD_REMOVE else after[:, None] - after[None]
+            moved.append(step.reshape(-1, after.shape[1]))
+    return np.concatenate(moved)
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize(("score", "rated_by"), SCORES)
+def test_one_person_moves_scores_and_chances_by_no_more_than_they_say(score, rated_by, relation):
+    """Rows that enter a value, leave it, move inside it, or lie outside."""
+    bounds = score.bounds([(3, 2, 2)], relation, None)
+
+    def values(rows):
+        return np.asarray(score.values(answers(rows), [("x", "z", "y")], relation))
+
+    def chances(rows):
+        part, whole = score.weights if getattr(score, "weights", None) else (1, 1)
+        exponent = values(rows) / bounds.loss + np.log(part / whole)
+        return exponent - np.logaddexp.reduce(exponent)
+
+    moved = changes(values, relation)
+    assert np.abs(moved).max() == pytest.approx(bounds.sensitivity)  # no more, and no less
+    # exp(t q) loses what a score rises against the largest fall of another; all of a neighbor's moves at once
+    assert np.ptp(moved, axis=1).max() <= bounds.loss + 1e-12
+    assert np.abs(changes(chances, relation)).max() <= 1 + 1e-12
+    if bounds.loss < 2 * bounds.sensitivity:
+        assert moved.min() >= 0
+        assert (rated_by, relation, bounds.loss) == ("Max", Relation.ADD_REMOVE, bounds.sensitivity)
