@@ -8,18 +8,18 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pandas as pd
 import pytest
+from lockstep import log_softmax
 
 from dpcore.accounting.relation import Relation
 from dpcore.audit.tables import bits, frame_of
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door.exact_counts import joint_counts
-from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization
+from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max
 from dpcore.methods import DiffGen, TaxonomyRelease
 
 RELATIONS = ["add_remove", "replace"]
 CHOICES = [("Max", Max(), "add_remove"), ("Max", Max(), "replace"), ("IG", InfoGain(), "replace")]
-each_choice = pytest.mark.parametrize(("name", "rate", "relation"), CHOICES)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -51,26 +51,17 @@ NUMBER = Schema(
 )
 
 
-def numbers(*n):
-    return pd.DataFrame({"n": np.array(n, dtype=int), "y": "no"})
-
-
 RECORDS = list(product(range(6), range(2)))  # a number and its class
 
 
-def values(rows, relation, score):
+def values(rows, score):
     """A score's values for some rows."""
 
     def counted(families):
         codes = np.array(rows, dtype=np.uint8).reshape(-1, 2)
         return joint_counts(codes, (6, 2), [["ny".index(name) for name in family] for family in families])
 
-    return score.values(counted, [], relation)
-
-
-def log_chances(values, factor):
-    """The logarithms of an exponential mechanism's probabilities."""
-    return factor * values - np.log(np.exp(factor * values).sum())
+    return score.values(counted, [], Relation.ADD_REMOVE)
 
 
 def largest_loss(found, factor, relation):
@@ -79,7 +70,7 @@ def largest_loss(found, factor, relation):
     for rows, choices in found.items():
         joint = np.zeros(())
         for scored in choices:
-            joint = np.add.outer(joint, log_chances(scored, factor))
+            joint = np.add.outer(joint, log_softmax(factor * scored))
         chances[rows] = joint.ravel()
     for rows in (rows for rows in chances if len(rows) < 3):
         after = np.array([chances[tuple(sorted([*rows, record]))] for record in RECORDS])
@@ -88,35 +79,17 @@ def largest_loss(found, factor, relation):
     return largest
 
 
-def all_tables():
-    return [rows for size in range(4) for rows in combinations_with_replacement(RECORDS, size)]
-
-
-@each_choice
+@pytest.mark.parametrize(("name", "rate", "relation"), CHOICES)
 def test_two_halves_cost_one_share(name, rate, relation):
     """What the ledger books for the parallel choices is what they lose, for rows that change halves, too."""
     share = 0.8
     method = DiffGen(epsilon=share * 2 * (1 + 4), rounds=2, score=name, relation=relation, random_state=0)
-    fitted = method.fit(numbers(*[0, 1, 2, 3, 4, 5] * 3), schema=NUMBER)
+    fitted = method.fit(pd.DataFrame({"n": [*range(6)] * 3, "y": "no"}), schema=NUMBER)
     frame = fitted.ledger_.to_frame()
     (factor,) = {round(1 / scale, 12) for scale in frame.loc[frame["scope"].str.contains("halves"), "scale"]}
     inner = {"target": "y", "classes": 2, "rated_by": rate, "column": "n"}
     halves = IntervalSplit(**inner, low=0, high=3), IntervalSplit(**inner, low=3, high=6)
-    found = {rows: [values(rows, Relation.ADD_REMOVE, half) for half in halves] for rows in all_tables()}
+    tables = (rows for size in range(4) for rows in combinations_with_replacement(RECORDS, size))
+    found = {rows: [values(rows, half) for half in halves] for rows in tables}
     assert 0.2 * share < largest_loss(found, factor, relation) <= share
     assert largest_loss(found, 8 * factor, relation) > share  # teeth
-
-
-@each_choice
-def test_a_choice_among_values_costs_one_share(name, rate, relation):
-    """Two intervals and a whole column; rows that leave the one and enter the other."""
-    divisions = [
-        ("n", np.array([0, 1, 1, -1, -1, -1])),
-        ("n", np.array([-1, -1, -1, 0, 0, 1])),
-        ("n", np.array([0, 0, 0, 1, 1, 1])),
-    ]
-    score, share = Specialization(target="y", classes=2, rated_by=rate, divisions=divisions), 0.8
-    factor = share / score.bounds([], Relation(relation), None).loss
-    found = {rows: [values(rows, Relation(relation), score)] for rows in all_tables()}
-    assert 0.4 * share < largest_loss(found, factor, relation) <= share
-    assert largest_loss(found, 2.5 * factor, relation) > share  # teeth
