@@ -15,7 +15,9 @@ from threadpoolctl import threadpool_limits
 
 import dpcore.methods.base
 from dpcore import datasets
+from dpcore.accounting.store import BookedLedger, Books
 from dpcore.domain.schema import Schema
+from dpcore.door import Door
 from dpcore.errors import DataError
 
 
@@ -98,3 +100,28 @@ def watched(monkeypatch):
 def quick_pictures(monkeypatch):
     """Charts of reports are not drawn, which takes a second or two."""
     monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda *_, **__: '<svg width="1" height="1"></svg>')
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What happens from now on, in order: "written" to the books, and "drawn" by the door."""
+    found, opened = [], []  # what is unprotected, only paper mode may ask for
+    add, answer = Books.add, Door.answer
+
+    def written(self, *charge, **how):
+        add(self, *charge, **how)
+        found.append("written")
+
+    def drawn(door, question, entries, draw):
+        account = door.ledger
+        while account._parent is not None:
+            account = account._parent
+        if question == "unprotected":
+            opened.append(door)
+        if opened and not isinstance(account, BookedLedger):  # exact answers, which were paid for once and for all
+            return answer(door, question, entries, draw)
+        return answer(door, question, entries, lambda: found.append("drawn") or draw())
+
+    monkeypatch.setattr(Books, "add", written)
+    monkeypatch.setattr(Door, "answer", drawn)
+    return found, opened

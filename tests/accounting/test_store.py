@@ -16,11 +16,10 @@ import pytest
 from booked import ADD, REPLACE, ROOT, SHA, charge_for_ever, entry, new_run, set_aside
 
 from dpcore import NaiveBayesSynthesizer, datasets, export
-from dpcore.accounting.store import BookedLedger, Books, durable_ledger, usual_path
+from dpcore.accounting.store import Books, durable_ledger, usual_path
 from dpcore.arguments import no_progress
 from dpcore.dashboard import session
 from dpcore.dashboard.tabs import redraw
-from dpcore.door import Door
 from dpcore.errors import BookError, BudgetError
 from dpcore.methods import METHODS
 
@@ -78,31 +77,6 @@ def test_composition_odd_shares_and_infinity_reach_the_books(books):
 
 
 # Written down before it is drawn
-
-
-@pytest.fixture
-def told(monkeypatch):
-    """What happens from now on, in order: "written" to the books, and "drawn" by the door."""
-    found, opened = [], []  # what is unprotected, only paper mode may ask for
-    add, answer = Books.add, Door.answer
-
-    def written(self, *charge, **how):
-        add(self, *charge, **how)
-        found.append("written")
-
-    def drawn(door, question, entries, draw):
-        account = door.ledger
-        while account._parent is not None:
-            account = account._parent
-        if question == "unprotected":
-            opened.append(door)
-        if opened and not isinstance(account, BookedLedger):  # exact answers, which were paid for once and for all
-            return answer(door, question, entries, draw)
-        return answer(door, question, entries, lambda: found.append("drawn") or draw())
-
-    monkeypatch.setattr(Books, "add", written)
-    monkeypatch.setattr(Door, "answer", drawn)
-    return found, opened
 
 
 @pytest.mark.parametrize("name", METHODS)

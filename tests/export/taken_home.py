@@ -25,6 +25,15 @@ SCHEMA = Schema(  # of names and values that a page must not run, fetch or show 
     ),
     target="ill",
 )
+TOWNS = Schema(
+    columns=(
+        Column(name="age", kind="integer", lower=0.0, upper=99.0, bins=4),
+        Column(name="town", kind="categorical", categories=("Oslo", "=Bergen", "Zq"), missing=True),
+        Column(name="ill", kind="categorical", categories=("no", "yes")),
+    ),
+    target="ill",
+    max_rows=1000,
+)
 FOR_READERS = ["replay.py", "replay.ipynb", "report.html", "card.md", "README.md"]
 
 
@@ -52,6 +61,15 @@ def strict(raw):
         raise AssertionError(f"{word} is no JSON")
 
     return json.loads(raw.decode("utf-8"), parse_constant=refuse)
+
+
+def townspeople(rows=300, seed=7):
+    """Rows inside `TOWNS` in which everything depends on the class."""
+    rng = np.random.default_rng(seed)
+    ill = rng.random(rows) < 0.4
+    towns = np.array(["Oslo", "=Bergen", "Zq", None], dtype=object)[np.where(ill, 0, rng.integers(0, 4, rows))]
+    age = np.where(ill, rng.integers(50, 100, rows), rng.integers(0, 60, rows))
+    return pd.DataFrame({"age": age, "town": towns, "ill": np.where(ill, "yes", "no")})
 
 
 @cache

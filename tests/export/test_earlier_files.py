@@ -11,28 +11,17 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from taken_home import members
+from taken_home import TOWNS, members, townspeople
 
 from dpcore import METHODS, datasets, export, models  # as still earlier scripts say
 from dpcore.dashboard import links
-from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.experiment import Config
 from dpcore.postprocess.count_tree import ReleasedTree
 
 FILE = Path(__file__).with_name("earlier.json")
 EARLIER = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-SCHEMA = Schema(
-    columns=(
-        Column(name="age", kind="integer", lower=0.0, upper=99.0, bins=4),
-        Column(name="town", kind="categorical", categories=("Oslo", "=Bergen", "Zq"), missing=True),
-        Column(name="ill", kind="categorical", categories=("no", "yes")),
-    ),
-    target="ill",
-    max_rows=1000,
-)
 RUNS = {
     "NB-Synth": {},
     "HMPrivBayes": {"n_clusters": 2},
@@ -49,17 +38,9 @@ PAGE = {"name": "networks", "settings": {"epsilon": 1.5, "method": "JTree"}}
 pytestmark = pytest.mark.usefixtures("quick_pictures")
 
 
-def people():
-    rng = np.random.default_rng(7)
-    ill = rng.random(300) < 0.4
-    towns = np.array(["Oslo", "=Bergen", "Zq", None], dtype=object)[np.where(ill, 0, rng.integers(0, 4, 300))]
-    age = np.where(ill, rng.integers(50, 100, 300), rng.integers(0, 60, 300))
-    return pd.DataFrame({"age": age, "town": towns, "ill": np.where(ill, "yes", "no")})
-
-
 @cache
 def made(name):
-    method = METHODS[name](epsilon=4.0, random_state=6, **RUNS[name]).fit(people(), schema=SCHEMA)
+    method = METHODS[name](epsilon=4.0, random_state=6, **RUNS[name]).fit(townspeople(), schema=TOWNS)
     known = {"data_name": "people.csv", "reading": {"test_share": 0.25}}
     rows = [method.sample(9)] if hasattr(method, "sample") else []
     return replace(export.release_of(method, name, *rows, **known), page=PAGE)
@@ -72,7 +53,7 @@ def texts(name):
 
 def asked():
     """The rows that the record's models have predicted."""
-    return people().drop(columns="ill").head(20)
+    return townspeople().drop(columns="ill").head(20)
 
 
 def near(found, kept):
@@ -129,7 +110,7 @@ def test_settings_and_schemas_open_and_scripts_call_what_is_there():
         kept = EARLIER[name]
         assert links.asked_by_file(kept["config.json"].encode()) == (PAGE["name"], PAGE["settings"], "people.csv")
         schema = Schema.from_json(kept["schema.json"])
-        assert (schema, schema.to_json()) == (SCHEMA, kept["schema.json"])
+        assert (schema, schema.to_json()) == (TOWNS, kept["schema.json"])
         for line in kept["replay.py"].splitlines():
             if line.startswith(("import", "from")):
                 exec(line, {})
@@ -140,7 +121,7 @@ def test_settings_and_schemas_open_and_scripts_call_what_is_there():
 
 def test_trees_of_counts_and_comparisons_open():
     document = json.loads(EARLIER["TaxonomyRelease"]["structure.json"])
-    tree = ReleasedTree.from_dict(SCHEMA, document["tree"])
+    tree = ReleasedTree.from_dict(TOWNS, document["tree"])
     assert tree.to_dict() == document["tree"]
     assert len(document["leaf_counts"]) == tree.leaves.size
     groups = tree.rows(np.array(document["leaf_counts"]))
