@@ -62,6 +62,9 @@ RANGES = {NUMBER: (START, END), CODES: (0.0, 6.0), ORDER: (0.0, 3.0), ONE: (0.0,
 RANGES |= dict.fromkeys((GROUPS, VALUES), (0.0, 0.0))
 
 
+GIVEN = {NUMBER: [START, 0.0, QUARTER, QUARTER + 1, GRID - 1], CODES: [0.0, 2.0, 3.0, 5.0]}
+
+
 def child(known, position, row, cut, place=0):
     """Where one record goes."""
     if position == NUMBER:
@@ -148,6 +151,11 @@ def test_candidates_are_counted_as_record_by_record(seeds):
                 for at in {low, np.floor((low + high) / 2), high - 1} if high > low else {low} - {END}:
                     expected = halves(rows, node, position, at, place, len(cuts.tables))
                     np.testing.assert_array_equal(cuts.tables[:, :, i], expected, str((seed, position, node, at)))
+        if position in GIVEN:  # cuts that were chosen before
+            cut = rng.choice(GIVEN[position], 5)
+            tables = rows.cut(position, some, cut, np.full(5, START))
+            expected = [halves(rows, node, position, at) for node, at in zip(some.tolist(), cut, strict=True)]
+            np.testing.assert_array_equal(np.moveaxis(tables, -1, 0), expected)
         wanted = []
         for node in some.tolist():
             ticks = rows.records.ticks[NUMBER][rows.row[rows.node == node]]
@@ -188,17 +196,6 @@ def test_two_numbers_by_hand():
     weights = (cuts.high - cuts.low) * 2.0**values
     assert weights.tolist() == [858_993_461 * 2, (2**31 - 858_993_460) * 4, 2**31 * 2]
     np.testing.assert_allclose(weights / weights.sum(), np.array([4, 12, 10]) / 26, rtol=0, atol=1e-9)
-
-
-def test_given_cuts(seeds):
-    cuts = {NUMBER: [START, 0.0, QUARTER, QUARTER + 1, GRID - 1], CODES: [0.0, 2.0, 3.0, 5.0]}
-    for seed, position in product(seeds(12), cuts):
-        rows, rng = random_rows(seed)
-        nodes = np.sort(rng.choice(rows.size, 4, replace=False))
-        cut = rng.choice(cuts[position], 4)
-        tables = rows.cut(position, nodes, cut, np.full(4, START))
-        for i, node in enumerate(nodes.tolist()):
-            np.testing.assert_array_equal(tables[:, :, i], halves(rows, node, position, cut[i]))
 
 
 def test_the_next_level_holds_every_place_once(seeds):

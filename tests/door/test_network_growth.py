@@ -186,7 +186,7 @@ def test_without_noise_or_for_much_each_family_is_the_best():
         assert sorted(placed) == sorted(columns)
 
 
-def test_an_overdrawn_ledger_chooses_nothing_and_leaves_the_network_as_it_was():
+def test_an_overdrawn_ledger_leaves_the_network_as_it_was_and_a_taped_answer_is_placed(monkeypatch):
     table = door(cap=0.5)
     growth = table.growth(R(), NAMES, max_parents=2)
     growth.choose(epsilon=0.5)
@@ -196,6 +196,11 @@ def test_an_overdrawn_ledger_chooses_nothing_and_leaves_the_network_as_it_was():
     assert (held(growth), growth.open, len(growth.open)) == (before, still_open, 5)
     assert table.ledger.epsilon_bound == 0.5
     assert len(table.ledger.entries) == 1
+    monkeypatch.setattr(Door, "answer", lambda *_: ("c", "a"))  # a taped answer is placed
+    growth = door(noise=Broken()).growth(R(), NAMES, max_parents=2)
+    growth.place("a")
+    assert growth.choose(epsilon=1.0) == ("c", "a")
+    assert growth.open == ["b", "d", "e", "f"]
 
 
 class ByShape(TableScore):
@@ -222,14 +227,6 @@ def test_the_sensitivity_is_the_largest_over_all_shapes():
             growth.choose(epsilon=0.5)
         assert [entry.sensitivity for entry in table.ledger.entries] == [largest] * 6
         assert [entry.scale for entry in table.ledger.entries] == [2 * largest / 0.5] * 6
-
-
-def test_a_taped_answer_is_placed(monkeypatch):
-    monkeypatch.setattr(Door, "answer", lambda *_: ("c", "a"))
-    growth = door(noise=Broken()).growth(R(), NAMES, max_parents=2)
-    growth.place("a")
-    assert growth.choose(epsilon=1.0) == ("c", "a")
-    assert growth.open == ["b", "d", "e", "f"]
 
 
 def test_what_cannot_grow_is_refused_unpaid():

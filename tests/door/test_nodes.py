@@ -70,16 +70,12 @@ def test_each_column_weighs_1_and_an_interval_its_ticks():
     assert not groups.any()
     assert (found.column.tolist(), np.isnan(found.cut).all()) == ([2], True)
     assert last(table).name == f"q, by {Max().name}"
-
-
-def test_cuts_chosen_before_compete_with_whole_columns():
-    table, nodes, _ = roots()
+    # Cuts that were chosen before compete with whole columns.
     cut = float(TICKS[3]) + 7
-    cuts = np.array([[cut, 2.0, np.nan, np.nan]])
+    cuts, (table, nodes, _) = np.array([[cut, 2.0, np.nan, np.nan]]), roots()
     found = nodes.choose("q", Max(), *offered(nodes), epsilon=1, cuts=cuts)
     ((scores, _, weights),) = table._door.noise.choices
-    assert weights is None
-    assert (scores.tolist(), found.column.tolist()) == ([4, 4, 5], [2])
+    assert (scores.tolist(), weights, found.column.tolist()) == ([4, 4, 5], None, [2])
     found = nodes.choose("q", Max(), *offered(nodes, EVERY & [True, True, False, False]), epsilon=1, cuts=cuts)
     assert (found.column.tolist(), found.cut.tolist()) == ([0], [cut])
 
@@ -124,7 +120,7 @@ def test_nodes_that_cannot_be_divided_are_refused():
     assert table.ledger.epsilon_bound == 3  # paid for, as answers would have been drawn
 
 
-def test_purity_is_had_in_paper_mode_only_and_has_no_bound():
+def test_purity_is_had_in_paper_mode_only_and_what_is_left_unasked_is_booked_as_if_it_were():
     table, nodes, _ = roots()
     with pytest.raises(ParameterError, match="Raw rows"):
         nodes.pure("because")
@@ -134,9 +130,6 @@ def test_purity_is_had_in_paper_mode_only_and_has_no_bound():
     assert nodes.only(np.array([], dtype=np.intp)).pure("because").shape == (0,)
     assert (table.ledger.epsilon_claimed, table.ledger.epsilon_bound) == (0, math.inf)
     assert last(table).reason == "because"
-
-
-def test_what_is_left_unasked_is_claimed_and_bounded_as_if_it_were():
     third, fourth = Fraction(1, 3), Fraction(1, 4)
     for (table, nodes, _), bound in ((roots(), fourth), (roots(REPLACE, plainly_claimed=True), 2 * fourth)):
         nodes.leave_unasked("lower levels", third, fourth)
@@ -147,7 +140,7 @@ def test_what_is_left_unasked_is_claimed_and_bounded_as_if_it_were():
 # Samples
 
 
-def test_what_a_tree_may_spend_costs_exactly_epsilon():
+def test_what_a_tree_may_spend_costs_exactly_epsilon_and_more_for_bootstrap_samples():
     epsilon = Fraction(7, 3)
     for trees, resample, relation in product((1, 7), ("disjoint", "poisson", "full"), RELATIONS):
         table, nodes, budget = roots(relation, trees=trees, epsilon=epsilon, resample=resample, rate=0.3, cap=epsilon)
@@ -156,9 +149,7 @@ def test_what_a_tree_may_spend_costs_exactly_epsilon():
         assert table.ledger.totals.bound == table.ledger.totals.claimed == epsilon, (trees, resample, relation)
         with pytest.raises(BudgetError):
             nodes.counts("n", epsilon=Fraction(1, 10**15))
-
-
-def test_bootstrap_samples_are_bounded_by_what_several_copies_cost():
+    # Bootstrap samples are bounded by what several copies cost.
     for (relation, moved), plainly in product(RELATIONS.items(), (True, False)):
         table, nodes, budget = roots(relation, trees=4, resample="bootstrap", plainly_claimed=plainly)
         assert budget == Fraction(1, 4) / (1 if plainly else moved)
@@ -169,18 +160,17 @@ def test_bootstrap_samples_are_bounded_by_what_several_copies_cost():
 
 
 def test_which_rows_a_tree_holds():
-    held = {}
+    held, codes = {}, np.tile(TREES, (500, 1))
     for resample in ("disjoint", "poisson", "full", "bootstrap"):
-        noise, codes = make_noise("laplace", 3), np.tile(TREES, (500, 1))
-        rows = roots(noise=noise, codes=codes, trees=5, resample=resample, rate=0.3)[1]._rows
-        held[resample] = [rows.row[rows.node == tree] for tree in range(5)]
+        _, nodes, _ = roots(noise=make_noise("laplace", 3), codes=codes, trees=5, resample=resample, rate=0.3)
+        held[resample] = [nodes._rows.row[nodes._rows.node == tree] for tree in range(5)]
     assert sorted(np.concatenate(held["disjoint"])) == list(range(3000))
-    for tree in range(5):
-        assert abs(len(held["disjoint"][tree]) - 600) < 5 * math.sqrt(480)
-        assert abs(len(held["poisson"][tree]) - 900) < 5 * math.sqrt(630)
-        assert (np.diff(held["poisson"][tree]) > 0).all()
-        assert held["full"][tree].tolist() == list(range(3000))
-        assert len(held["bootstrap"][tree]) == 3000
-        assert abs(len(np.unique(held["bootstrap"][tree])) - 3000 * (1 - math.exp(-1))) < 150
-    assert held["poisson"][0].tolist() != held["poisson"][1].tolist()
-    assert held["bootstrap"][0].tolist() != held["bootstrap"][1].tolist()
+    for disjoint, poisson, full, bootstrap in zip(*held.values(), strict=True):
+        assert abs(len(disjoint) - 600) < 5 * math.sqrt(480)
+        assert abs(len(poisson) - 900) < 5 * math.sqrt(630)
+        assert (np.diff(poisson) > 0).all()
+        assert full.tolist() == list(range(3000))
+        assert len(bootstrap) == 3000
+        assert abs(len(np.unique(bootstrap)) - 3000 * (1 - math.exp(-1))) < 150
+    for resample in ("poisson", "bootstrap"):
+        assert held[resample][0].tolist() != held[resample][1].tolist()

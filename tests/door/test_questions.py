@@ -27,6 +27,7 @@ from private_rows import (
 )
 
 from dpcore.domain.schema import Schema
+from dpcore.door import Door
 from dpcore.errors import BudgetError, DPCoreError, ParameterError, SchemaError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import Max, MutualInformation
@@ -185,7 +186,9 @@ def test_no_sensitivity_rests_on_a_bound_on_rows_that_is_missing_or_exceeded():
             question.to(REPLACE, schema=schema)[1](epsilon=1)  # n is public there
 
 
-def test_every_answer_goes_through_the_one_place_that_replay_replaces(seen):
+def test_every_answer_goes_through_the_one_place_that_replay_replaces(monkeypatch):
+    seen, answer = [], Door.answer
+    monkeypatch.setattr(Door, "answer", lambda door, *asked: seen.append(asked[0]) or answer(door, *asked))
     expected = {"fake": "counts", "exponential": "choose", "laplace": "noisy_scores"}
     for name, question in QUESTIONS.items():
         for part in (False, True):

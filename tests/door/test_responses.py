@@ -52,9 +52,6 @@ def door(source=None, *, codes=CODES, numbers=NUMBERS, relation="replace", cap=N
     return PrivateTable(codes, SCHEMA, ledger, source or Replayed(), numbers=numbers, unprotected_allowed=paper)
 
 
-# Prices
-
-
 THIRD = Fraction(1, 3)
 FOUR = {A: ERRPH(2, epsilon=THIRD), B: OUE(3, epsilon=0.1), C: OLH(4, epsilon=1), N: TRR(lower=-5, upper=15, epsilon=2)}
 
@@ -76,77 +73,68 @@ def test_reports_of_one_person_add_up_exactly_and_of_optional_ones_the_dearest()
         assert table.ledger.entries[-1].name == f"report of {asked} of 3 answers, by lot"
 
 
-def test_every_time_and_every_family_of_a_column_is_paid_and_drawn_anew():
+def test_every_time_and_every_family_of_a_column_is_paid_first_and_drawn_anew():
     channels = {A: ERRPH(2, epsilon=1), ("a", "b"): ERRPH(6, epsilon=2), ("c", "a"): OUE(8, epsilon=4)}
-    table = door(cap=15, codes=np.zeros((200, 4), np.uint8), numbers={})
+    table = door(cap=14, codes=np.zeros((200, 4), np.uint8), numbers={})
     first, second = (table.randomize(Questionnaire(channels)).values[A] for _ in range(2))
     assert (first != second).any()
     assert table.ledger.epsilon_bound == 14
+    drawn = list(table._door.noise.asked)
     with pytest.raises(BudgetError):
-        table.randomize(Questionnaire(channels))
+        table.randomize(Questionnaire({A: ERRPH(2, epsilon=Fraction(1, 10**30))}))
+    assert (table._door.noise.asked, len(table.ledger.entries)) == (drawn, 6)
+    table = door(Broken())
+    with pytest.raises(BrokenError):
+        table.randomize(Questionnaire({A: ERRPH(2, epsilon=1)}))
+    assert table.ledger.epsilon_bound == 1
 
 
-def test_answers_that_share_a_lot_have_no_finite_epsilon():
-    table = door(paper=True)
-    together = Questionnaire({A: Warner(p=0.7), B: ERRPH(3, epsilon=1), C: ERRPH(4, epsilon=2)}, together=[[A, B], [C]])
-    table.randomize(together, claimed_epsilon=0.5, reasons={A: "because", B: "because"})
+def test_answers_that_share_a_lot_have_no_finite_epsilon_and_keep_all_or_change_all():
+    table = door(paper=True, codes=np.zeros((600, 4), np.uint8), numbers={})
+    channels = {A: Warner(p=0.5), B: ERRPH(3, p0=0.5), C: ERRPH(4, epsilon=2)}
+    together = Questionnaire(channels, together=[[A, B], [C]])
+    values = table.randomize(together, claimed_epsilon=0.5, reasons={A: "because", B: "because"}).values
     alone, tied = table.ledger.entries
     assert (alone.epsilon_bound, tied.epsilon_bound) == (2, math.inf)  # a lot of one's own is no tie
     assert tied.epsilon_claimed == alone.epsilon_claimed == 0.5
     assert tied.reason == "because"
     assert "kept or changed together" in tied.name
+    changed = values[A] == 1
+    assert 200 < changed.sum() < 400
+    assert not values[B][~changed].any()  # who keeps a keeps b
+    assert values[B][changed].mean() > 0.5
+    assert values[C][~changed].any()  # c has lots of its own
 
 
 # Refusals, before anything is charged
 
-REFUSED = {
-    "too few values": ({B: ERRPH(2, p0=0.5)}, "another number of values"),
-    "too many values": ({A: OUE(3, epsilon=1)}, "another number of values"),
-    "a pair of another size": ({("a", "b"): ERRPH(5, epsilon=1)}, "another number of values"),
-    "a category as a number": ({A: TRR(lower=0, upper=1, epsilon=1)}, "not a number"),
-    "two numbers at once": ({("n", "a"): TRR(lower=0, upper=1, epsilon=1)}, "not a number"),
-    "the truth": ({A: ERRPH(2, p0=1)}, "no finite epsilon"),
-    "sets": ({N: TRR(factors=[1.0], offsets=[0.0])}, "no finite epsilon"),
-    "uniform noise": ({N: Noised("uniform", 100, lower=-5, upper=15)}, "no finite epsilon"),
-    "something else": ({A: type("Own", (Channel,), {"epsilon": 0, "mechanism": "own"})()}, "Nobody knows"),
-}
+ONE, NUMBER = {A: ERRPH(2, epsilon=1)}, {N: FOUR[N]}
+REFUSED = [
+    (door(), {B: ERRPH(2, p0=0.5)}, "another number of values"),
+    (door(), {A: OUE(3, epsilon=1)}, "another number of values"),
+    (door(), {("a", "b"): ERRPH(5, epsilon=1)}, "another number of values"),
+    (door(), {A: TRR(lower=0, upper=1, epsilon=1)}, "not a number"),
+    (door(), {("n", "a"): TRR(lower=0, upper=1, epsilon=1)}, "not a number"),
+    (door(numbers={}), NUMBER, "not a number"),
+    (door(numbers=None), NUMBER, "not a number"),
+    (door(), {A: ERRPH(2, p0=1)}, "no finite epsilon"),  # the truth
+    (door(), {N: TRR(factors=[1.0], offsets=[0.0])}, "no finite epsilon"),  # sets
+    (door(), {N: Noised("uniform", 100, lower=-5, upper=15)}, "no finite epsilon"),
+    (door(), {A: type("Own", (Channel,), {"epsilon": 0, "mechanism": "own"})()}, "Nobody knows"),
+    (door(), {("z",): ERRPH(2, epsilon=1)}, "no column 'z'"),
+    (door(relation="add_remove"), ONE, "replace"),  # who takes part is not hidden
+    (door().split("a")[0], ONE, "replace"),
+]
 
 
 def test_what_nobody_can_answer_costs_nothing():
-    one, tied = {A: ERRPH(2, epsilon=1)}, {A: ERRPH(2, epsilon=1), B: ERRPH(3, epsilon=1)}
-    number = Questionnaire({N: FOUR[N]})
-    cases = [
-        (door(), Questionnaire({C: ERRPH(4, epsilon=1), **channels}), ParameterError, cause)
-        for channels, cause in REFUSED.values()
-    ]
-    for table, questions, error, cause in (
-        *cases,
-        (door(), Questionnaire({**one, ("z",): ERRPH(2, epsilon=1)}), SchemaError, "no column 'z'"),
-        (door(numbers={}), number, ParameterError, "not a number"),
-        (door(numbers=None), number, ParameterError, "not a number"),
-        (door(relation="add_remove"), Questionnaire(one), ParameterError, "replace"),  # who takes part is not hidden
-        (door().split("a")[0], Questionnaire(one), ParameterError, "replace"),
-        (door(), Questionnaire(tied, together=[[A, B]]), ParameterError, "no finite epsilon"),
-    ):
-        with pytest.raises(error, match=cause):
+    cases = [(table, Questionnaire({C: ERRPH(4, epsilon=1), **channels}), cause) for table, channels, cause in REFUSED]
+    tied = Questionnaire({**ONE, B: ERRPH(3, epsilon=1)}, together=[[A, B]])
+    for table, questions, cause in (*cases, (door(), tied, "no finite epsilon")):
+        with pytest.raises(SchemaError if "column" in cause else ParameterError, match=cause):
             table.randomize(questions)
         assert not table.ledger.entries, cause
         assert not table._door.noise.asked, cause
-
-
-def test_charged_first_and_then_drawn():
-    table, half, more = door(cap=1), Fraction(1, 2), Fraction(1, 10**30)
-    with pytest.raises(BudgetError):
-        table.randomize(Questionnaire({A: ERRPH(2, epsilon=half), B: ERRPH(3, epsilon=half + more)}))
-    assert not table._door.noise.asked
-    assert not table.ledger.entries
-    table.randomize(Questionnaire({A: ERRPH(2, epsilon=half), B: ERRPH(3, epsilon=half)}))
-    assert table._door.noise.asked == [6, 6]
-    assert table.ledger.epsilon_bound == 1
-    table = door(Broken())
-    with pytest.raises(BrokenError):
-        table.randomize(Questionnaire({A: ERRPH(2, epsilon=1)}))
-    assert table.ledger.epsilon_bound == 1
 
 
 # Whose values and whose lots
@@ -212,17 +200,6 @@ def test_hashes_of_large_codes_do_not_overflow():
     channel, lots = OLH(250, epsilon=40), iter([np.array([1 - 2**-53]), np.array([1 - 2**-53]), np.array([0.0])])
     report, prime = channel.report(np.array([249], dtype=np.uint8), lambda _: next(lots)), 2**31 - 1
     assert report.tolist() == [[prime - 1, prime - 1, ((prime - 1) * 249 + prime - 1) % prime % channel.places]]
-
-
-def test_together_keeps_all_or_changes_all():
-    channels = {A: Warner(p=0.5), B: ERRPH(3, p0=0.5), C: ERRPH(4, p0=0.5)}
-    table = door(codes=np.zeros((600, 4), np.uint8), numbers={}, paper=True)
-    values = table.randomize(Questionnaire(channels, together=[[A, B]])).values
-    changed = values[A] == 1
-    assert 200 < changed.sum() < 400
-    assert not values[B][~changed].any()  # who keeps a keeps b
-    assert values[B][changed].mean() > 0.5
-    assert values[C][~changed].any()  # c has lots of its own
 
 
 def test_numbers_go_through_their_bounds_and_the_sources_own_noise():

@@ -214,7 +214,7 @@ def test_parts_are_disjoint_and_paid_once():
         door(REPLACE, schema=BOUNDLESS).split("y")[0].choose(Entropy(), [("a",)], epsilon=1.0)
 
 
-def test_scores_inside_parts_are_those_of_add_remove():
+def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():
     table = door(REPLACE)
     part = table.split("y")[1]
     part.choose(Max(), CANDIDATES, epsilon=0.5)
@@ -222,9 +222,6 @@ def test_scores_inside_parts_are_those_of_add_remove():
     assert table.ledger.epsilon_bound == 1.0
     values = part.noisy_scores(R(), [("a", "b")], epsilon=0.5)
     assert values == pytest.approx([R().of(np.array([[0, 0, 1], [0, 2, 0]]), part.relation)])
-
-
-def test_parts_of_parts_and_of_derived_columns():
     table = door(REPLACE)
     quarters = [part for half in table.derive(PAIR, ["b"], np.array([0, 1, 1])).split("c") for part in half.split("a")]
     assert [part.counts([("y",)], epsilon=0.5)[0].sum() for part in quarters] == [1, 1, 2, 2]
@@ -251,36 +248,34 @@ def test_raw_rows_and_exact_answers_are_for_papers_without_a_cap_only():
     assert not capped.ledger.entries
 
 
-def test_raw_rows_cost_infinity_and_are_a_copy():
+def test_raw_rows_and_exact_answers_cost_infinity_once():
+    """Raw rows are a copy, and exact answers have an account of their own."""
     table = door(paper=True)
     codes = table.unprotected("the paper says so", claimed_epsilon=1.0)
     np.testing.assert_array_equal(codes, CODES)
     codes[:] = 0
     np.testing.assert_array_equal(table._codes, CODES)
-    assert (table.ledger.epsilon_claimed, table.ledger.epsilon_bound) == (1.0, math.inf)
-    assert (only(table).mechanism, only(table).reason, only(table).scale) == ("none", "the paper says so", 0.0)
+    other = door(paper=True)
+    exact = other.without_noise("the paper says so", claimed_epsilon=1.0)
+    for each, name in ((table, "raw rows"), (other, "exact answers")):
+        assert (each.ledger.epsilon_claimed, each.ledger.epsilon_bound) == (1.0, math.inf)
+        entry = only(each)
+        told = (entry.mechanism, entry.name, entry.reason, entry.scale)
+        assert told == ("none", name, "the paper says so", 0.0)
     assert table.split("y")[1].unprotected("again", claimed_epsilon=0).shape == (3, 3)
-
-
-def test_exact_answers_cost_infinity_once_and_have_an_account_of_their_own():
-    table = door(paper=True)
-    exact = table.without_noise("the paper says so", claimed_epsilon=1.0)
-    assert (table.ledger.epsilon_claimed, table.ledger.epsilon_bound) == (1.0, math.inf)
-    entry = only(table)
-    assert (entry.mechanism, entry.name, entry.reason) == ("none", "exact answers", "the paper says so")
-    assert exact.schema is table.schema
-    assert exact.ledger is not table.ledger
+    assert exact.schema is other.schema
+    assert exact.ledger is not other.ledger
     (counts,) = exact.counts([("a", "b")], epsilon=1e-9)
     np.testing.assert_array_equal(counts, [[1, 1, 1], [1, 2, 0]])
     candidates = [("y", "b"), ("a", "y"), ("b", "y")]
     values = exact.noisy_scores(R(), candidates, epsilon=1e-9)
-    np.testing.assert_allclose(values, R().values(table._count, candidates, exact.relation))
+    np.testing.assert_allclose(values, R().values(other._count, candidates, exact.relation))
     assert exact.choose(R(), candidates, epsilon=1e-9) == values.argmax()
     grown = exact.recode(BITS, RULES).growth(R(), BITS.names, max_parents=2)
     while grown.open:
         grown.choose(epsilon=1e-9)
-    assert len(table.ledger.entries) == 1
-    assert not table._door.noise.scales
+    assert len(other.ledger.entries) == 1
+    assert not other._door.noise.scales
 
 
 # The boundary
