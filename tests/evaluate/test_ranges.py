@@ -9,14 +9,12 @@ from dpcore import evaluate
 from dpcore.accounting.relation import Relation
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Column
-from dpcore.domain.partition import Partition
-from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
+from dpcore.domain.range_query import RangeQuery, exact_answers
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import ParameterError
 from dpcore.evaluate.ranges import covered
 from dpcore.methods import NaiveBayesSynthesizer, TaxonomyRelease
-from dpcore.postprocess.count_tree import ReleasedTree
 
 AWKWARD = "a.b[0]:Q"
 PATHS = (("x", "left", "*"), ("y", "left", "*"), ("<b>z</b>", "right", "*"), ("w", "right", "*"))
@@ -95,18 +93,6 @@ def test_methods_answer_by_their_tree_or_by_rows():
     assert expected[-1] == len(sampled) == pytest.approx(100, abs=5)
     with pytest.raises(ParameterError, match="another schema"):
         evaluate.range_answers(method, QUERIES[:1], SCHEMA.select([AWKWARD, "c"]))
-
-
-def test_leaves_that_fit_the_data_answer_without_error():
-    """A tree whose noise is none and whose leaves are the domain's cells is as good as the rows."""
-    leaves = Partition.whole(SCHEMA)
-    for column in SCHEMA:
-        leaves = leaves.refined(column.name, np.arange(column.size), column.labels)
-    codes = SCHEMA.encode(DATA.train)
-    counts = np.bincount(np.ravel_multi_index(tuple(codes.T.astype(int)), SCHEMA.sizes), minlength=leaves.size)
-    tree = ReleasedTree([Partition.whole(SCHEMA), leaves], [np.empty(0), counts.astype(float)], [np.inf, 1.0])
-    queries = random_queries(SCHEMA, 50)
-    np.testing.assert_allclose(tree.answers(queries), exact_answers(codes, SCHEMA, queries), atol=1e-9)
 
 
 # The flat histogram

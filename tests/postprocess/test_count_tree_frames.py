@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpcore.domain.column import Column
@@ -11,7 +10,6 @@ from dpcore.domain.partition import Partition
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate import tree_errors
-from dpcore.methods import DiffGen, TaxonomyRelease
 from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
 
@@ -76,6 +74,9 @@ def test_nodes_by_hand():
     assert found["true"].tolist() == [11, 8, 3, 8, 0, 0, 3, 5, 3, 0, 0, 0, 0, 2, 1]
     np.testing.assert_allclose(found["noise"], frame["noisy"] - found["true"])
     assert "true" not in frame
+    both = count_tree_frames.nodes(ReleasedTree([WHOLE, LEAVES], [np.ones(1), np.ones(8)], [1.0, 1.0]))
+    assert both["divides"].unique().tolist() == ["all rows", f"{AWKWARD}, c"]
+    assert both["label"][1] == "p, no"
     # A public root, and levels that were never measured.
     frame = count_tree_frames.nodes(tree(variances=[0.0, math.inf, math.inf, 2.0]))
     assert frame.loc[0, ["measured", "noisy_margin"]].tolist() == [True, 0]
@@ -94,25 +95,6 @@ def test_whole_levels_of_a_part_are_shown_as_long_as_there_is_room():
     for arguments in ({"at": (4, 0)}, {"at": (-1, 0)}, {"at": (1, 2)}, {"at": (1, -1)}, {"most": 0}):
         with pytest.raises(ParameterError):
             count_tree_frames.nodes(tree(), **arguments)
-
-
-def test_a_release_with_hardly_any_noise_shows_the_true_counts():
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame({AWKWARD: rng.choice([*"pqrs"], 300), "c": rng.choice(SCHEMA["c"].labels, 300, p=[0.8, 0.2])})
-    for method in (TaxonomyRelease, DiffGen):
-        released = method(random_state=0, epsilon=1e6).fit(frame, schema=SCHEMA).tree_
-        truth = tree_errors.true_counts(released, SCHEMA.encode(frame))
-        found = tree_errors.with_truth(count_tree_frames.nodes(released), truth)
-        np.testing.assert_allclose(found["consistent"], found["true"], atol=0.1)
-        for level, part in found.groupby("level"):
-            assert part["true"].sum() == 300
-            assert list(part["left"])[1:] == list(part["right"])[:-1]  # one beside the other
-            if level:
-                above = found[found["level"] == level - 1].set_index("place").loc[part["parent"]]
-                assert (part["left"].to_numpy() >= above["left"].to_numpy()).all()
-                assert (part["right"].to_numpy() <= above["right"].to_numpy()).all()
-    assert found["divides"].iloc[-1] == f"{AWKWARD}, c"
-    assert ", " in found["label"].iloc[-1]
 
 
 def test_errors_per_level_by_hand():
