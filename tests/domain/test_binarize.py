@@ -37,12 +37,16 @@ def test_the_bits_of_the_published_schemas():
         np.testing.assert_array_equal(decoded, codes)
 
 
-def test_the_most_significant_bit_comes_first():
+def test_the_most_significant_bit_comes_first_and_names_stay_apart():
     binarization = of_sizes(6, 2, 1)
     assert binarization.schema.names == ("c0 bit 1", "c0 bit 2", "c0 bit 3", "c1 bit 1", "c2 bit 1")
     assert binarization.groups == (range(3), range(3, 4), range(4, 5))
     bits = binarization.encode(np.array([[5, 1, 0], [3, 0, 0]], dtype=np.uint8))
     assert bits.tolist() == [[1, 0, 1, 1, 0], [0, 1, 1, 0, 0]]
+    names = ["a", "a bit", "a bit 1", "a bit 1 bit 1", " bit 1", "bit 1", "a  bit 1", "1", "a bit 1 ", "a\tbit 1", "×"]
+    nasty = Binarization(Schema(columns=tuple(column(name, 2 ** (i % 4)) for i, name in enumerate(names))))
+    bits = nasty.schema.names
+    assert len(set(bits)) == len(bits) == sum(max(1, i % 4) for i in range(len(names)))
 
 
 def test_every_code_comes_back_and_every_other_pattern_is_flagged_in_its_own_column():
@@ -73,10 +77,3 @@ def test_recoding_behind_the_door_is_encoding():
     assert recoded.schema is binarization.schema
     assert not table.ledger.entries
     np.testing.assert_array_equal(recoded.unprotected("to compare", claimed_epsilon=0), binarization.encode(codes))
-
-
-def test_nasty_names_stay_apart():
-    names = ["a", "a bit", "a bit 1", "a bit 1 bit 1", " bit 1", "bit 1", "a  bit 1", "1", "a bit 1 ", "a\tbit 1", "×"]
-    binarization = Binarization(Schema(columns=tuple(column(name, 2 ** (i % 4)) for i, name in enumerate(names))))
-    bits = binarization.schema.names
-    assert len(set(bits)) == len(bits) == sum(max(1, i % 4) for i in range(len(names)))

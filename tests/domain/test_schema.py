@@ -54,13 +54,10 @@ def test_contradicting_schemas_are_refused():
 # Documents
 
 
-def test_documents_read_back_to_equal_schemas(small_schema):
+def test_documents_read_back_to_equal_schemas_and_malformed_ones_are_refused_with_a_remedy(small_schema):
     whole = {"source": "inferred", "max_rows": 10**9, "notes": ("ä", "")}
     for schema in (small_schema, Schema(columns=small_schema.columns, **whole), Schema(columns=(WORD,))):
         assert Schema.from_json(schema.to_json()) == schema
-
-
-def test_malformed_documents_are_refused_with_a_remedy(small_schema):
     texts = ["", "[]", "null", '"x"', "{", "{}", "\0", '{"columns": 5}']
     head = {"format": ["another program"], "columns": [{}, [], [5], ["abc"]], "target": [5, ["ill"]]}
     head |= {"source": ["guessed"], "max_rows": ["5", 2.5, True], "notes": ["abc", 5]}
