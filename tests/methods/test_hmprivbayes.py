@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -136,33 +135,6 @@ def test_noise_of_the_scores_on_the_complete_rows_of_adult(score, rows, scale):
     assert entry.scale == pytest.approx(scale, rel=4e-3)
     step = {"R": 2 * (rows - 1) / rows**2, "MI": information_step(rows)}[score]
     assert entry.scale == pytest.approx(52 * 51 / 2 * step / float(entry.epsilon_of_noise))
-
-
-CASES = [
-    {"n_clusters": 1},
-    {},
-    {"n_clusters": 9},
-    {"eta": 0.9, "n_clusters": 2},
-    {"score": "MI", "max_parents": 1},
-    {"partition": "public"},
-    {"partition": "public", "n_clusters": 9, "max_parents": 2},
-]
-
-
-@pytest.mark.parametrize("extra", CASES, ids=str)
-def test_steps_share_epsilon_exactly(extra):
-    for (d, relation), epsilon in product([(2, "add_remove"), (7, "replace"), (7, "add_remove")], (1 / 3, 2.0**-40)):
-        frame = planted(1, d, rows=50)
-        method = HMPrivBayes(epsilon=epsilon, relation=relation, random_state=1, **extra)
-        _, choices, tables = steps(method.fit(frame, schema=bits(frame.columns)))
-        assert len(choices) == d
-        assert len({entry.epsilon_of_noise for entry in choices}) == 1
-        assert method.ledger_.totals.of_noise == Fraction(epsilon)
-        if "partition" not in extra:
-            k = min(extra.get("n_clusters", 3), d)
-            for_tables = Fraction(epsilon) * Fraction(2 * d / k) / (d - 1 + 2 * Fraction(2 * d / k))
-            assert total(choices) == total(tables) == for_tables
-            assert {entry.epsilon_of_noise for entry in tables[:d]} == {for_tables / 10 / d}  # the bits themselves
 
 
 # Networks and tables at a huge epsilon

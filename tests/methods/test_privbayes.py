@@ -1,7 +1,6 @@
 """PrivBayes: sizes allowed by epsilon, prices, plain enumeration, and a chain at a huge epsilon."""
 
-from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -106,24 +105,6 @@ def test_tables_of_columns_have_room_unless_the_child_alone_has_not(epsilon, rel
 
 
 # Prices
-
-
-@pytest.mark.parametrize("variant", ["general", "binary"])
-def test_beta_is_for_the_network_and_the_rest_for_tables(variant):
-    for d, relation, (epsilon, beta) in product((1, 6), RELATIONS, ((1 / 3, 0.5), (2.0**-40, 0.3), (300.0, 0.5))):
-        schema = schema_of(dict(zip("abcdef"[:d], (2, 3, 2, 4, 2, 2), strict=False)))
-        method = PrivBayes(epsilon=epsilon, variant=variant, relation=relation, beta=beta, random_state=0)
-        entries = method.fit(random_frame(schema, 90), schema=schema).ledger_.entries
-        left = Fraction(epsilon)
-        if relation == "add_remove":
-            assert (entries[0].name, entries[0].epsilon_of_noise) == ("number of rows", left / 100)
-            left -= left / 100
-        choices, tables = steps(method)
-        for_network = left * Fraction(beta) if choices else 0
-        assert total(choices) == for_network
-        assert total(tables) == left - for_network
-        assert {entry.epsilon_of_noise for entry in choices} <= {for_network / max(len(choices), 1)}
-        assert len({entry.epsilon_of_noise for entry in tables}) == 1
 
 
 @pytest.mark.parametrize(

@@ -31,27 +31,6 @@ def choices_of(size, parents):
     return 1 + sum(min(parents, placed) for placed in range(1, size))
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize(
-    ("d", "clusters", "parents"), [(1, 3, 3), (2, 3, 3), (6, 1, 1), (6, 1, 2), (6, 2, 3), (7, 1, 9)]
-)
-def test_corrected_mode_spends_a_third_on_each_step(d, clusters, parents, relation):
-    frame = planted(1, d, rows=60)
-    for epsilon in (1 / 3, 2.0**-40):
-        method = PrivSCBN(
-            epsilon=epsilon, relation=relation, n_clusters=clusters, max_parents=parents, random_state=0
-        ).fit(frame, schema=bits(frame.columns))
-        entries = method.ledger_.entries
-        asked = max(d * (d - 1) // 2, 1)
-        pairs, rest = entries[:asked], entries[asked:]
-        choices = [entry for entry in rest if entry.mechanism == "exponential"]
-        tables = [entry for entry in rest if entry.mechanism != "exponential"]
-        assert total(pairs) == total(choices) == total(tables) == Fraction(epsilon) / 3
-        assert len(choices) == sum(choices_of(len(cluster), parents) for cluster in method.clusters_)
-        for step in (pairs, choices, tables):
-            assert len({entry.epsilon_of_noise for entry in step}) == 1
-
-
 @pytest.mark.parametrize(("d", "clusters"), [(2, 1), (3, 1), (6, 2), (7, 3)])
 def test_paper_mode_claims_epsilon_and_is_charged_what_it_costs(d, clusters):
     n, epsilon = 60, 0.7

@@ -1,14 +1,56 @@
-"""What the networks of every method are without noise: the best families, the data's tables, and its margins."""
+"""What is alike in all networks: shares of steps; without noise the best families, the data's tables, its margins."""
 
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
 import pytest
-from bit_tables import HUGE, RELATIONS, bits, planted, real_table
+from bit_tables import HUGE, RELATIONS, bits, planted, real_table, total
 
 from dpcore.accounting.relation import Relation
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R
 from dpcore.methods import HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN
+
+
+def of_hmprivbayes(d, relation, n_clusters=3, **_):
+    """The bits themselves are a tenth of the tables."""
+    each = Fraction(2 * d / min(n_clusters, d))
+    tables = each / (d - 1 + 2 * each)
+    return 1 - tables * Fraction(19, 10), tables, tables * Fraction(9, 10)
+
+
+def of_privbayes(d, relation, beta, **_):
+    before = Fraction(1, 100) if relation == "add_remove" else Fraction(0)
+    return before, (1 - before) * Fraction(beta), (1 - before) * (1 - Fraction(beta))
+
+
+def of_privscbn(d, relation, **_):
+    return (Fraction(1, 3),) * 3
+
+
+SHARES = [
+    *((HMPrivBayes, {"n_clusters": most}, of_hmprivbayes) for most in (1, 3, 9)),
+    (HMPrivBayes, {"eta": 0.9, "n_clusters": 2}, of_hmprivbayes),
+    (HMPrivBayes, {"score": "MI", "max_parents": 1}, of_hmprivbayes),
+    (PrivBayes, {"variant": "general", "beta": 0.5}, of_privbayes),
+    (PrivBayes, {"variant": "binary", "beta": 0.3}, of_privbayes),
+    (PrivSCBN, {"n_clusters": 1, "max_parents": 9}, of_privscbn),
+    (PrivSCBN, {"n_clusters": 2, "max_parents": 3}, of_privscbn),
+]
+
+
+@pytest.mark.parametrize(("kind", "how", "shares"), SHARES)
+def test_what_is_asked_first_chosen_and_measured_share_epsilon_exactly(kind, how, shares):
+    for d, relation, epsilon in product((2, 7), RELATIONS, (30 + 1 / 3, 300.0)):
+        frame = planted(1, d, rows=50)
+        method = kind(epsilon=epsilon, relation=relation, random_state=1, **how).fit(frame, schema=bits(frame.columns))
+        entries = method.ledger_.entries
+        chosen = [place for place, entry in enumerate(entries) if entry.mechanism == "exponential"]
+        steps = entries[: chosen[0]], entries[chosen[0] : chosen[-1] + 1], entries[chosen[-1] + 1 :]
+        assert [total(step) for step in steps] == [Fraction(epsilon) * share for share in shares(d, relation, **how)]
+        for step in steps[1:] if kind is not HMPrivBayes else steps[1:2]:  # whose tables hang on entropies
+            assert len({entry.epsilon_of_noise for entry in step}) == 1
+
 
 ALONE = {"n_clusters": 1, "eta": 0.0}
 GREEDY = [
