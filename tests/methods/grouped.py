@@ -7,8 +7,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 
-__all__ = ["FRAME", "ONE", "RELATIONS", "SCHEMA", "TREE", "A", "C", "N", "Y", "axis", "holds_no_more_leaves"]
-__all__ += ["make_frame", "rows_of"]
+__all__ = ["FRAME", "ONE", "RELATIONS", "SCHEMA", "A", "C", "N", "Y", "axis", "make_frame", "rows_of"]
 
 RELATIONS = ["add_remove", "replace"]
 TREE = Taxonomy((("a0", "left", "*"), ("a1", "left", "*"), ("a2", "right", "*"), ("a3", "right", "*")))
@@ -36,12 +35,3 @@ def rows_of(n, y="no"):
 
 def axis(method, name):
     return method.tree_.leaves.axes[method.schema_.index(name)]
-
-
-def holds_no_more_leaves(method, most):
-    """Whether all fit, and what was left undivided would not have fitted."""
-    sizes = dict(zip(SCHEMA.names, method.tree_.leaves.shape, strict=True))
-    cells = method.tree_.leaves.size
-    undivided = [column for column in (A, N, C) if axis(method, column.name).sizes.max() > 1]
-    more = [cells // sizes[c.name] * (sizes[c.name] + (2 if c is C else 1)) for c in undivided]
-    return cells <= most < min(more, default=most + 1)
