@@ -21,6 +21,17 @@ from dpcore.accounting.relation import exact
 from dpcore.accounting.store import Books
 from dpcore.errors import BudgetError, ParameterError
 
+PLACES = (
+    lambda ledger: ledger,
+    lambda ledger: ledger.child("a part"),
+    lambda ledger: ledger.parallel("groups", by="value").part("one"),
+    lambda ledger: ledger.parallel("groups", by="label").part("one"),
+    lambda ledger: ledger.repeated("many", 3),
+    lambda ledger: ledger.sampled("a sample", 0.1, 4),
+    lambda ledger: ledger.bootstrapped("a sample", 10),
+    lambda ledger: ledger.parallel("groups", by="value").part("one").child("x").repeated("many", 2),
+)
+
 
 @pytest.fixture
 def many_switches():
@@ -186,16 +197,8 @@ def test_a_group_has_nothing_but_parts():
     """Ten fits on the same rows would cost as much as one; under replace, half of one."""
     for relation, by in product((ADD, REPLACE), ("value", "label")):
         group = Ledger(relation).parallel("groups", by=by)
-        for other in (
-            lambda group: group.charge(entry(1)),
-            lambda group: group.child("x"),
-            lambda group: group.parallel("x", by="label"),
-            lambda group: group.repeated("x", 2),
-            lambda group: group.sampled("x", 0.5, 1),
-            lambda group: group.bootstrapped("x", 10),
-            lambda group: group.adopt(Ledger(group.relation)),
-            fit,
-        ):
+        charges = (lambda group: group.charge(entry(1)), lambda group: group.adopt(Ledger(group.relation)), fit)
+        for other in (*charges, *PLACES[1:]):
             with pytest.raises(ParameterError, match="group has no rows of its own"):
                 other(group)
         assert group.children == []
@@ -250,16 +253,6 @@ def test_a_plan_and_a_cap_are_both_kept(small_frame, small_schema):
 
 
 SEEDED = "A known seed made the noise."
-PLACES = (
-    lambda ledger: ledger,
-    lambda ledger: ledger.child("a part"),
-    lambda ledger: ledger.parallel("groups", by="value").part("one"),
-    lambda ledger: ledger.parallel("groups", by="label").part("one"),
-    lambda ledger: ledger.repeated("many", 3),
-    lambda ledger: ledger.sampled("a sample", 0.1, 4),
-    lambda ledger: ledger.bootstrapped("a sample", 10),
-    lambda ledger: ledger.parallel("groups", by="value").part("one").child("x").repeated("many", 2),
-)
 
 
 def test_of_what_is_void_or_below_nothing_is_proved_at_any_level():

@@ -75,9 +75,9 @@ def test_false_alarms_stay_rare_although_the_event_is_chosen():
     audits, alpha = 100, 0.2
     alarms = same = 0
     for _ in range(audits):
-        first, second = rng.normal(size=(2, 80))
-        alarms += lower_bound_of_statistics(first, second, alpha=alpha) > 0
-        twice = [np.concatenate([values[:40]] * 2) for values in (first, second)]  # the counted half is the chosen one
+        worlds = rng.normal(size=(2, 80))
+        alarms += lower_bound_of_statistics(*worlds, alpha=alpha) > 0
+        twice = np.tile(worlds[:, :40], 2)  # the counted half is the chosen one
         same += lower_bound_of_statistics(*twice, alpha=alpha) > 0
     assert alarms / audits <= alpha
     assert same / audits > alpha + 2 * math.sqrt(alpha / audits)  # and the difference can be seen

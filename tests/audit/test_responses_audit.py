@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from lockstep import report_chances
 from planted import falsely, noise_of_numbers_over
 
 from dpcore.accounting.ledger import Ledger
@@ -20,7 +21,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable, responses
 from dpcore.mechanisms.noise import make_noise
-from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, KeepOrDraw, Warner
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Warner
 from dpcore.methods.local.ppnb import PPNB
 from dpcore.postprocess.reports import Questionnaire
 
@@ -57,15 +58,8 @@ def log_ratio(channel, reports, one, other):
     """ln P(report | one) / P(report | other) of every report; codes for categories, numbers for numbers."""
     if isinstance(channel, TRR):
         return (np.abs(reports - other) - np.abs(reports - one)) / channel.scale
-    if isinstance(channel, KeepOrDraw):
-        return np.log(channel.matrix[reports, one] / channel.matrix[reports, other])
-    if isinstance(channel, OUE):
-        set_, unset = math.log(0.5 / channel.q), math.log(0.5 / (1 - channel.q))
-        return np.where(reports[:, one], set_, unset) - np.where(reports[:, other], set_, unset)
-    a, b, said = reports.T
-    matrix, prime = channel.inner.matrix, 2**31 - 1
-    own, others = ((a * code + b) % prime % channel.places for code in (one, other))
-    return np.log(matrix[said, own] / matrix[said, others])
+    logs = [report_chances(channel, reports, np.full(len(reports), code)) for code in (one, other)]
+    return logs[0] - logs[1]
 
 
 def favors_one(method):

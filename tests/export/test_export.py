@@ -77,10 +77,7 @@ def test_all_files_are_there_and_say_the_same(table):
     assert files["README.md"].decode() == readme(made, table)
     assert Schema.from_json(files["schema.json"].decode()) == PRIVATE
     config, ledger = strict(files["config.json"]), strict(files["ledger.json"])
-    assert config["format"] == "dpcore release 1"
-    assert (config["method"], config["class"], config["rows"]) == ("NB-Synth", "NaiveBayesSynthesizer", 200)
-    assert config["parameters"] == made.parameters
-    assert (config["schema_source"], config["data"]) == ("declared", {"name": "people.csv"})
+    assert (config["parameters"], config["data"], config["rows"]) == (made.parameters, {"name": "people.csv"}, 200)
     assert ledger["epsilon_of_noise"] == ledger["epsilon_claimed"] == 2.0
     assert (ledger["epsilon_bound"], "seed" in ledger["void"], ledger["status"]) == ("infinity", True, "finished")
     assert len(ledger["entries"]) == 4
@@ -126,7 +123,6 @@ def test_infinite_and_unknown_numbers_are_words_in_json():
 def test_numbers_of_numpy_and_without_end_are_written_so_that_they_can_be_read():
     made = release(random_state=np.int64(3), epsilon=np.float64(1.5), smoothing=np.float64(0.5), n=20)
     assert type(made.parameters["random_state"]) is int
-    assert made.config()["parameters"]["random_state"] == 3
     assert "np." not in show_code(made)
     made.parameters.update(bound=math.inf, least=-math.inf, epsilon=math.nan)
     config = strict(members(made)["config.json"])["parameters"]
@@ -152,12 +148,8 @@ def test_readme_says_what_a_run_draws():
 
 def test_readme_of_a_seeded_release():
     text = readme(seeded())
-    assert "- Seed: 17.\n" in text
-    assert "seeded: for teaching" in text
-    assert "**A known seed made the noise" in text
-    assert "- Publication: do not publish.\n" in text
-    assert "With the seed 17" in text
-    assert seeded().seed == 17
+    words = "- Seed: 17.\n", "seeded: for teaching", "**A known seed made the noise", "With the seed 17"
+    assert all(word in text for word in (*words, "- Publication: do not publish.\n"))
 
 
 def test_hostile_names_are_plain_text_in_markdown():
@@ -207,21 +199,15 @@ def test_the_run_time_is_not_in_the_zip_and_the_lots_of_the_split_are_with_a_see
 # Replay
 
 
-@pytest.mark.parametrize(
-    ("table", "parameters", "writing"),
-    [
-        ("csv", {}, {}),
-        ("parquet", {"mode": "paper", "x_source": "uniform", "rows": 150}, {"sep": ";", "decimal": ","}),
-    ],
-)
-def test_replay_of_an_upload_gives_the_same_rows(table, parameters, writing, tmp_path, monkeypatch, capsys):
+def test_replay_of_an_upload_gives_the_same_rows(tmp_path, monkeypatch, capsys):
     """A file, its training part as `datasets.read` splits it, and a seed."""
-    private_frame().to_csv(tmp_path / "your-data.csv", index=False, **writing)
-    how = {"delimiter": ";", "decimal": ",", "test_share": 0.5, "split_seed": 5} if writing else {}
+    private_frame().to_csv(tmp_path / "your-data.csv", index=False, sep=";", decimal=",")
+    how = {"delimiter": ";", "decimal": ",", "test_share": 0.5, "split_seed": 5}
     data = datasets.read(tmp_path / "your-data.csv", schema=PRIVATE, **how)
-    made = release(data.train, data_name=data.name, random_state=3, n=120, reading=data.reading, **parameters)
-    said, space = replayed(made, tmp_path, monkeypatch, capsys, table)
-    assert f"the same rows as synthetic.{table}" in said
+    printed = {"mode": "paper", "x_source": "uniform", "rows": 150}
+    made = release(data.train, data_name=data.name, random_state=3, n=120, reading=data.reading, **printed)
+    said, space = replayed(made, tmp_path, monkeypatch, capsys, "parquet")
+    assert "the same rows as synthetic.parquet" in said
     assert f"claimed {made.ledger.epsilon_claimed} proved {made.ledger.epsilon_bound}" in said
     pd.testing.assert_frame_equal(space["synthetic"], made.synthetic)
     assert (tmp_path / "synthetic-again.csv").read_bytes() == made.synthetic.to_csv(index=False).encode()

@@ -37,18 +37,14 @@ def uploaded():
 def release(kind, where, seed=9):
     data = datasets.load("sample") if where == "sample" else uploaded()[1]
     known = {"data_name": data.name, "reading": data.reading}
-    if kind == "rows":
-        method = METHODS["NB-Synth"](x_source="model", random_state=seed, target="income")
-        method.fit(data.train, schema=data.schema)
-        return export.release_of(method, "NB-Synth", method.sample(150), **known)
-    method = METHODS["DiffPRFs"](n_trees=2, max_depth=2, random_state=seed, target="income")
-    return export.release_of(method.fit(data.train, schema=data.schema), "DiffPRFs", **known)
+    name, how = ("NB-Synth", {"x_source": "model"}) if kind == "rows" else ("DiffPRFs", {"n_trees": 2, "max_depth": 2})
+    method = METHODS[name](**how, random_state=seed, target="income").fit(data.train, schema=data.schema)
+    return export.release_of(method, name, *([method.sample(150)] if kind == "rows" else []), **known)
 
 
 def at_home(made, folder):
-    unpacked(made, folder)
     (folder / "your-data.csv").write_bytes(uploaded()[0])
-    return folder
+    return unpacked(made, folder)
 
 
 def cells(text, kind):

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import math
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
@@ -27,11 +28,9 @@ BREAKS = ["a\u2028b", "a\x85b", "a\nb", "a\rb", "'''", '"""', "'); import os; ('
 
 
 def writable(text: str) -> bool:
-    try:
-        Column(name=text, kind="categorical", categories=("a",))
-    except SchemaError:
-        return False
-    return True
+    with suppress(SchemaError):
+        return bool(Column(name=text, kind="categorical", categories=("a",)))
+    return False
 
 
 names = texts.filter(writable)
@@ -44,12 +43,9 @@ def called(source: str) -> list[ast.Call]:
 def keywords(source: str) -> dict[str, object]:
     """All keyword arguments of a script that are literals."""
     found = {}
-    for node in called(source):
-        for keyword in node.keywords:
-            try:
-                found[keyword.arg] = ast.literal_eval(keyword.value)
-            except ValueError:
-                continue
+    for keyword in (keyword for node in called(source) for keyword in node.keywords):
+        with suppress(ValueError):
+            found[keyword.arg] = ast.literal_eval(keyword.value)
     return found
 
 
@@ -117,10 +113,8 @@ def test_scripts_notebooks_and_cards_hold_any_names(name, other, data, category)
 
 
 @given(texts)
-@example("# heading")
-@example("[a](http://b)")
+@example("# [a](http://b) &lt;b&gt;")
 @example("www.example.com")
-@example("&lt;b&gt;")
 def test_names_in_markdown_are_words_on_one_line(text):
     told = plain(text)
     assert len(f"x{told}".splitlines()) == 1
