@@ -133,16 +133,18 @@ def test_damage_at_rest_is_seen(in_memory, folders):
     assert seen > 18 * folders
 
 
-def after_kills(nursery, folder, disk, number, hottest, harms, seed):
-    """Kill processes that charge on the disk, and harm what each left, so many times; how often that was seen.
+@pytest.mark.skipif(os.name != "posix", reason="kills processes as on POSIX")
+@pytest.mark.parametrize(("kills", "least", "hottest"), [(2, 0, 0), pytest.param(50, 150, 6, marks=pytest.mark.slow)])
+def test_damage_after_a_kill_is_seen(nursery, in_memory, tmp_path, kills, least, hottest):
+    """Processes that charge on the disk are killed, and what each left is harmed.
 
     It goes on until so many kills have left a journal to roll back, which hangs on how fast the disk is.
     """
-    moments, seen, hot, turn = random.Random(seed), 0, 0, 0
-    while turn < number or hot < hottest:
+    moments, seen, hot, turn = random.Random(100), 0, 0, 0
+    while turn < kills or hot < hottest:
         turn += 1
-        assert turn <= 10 * number, f"{hot} of {turn} kills left a journal to roll back"
-        kept, place = folder / f"killed-{turn}", disk / f"killed-{turn}"
+        assert turn <= 10 * kills, f"{hot} of {turn} kills left a journal to roll back"
+        kept, place = in_memory / f"killed-{turn}", tmp_path / f"killed-{turn}"
         kept.mkdir()
         costs = charged(kept, moments)
         shutil.move(kept, place)
@@ -155,15 +157,9 @@ def after_kills(nursery, folder, disk, number, hottest, harms, seed):
         shutil.move(place, kept)
         journal = kept / "ledger.sqlite-journal"
         hot += journal.exists() and any(journal.read_bytes()[:8])
-        seen += tried(kept, costs, harms, seed + turn)
+        seen += tried(kept, costs, 10, 100 + turn)
         assert not judged(kept, costs, by_charge=True)  # without harm, all is there
-    return seen
-
-
-@pytest.mark.skipif(os.name != "posix", reason="kills processes as on POSIX")
-@pytest.mark.parametrize(("kills", "least", "hottest"), [(2, 0, 0), pytest.param(50, 150, 6, marks=pytest.mark.slow)])
-def test_damage_after_a_kill_is_seen(nursery, in_memory, tmp_path, kills, least, hottest):
-    assert after_kills(nursery, in_memory, tmp_path, kills, hottest, 10, seed=100) >= least
+    assert seen >= least
 
 
 # Harm of every known kind

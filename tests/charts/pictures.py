@@ -30,10 +30,6 @@ def intervals(names=NAMES, **changes):
     return pd.DataFrame({"x": places, "width": 2.0}).assign(**numbers).assign(**changes)
 
 
-def gains(names=NAMES):
-    return pd.DataFrame({"step": range(len(names)), "gain": np.linspace(0, 0.15, len(names))})
-
-
 def pairs(names=NAMES):
     rows = [(a, b, 0.01 * (i + j), 0.01) for i, a in enumerate(names) for j, b in enumerate(names[:i])]
     return frame("a b avd floor", rows)
@@ -223,7 +219,10 @@ RESULTS: dict[str, Picture] = {
     "worst_columns": (lambda names=NAMES: pairs(names).rename(columns={"a": "attributes"}), charts.worst_columns),
     "reported_shares": (shares, lambda f: charts.reported_shares(f, column=TITLE)),
     "reported_numbers": (intervals, lambda f: charts.reported_numbers(f, column=TITLE)),
-    "steps": (gains, lambda f: charts.steps(f, column=TITLE)),
+    "steps": (
+        lambda names=NAMES: pd.DataFrame({"step": range(len(names)), "gain": 0.1}),
+        lambda f: charts.steps(f, column=TITLE),
+    ),
     "pair_heatmap": (pairs, charts.pair_heatmap),
     "pair_tables": (tables, lambda f: charts.pair_tables(f, x=TITLE, y="image")),
     "affinity": (pairs, affinities),
