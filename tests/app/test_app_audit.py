@@ -75,6 +75,14 @@ def test_nothing_runs_unasked_and_every_tab_keeps_to_its_page() -> None:
         keys = [found.key for found in elements(tab(at, name)) if getattr(found, "key", None)]
         assert keys
         assert all(key.startswith(f"{PAGE}.") for key in keys)
+    tab(at, "Attack a method")
+    change(at, trials=50, method="Plain forest")  # another case has another number of runs
+    (case,) = cases.cases_of("Plain forest", "paper")
+    assert widget(at, f"{PAGE}.mode").options == ["As printed"]
+    now = [widget(at, f"{PAGE}.{name}").value for name in ("mode", "case", "trials")]
+    assert now == ["paper", case.key, case.trials]
+    change(at, method="DiffGen", mode="corrected")
+    assert widget(at, f"{PAGE}.case").value == cases.cases_of("DiffGen", "corrected")[0].key
 
 
 def test_a_flaw_is_caught_and_the_result_is_kept_by_its_case(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,17 +138,6 @@ def test_verdicts_say_what_an_attack_proves(monkeypatch: pytest.MonkeyPatch) -> 
     assert "at least epsilon 1.2, and 1 is claimed" in said(at)
     assert "5 in 100 false alarms" in said(at)
     assert books(at) == {}
-
-
-def test_another_case_has_another_number_of_runs() -> None:
-    at = change(started(PAGE), trials=50, method="Plain forest")
-    (case,) = cases.cases_of("Plain forest", "paper")
-    assert widget(at, f"{PAGE}.mode").options == ["As printed"]
-    assert [widget(at, f"{PAGE}.{name}").value for name in ("mode", "case", "trials")] == [
-        *("paper", case.key, case.trials)
-    ]
-    change(at, method="DiffGen", mode="corrected")
-    assert widget(at, f"{PAGE}.case").value == cases.cases_of("DiffGen", "corrected")[0].key
 
 
 def test_the_tables_of_every_case_are_told() -> None:

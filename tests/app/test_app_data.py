@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 from driving import PAGE, csv, edit, opened, people, press, released, run, shown, started, tab, upload
-from prepared import data, page
 from screen import dataset, errors, mendable, said, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Column, Schema, datasets
 from dpcore.dashboard.sections.intake import SOURCES
-from dpcore.dashboard.sections.schema_editor import schema_frame, schema_of
 from dpcore.errors import DataError
 
 OTHER = Schema(columns=(Column(name="Zqother", kind="integer", lower=0, upper=9),))
@@ -183,15 +181,6 @@ def test_class_column_rows_kept_aside_and_columns_left_out(uploaded: AppTest) ->
     assert (schema.names, schema.target) == (("age", "ill"), None)
 
 
-def test_no_release_without_a_column_that_can_be_the_class() -> None:
-    numbers = people()[["age"]].assign(height=range(80))
-    at = page(data(numbers.assign(height=numbers["height"] / 80)))
-    assert "needs a column with categories" in said(at)
-    press(at, f"{PAGE}.run")
-    assert "class column" in mendable(at)[0]
-    assert shown(at) is None
-
-
 # The schema's file
 
 
@@ -209,12 +198,6 @@ def test_schema_comes_back_from_its_file(uploaded: AppTest) -> None:
     assert saved(at) == schema
     edit(at, {0: {"lower": 0.0, "upper": 99.0}})  # the loaded one can be edited, and is not loaded over the edits
     assert saved(at)["age"].upper == 99
-
-
-def test_what_the_table_does_not_show_comes_back_too() -> None:
-    schema = datasets.adult_schema()
-    frame = schema_frame(schema, list(schema.names))
-    assert schema_of(frame, schema, target=schema.target, source=schema.source, max_rows=schema.max_rows) == schema
 
 
 def test_a_wrong_schema_file_changes_nothing(uploaded: AppTest) -> None:

@@ -81,19 +81,6 @@ def test_what_a_method_does_not_know_is_not_asked() -> None:
     assert not any(claimed for _, claimed, _ in books(at).values())
 
 
-def test_a_tree_is_chosen_by_its_number() -> None:
-    at = change(page(), n_trees_ruled=False)
-    next(w for w in at.number_input if w.key.startswith("forests.n_trees")).set_value(3)
-    at = tab(released(run(at)), "Trees")
-    spent = books(at)
-    box = next(w for w in at.number_input if w.key.startswith("forests.tree"))
-    assert (box.min, box.max) == (1, 3)
-    box.set_value(3)
-    assert "Tree 3 of 3" in words(run(at), everywhere=True)
-    assert books(at) == spent
-    assert "in **one tree only**" in said(tab(at, "Where the budget went"))
-
-
 # Predict
 
 

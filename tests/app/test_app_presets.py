@@ -78,6 +78,9 @@ def test_a_link_is_input(few_reruns: None) -> None:
         assert "alert(1)" not in words(at)
     press(at, f"{PAGE}.run")
     assert shown(at).release.ledger.epsilon_bound == 1.0
+    at = linked("audit", tab="x")  # which no page can take
+    for name in ("home", "audit"):
+        opened(at, name)
 
 
 def packed(how: int) -> bytes:
@@ -125,12 +128,6 @@ def test_a_file_that_holds_no_settings() -> None:
     ):
         with pytest.raises(DataError, match=r"Choose the zip"):
             links.asked_by_file(raw)
-
-
-def test_a_link_that_no_page_can_take_is_told_once() -> None:
-    at = linked("audit", tab="x")
-    for name in ("home", "audit"):
-        opened(at, name)
 
 
 def test_what_was_asked_for_where_somebody_left_never_runs() -> None:

@@ -210,13 +210,6 @@ def test_odd_columns() -> None:
     assert tree(at, "code").leaves == ("1", "2", " x ")  # as the column spells them
 
 
-def test_tables_mean_the_trees_they_were_made_of() -> None:
-    for column in adult_schema():
-        if column.taxonomy:
-            draft = draft_of(column.taxonomy)
-            assert taxonomy_of(draft.table, draft.root) == column.taxonomy, column.name
-
-
 # The page of the schema
 
 
@@ -247,3 +240,13 @@ def test_taxonomies_stay_with_their_values_in_any_order() -> None:
     assert found["workclass"].taxonomy is None
     assert dropped(found, schema) == ["workclass"]
     assert dropped(found.select(["age"]), schema) == []
+
+
+def test_tables_mean_the_schemas_and_trees_they_were_made_of() -> None:
+    schema = adult_schema()
+    frame = schema_frame(schema, list(schema.names))
+    assert schema_of(frame, schema, target=schema.target, source=schema.source, max_rows=schema.max_rows) == schema
+    for column in schema:
+        if column.taxonomy:
+            draft = draft_of(column.taxonomy)
+            assert taxonomy_of(draft.table, draft.root) == column.taxonomy, column.name
