@@ -114,7 +114,9 @@ def another(found: Any) -> Any:
         several = isinstance(value, list)  # then any option is another value
         shown_as = found.format_func(value) if value is not None and not several else None
         others = [option for option in found.options if option != shown_as]
-        return (number_of(others[0]) if kind == "select_slider" else others[0]) if others else None
+        if not others or kind != "select_slider":
+            return next(iter(others), None)
+        return float(others[0].rstrip(" %")) / (100 if others[0].endswith("%") else 1)
     if kind == "number_input":
         nearby = (1,) if value is None else (value + 1, value - 1, value / 2)
         return next((one for one in nearby if (found.min or 0) <= one <= (found.max or one)), None)
@@ -123,8 +125,3 @@ def another(found: Any) -> Any:
     if kind == "slider":
         return found.max if value == found.min else found.min
     return {"text_input": "x", "text_area": "x"}.get(kind)
-
-
-def number_of(option: str) -> float:
-    """The number that an option of a slider stands for."""
-    return float(option.rstrip(" %")) / (100 if option.endswith("%") else 1)

@@ -171,19 +171,17 @@ def test_a_ledger_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> Non
     assert shown(at) is None
 
 
-def test_a_hosted_demo_keeps_nothing(monkeypatch: pytest.MonkeyPatch, ledger_file: Path) -> None:
+def test_a_hosted_demo_keeps_nothing_and_opens_no_file_of_the_host(
+    monkeypatch: pytest.MonkeyPatch, ledger_file: Path, tmp_path: Path
+) -> None:
     monkeypatch.setenv("DPCORE_LEDGER", "session")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     at = opened(released(page()), "ledger")
     assert "You have looked once" in said(at)
     assert "for this session only" in said(at)
     assert not ledger_file.exists()
-    assert "nothing on it yet" in said(started("ledger"))  # nor is one visitor's spending shown to another
-
-
-def test_a_visitor_opens_no_file_of_the_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("DPCORE_LEDGER", "session")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     at = started("ledger")
+    assert "nothing on it yet" in said(at)  # nor is one visitor's spending shown to another
     assert not [button for button in at.button if "file" in button.label]
     assert not at.code
     assert str(tmp_path) not in words(at, everywhere=True)

@@ -18,11 +18,6 @@ def page_of(at: AppTest) -> str:
     return at.session_state["dpcore.page"]
 
 
-def bold(text: str) -> list[str]:
-    """What a step tells to press or to open."""
-    return re.findall(r"(?:[Pp]ress|[Oo]pen) \*\*(.+?)\*\*", text)
-
-
 def labels(at: AppTest) -> set[str]:
     """The words on buttons and tabs, and on what can be chosen."""
     found = {getattr(element, "label", "") for element in elements(at)}
@@ -49,7 +44,7 @@ def test_from_home_to_the_end(name: str) -> None:
         assert control(dict(step.settings), step.page, at) == dict(step.settings)
         assert not [error for error in errors(at) if "What to do" in error]
         assert {button.label for button in at.button} >= {"End the lesson"}
-        told = bold(step.text)
+        told = re.findall(r"(?:[Pp]ress|[Oo]pen) \*\*(.+?)\*\*", step.text)
         assert "Run" not in told or "Run" in labels(at)
         if {"Run", "Draw 20 more"} & set(told) and step.page not in ("compare", "audit"):  # have tests of their own
             press(at, f"{step.page}.run")

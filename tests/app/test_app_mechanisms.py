@@ -80,19 +80,7 @@ def test_a_tab_is_drawn_and_told_and_moving_all_of_it_spends_nothing(name: str) 
     assert books(at) == {}
 
 
-def test_the_guarantee_is_named_with_the_noise() -> None:
-    at = at_tab("Noise on a count")
-    assert "Guarantee of one answer: pure epsilon 1" in said(at)
-    change(at, noise__mechanism="Geometric", noise__epsilon=2.0)
-    assert "between 0.135 and 7.39" in said(at)
-    assert "It never leaves the band" in drawing(at, "How much")[0]["description"]
-    change(at, noise__mechanism="Gaussian", noise__delta=0.01)
-    assert "never pure epsilon" in said(at)
-    assert "Guarantee of one answer: (2, 0.01)" in said(at)
-    assert "It leaves the band" in drawing(at, "How much")[0]["description"]
-
-
-def test_only_the_buttons_draw_other_lots() -> None:
+def test_only_the_buttons_draw_other_lots_and_the_guarantee_is_named_with_the_noise() -> None:
     at, title = at_tab("Noise on a count"), "Answers that were drawn"
     first = answers(at, title)
     assert len(first) == 40
@@ -105,6 +93,14 @@ def test_only_the_buttons_draw_other_lots() -> None:
     again = answers(press(at, f"{PAGE}.noise.redraw"), title)
     assert again != first
     assert answers(run(at), title) == again
+    assert "Guarantee of one answer: pure epsilon 1" in said(at)  # it is named with the noise
+    change(at, noise__mechanism="Geometric", noise__epsilon=2.0)
+    assert "between 0.135 and 7.39" in said(at)
+    assert "It never leaves the band" in drawing(at, "How much")[0]["description"]
+    change(at, noise__mechanism="Gaussian", noise__delta=0.01)
+    assert "never pure epsilon" in said(at)
+    assert "Guarantee of one answer: (2, 0.01)" in said(at)
+    assert "It leaves the band" in drawing(at, "How much")[0]["description"]
     tab(at, "Asking again")
     first = answers(at, "The average")
     assert answers(change(at, asking__k=30), "The average")[: len(first)] == first

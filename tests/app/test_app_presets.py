@@ -25,22 +25,6 @@ def settings(at: AppTest, name: str = PAGE) -> dict[str, Any]:
     return {name: value for part in parts.values() for name, value in part.items() if value is not None}
 
 
-def asked_by(address: str) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(address).query, keep_blank_values=True).items()}
-
-
-@pytest.fixture
-def few_reruns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that is drawn anew without end fails at once, and not when its time is over."""
-    again, most = st.rerun, iter(range(30))
-
-    def rerun(*given: Any, **how: Any) -> NoReturn:
-        assert next(most, None) is not None, "drawn anew too often"
-        again(*given, **how)
-
-    monkeypatch.setattr(st, "rerun", rerun)
-
-
 def test_a_link_sets_controls_and_spends_nothing() -> None:
     at = linked(PAGE, epsilon="0.5", mode="paper", relation="replace", seed="7")
     found = settings(at)
@@ -57,7 +41,7 @@ def test_all_settings_go_through_the_link_on_the_tab_take_home() -> None:
     tab(released(at), "Take home")
     (address,) = [found.value for found in at.code if "?" in found.value and "\n" not in found.value]
     assert urlsplit(address).path.endswith(f"/{PAGE}")
-    asked = asked_by(address)
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
     assert (asked["epsilon"], asked["mode"], asked["rows:data"]) == ("0.3", "corrected", "1234")
     assert "target:data" not in asked  # the schema's own
     assert not any(name in address for name in sums(at))
@@ -66,7 +50,14 @@ def test_all_settings_go_through_the_link_on_the_tab_take_home() -> None:
     assert again == {name: value for name, value in settings(at).items() if name != "target:data"}
 
 
-def test_a_link_is_input(few_reruns: None) -> None:
+def test_a_link_is_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    again, most = st.rerun, iter(range(30))
+
+    def rerun(*given: Any, **how: Any) -> NoReturn:
+        assert next(most, None) is not None, "drawn anew without end"  # and not only when the test's time is over
+        again(*given, **how)
+
+    monkeypatch.setattr(st, "rerun", rerun)
     wrong = {"mode": "<script>alert(1)</script>", "relation": "17", "seed": '"x"', "rows:data": "0", "": "2"}
     wrong |= {"target:data": "nothing", "run": "true", "tab": "nowhere", "chosen": "1", "redraws.go": "true"}
     several = ({"epsilon": "99"}, {"epsilon": "much"}, {"seed": "-4"}, {"smoothing": "1e9"}, {"smoothing": "[1, 2]"})

@@ -213,6 +213,10 @@ def test_what_fails_meanwhile_is_told_where_the_button_is(small: AppTest, monkey
     at = small
     first = shown(at)
     pause = Pause(monkeypatch)
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise BudgetError("Too much.", "Ask for less.")
+
     monkeypatch.setattr(NaiveBayesSynthesizer, "sample", refused)
     press(at, f"{PAGE}.run")
     opened(at, "ledger")
@@ -222,10 +226,6 @@ def test_what_fails_meanwhile_is_told_where_the_button_is(small: AppTest, monkey
     assert any("Too much" in told for told in errors(at))
     assert shown(at) is first
     assert not errors(run(at))
-
-
-def refused(self: Any, *arguments: Any, **options: Any) -> Any:
-    raise BudgetError("Too much.", "Ask for less.")
 
 
 def test_a_release_that_is_canceled_before_the_door_is_asked_costs_nothing(

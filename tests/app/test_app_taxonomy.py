@@ -224,13 +224,6 @@ def editor(at: AppTest, *, shut: bool = False) -> AppTest:
     return run(at)
 
 
-def put_together(at: AppTest) -> AppTest:
-    """Two of the three towns under one name."""
-    widget(editor(at), "taxonomy.editor.column").set_value("town")
-    press(run(at), "taxonomy.editor.add")
-    return edit(at, {0: {"level 1": "Both"}, 1: {"level 1": "Both"}})
-
-
 def test_a_numeric_column_in_the_editor_leaves_the_settings_alone() -> None:
     at = editor(page())
     for column in ("town", "age"):
@@ -244,7 +237,9 @@ def test_a_numeric_column_in_the_editor_leaves_the_settings_alone() -> None:
 def test_a_changed_taxonomy_survives_a_shut_drawer_and_is_for_the_next_release() -> None:
     at = released(page())
     first, spent = shown(at), books(at)
-    put_together(at)
+    widget(editor(at), "taxonomy.editor.column").set_value("town")
+    press(run(at), "taxonomy.editor.add")
+    edit(at, {0: {"level 1": "Both"}, 1: {"level 1": "Both"}})  # two of the three towns under one name
     assert not editor(at, shut=True).data_editor
     assert "not in use yet" in said(editor(at))
     press(at, "taxonomy.editor.apply")

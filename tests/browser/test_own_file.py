@@ -23,10 +23,6 @@ def table(names=("city", "age", "ill")) -> pd.DataFrame:
     return pd.DataFrame(dict(zip(names, columns, strict=True)))
 
 
-def red_warning(page):
-    return page.get_by_role("alert").filter(has_text="This schema was read off your rows")
-
-
 def test_upload_declare_and_run(visitor):
     visitor.open()
     visitor.press("Use my own data")
@@ -34,7 +30,7 @@ def test_upload_declare_and_run(visitor):
     page = visitor.page
     cells = page.get_by_test_id("stDataFrame").filter(visible=True).locator("canvas td")
     expect(cells.filter(has_text=re.compile("^(city|age|ill)$"))).to_have_count(3)
-    expect(red_warning(page)).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="This schema was read off your rows")).to_be_visible()
     assert "sample" in visitor.data_in_use  # nothing is in use before somebody says so
 
     page.get_by_text("would be the same for other rows").click()
@@ -54,22 +50,6 @@ def test_upload_declare_and_run(visitor):
     expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
     cells = page.get_by_test_id("stDataFrame").filter(visible=True).locator("canvas td")
     expect(cells.filter(has_text="NB-Synth, corrected mode")).to_have_count(1)
-
-
-def test_a_file_that_cannot_be_read(visitor):
-    visitor.try_now()
-    before = visitor.headline()
-    visitor.upload("junk.csv", np.random.default_rng(1).bytes(5000))
-    page = visitor.page
-    error = page.get_by_role("alert").filter(has_text="What to do:")
-    expect(error).to_be_visible()
-    assert not re.search(r"Traceback|Error\b|dpcore|\.py\b", error.inner_text())
-    expect(page.get_by_test_id("stException")).to_have_count(0)
-    assert "sample" in visitor.data_in_use
-    visitor.go("Naive Bayes")
-    assert visitor.headline() == before
-    visitor.run()
-    assert visitor.ledger() == ["2", "2", "2"]
 
 
 def test_names_are_text_and_never_markup(visitor):

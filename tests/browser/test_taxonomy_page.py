@@ -153,17 +153,3 @@ def ask(visitor) -> None:
     handle.press("ArrowRight")
     settle(page)
     expect(said).not_to_have_text(before)
-
-
-def test_a_claim_of_the_patent(visitor):
-    visitor.open()
-    visitor.go("Taxonomy tree")
-    visitor.run()
-    before = visitor.headline()
-    panel = visitor.tab("The patent's claims")
-    visitor.number("Repeats", 1)
-    visitor.press("Make this figure")
-    expect(panel.get_by_text("Errors on sample")).to_be_visible(timeout=LONG)
-    expect(panel.locator("svg").get_by_text("equal shares, not consistent")).to_be_visible()
-    assert visitor.headline() == before
-    assert visitor.ledger()[0] == "6"
