@@ -115,7 +115,7 @@ FOLLOW = """(() => {
     };
     window.clearTimeout = timer => { waits.timers.delete(timer); plain.clear(timer); };
 })()"""
-# A moment without anything to wait for is over when the page was painted a few times: it may still pass values on.
+# Seen a few times in a row: between two of them a page may pass a value on, of which nobody waits for the answer yet.
 IDLE = """() => {
     const app = document.querySelector('[data-testid="stApp"]'), waits = window.waits;
     const busy = !app || app.dataset.testScriptState !== 'notRunning' ||
@@ -201,7 +201,7 @@ def follow(context: BrowserContext) -> None:
 def settle(page: Page, seconds: float = IDLE_SECONDS) -> None:
     """Wait until the dashboard has done all that was asked of it, and drawn it."""
     page.evaluate("waits.still = 0")
-    page.wait_for_function(IDLE, timeout=seconds * 1000)
+    page.wait_for_function(IDLE, timeout=seconds * 1000, polling=20)  # a page behind another one is hardly painted
 
 
 def go(page: Page, title: str) -> None:
