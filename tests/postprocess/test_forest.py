@@ -1,7 +1,6 @@
 """Forests: what they predict, what their counts say, pruning, budgets, and the forest without noise."""
 
 import math
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from forests import ROWS, SAME, SCHEMA, STUMP, assert_equal, grown, make_rows, plain, stump_of
 
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import GRID, CodeCut, Groups, NumberCut
+from dpcore.domain.splits import GRID, NumberCut
 from dpcore.errors import DataError
 from dpcore.methods import DiffPC45, DiffPRFs, PlainForest
 from dpcore.methods.trees.grow import forest_of
@@ -52,27 +51,14 @@ def test_the_plain_forest_is_the_limit_node_by_node():
 # Prediction
 
 
-def exact_tick(column, value):
-    """The place of a number on the grid, which is even between the bins' boundaries, in fractions."""
-    edges = sorted({min(Fraction(edge), Fraction(column.upper)) for edge in column.edges.tolist()})
-    for i, (low, high) in enumerate(pairwise(edges)):
-        if low <= Fraction(value) <= high:
-            return (i + (Fraction(value) - low) / (high - low)) * GRID / (len(edges) - 1)
-    raise AssertionError
-
-
 def slow_leaf(forest, row, codes, place):
-    """The leaf of one row, by the attributes' own words; what is missing goes right."""
+    """The leaf of one row, one question after the other; what these send where is for `tests/domain/test_splits.py`."""
     while forest.column[place] >= 0:
         position = int(forest.column[place])
-        attribute, code, cut = forest.attributes[position], codes[position], forest.cut[place]
+        attribute, value = forest.attributes[position], codes[[position]]
         if isinstance(attribute, NumberCut):
-            column, value = forest.schema.columns[position], row[position]
-            child = int(value != value or exact_tick(column, value) > cut)
-        elif isinstance(attribute, Groups):
-            child = int(attribute.child_of[int(forest.low[place]), code])
-        else:
-            child = int(code >= cut if isinstance(attribute, CodeCut) else code != cut)
+            value = attribute.ticks(np.array([row[position]], dtype=float))
+        child = int(attribute.side(value, forest.cut[[place]], forest.low[[place]])[0])
         assert 0 <= child < forest.fanout[place]
         place = int(forest.first[place] + child)
     return place
