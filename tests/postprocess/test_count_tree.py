@@ -1,4 +1,7 @@
-"""Released trees of counts: answers and margins against dense least squares and loops, rows, and documents."""
+"""Released trees of counts: answers and margins by hand and against loops, rows, and documents.
+
+That the consistent leaves are those of least squares is for `test_least_squares`.
+"""
 
 import json
 import math
@@ -27,19 +30,6 @@ def four(noisy=HAY, variances=(1.0, 1.0, 1.0)):
 
 def of(*codes):
     return RangeQuery.of({"a": codes})
-
-
-def gls(tree):
-    """Dense least squares: the leaves' estimate and covariance. Levels of no noise get hardly any."""
-    rows, values, weights = [], [], []
-    for partition, noisy, variance in zip(tree.partitions, tree.noisy, tree.variances, strict=True):
-        if variance < np.inf:
-            rows.append(np.eye(partition.size)[:, tree.leaves.parents(partition)])
-            values.append(noisy)
-            weights.append(np.full(partition.size, 1 / max(variance, 1e-9)))
-    design, weight = np.concatenate(rows), np.concatenate(weights)
-    covariance = np.linalg.inv(design.T @ (weight[:, None] * design))
-    return covariance @ (design.T @ (weight * np.concatenate(values))), covariance
 
 
 def random_tree(seed):
@@ -73,17 +63,19 @@ def fewest_nodes(tree, query):
 
 
 def test_answers_and_margins_on_random_trees(seeds):
-    """Consistent ones equal dense least squares; those without consistency the sum of the fewest measured nodes."""
+    """Consistent ones sum the consistent leaves; those without consistency the fewest measured nodes."""
+    halves = ReleasedTree(four().partitions[:2], HAY[:2], [1.0, 2.0])  # 10 - 9 is shared out by 2 / (1 + 2 + 2)
+    np.testing.assert_allclose(halves.consistent.counts[1], [6.4, 3.4])
     queries, sums = [of(0, 1, 2), of(3), RangeQuery.of({})], [sum(LEAVES[:3]), LEAVES[3], sum(LEAVES)]
     np.testing.assert_allclose(four().answers(queries), sums, atol=2e-4)
     np.testing.assert_allclose(four().answers(queries, np.array([1.0, 10, 100, 1000])), [111, 1000, 1111])
     for seed in seeds(20):
         tree, queries = random_tree(seed)
-        leaves, covariance = gls(tree)
+        leaves = tree.consistent.counts[-1]
         weights = np.array([tree.leaves.weights(query.sets(tree.schema)) for query in queries])
-        np.testing.assert_allclose(tree.answers(queries), weights @ leaves, atol=1e-4)
-        expected = SURE * np.sqrt(np.einsum("qi,ij,qj->q", weights, covariance, weights))
-        np.testing.assert_allclose(tree.margins(queries), expected, atol=1e-3)
+        np.testing.assert_allclose(tree.answers(queries), weights @ leaves)
+        variances = [tree.consistent.query_variance(weight) for weight in weights]
+        np.testing.assert_allclose(tree.margins(queries), SURE * np.sqrt(variances))
         estimates, margins = tree.noisy_answers(queries)
         fewest = np.array([fewest_nodes(tree, query) for query in queries])
         np.testing.assert_allclose(estimates, fewest[:, 0], atol=1e-9)
