@@ -70,17 +70,6 @@ def test_no_word_is_sure_that_is_not(monkeypatch):
     assert asked == [edge]
 
 
-def test_discrete_laplace_noise_has_its_exact_distribution():
-    many = 40_000
-    for scale in (0.3, 1.5, 40.0):
-        drawn, reach = laplace(np.full(many, scale)), max(int(4 * scale), 1)
-        ratio, support = np.exp(-1 / scale), np.arange(-reach, reach + 1)
-        shares = (1 - ratio) / (1 + ratio) * ratio ** np.abs(support)
-        inside = np.bincount(drawn[np.abs(drawn) <= reach] + reach, minlength=len(support))
-        counts, expected = [*inside, many - inside.sum()], many * np.array([*shares, 1 - shares.sum()])
-        assert stats.chisquare(counts, expected).pvalue > RARE
-
-
 def test_every_draw_has_a_scale_of_its_own():
     scales = np.repeat([0.01, 1e6, 0.0], 30_000)
     quiet, loud, none = np.split(laplace(scales), 3)

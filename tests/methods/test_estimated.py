@@ -32,9 +32,10 @@ SCHEMA = Schema(
 )
 
 
-def told(column):
-    tree = halves(column)
-    return {tree.nodes[i].name: tree.nodes[i].codes for i in tree.children[0]}
+FLAT = Column(name="n", kind="continuous", lower=0, upper=1, bins=1, missing=True)
+EIGHT = Column(name="n", kind="categorical", categories=tuple("abcdefgh"), missing=True)
+BELOW_ONE = Taxonomy((("a", "u", "v", "all"), ("b", "w", "v", "all"), ("c", "w", "v", "all")))
+THREE = Column(name="n", kind="categorical", categories=tuple("abc"), taxonomy=BELOW_ONE)
 
 
 @pytest.mark.parametrize(
@@ -43,29 +44,16 @@ def told(column):
         (NUMBER, {"0–5": (0, 1, 2), "6–9 or (missing)": (3, 4, 5)}),
         (SCHEMA["grade"], {"low, mid": (0, 1), "high": (2,)}),
         (SCHEMA["town"], {"west, east": (0, 1, 2, 3, 4), "south": (5, 6)}),
-        (
-            Column(name="n", kind="continuous", lower=0, upper=1, bins=1, missing=True),
-            {"0 to 1": (0,), "(missing)": (1,)},
-        ),
-        (
-            Column(name="n", kind="categorical", categories=tuple("abcdefgh"), missing=True),
-            {"a, b, … d": (0, 1, 2, 3), "e, f, … (missing)": (4, 5, 6, 7, 8)},
-        ),
-        (  # everything below one group: the groups below that one
-            Column(
-                name="n",
-                kind="categorical",
-                categories=tuple("abc"),
-                taxonomy=Taxonomy((("a", "u", "v", "all"), ("b", "w", "v", "all"), ("c", "w", "v", "all"))),
-            ),
-            {"u": (0,), "w": (1, 2)},
-        ),
+        (FLAT, {"0 to 1": (0,), "(missing)": (1,)}),
+        (EIGHT, {"a, b, … d": (0, 1, 2, 3), "e, f, … (missing)": (4, 5, 6, 7, 8)}),
+        (THREE, {"u": (0,), "w": (1, 2)}),  # everything below one group: the groups below that one
         (SCHEMA["one"], {}),
     ],
 )
 def test_halves(column, expected):
-    assert told(column) == expected
-    attribute = Groups(column, halves(column))
+    tree = halves(column)
+    assert {tree.nodes[i].name: tree.nodes[i].codes for i in tree.children[0]} == expected
+    attribute = Groups(column, tree)
     assert attribute.fanout(*map(np.array, zip(attribute.start, strict=True)))[0] == len(expected)
     if expected:
         sides = attribute.side(np.arange(column.size), np.zeros(column.size), np.zeros(column.size))
