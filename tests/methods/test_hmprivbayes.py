@@ -11,7 +11,6 @@ from bit_tables import HUGE, RELATIONS, bits, planted, random_frame, total
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.door import PrivateTable
 from dpcore.methods import HMPrivBayes
 from dpcore.methods.networks.base import to_measure
 from dpcore.postprocess.bayes_net import contained, margin
@@ -207,18 +206,11 @@ def test_a_public_partition_asks_no_scores_and_divides_no_column():
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_noise_of_the_corrected_tables_follows_noisy_entropies(relation, monkeypatch):
+def test_noise_of_the_corrected_tables_follows_noisy_entropies(relation, counted):
     """Weights come from the released one-way tables and not from the rows."""
-    frame, asked = planted(1, 6, rows=120), []
-    answer = PrivateTable.counts
-
-    def counts(self, families, **how):
-        asked.append((families, how, answer(self, families, **how)))
-        return asked[-1][2]
-
-    monkeypatch.setattr(PrivateTable, "counts", counts)
+    frame = planted(1, 6, rows=120)
     HMPrivBayes(relation=relation, n_clusters=1, epsilon=0.5, random_state=0).fit(frame, schema=bits(frame.columns))
-    (one_ways, _, margins), (families, how, _) = asked
+    (one_ways, _, margins), (families, how, _) = counted
     n = len(frame) if relation == "replace" else float(np.mean([margin.sum() for margin in margins]))
     for family, weight in zip(families, how["weights"], strict=True):
         noisy = margins[list(one_ways).index((family[0],))]

@@ -1,0 +1,18 @@
+"""A door that tells what it is asked to count."""
+
+import pytest
+
+from dpcore.door import PrivateTable
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Every question for counts: families, how they are asked for, and the noisy tables."""
+    asked, answer = [], PrivateTable.counts
+
+    def counts(self, families, **how):
+        asked.append((families, how, answer(self, families, **how)))
+        return asked[-1][2]
+
+    monkeypatch.setattr(PrivateTable, "counts", counts)
+    return asked
