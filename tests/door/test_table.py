@@ -28,8 +28,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import BudgetError, ParameterError, SchemaError
 from dpcore.mechanisms.noise import make_noise
-from dpcore.mechanisms.scores import Bounds, ClassLogScore, Entropy, Gini, LinearF, Max, MutualInformation, R
-from dpcore.mechanisms.scores.base import Score
+from dpcore.mechanisms.scores import ClassLogScore, Entropy, Gini, LinearF, Max, MutualInformation, R
 
 A, B, Y = CODES.T
 PAIR = Column(name="c", kind="categorical", categories=("p", "q"))
@@ -110,22 +109,6 @@ def test_tables_so_small_that_nothing_can_move():
         assert table.choose(score, candidates, epsilon=0.5, claimed_sensitivity=1.0) in (0, 1)
         assert np.isfinite(table.noisy_scores(score, candidates, epsilon=0.5)).all()
         assert table.ledger.epsilon_claimed == 1.5
-
-
-def test_a_score_of_ones_own_is_charged_by_what_it_says_of_itself():
-    class Two(Score):
-        name = "two rows of scores"
-
-        def values(self, count, candidates, relation):
-            return np.array([[0.0, 1.0, 2.0], [5.0, 1.0, 2.0]])
-
-        def bounds(self, shapes, relation, rows):
-            return Bounds(sensitivity=3.0, loss=6.0, rounding=0.0)
-
-    table = door()
-    np.testing.assert_array_equal(table.choose(Two(), [], epsilon=1.5, draws=2), [2, 0])
-    assert table._door.noise.scales == [4]
-    assert only(table).epsilon_bound == 3
 
 
 # Derived and recoded columns
