@@ -26,19 +26,14 @@ SCALE = 2 * INFORMATION  # b at a claimed epsilon of 1
 
 def event_probability(information_a, information_b, pairs, threshold=THRESHOLD):
     """P[no pair of A, all pairs of B] of the printed rule, by integration over rho."""
-    noise = stats.laplace(scale=SCALE)
-
-    def given(rho):
-        bar = threshold + rho
-        return noise.pdf(rho) * noise.cdf(bar - information_a) ** pairs * noise.sf(bar - information_b) ** pairs
-
-    kinks = [0.0, -threshold, INFORMATION - threshold]
-    return integrate.quad(given, -15, 15, points=kinks, limit=400, epsabs=0)[0]
+    rho, noise = np.linspace(-15, 15, 30_001), stats.laplace(scale=SCALE)
+    below, above = noise.cdf(threshold + rho - information_a), noise.sf(threshold + rho - information_b)
+    return float(integrate.trapezoid(noise.pdf(rho) * below**pairs * above**pairs, rho))
 
 
 LOSSES = {
-    THRESHOLD: [(1, 0.739), (3, 2.356), (10, 8.363)],
-    0.0: [(2, 1.530), (6, 4.885)],
+    THRESHOLD: [(1, 0.739), (2, 1.534), (3, 2.356), (6, 4.896), (10, 8.363)],
+    0.0: [(1, 0.737), (2, 1.530), (3, 2.349), (6, 4.885), (10, 8.347)],
 }
 
 

@@ -56,13 +56,8 @@ def likelihood_bound(first, second, scales):
     return lower_bound_of_statistics(sides[1], sides[0])
 
 
-def entries_of(method, start):
-    return [entry for entry in method.ledger_.entries if entry.name.startswith(start)]
-
-
-def pairs_entry(method):
-    (entry,) = [entry for entry in method.ledger_.entries if " values of " in entry.name]
-    return entry
+def entries_of(method, words):
+    return [entry for entry in method.ledger_.entries if words in entry.name]
 
 
 # All pairs of 12 bits: they do not compose in parallel
@@ -71,7 +66,7 @@ def pairs_entry(method):
 def test_noisy_pairs_of_paper_mode_are_caught():
     pair, claim = neighbors(12, 40, ones=12), 1.0
     method = HMPrivBayes(mode="paper", epsilon=claim * 27 / 11, random_state=0)  # the pairs' share is 11 : 8 : 8
-    entry = pairs_entry(method.fit(pair[0], schema=bits(12)))
+    (entry,) = entries_of(method.fit(pair[0], schema=bits(12)), " values of ")
     assert float(entry.epsilon_claimed) == pytest.approx(claim)
     assert float(entry.epsilon_of_noise) == pytest.approx(6 * claim)
     exact = NoPrivacy(score="MI", n_clusters=1)
@@ -87,12 +82,12 @@ def test_noisy_pairs_of_paper_mode_are_caught():
 def two_tables(rows, epsilon):
     """Scales of the tables of children x00 and x01 in one cluster that grew from x02, which always has entropy 1."""
     for seed in range(50):
-        method = HMPrivBayes(
-            mode="paper", epsilon=epsilon, n_clusters=1, max_parents=1, eta=0.0, random_state=seed
-        ).fit(frame(rows), schema=bits(3))
-        scale = {entry.name.split()[2]: entry.scale for entry in entries_of(method, "counts of")}
+        how = {"mode": "paper", "n_clusters": 1, "max_parents": 1, "eta": 0.0}
+        method = HMPrivBayes(**how, epsilon=epsilon, random_state=seed).fit(frame(rows), schema=bits(3))
+        tables = entries_of(method, "counts of")
+        scale = {entry.name.split()[2]: entry.scale for entry in tables}
         if method.families_[0] == ("x02 bit 1",) and len(scale) == 2:
-            claimed = sum(entry.epsilon_claimed for entry in entries_of(method, "counts of"))
+            claimed = sum(entry.epsilon_claimed for entry in tables)
             return [scale[name] * float(claimed) / 2 for name in ("x00", "x01")], scale["x01"]
     raise AssertionError("No seed gave a cluster with two tables.")
 
@@ -127,7 +122,7 @@ def test_noisy_indices_of_paper_mode_are_caught():
     """Zeros, or one row of half ones: the 36 of 66 pairs across the halves fall from 1 to 0."""
     pair, epsilon = neighbors(12, 100, ones=6), 0.03
     method = PrivSCBN(mode="paper", epsilon=epsilon, random_state=0).fit(pair[0], schema=bits(12))
-    entry = pairs_entry(method)
+    (entry,) = entries_of(method, " values of ")
     assert float(entry.epsilon_claimed) == pytest.approx(epsilon / 3)
     second = 1.0 - np.subtract.outer(np.arange(12) < 6, np.arange(12) < 6, dtype=int)[PAIRS]
     assert (second == 0).sum() == 36

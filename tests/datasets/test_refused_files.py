@@ -59,12 +59,11 @@ def test_bad_wishes(tmp_path):
 
 
 def test_files_that_are_not_there_or_too_large(tmp_path):
-    assert "no file" in refused(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "large.csv").write_text("a,b\n" + "1,2\n" * 1_000)
+    assert "no file" in refused(tmp_path / "none.csv")
     assert str(tmp_path) not in refused(tmp_path / "folder.csv")
-    path = tmp_path / "large.csv"
-    path.write_text("a,b\n" + "1,2\n" * 1_000)
-    assert "MiB" in refused(path, max_bytes=100)
+    assert "MiB" in refused(tmp_path / "large.csv", max_bytes=100)
 
 
 BOMB = ("a,b\n" + f"{SECRET},2\n" * 100_000).encode()
