@@ -100,13 +100,13 @@ def test_people_are_asked_for_few_bins_and_the_release_has_the_schemas_own():
 
 
 def test_shrinking_helps_where_noise_is_large():
-    """Balanced accuracy over 8 seeds at epsilon 2 on 4,000 simulated customers: more than 3 standard errors better."""
+    """Balanced accuracy over 5 seeds at epsilon 2 on 4,000 simulated customers: more than 3 standard errors better."""
     data = datasets.load("bank cards")
     train, test = data.train.head(4_000), data.test.head(1_000)
 
     def scores(**given):
         found = []
-        for seed in range(8):
+        for seed in range(5):
             fitted = PPNB(epsilon=2.0, random_state=seed, **given).fit(train, schema=data.schema)
             said = fitted.predict(test)
             found.append(np.mean([(said == c)[test["customer-value"] == c].mean() for c in fitted.classes_]))
@@ -114,4 +114,4 @@ def test_shrinking_helps_where_noise_is_large():
 
     for pairs in (True, False):
         plain, ours = scores(pairs=pairs, reconstruction="clip", merge=False), scores(pairs=pairs)
-        assert ours.mean() - plain.mean() > 3 * math.hypot(ours.std(ddof=1), plain.std(ddof=1)) / math.sqrt(8)
+        assert ours.mean() - plain.mean() > 3 * math.hypot(ours.std(ddof=1), plain.std(ddof=1)) / math.sqrt(5)
