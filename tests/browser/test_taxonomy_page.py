@@ -16,8 +16,6 @@ from scripts.screenshots import settle
 pytestmark = pytest.mark.browser
 
 DRAWER = "Taxonomies: which values belong together"
-PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00"
-LONG = 90_000  # milliseconds; figures on a busy computer
 
 
 def write(visitor, row: int, text: str, values: int) -> None:
@@ -51,13 +49,9 @@ def test_from_a_taxonomy_to_the_zip(visitor):
     expect(page.get_by_text("This tree is in use now.")).to_be_visible()
 
     page.get_by_text("From a file, or to one").click()
-    for name, content, cause in (
-        ("tree.csv", PNG, "not UTF-8 text"),
-        ("other.csv", b"Private,(any)\nOslo,(any)\n", "taxonomy row 2 starts with 'Oslo'"),
-    ):
-        visitor.load("Load a table of paths", name, content)
-        visitor.refused(cause)
-        expect(page.locator("svg").get_by_text("Business", exact=True)).to_be_visible()  # nothing is lost
+    visitor.load("Load a table of paths", "other.csv", b"Private,(any)\nOslo,(any)\n")
+    visitor.refused("taxonomy row 2 starts with 'Oslo'")
+    expect(page.locator("svg").get_by_text("Business", exact=True)).to_be_visible()  # nothing is lost
     saved = visitor.download("Save the drawn tree")
     assert saved.suggested_filename == "workclass.taxonomy.csv"
     paths = saved.path().read_bytes()
