@@ -6,6 +6,7 @@ be there for another app. Here the file's options become flags, over which nothi
 
 import argparse
 import json
+import os
 import socket
 import sys
 import tomllib
@@ -119,6 +120,8 @@ def unusable(flags: Flags) -> str:
 
 def serve(flags: Flags, parser: argparse.ArgumentParser) -> int:
     """Hand over to Streamlit; the exit code."""
+    for library in ("OMP", "OPENBLAS"):  # visitors share the cores: threads that wait for each other cost tenfold
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     import click  # what Streamlit's command is made of
     from streamlit.web.cli import main as streamlit
 
