@@ -115,11 +115,9 @@ def choice(
     Exactly: the factor is divided by 1 + 2 rounding / loss, so that what is booked covers the rounding of scores.
     """
     sensitivity, loss, rounding = bounds
-    if claim.claimed_sensitivity is None:
-        factor, bound = float(per_draw) / loss if loss else 0.0, draws * per_draw
-    else:
-        factor = float(per_draw) / (2 * claim.scaled_to(sensitivity))
-        bound = draws * exact(factor * loss)
+    divisor = loss if claim.claimed_sensitivity is None else 2 * claim.scaled_to(sensitivity)
+    factor = float(per_draw) / divisor if divisor else 0.0
+    bound = draws * (per_draw if divisor == loss else exact(factor * loss))
     if exactly and loss:
         factor /= 1 + 2 * rounding / loss
     name, scale, paid = f"choice by {name}", 1 / factor if factor else np.inf, draws * per_draw

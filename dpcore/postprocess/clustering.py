@@ -10,26 +10,43 @@ from dpcore.arguments import Flags, Floats
 
 Clusters = list[list[int]]
 STARTS = 10  # of k-means
-STEEPEST = 50.0  # exponents beyond it are cut: noise can make a score as large as it likes
+STEEPEST = 50.0  # exponents of the repaired affinity are cut there: noise can make a score as large as it likes
 
 
-def spectral_clusters(similarity: Floats, k: int, rng: np.random.Generator, *, affinity: str = "fixed") -> Clusters:
-    """Normalized spectral clustering (Ng, Jordan and Weiss 2001) of d columns into k clusters or fewer.
+def spectral_clusters(
+    similarity: Floats,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    affinity: str = "fixed",
+    sigma: float = 1.0,
+    k1: int | None = None,
+) -> Clusters:
+    """Normalized spectral clustering of d columns into k clusters or fewer.
 
-    W_ij = exp(-x_ij / (2 sigma^2)) with sigma^2 the median of x over all pairs. For "fixed" x is the distance
-    1 - similarity (the similarity clipped to [0, 1]); for "paper" x is the similarity itself, as printed in paper 001.
+    Of L = 1 - B^-1/2 W B^-1/2, B the sums of W's rows, the eigenvectors of the `k1` smallest eigenvalues (k, unless
+    said) are taken, their rows made as long as 1, and parted by k-means++.
+
+    "paper": as Algorithms 1 and 3 of paper 001 print it, W_ij = exp(-s_ij / (2 sigma^2)) of the similarities s, with
+    s_ii = 0. "fixed": as Ng, Jordan and Weiss (2001) have it, of the distances 1 - s (s clipped to [0, 1]), with W_ii =
+    0, and with the median of all distances for sigma^2.
+
     Similarities, shape (d, d), are symmetric and noisy, so any numbers; the diagonal is not used.
     """
     d = len(similarity)
     if k <= 1 or d <= k:
         return [[j] for j in range(d)] if k > 1 else [list(range(d))]
-    distance = 1 - np.clip(similarity, 0, 1) if affinity == "fixed" else similarity
-    width = max(float(np.median(distance[np.triu_indices(d, 1)])), 1e-3)
-    weights = np.exp(np.clip(-distance / (2 * width), -STEEPEST, STEEPEST))
-    np.fill_diagonal(weights, 0)
-    scale = 1 / np.sqrt(weights.sum(axis=1))
-    laplacian = np.eye(d) - weights * np.outer(scale, scale)
-    vectors = np.linalg.eigh(laplacian)[1][:, :k]
+    if affinity == "paper":
+        exponents = -similarity / (2 * sigma**2)
+        np.fill_diagonal(exponents, 0.0)
+    else:
+        distance = 1 - np.clip(similarity, 0, 1)
+        width = max(float(np.median(distance[np.triu_indices(d, 1)])), 1e-3)
+        exponents = np.maximum(-distance / (2 * width), -STEEPEST)
+        np.fill_diagonal(exponents, -np.inf)
+    sums = np.logaddexp.reduce(exponents, axis=1)  # of logarithms: no exponent is too large
+    laplacian = np.eye(d) - np.exp(exponents - (sums[:, None] + sums) / 2)
+    vectors = np.linalg.eigh(laplacian)[1][:, : k1 or k]
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     seed = int(rng.integers(2**31))
     with warnings.catch_warnings():  # fewer than k different points give fewer clusters, which is fine

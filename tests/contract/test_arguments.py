@@ -77,7 +77,7 @@ FORBIDDEN = {
     "children": ["many"], "class_share": [0, 1], "consistency": ["yes"], "count_share": [1], "criterion": ["gain"],
     "cuts": ["quantiles"], "edges": [-1, 1.5], "epsilon": [-1, math.nan, math.inf, "1"],
     "eta": [-0.1, 1, math.nan, "0.1", None], "factors": [(0, 1), (1, -1)], "fanout": [1], "groups": ["two"],
-    "growth": [0], "intervals": [0, 10**6], "iterations": [0], "kappa": ["2"], "leaf_share": ["half"],
+    "growth": [0], "intervals": [0, 10**6], "iterations": [0], "k1": [0, 1.5], "kappa": ["2"], "leaf_share": ["half"],
     "log_base": ["7"], "max_cells": [0], "max_depth": [0, 1.5, 21, 10**6], "max_features": [0, "most"],
     "max_leaves": [0, 1, 10**9], "max_parents": [0, 2.5, 40], "max_per_attribute": [0], "measure": ["some"],
     "merge": [None], "min_entropy": [-1, math.nan], "min_support": [0, 1, "few"], "mode": ["fast"], "n_clusters": [0],
@@ -85,7 +85,7 @@ FORBIDDEN = {
     "order": ["random"], "p0": [0, 1.5], "pairs": [1], "partition": ["none"], "privacy": [0], "protocol": ["RAPPOR"],
     "prune": [1], "random_state": [1.5, -1], "randomizer": ["cauchy"], "rate": [1, "half"],
     "reconstruction": ["round"], "relation": ["swap"], "resample": ["bootstraps"], "rounds": [0, 1.5], "rows": [0],
-    "score": ["gain"], "selection_share": [1, "half"], "smoothing": [0.0], "steps": ["three"],
+    "score": ["gain"], "selection_share": [1, "half"], "sigma": [0, -1, 1e9], "smoothing": [0.0], "steps": ["three"],
     "structure_share": [0.0, 1], "theta": [0, math.inf], "threshold": [0], "variance": ["exact"], "variant": ["all"],
     "vote": ["few"], "with_class": [1], "x_source": ["data"],
 }  # fmt: skip

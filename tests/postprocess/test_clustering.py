@@ -6,9 +6,10 @@ from itertools import product
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 
 from dpcore.methods.networks.base import pair_matrix
-from dpcore.postprocess.clustering import contiguous_clusters, related_columns, spectral_clusters
+from dpcore.postprocess.clustering import STARTS, contiguous_clusters, related_columns, spectral_clusters
 
 
 def partition_of(clusters, d):
@@ -41,6 +42,20 @@ def test_planted_blocks_are_found_from_distances_and_not_from_similarities(seeds
     assert partition_of(spectral_clusters(similarity, 2, rng), 10) == blocks
     similarity, blocks = planted(blocks=3)
     assert partition_of(spectral_clusters(similarity, 3, rng), 10) == blocks
+
+
+def test_the_printed_affinity_is_the_printed_formula():
+    """W = exp(-s / 2 sigma^2) with s_ii = 0, B its sums, L = B^-1/2 (B - W) B^-1/2; k1 vectors of length 1."""
+    for sigma, k1 in ((1.0, None), (0.3, 3), (2.0, 5)):
+        similarity = symmetric(np.random.default_rng(k1).normal(0.3, 0.5, (9, 9)))
+        weights = np.exp(-similarity / (2 * sigma**2))
+        degrees = np.diag(weights.sum(axis=1) ** -0.5)
+        vectors = np.linalg.eigh(degrees @ (np.linalg.inv(degrees) ** 2 - weights) @ degrees)[1][:, : k1 or 4]
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        seed = int(np.random.default_rng(0).integers(2**31))
+        labels = KMeans(4, n_init=STARTS, random_state=seed).fit_predict(vectors)
+        found = spectral_clusters(similarity, 4, np.random.default_rng(0), affinity="paper", sigma=sigma, k1=k1)
+        assert partition_of(found, 9) == {frozenset(np.flatnonzero(labels == each).tolist()) for each in labels}
 
 
 def symmetric(values):

@@ -31,6 +31,11 @@ RELATION = "Which tables are neighbors (`Relation`). Paper mode knows replace on
 NAMES = {"R": "R: distance from independence", "MI": "Mutual information", "F": "F: distance from certainty"}
 AFFINITIES = {"fixed": "Repaired: like with like", "paper": "As printed: like apart"}
 PARTITIONS = {"learned": "Noisy scores", "public": "The columns' order (free)"}
+CLUSTERING = (
+    Control("affinity", "Clustering", AFFINITIES, shown=lambda method, _: method._affinity, key=".{title}.{mode}"),
+    Control("sigma", "Sigma of the affinity", within=(0.1, 10.0, 0.1), when={"affinity": "paper"}),
+    Control("k1", "Eigenvectors (k1)", within=(1, 10), shown=3, when={"affinity": "paper"}),
+)
 SCORE = Control("score", "Score", NAMES, when=CORRECTED, key=".{title}.{variant}")
 
 
@@ -45,7 +50,7 @@ class NetworkSynthesizer(Synthesizer):
         Control("n_clusters", "Clusters", within=(1, 10)),
         Control("max_parents", "Parents at most", within=(1, 4)),
         SCORE,
-        Control("affinity", "Clustering", AFFINITIES, key=".{title}.{variant}"),
+        *CLUSTERING,
         Control("partition", "Clusters from", PARTITIONS, when=CORRECTED, key=".{title}.{variant}"),
     )
     exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once

@@ -8,27 +8,30 @@ Steps, as printed (mode="paper"); d bits, k clusters, at most l parents
   1  DPSC: the mutual information of every pair of bits (for bits that is the paper's MIC), with Laplace noise; spectral
      clustering of the matrix.                                                                              noisy_scores
      The paper's affinity exp(-s / 2 sigma^2) takes the score s for a distance. It is a similarity, so bits that go
-     together are torn apart (affinity="paper"). "fixed", the default, puts 1 - s in its place.
+     together are torn apart. The paper prints neither sigma nor the number k1 of eigenvectors that it used; here they
+     are 1 and k unless somebody says more.
   2  IBayes, in each cluster of c bits: the first bit by entropy, then family after family by mutual information: c
      exponential mechanisms.                                                                              choose, growth
      A parent is left out whose noisy score with the child is below eta times the best of either.
   3  HnoisyConditionals: tables of family l + 1 and later, with noise in proportion to exp(OE), OE the entropy of the
      child; the families before are margins of the first of them.                                                 counts
+     Algorithm 5 prints l' = min(|C| - 1, d). With d, one table at most would get noise; we read l.
   4  Negative cells become 0; rows are sampled from parents to children, cluster by cluster.             post-processing
 
 Steps, corrected (mode="corrected")
   1a One-way tables of all bits, for a tenth of step 3's epsilon; OE is computed from them.                       counts
-  1b Scores of all pairs, by default R.                                                                     noisy_scores
+  1b Scores of all pairs, by default R, and 1 - s in the affinity, with the median of all distances for sigma^2
+     (affinity="fixed").                                                                                    noisy_scores
      partition="public" asks nothing and takes the columns in their order; the tables get its epsilon.
   2  As printed, with R by default: d exponential mechanisms over all clusters, at epsilon_2 / d each.    choose, growth
   3  The tables of all clusters in one sequential split, in proportion to exp(-OE).                               counts
      An early family that is no margin of family l + 1 (because of the filter) is measured as well. Tables move to the
      nearest ones without negative cells.                                                            post-processing
 
-Steps, NoPrivacy: the same on exact answers, all scores, the best candidate at every choice, all tables.   without_noise
-     The best clusters and families, the exact tables: what a release loses beside it, it loses to privacy; what it
-     loses itself, it loses to bits, clusters and few parents. Epsilon is infinite, nobody claims otherwise, and it must
-     not be published. Its `epsilon` and `relation` let it stand beside other methods; they change nothing.
+Steps, NoPrivacy: as printed, on exact answers, all scores, the best candidate at every choice, all     without_noise
+     tables. What a printed release loses beside it, it loses to privacy; what it loses itself, it loses to bits, to few
+     parents and to clusters (affinity="fixed" has better ones). Epsilon is infinite, nobody claims otherwise, and it
+     must not be published. Its `epsilon` and `relation` let it stand beside other methods; they change nothing.
 
 Privacy
   Public    the schema, hence the bits; k, l, eta; the shares (d-1) : 2d/k : 2d/k of the three steps; n under replace.
@@ -69,11 +72,18 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.scores import Entropy, TableScore
 from dpcore.mechanisms.scores.base import xlog2
-from dpcore.methods.networks.base import SCORES, ClusteredSynthesizer, grow_from, pair_matrix, to_measure
+from dpcore.methods.networks.base import (
+    CLUSTERING,
+    SCORES,
+    ClusteredSynthesizer,
+    grow_from,
+    pair_matrix,
+    to_measure,
+)
 from dpcore.methods.offers import NO_NOISE, Offer, both
 from dpcore.methods.parameters import Control, choice, number, text, whole
 from dpcore.postprocess.bayes_net import Family
-from dpcore.postprocess.clustering import contiguous_clusters, related_columns, spectral_clusters
+from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related_columns, spectral_clusters
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
 
 ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
@@ -86,15 +96,32 @@ WEIGHED = "The paper scales its noise by exact entropies of the data. The scale 
 class FilteredSynthesizer(ClusteredSynthesizer):
     """Clusters by noisy scores of pairs, which also leave parents out: with noise or without."""
 
-    affinity: str = choice(
-        default="fixed",
+    affinity: str | None = choice(
+        default=None,
+        optional=True,
         options=("fixed", "paper"),
         about="How clusters read the scores: as similarities, or as the paper's distances, which tears apart what goes "
-        "together.",
+        "together. As printed in paper mode and repaired in corrected mode, unless somebody says more.",
+    )
+    sigma: float = number(
+        default=1.0, least=1e-3, most=1e3, about="The scale parameter of the paper's affinity, which does not print it."
+    )
+    k1: int | None = whole(
+        default=None,
+        optional=True,
+        about="How many eigenvectors the clusters come from; as many as there are clusters.",
     )
     eta: float = number(
         default=0.1, most=1, open=")", about="Below which share of the best score a parent is left out."
     )
+
+    @property
+    def _affinity(self) -> str:
+        return self.affinity or ("paper" if self._paper else "fixed")
+
+    def _clusters(self, k: int) -> Clusters:
+        rng = generator(self.random_state, 1)
+        return spectral_clusters(self.similarity_, k, rng, affinity=self._affinity, sigma=self.sigma, k1=self.k1)
 
     def _network(
         self, bits: PrivateTable, cluster: Sequence[int], epsilon: Epsilon, claim: Claimed, grown: Callable[[int], None]
@@ -150,8 +177,7 @@ class HMPrivBayes(FilteredSynthesizer):
             clusters = contiguous_clusters(list(Binarization(table.schema).groups), k)
         else:
             self.similarity_ = self._similarity(bits, for_pairs)
-            rng = generator(self.random_state, 1)
-            clusters = spectral_clusters(self.similarity_, k, rng, affinity=self.affinity)
+            clusters = self._clusters(k)
         networks = self._learn(bits, clusters, for_networks, progress)
         if paper:
             entropies = self._exact_entropies(bits)
@@ -195,7 +221,7 @@ class NoPrivacy(FilteredSynthesizer):
     provable_printed = "none"
     seconds = (0.3, 0.3)
     printed_relations = FilteredSynthesizer.relations
-    controls = (Control("relation", "What is protected: one row", shown="replace"),)
+    controls = (Control("relation", "What is protected: one row", shown="replace"), *CLUSTERING)
     offers = (Offer("No privacy: the reference without noise", "paper", remark=NO_NOISE),)
     modes = ("paper",)
     epsilon: float = number(default=1.0, about="Not used.")
@@ -220,8 +246,6 @@ class NoPrivacy(FilteredSynthesizer):
         self.rows_ = float(bits.counts([()], epsilon=1)[0])
         pairs = list(combinations(bits.schema.names, 2))
         self.similarity_ = pair_matrix(bits.noisy_scores(self._rating, pairs, epsilon=1) if pairs else np.zeros(0), d)
-        rng = generator(self.random_state, 1)
-        clusters = spectral_clusters(self.similarity_, self.n_clusters, rng, affinity=self.affinity)
-        networks = self._learn(bits, clusters, 1, progress)
+        networks = self._learn(bits, self._clusters(self.n_clusters), 1, progress)
         measured = [family for network in networks for family in to_measure(network, self.max_parents)]
         self._keep(measured, bits.counts(measured, epsilon=1), [inf] * len(measured))

@@ -41,14 +41,12 @@ class Exponential(Chooser):
 
     In one step, for columns and cuts together; or in two, with equal parts: first a cut for each column that is cut in
     two, then the column. An `ordinary` one chooses by exp(epsilon q / (2 sensitivity)), although a score that only
-    rises allows twice that; so does one with the source's sensitivity, where that is not the true one.
+    rises allows twice that.
     """
 
     score: SplitScore
     steps: str = "one"  # or "two"
     ordinary: bool = False
-    claimed_sensitivity: float | None = None
-    reason: str = ""  # why claim and bound differ
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
         """By the number of columns to cut, if that takes steps of its own."""
@@ -60,7 +58,7 @@ class Exponential(Chooser):
         numbers = offered & real
         steps = int(numbers[0].sum()) if self.steps == "two" else 0
         share = exact(epsilon) / (steps + 1)
-        how: dict[str, Any] = {"claimed_sensitivity": self._scaled_to(nodes), "reason": self.reason}
+        how: dict[str, Any] = {"claimed_sensitivity": self._scaled_to(nodes)}
         cuts, rank = np.full(offered.shape, np.nan), np.cumsum(numbers, axis=1)
         for step in range(1, steps + 1):
             one = numbers & (rank == step)
@@ -75,8 +73,7 @@ class Exponential(Chooser):
 
     def _scaled_to(self, nodes: PrivateNodes) -> float | None:
         """The sensitivity in an ordinary exponent; None for the true loss."""
-        ordinary = self.ordinary and self.claimed_sensitivity is None
-        return nodes.sensitivity(self.score) if ordinary else self.claimed_sensitivity
+        return nodes.sensitivity(self.score) if self.ordinary else None
 
 
 @dataclass(frozen=True, kw_only=True)
