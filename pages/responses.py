@@ -59,7 +59,7 @@ def next_run(method: PrivateEstimator) -> str:
     return f"{method.title}, {how}. {once_more if len(method.modes) > 1 else 'Everybody tells the truth.'}"
 
 
-def explained() -> None:
+def explained(*_: object) -> None:
     """Who plays the people, and what names stand for."""
     st.caption(
         "This program plays all the people: it tosses their coins, and learns from their reports only. What is true it "

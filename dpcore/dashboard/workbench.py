@@ -44,7 +44,7 @@ class Workbench:
     remark: str = ""  # below what was released
     waiting: Callable[[Dataset], None] = lambda _: None
     told: Callable[[PrivateEstimator], str] | None = None  # what the next run is; below it, `explained` draws more
-    explained: Callable[[], None] = lambda: None
+    explained: Callable[[PrivateEstimator, int | None], None] = lambda *_: None  # of the method, and its public rows
 
     def draw(self, before: Callable[[Dataset], None] = lambda _: None) -> None:
         """The page; `before` draws what comes before the settings."""
@@ -101,10 +101,11 @@ class Workbench:
             made = (method.title, {**given, **method.implied(rows)})
             st.session_state[f"{page}.chosen"] = (*made, rows) if isinstance(method, Synthesizer) else made
             with drawer if NEXT in self.layout else nullcontext():
-                if told := method.foretold(len(data.train) if method.relation == "replace" else data.schema.max_rows):
+                public = len(data.train) if method.relation == "replace" else data.schema.max_rows
+                if told := method.foretold(public):
                     st.caption(told)
                 st.caption(f"Next run: {self.told(method) if self.told else self.next_run(method, rows)}")
-                self.explained()
+                self.explained(method, public)
 
     def chosen(self, data: Dataset) -> tuple[PrivateEstimator, dict[str, Any], int]:
         """The method as it was chosen, its parameters that were, and how many rows are wanted."""

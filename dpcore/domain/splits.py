@@ -213,8 +213,9 @@ def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> d
     With the `cuts` "numbers", these are cut anywhere, and every public bin weighs the same; with "lengths" anywhere,
     and lengths weigh; with "bins" between public bins; with "values" they have a child per bin. With the `children`
     "few", categories fall apart into few groups (the two sides of a cut in their order, the groups of their taxonomy,
-    or, if there are more than `MOST_CHILDREN`, one value and the rest), with "values" into single values. With "halves"
-    every column, the bins of numbers too, falls into two halves, once (`taxonomy_tree.halves`).
+    or, if there are more than `MOST_CHILDREN`, one value and the rest), with "values" into single values, with "one"
+    into one value and the rest. With "halves" every column, the bins of numbers too, falls into two halves, once
+    (`taxonomy_tree.halves`).
     """
     found: dict[int, Attribute] = {}
     for position, column in enumerate(schema):
@@ -224,6 +225,8 @@ def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> d
             found[position] = Groups(column, halves(column))
         elif column.numeric and cuts != "values":
             found[position] = CodeCut(column) if cuts == "bins" else NumberCut(column, by_length=cuts == "lengths")
+        elif children == "one" and not column.numeric:
+            found[position] = OneValue(column)
         elif children == "values" or column.numeric:
             found[position] = Groups(column, flat(column))
         elif column.kind == "ordered":

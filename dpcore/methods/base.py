@@ -67,6 +67,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     artifacts: ClassVar[tuple[str, ...]] = ()  # what is released besides rows: attributes, less their "_"
     reconstructed: ClassVar[str] = ""  # why paper mode is this project's reading of its source, in a sentence
     printed_relations: ClassVar[tuple[Relation, ...]] = ()  # of paper mode, if not all
+    survey: ClassVar[tuple[str, ...]] = ()  # table 1 of paper 003: mechanisms, noise, framework, data
     seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)  # for a table of 200,000 cells, corrected and as printed
     seen: ClassVar[str] = "the release"  # what somebody gets to see of a person
     controls: ClassVar[tuple[Control, ...]] = (

@@ -27,7 +27,7 @@ NOTHING = 1e-3  # records that count as none
 FORMAT, TIE = "dpcore forest 1", 1e-5
 MOST = 1 << 31  # no place has a larger number
 CUTS, VOTES = ("numbers", "lengths", "bins", "values"), ("majority", "probability")
-CHILDREN = ("few", "values", "halves")
+CHILDREN = ("few", "values", "one", "halves")
 
 
 @dataclass(frozen=True, eq=False)

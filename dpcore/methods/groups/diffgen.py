@@ -72,6 +72,7 @@ class DiffGen(GeneralizingSynthesizer):
     """DiffGen, as its authors' code has it and corrected. See the module for steps and privacy."""
 
     title = "DiffGen"
+    survey = ("Laplace, exponential", "low", "non-interactive", "categories, numbers")
     good_for = "generalized rows for a classifier"
     provable_printed = "none with numbers"
     page = "taxonomy"

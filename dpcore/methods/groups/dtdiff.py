@@ -46,6 +46,7 @@ class DTDiff(GroupClassifier):
     """DT-Diff, reconstructed, as claimed and corrected. See the module for steps and privacy."""
 
     title = "DT-Diff"
+    survey = ("Laplace, exponential", "low", "non-interactive", "categories, numbers")
     good_for = "a tree from few choices"
     provable_printed = "epsilon"
     offers = both(

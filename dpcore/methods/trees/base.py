@@ -159,8 +159,9 @@ class ForestClassifier(TreeClassifier):
     )
     children: str = choice(
         default="few",
-        options=("few", "values"),
-        about="Corrected mode: what categories fall into (`attributes_of`); in paper mode single values.",
+        options=("few", "values", "one"),
+        about="What categories fall into (`attributes_of`). Paper mode knows single values, and one value and the "
+        "rest: 'few' is read as 'values' there.",
     )
     steps: str = choice(
         default="one",
@@ -211,7 +212,8 @@ class ForestClassifier(TreeClassifier):
         many = "one tree" if trees == 1 else f"{trees:,} trees"
         known = "the public number or bound" if rows else "as no public number is declared"
         why = f"{rows or USUAL_ROWS:,} rows, {known}, and epsilon {self.epsilon:g}"
-        return f"By rule: {many}, at most {self.max_depth or depth} levels deep (from {why})."
+        more = " More would have to share these rows, and be worse." if trees == 1 and not self.n_trees else ""
+        return f"By rule: {many}, at most {self.max_depth or depth} levels deep (from {why}).{more}"
 
     def _sizes(self, table: PrivateTable) -> tuple[int, int]:
         """Trees and depth where nobody says, from what is public."""

@@ -43,6 +43,7 @@ class DiffPC45(TreeClassifier):
     """C4.5 by exponential mechanisms. See the module for steps and privacy."""
 
     title = "DiffP-C4.5"
+    survey = ("Laplace, exponential", "low", "interactive", "categories, numbers")
     good_for = "one tree that cuts numbers"
     provable_printed = "epsilon (add)"
     offers = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", RIGHT, holds=True)

@@ -20,7 +20,8 @@ CRITERIA = {
 }
 FEATURES = {"sqrt": "The root of their number, by lot", "all": "All of them"}
 CUTS = {"numbers": "Anywhere in their range", "bins": "Between the schema's bins"}
-CHILDREN = {"few": "Few groups (taxonomies)", "values": "One branch per value"}
+CHILDREN = {"few": "Few groups (taxonomies)", "values": "One branch per value", "one": "One value, and all others"}
+READINGS = {"values": "Cuts; a branch per value (our reading)", "one": "Always 2: one value, and all others"}
 SAMPLING = {
     "disjoint": "Each row in one tree",
     "poisson": "A secret random sample per tree",

@@ -51,6 +51,7 @@ class DiffPRF(TreeClassifier):
     """A forest of DiffP-ID3 trees. See the module for steps and privacy."""
 
     title = "DiffPRF"
+    survey = ("Laplace, exponential", "low", "interactive", "categories")
     good_for = "predicting a class from bins"
     provable_printed = "more than epsilon"
     offers = both(

@@ -10,7 +10,9 @@ Steps, as printed (mode="paper")        epsilon' = epsilon / t per tree, e = eps
      Whether they are of one class is read off the records, without noise.                              unprotected
   4  Other nodes draw floor(sqrt(F)) columns. A cut for each number among them, by weight
      |R_i| exp(e q / (2 (n_c + 1) D)) for the intervals R_i between the values, then a uniform point.     choose, n_c
-     Then the column. Categories fall into a child per value.                                             choose
+     Then the column. Line 12 prints "split the node into 2 child nodes", and not which values of a category go
+     left. We read: cuts have two children, categories a child per value; children="one" parts one value
+     from the rest, which is chosen with the column.                                                      choose
   5  Trees vote.
 
 Steps, corrected (mode="corrected")
@@ -54,9 +56,9 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.methods.offers import SHOWN, both
-from dpcore.methods.parameters import CORRECTED, flag
+from dpcore.methods.parameters import CORRECTED, PAPER, Control, flag
 from dpcore.methods.trees.base import CRITERIA, ForestClassifier
-from dpcore.methods.trees.controls import CONTROLS
+from dpcore.methods.trees.controls import CONTROLS, READINGS
 from dpcore.methods.trees.plan import Exponential, Plan
 
 PURITY = "The paper stops at nodes whose records are all of one class, and reads that off the records."
@@ -87,7 +89,10 @@ class DiffPRFs(ForestClassifier):
             "count_share": 0.4,
         },
     )
-    controls = tuple(replace(each, when=CORRECTED) for each in CONTROLS if each.name in ("cuts", "children"))
+    controls = (
+        *(replace(each, when=CORRECTED) for each in CONTROLS if each.name in ("cuts", "children")),
+        Control("children", "“Split into 2 child nodes”", READINGS, when=PAPER, key="children.printed"),
+    )
     seconds = (0.2, 1.1)
     consistency: bool = flag(default=True, about="Corrected mode: whether the counts are made to agree.")
 
@@ -97,7 +102,7 @@ class DiffPRFs(ForestClassifier):
 
     @property
     def _children(self) -> str:
-        return "values" if self._paper else self.children
+        return "values" if self._paper and self.children == "few" else self.children
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)

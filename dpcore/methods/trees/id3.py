@@ -60,6 +60,7 @@ class SuLQID3(ID3):
     """ID3 on single noisy counts. See the module for steps and privacy."""
 
     title = "SuLQ-ID3"
+    survey = ("Laplace", "high", "interactive", "categories")
     good_for = "one tree, comparison"
     offers = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", RIGHT, holds=True)
     variants = ({}, {"max_depth": 1})
@@ -72,6 +73,7 @@ class PINQID3(ID3):
     """ID3 on noisy tables. See the module for steps and privacy."""
 
     title = "PINQ-ID3"
+    survey = ("Laplace", "high", "interactive", "categories")
     good_for = "one tree, comparison"
     offers = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True)
     variants = ({}, {"max_depth": 4})
@@ -84,6 +86,7 @@ class DiffPID3(ID3):
     """ID3 by the exponential mechanism. See the module for steps and privacy."""
 
     title = "DiffP-ID3"
+    survey = ("Laplace, exponential", "low", "interactive", "categories")
     good_for = "one small tree to show"
     offers = both("DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", RIGHT, holds=True)
     variants = ({}, {"criterion": "InfoGain"})
