@@ -87,7 +87,10 @@ def method_picker(page: str, printed: str) -> tuple[str, dict[str, Any]]:
     modes = {"corrected": "Corrected: guarantee proved", "paper": printed}
     mode = choice(st.radio, "Method", f"{page}.mode", modes)
     variants = offered(page, mode)
-    name, offer = variants[lasting(st.radio, "Variant", f"{page}.variant.{mode}", list(variants))]
+    key, renamed = f"{page}.variant.{mode}", {offer.formerly: label for label, (_, offer) in variants.items()}
+    if (asked := st.session_state.get(key)) in renamed:
+        st.session_state[key] = renamed[asked]
+    name, offer = variants[lasting(st.radio, "Variant", key, list(variants))]
     if mode == "paper":
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         st.markdown((good if offer.holds else bad).format(offer.remark))

@@ -20,6 +20,7 @@ class Offer:
     _: KW_ONLY
     remark: str = WRONG  # paper mode: what is to be known of the source's proof
     holds: bool = False  # whether that is good news
+    formerly: str = ""  # its label in links and files of earlier versions
 
 
 def both(corrected: str, paper: str, remark: str = WRONG, *, holds: bool = False) -> tuple[Offer, Offer]:

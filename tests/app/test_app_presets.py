@@ -140,16 +140,20 @@ def test_every_page_of_a_method_takes_a_link_and_keeps_its_settings() -> None:
         assert settings(at, name)["mode"] == "paper"
         assert settings(opened(opened(at, "home"), name), name)["mode"] == "paper"
     variant = {"variant.corrected": "DiffGen: one value at a time", "rounds_ruled": "false"}
+    renamed = linked("taxonomy", **{"mode": "paper", "variant.paper": "All levels counted, paid once (reconstructed)"})
+    assert renamed.session_state["taxonomy.chosen"][1]["measure"] == "all"
     at = linked("taxonomy", **variant, rounds="5.0", seed="7.0")  # a whole number may have a point
     _, given, _ = at.session_state["taxonomy.chosen"]
     assert [(type(given[name]), given[name]) for name in ("rounds", "random_state")] == [(int, 5), (int, 7)]
 
 
 def test_variants_have_the_names_that_links_and_files_know() -> None:
-    """A label that changes needs its old one translated: `offers.json` is not to be made anew for it."""
+    """A label that changes says its old one (`formerly`): `offers.json` is not to be made anew for it."""
     offers = {
         (name, mode): {
-            label: [kind, dict(offer.given)] for label, (kind, offer) in controls.offered(name, mode).items()
+            known: [kind, dict(offer.given)]
+            for label, (kind, offer) in controls.offered(name, mode).items()
+            for known in filter(None, (label, offer.formerly))
         }
         for name in FAMILIES
         for mode in ("corrected", "paper")

@@ -200,6 +200,7 @@ def test_choices_that_are_none_leave_their_share_to_the_counts(most, steps, choi
 @pytest.mark.parametrize("measure", ["all", "leaves"])
 def test_paper_mode_books_every_level_at_the_whole_share(measure, with_class, relation):
     how = {"mode": "paper", "measure": measure, "with_class": with_class, "relation": relation, "iterations": 4}
+    how["max_per_attribute"] = 9
     method, other = fit(**how), fit(**how, level_shares="leaves first", order="coarse")  # which it knows nothing of
     assert (other.level_epsilons_, other.levels_) == (method.level_epsilons_, method.levels_)
     chosen, counted = entries(method)
@@ -213,6 +214,13 @@ def test_paper_mode_books_every_level_at_the_whole_share(measure, with_class, re
     choices = Fraction(1, 2) * with_class
     assert total(chosen) == pytest.approx(float(choices if relation == "replace" else choices / 2))
     assert method.ledger_.epsilon_of_noise == pytest.approx(float(total(chosen) + levels * share))
+
+
+def test_paper_mode_counts_the_leaves_of_columns_that_were_divided_once():
+    printed = fit(mode="paper", with_class=False, iterations=9)
+    assert printed.steps_ == IN_TURN[:4]
+    assert printed.ledger_.epsilon_claimed == printed.ledger_.epsilon_of_noise == 1
+    assert [epsilon > 0 for epsilon in printed.level_epsilons_] == [False] * 4 + [True]
 
 
 # Leaves first, and coarse levels first: the defaults

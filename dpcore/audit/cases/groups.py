@@ -53,14 +53,14 @@ PATHS: tuple[tuple[str, str, Verdict, str], ...] = (
         "paper",
         "all",
         "caught",
-        "Every level of the tree counts it once more. As the patent is read here, each level is measured with the "
-        "whole share of epsilon, which is paid for once. The attacker looks at all levels.",
+        "Every level of the tree counts it once more. In our reconstruction of the patent, each level is measured with "
+        "the whole share of epsilon, which is paid for once. The attacker looks at all levels.",
     ),
     (
         "paper",
         "leaves",
         "not caught",
-        "The patent’s words have noise on the leaves only. Those hold different people, and the claim stands.",
+        "The patent has noise on the leaves only. Those hold different people, and the claim stands.",
     ),
     (
         "corrected",

@@ -27,13 +27,18 @@ Privacy
             epsilon_cnt. Under replace the root is n and free.
   Sum       epsilon_sel + epsilon_cnt = epsilon.
 
+As printed (mode="paper")
+  Every column is divided once at most ("without repetition": max_per_attribute=1), the leaves alone get noise
+  (measure="leaves"), divisions stay in the order in which they were chosen.
+
 What the patent claims, and where it is wrong
-  It claims epsilon. Its text says that noise goes to the leaves, and that an adjustment f then spreads it over all
-  nodes and lowers it; the formulas are lost. Both cannot be had: with noisy leaves alone parents are their children's
-  sums already, the leaves are the best unbiased estimate, and f changes nothing (measure="leaves", which is private;
-  under replace the public total helps a little).
-  For f to gain, inner levels must be measured too (measure="all"), and then every level has to be paid. Paper mode is
-  our reading of a claim that does not: each level gets the whole of epsilon_cnt, which really costs that many times.
+  It claims epsilon, and that holds. It also claims that an adjustment f, from the leaves up and down again, spreads
+  the noise of the leaves over all nodes and lowers it; the formulas are lost. That cannot be: with noisy leaves alone
+  parents are their children's sums already, the leaves are the best unbiased estimate, and f changes nothing (under
+  replace the public total helps a little).
+  For f to gain, inner levels must be measured too (measure="all"), and then every level has to be paid. With both,
+  paper mode is our reconstruction of how the patent could have gained, not its words: each level gets the whole of
+  epsilon_cnt, which can cost that many times.
 
 Reference  Patent 002, on non-interactive differentially private release with consistency; Hay, Rastogi, Miklau and
 Suciu, PVLDB 3(1), 2010, for the adjustment; Cormode et al., ICDE 2012, for shares that grow geometrically.
@@ -57,10 +62,13 @@ from dpcore.methods.parameters import Control, choice, flag, learned, number, te
 from dpcore.postprocess.count_tree import ReleasedTree
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
-LEVELS = f"Every level gets the whole share of epsilon, as if levels held different people. {SHOWN}"
+LEVELS = (
+    "Not the patent's words, but our reconstruction of how consistency could gain there: every level gets the whole "
+    f"share of epsilon, as if levels held different people. {SHOWN}"
+)
 LEAVES_ALONE = (
-    "The guarantee holds. But with the leaves alone there is nothing that consistency can gain, unless the number of "
-    "rows is public."
+    "The guarantee holds. But with noise on the leaves alone there is nothing that consistency can gain, unless the "
+    "number of rows is public: what the patent claims of it does not."
 )
 GUIDES = "Half of epsilon chooses columns that tell the classes apart. Off: the columns take turns, for free."
 FIRST = (
@@ -77,14 +85,20 @@ class TaxonomyRelease(GeneralizingSynthesizer):
 
     title = "TaxonomyRelease"
     good_for = "range queries with intervals"
-    provable_printed = "the counts' share once per level"
+    provable_printed = "epsilon"
     page = "taxonomy"
     offers = (
         Offer("All levels counted and made consistent"),
         Offer("Only the leaves counted (the patent, read literally)", given={"measure": "leaves"}),
         Offer("All levels counted, not made consistent", given={"consistency": False}),
-        Offer("All levels counted, paid once (reconstructed)", "paper", remark=LEVELS),
         Offer("Only the leaves counted", "paper", {"measure": "leaves"}, remark=LEAVES_ALONE, holds=True),
+        Offer(
+            "Our reconstruction: all levels counted, paid once",
+            "paper",
+            {"measure": "all"},
+            remark=LEVELS,
+            formerly="All levels counted, paid once (reconstructed)",
+        ),
     )
     variants = (
         {},
@@ -94,7 +108,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         {"level_shares": "equal"},
     )
     paper = "002"
-    reconstructed = "The patent's formulas are lost: what is claimed here is our reading of it, not its words."
+    reconstructed = "The patent's formulas are lost: scores and shares of epsilon are ours."
     controls = (
         Control("target", "Class column"),
         Control("iterations", "Divisions (iterations)", slider=(1, 20)),
@@ -104,12 +118,18 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             "Shares of the levels",
             {"leaves first": "Leaves first", "equal": "Equal", "geometric": "More for finer levels", "own": "My own"},
             help=FIRST,
-            when={"mode": "corrected", "measure": "all"},
+            when={"mode": "corrected", "measure": (None, "all")},
             key="shares",
         ),
         Control("fanout", "Parts per interval of numbers", within=(2, 10)),
     )
-    measure: str = choice(default="all", options=("all", "leaves"), about="Which levels get noisy counts.")
+    measure: str | None = choice(
+        default=None,
+        optional=True,
+        options=("all", "leaves"),
+        about="Which levels get noisy counts. By default all in corrected mode, and as the patent has it the leaves in "
+        "paper mode.",
+    )
     iterations: int = whole(default=10, about="How many times a column is divided.")
     level_shares: str | Sequence[float] = text(
         default="leaves first",
@@ -148,7 +168,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     max_per_attribute: int | None = whole(
         default=None,
         optional=True,
-        about="How often one column may be divided; 1 is the patent's strict reading.",
+        about="How often one column may be divided. By default once in paper mode, as the patent has it, and else as "
+        "often as it has levels.",
     )
     max_leaves: int = whole(
         default=100_000,
@@ -201,7 +222,8 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         schema, total = table.schema, exact(self.epsilon)
         self.target_ = self._class(schema)
         progress(0.0, "Dividing")
-        walk = Walk(schema, self.target_, self.fanout, self.max_leaves, self.max_per_attribute)
+        most = self.max_per_attribute or (1 if self._paper else None)
+        walk = Walk(schema, self.target_, self.fanout, self.max_leaves, most)
         spent: Epsilon = exact(0.0)
         if self.target_ is None:
             while len(walk.steps) < self.iterations and walk.open():
@@ -265,7 +287,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     def _weights(self, sizes: list[int], root_is_free: bool, table: PrivateTable, epsilon: Epsilon) -> list[float]:
         """Each level's share of the counts' epsilon, up to a factor."""
         upper = [0.0] * (len(sizes) - 1)
-        if self.measure == "leaves":
+        if (self.measure or ("leaves" if self._paper else "all")) == "leaves":
             return [*upper, 1.0]
         if self._paper or self.level_shares == "equal":
             weights = [1.0] * len(sizes)
