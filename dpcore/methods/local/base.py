@@ -14,7 +14,8 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NoNoise, noise_kind
 from dpcore.methods.base import PrivateClassifier
-from dpcore.methods.parameters import CORRECTED, Control, learned, number, text, whole
+from dpcore.methods.local.estimated_nodes import Stops
+from dpcore.methods.parameters import CORRECTED, PAPER, Control, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
 
@@ -29,6 +30,7 @@ ABOUT = (
 HIDDEN = "Hides what you answer, not whether you take part."
 LOTS = {"auto": "The operating system, exact noise (for publication)", "laplace": "NumPy (teaching)"}
 P0 = (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
+DEEP, UNLESS = "Depth at most", "unless somebody says more, in paper and corrected mode"
 NO_EPSILON = "The paper knows no epsilon: it was written before that was a habit."
 CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
 
@@ -89,10 +91,23 @@ class LocalTree(LocalClassifier):
     good_for = "comparison"
     artifacts: ClassVar[tuple[str, ...]] = ("forest",)
     controls: ClassVar[tuple[Control, ...]] = (
-        Control("max_depth", "Depth at most", within=(1, 12), key="depth.{title}"),
+        Control("max_depth", DEEP, within=(1, 12), shown=5, when=CORRECTED, key="depth.{title}"),
+        Control("max_depth", DEEP, within=(1, 20), shown=10, when=PAPER, key="depth.{title}.printed"),
     )
-    max_depth: int = whole(default=5, most=20, about="The most divisions from the root to a leaf.")
-    min_support: float = number(
-        default=0.02, least=0.001, most=1, open=")", about="Nodes with a smaller share of all people are leaves."
+    max_depth: int | None = whole(
+        default=None, most=20, optional=True, about=f"The most divisions from the root to a leaf; {UNLESS} 10 and 5."
+    )
+    min_support: float | None = number(
+        default=None,
+        least=0.001,
+        most=1,
+        open=")",
+        optional=True,
+        about=f"Nodes with a smaller share of all people are leaves; {UNLESS} .001 and .02.",
     )
     forest_: Forest = learned("Forest", "One tree.")
+
+    def _stops(self) -> Stops:
+        """When nodes are leaves. As printed they stop nearly where ID3 does, where nothing is left to divide."""
+        depth, support = (10, 0.001) if self._paper else (5, 0.02)
+        return Stops(self.max_depth or depth, support if self.min_support is None else self.min_support)

@@ -13,8 +13,8 @@ Steps, as printed (mode="paper")
      ("global"), or for each class in every node anew ("local"), but for numbers that divided a node above: people
      were chosen there by their reports, which are no longer numbers with independent noise.          post-processing
   4  Within a class, reports are sorted; the lowest n f_1 records go to interval 1, and so on.        post-processing
-  5  The boundary that lowers the Gini impurity most divides a node, down to `max_depth`, or to a share of people below
-     `min_support` (our choices).                                                                     post-processing
+  5  The boundary that lowers the Gini impurity most divides a node, until no boundary lowers it: here nodes end at
+     depth 10 and below .001 of the people, corrected at 5 and .02 (our choices).                     post-processing
 
 Steps, corrected (mode="corrected"): epsilon is what all reports of one person cost together, in r + 1 equal parts e
   1  Numbers, moved into their public bounds [L, U], with Laplace noise of scale (U - L) / e.             randomize, e
@@ -136,7 +136,7 @@ class DTCRD(LocalTree):
         self._collect(table, Questionnaire(channels), reasons)
         known = Reconstruction(self.reports_, target, self.variant, self.intervals)
         self.distributions_ = {name: shares.tolist() for name, shares in known.distributions.items()}
-        self.forest_ = known.tree(Stops(self.max_depth, self.min_support), progress)
+        self.forest_ = known.tree(self._stops(), progress)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,14 +13,15 @@ Steps, as printed (mode="paper")
      P(E) = (theta P*(E) - (1 - theta) P*(E')) / (2 theta - 1). Over several groups these inverses multiply: a report
      counts, in each group that E touches, theta / (2 theta - 1) if it agrees with all of E there, -(1 - theta) /
      (2 theta - 1) if with nothing, and otherwise 0; P(E) is the mean of the products.               post-processing
-  4  ID3: the bit of the largest information gain divides a node, down to `max_depth`, or to a share of people below
-     `min_support`, or to an entropy of the classes below `min_entropy` (our choices: ID3 stops where records agree,
-     which estimates never do). Estimates are moved into [0, 1], and classes scaled to 1.        post-processing
+  4  ID3: the bit of the largest information gain divides a node, until no bit is left or the classes agree. Estimates
+     never quite do: here nodes end at depth 10 and below .001 of the people. Estimates are moved into [0, 1], and
+     classes scaled to 1.                                                                         post-processing
 
 Steps, corrected (mode="corrected"): epsilon is what all reports of one person cost together
   2  Every one of the r bits for itself, with theta = e^(epsilon / r) / (1 + e^(epsilon / r)).    randomize, epsilon / r
   4  A bit divides a node only if the reports say that it has to do with the class there (`certainty`); otherwise ID3
-     takes the noise for gains, and a tree of leaves that know nothing.                               post-processing
+     takes the noise for gains, and a tree of leaves that know nothing. Nodes end at depth 5, below .02 of the people,
+     and below .05 bits of entropy.                                                                   post-processing
 
 Privacy   Local.
   Public    the schema, its taxonomies, theta; who takes part.
@@ -38,6 +39,7 @@ Reference  Du and Zhan, Using randomized response techniques for privacy-preserv
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import log
 from typing import Any
 
@@ -52,7 +54,7 @@ from dpcore.domain.splits import Groups, attributes_of
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import Warner
-from dpcore.methods.local.base import NO_EPSILON, P0, LocalTree
+from dpcore.methods.local.base import NO_EPSILON, P0, UNLESS, LocalTree
 from dpcore.methods.local.estimated_nodes import Division, Node, Stops, entropy, grow
 from dpcore.methods.offers import SHOWN, both
 from dpcore.methods.parameters import PAPER, Control, choice, number, text
@@ -102,8 +104,11 @@ class DTPD(LocalTree):
         options=("one", "each"),
         about="Paper mode: whether all bits are kept or turned round together, or every one for itself.",
     )
-    min_entropy: float = text(
-        default=0.05, kind="float", about="Nodes with a smaller entropy of the classes, in bits, are leaves."
+    min_entropy: float | None = text(
+        default=None,
+        optional=True,
+        kind="float",
+        about=f"Nodes with a smaller entropy of the classes, in bits, are leaves; {UNLESS} 0 and .05.",
     )
     certainty: float = number(
         default=3.0,
@@ -116,7 +121,8 @@ class DTPD(LocalTree):
         super()._check(schema)
         if self.theta == 0.5:
             raise ParameterError("The 'theta' parameter is 1/2, at which reports tell nothing.", "Try 0.7.")
-        if not (is_number(self.min_entropy) and self.min_entropy >= 0):  # an infinite one is a tree of one leaf
+        least = 0.0 if self.min_entropy is None else self.min_entropy
+        if not (is_number(least) and least >= 0):  # an infinite one is a tree of one leaf
             raise ParameterError("The 'min_entropy' parameter is negative or no number.", "Try 0.05.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
@@ -133,7 +139,8 @@ class DTPD(LocalTree):
         bits = np.stack([self.reports_.values[name] for name in names], axis=1)
         every = range(len(names))
         known = Conjunctions(bits, [every] if together else [[bit] for bit in every], coin.p)
-        stops = Stops(self.max_depth, self.min_support, self.min_entropy)
+        least = (0.0 if paper else 0.05) if self.min_entropy is None else self.min_entropy
+        stops = replace(self._stops(), min_entropy=least)
         certainty = 0.0 if paper else float(self.certainty)
         self.forest_ = id3(known, rules, schema, target, stops, progress, certainty=certainty)
 
