@@ -7,13 +7,14 @@ from dpcore.experiment.figures import groups, local, naive_bayes, networks, tree
 __all__ = ["FIGURES", "RUNS", "small_grids"]
 
 MAJORITY = {"trained on real rows", "majority class"}
-FORESTS = {"majority class", "no privacy, depth 5"}
+FORESTS = {"majority class", trees.NOISELESS}
 FIGURES = {  # by page and key: the title, what the chart has beside the runs, the name in Python, runs of a repeat
     ("naive_bayes", "figure_1"): ("Fig. 1 to 4: accuracy", MAJORITY, "000 Fig. 1 to 4", 2 * 2),
     ("networks", "figure_5"): ("Fig. 5: utility", {"without privacy"}, "001 Fig. 5", 9 * 2 + 1),
     ("networks", "figure_4"): ("Fig. 4: disclosure", set(), "001 Fig. 4", 4 * 2),
     ("networks", "figure_6"): ("Fig. 6: run time", set(), "001 Fig. 6", 2 * 2),
     ("taxonomy", "ranges"): ("Error by range", {"leaves only"}, "002 Error by range", 5),
+    ("taxonomy", "divisions"): ("Depth and divisions", set(), "002 Depth and divisions", 2 * 3 * 2),
     ("taxonomy", "accuracy"): ("Classification", MAJORITY, "002 Classification", 5 * 2),
     ("forests", "depths"): ("Fig. 1: depth and score", FORESTS, "003 Fig. 1", 2 * 2 * 2),
     ("forests", "forests"): ("Fig. 2: three forests", FORESTS, "003 Fig. 2", 5 * 2),
@@ -34,6 +35,7 @@ def small_grids(monkeypatch: pytest.MonkeyPatch) -> None:
         (networks, "PARENTS", {"big5": (1, 2)}),
         (groups, "EPSILONS", (0.2, 1.0)),
         (groups, "QUERIES", 20),
+        (groups, "DIVISIONS", (1, 2)),
         (trees, "EPSILONS", {"depths": (0.5, 1.0), "forests": (0.5, 1.0)}),
         (trees, "DEPTHS", (2,)),
         (trees, "TREES", 2),

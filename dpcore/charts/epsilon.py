@@ -111,7 +111,7 @@ def odds_icons(probability: float, *, title: str | None = None) -> Chart:
 
 
 def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
-    """What is known of the epsilon that a run really costs, and where the claim is. Epsilons may be infinite."""
+    """What is known of the epsilon that a run can cost, and where the claim is. Epsilons may be infinite."""
     finite = math.isfinite(claimed)
     usual = max([lower, 0.5, *([claimed] if finite else [])])
     bounded = math.isfinite(proved) and proved <= FAR * usual
@@ -121,7 +121,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     most = f"proved: at most {number(proved)}" if math.isfinite(proved) else "no epsilon is proved"
     claim_text = number(claimed) if finite else "no epsilon"
     across = scaled("epsilon", span(0, edge), tickCount=6, grid=False)
-    rows = ["is claimed", "really costs"]
+    rows = ["is claimed", "can cost"]
     axis = alt.Axis(minExtent=74, labelFontSize=16, ticks=False)
     down = alt.Y("row:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=axis)
     claim = single(row=rows[0], at=claimed if finite else edge, text=claim_text)
@@ -145,7 +145,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
         alt.layer(*layers),
         "What is claimed, and what is known",
         key="Blue: where the real epsilon lies. Left end: the attack, 95 % sure. Right end: the proof.",
-        seen=f"Claimed: {claim_text}. The real cost: {least}; {most}.",
+        seen=f"Claimed: {claim_text}. It can cost {least}; {most}.",
         height=alt.Step(84),
     )
 

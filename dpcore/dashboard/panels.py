@@ -96,7 +96,7 @@ def price(shown: Shown) -> None:
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escaped(str(reason))} {factor(part)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:
-        st.caption("Less was spent than the source claims: it books more for some questions than they cost.")
+        st.caption("It costs less than the source claims, which books more for some questions than they can cost.")
     if ledger.void:
         st.caption(
             f"The noise alone would give {amount(ledger.epsilon_of_noise)}. The shares below are of that. They are no "
@@ -112,9 +112,9 @@ def reported(shown: Shown) -> bool:
 
 
 def factor(entries: pd.DataFrame) -> str:
-    """How many times what is claimed some questions really cost, in a sentence."""
+    """How many times what is claimed some questions can cost, in a sentence."""
     claimed, bound = entries["epsilon_claimed"].sum(), entries["epsilon_of_noise"].sum()
-    paid = "Of the noise alone" if entries["void"].any() else "Really spent"
+    paid = "Of the noise alone" if entries["void"].any() else "It can cost up to"
     if math.isinf(claimed):
         return ""
     if math.isinf(bound):

@@ -217,7 +217,7 @@ def test_what_cannot_be_made_is_said() -> None:
     assert "three columns at a time" in lacks["figure_5"](lacking["two"])
     assert not any(lacks["figure_6"](each) for each in lacking.values())
     numbers = data(people()[["age"]].assign(pay=np.arange(80.0)), target=None)
-    assert all("class column" in figure.lacks(numbers) for figure in (*naive_bayes.FIGURES, *groups.FIGURES))
+    assert all("class column" in figure.lacks(numbers) for figure in (*naive_bayes.FIGURES, *groups.FIGURES[::2]))
     assert "pads data to 200 rows" in lacks["figure_4"](data(pd.concat([people()] * 4, ignore_index=True)))
     at = figure(figures(lacking["class"]), "figure_4")
     assert "No such figure of people: it" in said(at)

@@ -70,7 +70,7 @@ def test_what_a_method_does_not_know_is_not_asked() -> None:
     assert not {"n_trees", "max_depth", "resample", "vote"} & set(asked(at))
     choose(at, "paper", "DiffPRFs")
     assert widget(at, "forests.bootstrap").disabled
-    assert not {"resample", "cuts", "children"} & set(asked(at))
+    assert not {"resample", "cuts"} & set(asked(at))
     assert (asked(at)["n_trees"], asked(at)["max_depth"]) == (25, 5)
     change(choose(at, "corrected", PRFS), resample="poisson")
     at_once(at, rate=0.5, split=True)

@@ -52,8 +52,16 @@ def test_a_figure_from_python(name, data):
     made = dp.experiment.figure(name, data, repeats=1, n_jobs=1, progress=lambda part, _: told.append(part))
     frame = made.frame
     assert set(frame["error"]) == {""}
+    assert all(
+        re.fullmatch(r"The paper says: .+\. Here it (holds|does not hold).* \(\d+ runs\)\.", line)
+        for line in made.verdicts
+    )
     assert {"series", "mode", "data", "relation", "epsilon", "repeat", "seconds", "void", *EPSILONS} <= set(frame)
-    places = [column for column in ("series", "mode", "epsilon", "repeat", "rows", "parents", "x") if column in frame]
+    places = [
+        column
+        for column in ("series", "mode", "epsilon", "repeat", "rows", "parents", "x", "divisions")
+        if column in frame
+    ]
     assert len(frame.drop_duplicates(places)) == RUNS[name]
     assert (frame["epsilon_claimed"] > 0).all()
     corrected = frame[(frame["mode"] == "corrected") & (frame["series"] != "NoPrivacy")]
@@ -118,7 +126,12 @@ def test_the_command_writes_charts_and_numbers_and_spends_nothing_without_a_plac
     capsys.readouterr()
     assert main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path / "new")]) == 0
     files = [tmp_path / "new" / name for name in ("001-Fig-6-people-1.svg", "001-Fig-6-people-do-not-publish.csv")]
-    assert capsys.readouterr().out.split() == [str(file) for file in files]
+    *written, rises, quicker = capsys.readouterr().out.splitlines()
+    assert written == [str(file) for file in files]
+    assert re.fullmatch(
+        r"The paper says: run times rise with the number of parents\. Here it .*hold.* \(4 runs\)\.", rises
+    )
+    assert quicker.startswith("The paper says: HMPrivBayes is quicker than PrivBayes. Here it ")
     assert MARK in files[0].read_text()
     assert len(pd.read_csv(files[1])) == RUNS["001 Fig. 6"]
     (account,) = ledger.accounts()

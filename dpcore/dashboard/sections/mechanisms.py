@@ -117,7 +117,7 @@ def choosing(page: str) -> None:
     key = f"{page}.choosing"
     left, right = st.columns([2, 5], gap="large")
     with left:
-        note = "The candidates are called A, B, C and so on. The example is that of paper 000."
+        note = "The candidates are called A, B, C and so on. The example is ours."
         label = "Votes, with commas between them"
         text = lasting(st.text_input, label, f"{key}.votes", ELECTION, max_chars=80, help=note)
         epsilon = epsilon_slider(key, default=0.1)

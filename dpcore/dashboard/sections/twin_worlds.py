@@ -233,7 +233,7 @@ def explained() -> None:
             "free.\n"
             "- **The lower bound:** counts are luck, so Clopper and Pearson’s bounds take the smaller frequency as "
             "high and the larger one as low as the counts allow with 95 % confidence; the logarithm of their ratio is "
-            "an epsilon that the run really costs, or more.\n"
+            "a lower bound of what such a run can cost.\n"
             "- **False alarms:** of 100 audits of methods that keep their claim, up to 5 say “caught” by mistake. Who "
             "audits until one says so has proved nothing.\n"
             "- **Not caught proves nothing:** other tables, another number, or more runs might show more. Only a proof "

@@ -15,6 +15,7 @@ import streamlit as st
 from dpcore import datasets
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
+from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.sections.sweep_runs import note
 from dpcore.dashboard.session import Spending
@@ -142,6 +143,8 @@ def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
             st.caption(escaped(part))
         else:
             panels.chart(part[0], data=part[1])
+    for line in figure.verdicts(frame):
+        st.markdown(f":material/fact_check: {escaped(line)} ({REAL_DATA})")
 
 
 def choice(place: Any, label: str, options: Mapping[str, str], key: str) -> str:

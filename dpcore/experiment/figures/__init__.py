@@ -50,6 +50,11 @@ class Made:
     figure: Figure  # with what the paper `printed`, and the `choices` of what is drawn
     frame: pd.DataFrame
 
+    @property
+    def verdicts(self) -> list[str]:
+        """What the paper says of the figure, and whether it came out in these runs: a sentence each."""
+        return [*self.figure.verdicts(self.frame)]
+
     def charts(self, **chosen: str) -> list[Chart]:
         """The figure's charts, of Altair. They show what was measured on real rows: do not publish them.
 

@@ -18,6 +18,7 @@ from dpcore.evaluate.learners import MAJORITY, again
 from dpcore.experiment import engine
 from dpcore.experiment.config import Config
 from dpcore.experiment.engine import Measure, NewLedger, Run
+from dpcore.experiment.figures.claims import PLACES, Claim
 from dpcore.experiment.sweeps import Scores, plan
 from dpcore.methods.base import PrivateClassifier
 
@@ -69,6 +70,7 @@ class Figure:
     draw: Callable[..., Drawn]
     lacks: Callable[[Dataset], str] = lacks_accuracy  # why these data have none, in a sentence; empty if they do
     choices: Mapping[str, Choice] = field(default_factory=dict)
+    claims: Sequence[Claim] = ()  # what the paper says of it
     together: bool = True  # whether runs may share the computer: not if they are timed, or each question is shown
 
     def stream(
@@ -100,6 +102,8 @@ class Figure:
     def pictures(self, frame: pd.DataFrame, **chosen: str) -> Drawn:
         """What is drawn of all runs so far, marked as what reads real rows; what is not `chosen` is the first option.
 
+        Series of which runs failed say so in their names.
+
         ParameterError if a choice or an option is not known.
         """
         firsts = {name: next(iter(choice.options)) for name, choice in self.choices.items()}
@@ -107,9 +111,26 @@ class Figure:
             if option not in (known := self.choices[name].options if name in self.choices else {}):
                 about = f"{name}: {', '.join(known)}" if known else ", ".join(firsts) or "nothing: there is one chart"
                 raise ParameterError(f"There is no {name}={option!r} to choose of this figure.", f"Choose of {about}.")
-        good = frame[frame["error"] == ""]
+        good = with_failures(frame)
         for part in self.draw(good, **firsts | chosen) if len(good) else ():
             yield part if isinstance(part, str) else (charts.mark_real(part[0]), part[1])
+
+    def verdicts(self, frame: pd.DataFrame) -> Iterator[str]:
+        """What the paper says of the figure, and whether it came out in these runs."""
+        good = frame[frame["error"] == ""]
+        yield from filter(None, (claim.line(good) for claim in self.claims))
+
+
+def with_failures(frame: pd.DataFrame) -> pd.DataFrame:
+    """The runs that did not fail; of a series of which some did, as printed or corrected, its name says how many."""
+    runs = frame.drop_duplicates(sorted({"data", "series", "mode", "repeat", "error", *PLACES} & set(frame)))
+    told: dict[str, list[str]] = {}
+    for (series, mode), own in runs.groupby(["series", "mode"], sort=False):
+        if lost := int((own["error"] != "").sum()):
+            told.setdefault(str(series), []).append(f"{mode}: {lost:,} of {len(own):,} runs failed")
+    names = {series: f"{series} ({'; '.join(lost)})" for series, lost in told.items()}
+    good = frame[frame["error"] == ""]
+    return good.assign(series=good["series"].replace(names)) if names else good
 
 
 def labeled(series: str, method: Method) -> str:

@@ -36,6 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         for ending, content in files.items():
             (asked.to / f"{stem}{ending}").write_bytes(content)
             sys.stdout.write(f"{asked.to / f'{stem}{ending}'}\n")
+        sys.stdout.write("".join(f"{line}\n" for line in made.verdicts))
     except (DPCoreError, OSError) as error:
         parser.error(str(error))
     failed = made.frame[made.frame["error"] != ""]

@@ -9,15 +9,19 @@ import pandas as pd
 from dpcore import charts, evaluate
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
-from dpcore.domain.range_query import RangeQuery
+from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.experiment.engine import Measure, Run
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
+from dpcore.experiment.figures.claims import Cases, Claim, each, orders
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
 from dpcore.postprocess import count_tree_frames
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0)
 QUERIES = 500
+LEAVES, OWN = "leaves only", "the patent's own form"
+CONSISTENT = ("leaves first, consistent", "equal shares, consistent")
+DIVISIONS, DEPTHS = (2, 4, 6, 8, 10, 12), (1, 2, 3)  # how often columns are divided, and how often the same one
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])
 
 
@@ -46,10 +50,10 @@ def ranges(data: Dataset, count: int) -> Plan:
     """
     equal: dict[str, Any] = {"with_class": False, "level_shares": "equal"}
     methods: Named = [
-        ("leaves first, consistent", TaxonomyRelease(with_class=False)),
-        ("equal shares, consistent", TaxonomyRelease(**equal)),
+        (CONSISTENT[0], TaxonomyRelease(with_class=False)),
+        (CONSISTENT[1], TaxonomyRelease(**equal)),
         ("equal shares, not consistent", TaxonomyRelease(**equal, consistency=False)),
-        ("leaves only", TaxonomyRelease(with_class=False, measure="leaves")),
+        (LEAVES, TaxonomyRelease(with_class=False, measure="leaves")),
         ("DiffGen", DiffGen()),
     ]
     public = TaxonomyRelease(with_class=False).fit(data.train.head(0), schema=data.schema).tree_
@@ -61,20 +65,87 @@ def draw_ranges(frame: pd.DataFrame) -> Drawn:
     """One panel per data set."""
     for name, part in frame.groupby("data", sort=False):
         binned = evaluate.by_size(part)
-        binned["baseline"] = binned["release"].isin(["leaves only", "DiffGen"])
+        binned["baseline"] = binned["release"].isin([LEAVES, "DiffGen"])
         yield charts.error_by_range(binned, title=f"Errors on {name}"), binned
+
+
+@dataclass
+class MeanError(RangeErrors):
+    """How far they are off on average, in rows."""
+
+    def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
+        found = super().values(run, synthetic)
+        return pd.DataFrame([{"metric": "mean error", "value": found["absolute"].mean()}])
+
+
+def divisions(data: Dataset, count: int) -> Plan:
+    """Errors of random range queries, by how often columns are divided, and how deep into their taxonomies."""
+    how: dict[str, Any] = {CONSISTENT[0]: {}, LEAVES: {"measure": "leaves"}}
+    runs = [
+        base.alone(f"{way}: depth {depth}", method, repeat, way, divisions=times, release=way)
+        for repeat in range(count)
+        for way, given in how.items()
+        for depth in DEPTHS
+        for times in DIVISIONS
+        for method in [TaxonomyRelease(with_class=False, iterations=times, max_per_attribute=depth, **given)]
+    ]
+    return Plan(runs, MeanError(data, 0, random_queries(data.schema, QUERIES)))
+
+
+draw_divisions = partial(
+    base.curves,
+    x="divisions",
+    panel="data",
+    title="Errors of range queries, by how finely the table is divided",
+    x_title="divisions",
+    y_title="mean error, in rows",
+    mode=None,
+    log_y=True,
+    caption="Ranges are drawn at random, the same for all. What a division does not tell is answered as if people were "
+    "spread evenly, so that few divisions have errors of their own, without any noise.",
+)
+
+
+def little_harm(frame: pd.DataFrame) -> Cases:
+    """Whether the most divisions have less than twice the error of the fewest, by data set and curve."""
+    cases: dict[tuple[str, str], bool] = {}
+    for name, part in each(frame, "data"):
+        found = part.pivot_table("value", "divisions", "series", sort=False).sort_index()
+        cases |= {(f"{way} {name}".strip(), ""): bool(found[way].iloc[-1] < 2 * found[way].iloc[0]) for way in found}
+    return cases
 
 
 def accuracies(data: Dataset, count: int) -> Plan:
     """Accuracy of classifiers that learned from generalized or synthetic rows."""
     methods: Named = [
         ("TaxonomyRelease", TaxonomyRelease()),
-        ("the patent's own form", TaxonomyRelease(mode="paper")),
+        (OWN, TaxonomyRelease(mode="paper")),
         ("DiffGen", DiffGen()),
         ("NB-Synth", NaiveBayesSynthesizer(x_source="model")),
         ("PrivBayes refined", RefinedPrivBayes(relation="add_remove")),
     ]
     return base.swept(methods, data, EPSILONS, count, base.beside(data, base.REFERENCES, models=MODELS), models=MODELS)
+
+
+def grows_slowly(frame: pd.DataFrame) -> Cases:
+    """Whether consistency lets errors grow less from small ranges to large ones than they do from the leaves alone."""
+    cases: dict[tuple[str, str], bool] = {}
+    for name, part in each(frame, "data"):
+        errors = evaluate.by_size(part).pivot_table("absolute", "bin", "release", sort=False)
+        growth = errors.iloc[-1] / errors.iloc[0]
+        for way in filter(growth.index.__contains__, CONSISTENT):
+            cases[f"{way} {name}".strip(), ""] = bool(growth[way] < growth[LEAVES])
+    return cases
+
+
+def learns_more(frame: pd.DataFrame) -> Cases:
+    """Whether rows of the patent's own form teach more than the others', by data set, classifier and epsilon."""
+    cases: dict[tuple[str, str], bool] = {}
+    for name, part in each(frame, "data", "model"):
+        found = part[part["series"] != "TaxonomyRelease"].pivot_table("value", "epsilon", "series")
+        others = found.drop(columns=OWN, errors="ignore").max(axis=1)
+        cases |= orders(pd.DataFrame({"others": others, "own": found.get(OWN)}), name, "others", "own")
+    return cases
 
 
 def lacks_target(data: Dataset) -> str:
@@ -111,7 +182,18 @@ FIGURES = (
         ranges,
         draw_ranges,
         lacks=lacks_target,
+        claims=(Claim("with consistency errors grow more slowly with the range", grows_slowly),),
         together=False,
+    ),
+    Figure(
+        "divisions",
+        "Depth and divisions",
+        "The patent claims that as taxonomies get deeper and tables sparser its errors hardly suffer. Here columns are "
+        "divided more and more often, at most one, two or three levels deep, at epsilon 1.",
+        divisions,
+        draw_divisions,
+        lacks=lambda _: "",
+        claims=(Claim("more divisions do little harm", little_harm),),
     ),
     Figure(
         "accuracy",
@@ -121,5 +203,6 @@ FIGURES = (
         "form.",
         accuracies,
         draw_accuracies,
+        claims=(Claim("classifiers learn more from its rows than from the others'", learns_more),),
     ),
 )

@@ -13,6 +13,7 @@ from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.experiment.config import Config
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Plan
+from dpcore.experiment.figures.claims import Cases, Claim, each, orders, points, rising
 from dpcore.experiment.sweeps import Scores
 from dpcore.mechanisms.randomizers import RRPH, Warner
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
@@ -94,7 +95,33 @@ def draw(
 
 
 ANSWER = "epsilon of one answer"
+BETTER = {"bank cards": (0.3, 1.0), "bank cards, dependent": (0.39, 0.7)}  # above the first, up to the second
 VIEW = {"view": base.Choice("Measured by", dict(zip(MEASURES, MEASURES, strict=True)))}
+
+
+def rises_with_p0(frame: pd.DataFrame) -> Cases:
+    """By data set and noise of numbers."""
+    found = ((name, points(part, "x", metric="accuracy")) for name, part in each(frame, "data"))
+    return {(f"{series} {name}".strip(), ""): rising(curves[series]) for name, curves in found for series in curves}
+
+
+def falls_with_variance(frame: pd.DataFrame) -> Cases:
+    """By data set and p0."""
+    small, large = (f"PPNB, {told}" for told in TRANSFORMS)
+    cases: dict[tuple[str, str], bool] = {}
+    for name, part in each(frame, "data"):
+        cases |= orders(points(part, "x", metric="accuracy"), name, large, small)
+    return cases
+
+
+def crossing(frame: pd.DataFrame) -> Cases:
+    """PPNB and DTPD where the paper has the one or the other before, by table and p."""
+    cases: dict[tuple[str, str], bool] = {}
+    for (name, (low, high)), part in ((one, frame[frame["data"] == one[0]]) for one in BETTER.items()):
+        if len(part):
+            found = orders(points(part, "x", metric="accuracy"), name, "DTPD", "PPNB")
+            cases |= {place: came == (low < float(place[1]) <= high) for place, came in found.items()}
+    return cases
 
 
 def against(x_title: str) -> dict[str, base.Choice]:
@@ -124,6 +151,10 @@ FIGURES = (
             caption="Horizontal lines: naive Bayes that learned from true answers, and always saying the same class.",
         ),
         choices=against("p0"),
+        claims=(
+            Claim("accuracy rises with p0", rises_with_p0),
+            Claim("it falls with the variances of a and b", falls_with_variance),
+        ),
         together=False,
     ),
     Figure(
@@ -141,6 +172,7 @@ FIGURES = (
             caption="At the same p the two rules protect differently. Switch to the epsilon of one answer to compare.",
         ),
         choices=against("p (PPNB: p0, DTPD: theta)"),
+        claims=(Claim("PPNB is better above .3, or from .4 to .7 where columns depend, and DTPD elsewhere", crossing),),
         together=False,
     ),
     Figure(

@@ -1,5 +1,6 @@
 """The figures of paper 003: what is run for each, and how it is drawn."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ from dpcore.evaluate.baselines import PLAIN
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
+from dpcore.experiment.figures.claims import Cases, Claim, each, points, rising
 from dpcore.methods import DiffPRF, DiffPRFs, PlainForest
 
 EPSILONS = {"depths": (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.0), "forests": (0.1, 0.25, 0.5, 0.75, 1.0)}
@@ -18,7 +20,8 @@ SCORES = {"Max": "Max", "InfoGain": "information gain"}
 TREES, DEPTH = 25, 5
 PRINTED: dict[str, Any] = {"criterion": "InfoGain", "children": "values"}
 MEASURES = ("accuracy", "balanced accuracy")
-LINES = {"majority class": MAJORITY, "the paper's forest without noise, depth 5": PLAIN}
+NOISELESS = "the paper's forest without noise, depth 5"
+LINES = {"majority class": MAJORITY, NOISELESS: PLAIN}
 
 
 def depths(data: Dataset, count: int) -> Plan:
@@ -71,6 +74,61 @@ def draw(frame: pd.DataFrame, panel: str, view: str) -> Drawn:
     )
 
 
+ALIKE = 0.01  # of accuracy: "very little", "very much alike"
+
+
+def accuracies(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The printed methods' points, by data set."""
+    yield from ((name, points(part, "epsilon", metric="accuracy")) for name, part in each(frame, "data"))
+
+
+def by_depth(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Figure 1's points of each score, a column per depth."""
+    for score in SCORES.values():
+        columns = {depth: found.get(f"{score}: depth {depth}") for depth in DEPTHS}
+        yield score, pd.DataFrame({depth: column for depth, column in columns.items() if column is not None})
+
+
+def rises_with_epsilon(frame: pd.DataFrame) -> Cases:
+    """By data set and curve."""
+    found = accuracies(frame)
+    return {(f"{series} {name}".strip(), ""): rising(curves[series]) for name, curves in found for series in curves}
+
+
+def rises_with_depth(frame: pd.DataFrame) -> Cases:
+    """By data set, score and epsilon."""
+    return {
+        (f"{score} {name}".strip(), f"{epsilon:g}"): rising(curve)
+        for name, found in accuracies(frame)
+        for score, depths in by_depth(found)
+        for epsilon, curve in depths.iterrows()
+    }
+
+
+def scores_alike(frame: pd.DataFrame) -> Cases:
+    """By data set and depth, on average over epsilon."""
+    cases: dict[tuple[str, str], bool] = {}
+    for name, found in accuracies(frame):
+        one, other = (depths for _, depths in by_depth(found))
+        cases |= {(name, f"depth {depth}"): bool((one - other)[depth].abs().mean() < ALIKE) for depth in one}
+    return cases
+
+
+def little_lost(frame: pd.DataFrame) -> Cases:
+    """DiffPRFs beside DiffPRF, by data set and epsilon."""
+    found = ((name, curves["DiffPRF"] - curves["DiffPRFs"]) for name, curves in accuracies(frame))
+    return {(name, f"{epsilon:g}"): bool(lost < ALIKE) for name, losses in found for epsilon, lost in losses.items()}
+
+
+def below_plain(frame: pd.DataFrame) -> Cases:
+    """Both forests beside the paper's without noise, by data set and forest."""
+    cases: dict[tuple[str, str], bool] = {}
+    for name, part in each(frame[frame["metric"] == "accuracy"], "data"):
+        best, found = part[NOISELESS].max(), points(part, "epsilon")
+        cases |= {(f"{series} {name}".strip(), ""): bool((found[series] < best).all()) for series in found}
+    return cases
+
+
 CHOICES = {"view": base.Choice("Measured by", dict(zip(MEASURES, MEASURES, strict=True)))}
 FIGURES = (
     Figure(
@@ -84,6 +142,11 @@ FIGURES = (
         depths,
         draw_depths,
         choices=CHOICES,
+        claims=(
+            Claim("accuracy rises with epsilon", rises_with_epsilon),
+            Claim("accuracy rises with depth", rises_with_depth),
+            Claim("the two scores are very much alike", scores_alike),
+        ),
     ),
     Figure(
         "forests",
@@ -97,5 +160,9 @@ FIGURES = (
         forests,
         partial(draw, panel="data"),
         choices=CHOICES,
+        claims=(
+            Claim("DiffPRFs loses very little against DiffPRF", little_lost),
+            Claim("both stay below the forest without privacy", below_plain),
+        ),
     ),
 )

@@ -1,0 +1,82 @@
+"""What a paper says of a figure, judged by the points that were drawn: means over all runs, as the charts show them.
+
+"Rises" and "falls" are said of the order of points: their rank correlation with the horizontal axis is `CLEARLY` or
+more, so that a curve may fluctuate, as the papers say of theirs. All else compares points.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+CLEARLY = 0.7
+PRINTED = "as printed"
+Cases = Mapping[tuple[str, str], bool]
+"""Whether something came out, by a part of the figure and a place in it ("" for the part as a whole)."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence of a paper about a figure; `cases` judge it by the runs that did not fail."""
+
+    says: str
+    cases: Callable[[pd.DataFrame], Cases]
+
+    def line(self, frame: pd.DataFrame) -> str:
+        """The sentence, and what came out here; empty if nothing that was run bears on it."""
+        found = self.cases(frame)
+        if not found:
+            return ""
+        runs = frame.drop_duplicates(["data", "series", "mode", *sorted(PLACES & set(frame))])
+        return f"The paper says: {self.says}. Here it {verdict(found)} ({len(runs):,} runs)."
+
+
+PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
+
+
+def verdict(found: Cases) -> str:
+    """That it holds, does not hold, or for which parts and places it holds."""
+    if all(found.values()):
+        return "holds"
+    if not any(found.values()):
+        return "does not hold"
+    told = []
+    for part in dict.fromkeys(part for part, _ in found):
+        places = {place: good for (own, place), good in found.items() if own == part}
+        good = [place for place, came in places.items() if came]
+        if good:
+            where = f"at {', '.join(good)}" * (len(good) < len(places))
+            told.append(" ".join(filter(None, [f"for {part}" * bool(part), where])))
+    return f"holds only {'; '.join(told)}"
+
+
+def points(frame: pd.DataFrame, x: str, *, mode: str = PRINTED, value: str = "value", **only: str) -> pd.DataFrame:
+    """The points of a mode: means over runs, a row per place and a column per series; `only` chooses rows."""
+    for name, chosen in {"mode": mode, **only}.items():
+        frame = frame[frame[name] == chosen]
+    return frame.pivot_table(value, x, "series", sort=False).sort_index()
+
+
+def rising(curve: pd.Series, sign: int = 1) -> bool:
+    """Whether a curve rises with its index, or falls with `sign` -1."""
+    curve = curve.dropna()
+    ranks = curve.rank()
+    return len(curve) > 1 and sign * float(ranks.corr(pd.Series(curve.index, curve.index).rank())) >= CLEARLY
+
+
+def each(frame: pd.DataFrame, *by: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The parts of a figure by some columns, and what they are called: only by those that have several values."""
+    names = [name for name in by if frame[name].nunique() > 1]
+    if not names:
+        yield "", frame
+        return
+    for key, part in frame.groupby(names, sort=False):
+        yield ", ".join(map(str, key)), part
+
+
+def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> dict[tuple[str, str], bool]:
+    """Whether one series lies below another, place by place."""
+    if not {lower, higher} <= set(points):
+        return {}
+    both = points[[lower, higher]].dropna()
+    return {(part, f"{place:g}"): bool(row[lower] < row[higher]) for place, row in both.iterrows()}

@@ -1,0 +1,84 @@
+"""What is said of a paper's claims follows from the points: curves by which each holds, in part, or not."""
+
+import pandas as pd
+import pytest
+
+from dpcore.experiment.figures import base, named
+from dpcore.experiment.figures.claims import PRINTED, Claim, rising, verdict
+
+
+def runs(x, curves, **same):
+    """Two runs for each point of some curves, half a tenth above and below it."""
+    return pd.DataFrame(
+        [
+            {x: place, "series": series, "mode": PRINTED, "repeat": repeat, "error": "", "value": value + off} | same
+            for series, values in curves.items()
+            for place, value in values.items()
+            for repeat, off in enumerate((-0.05, 0.05))
+        ]
+    )
+
+
+def test_a_verdict_names_what_holds():
+    for found, told in (
+        ({("a", "1"): True, ("b", ""): True}, "holds"),
+        ({("a", "1"): False, ("b", ""): False}, "does not hold"),
+        ({("a", "1"): True, ("a", "2"): True, ("b", "1"): False}, "holds only for a"),
+        ({("a", "1"): True, ("a", "2"): False, ("b", ""): True}, "holds only for a at 1; for b"),
+        ({("", "1"): True, ("", "2"): False, ("", "3"): True}, "holds only at 1, 3"),
+    ):
+        assert verdict(found) == told
+    assert Claim("nothing", lambda _: {}).line(pd.DataFrame()) == ""
+
+
+def test_a_curve_may_fluctuate_and_rise():
+    assert rising(pd.Series([0.1, 0.3, 0.2, 0.4, 0.5], [1, 2, 3, 4, 5]))
+    assert rising(pd.Series([0.5, 0.4, 0.1], [1, 10, 100]), -1)
+    for flat in ([0.1, 0.5, 0.1, 0.5], [0.2, 0.2, 0.2, 0.2], [0.5, 0.4, 0.3, 0.2]):
+        assert not rising(pd.Series(flat, [1, 2, 3, 4]))
+    assert not rising(pd.Series([0.1], [1]))
+
+
+LOW, HIGH = {0.2: 0.15, 1.0: 0.12}, {0.2: 0.28, 1.0: 0.2}
+MIXED, BEYOND = {0.2: 0.1, 1.0: 0.2}, {0.2: 0.31, 1.0: 0.2}
+FALLING = {0.1: 0.66, 0.2: 0.65, 0.35: 0.6, 0.49: 0.5}
+LEVEL = dict.fromkeys(FALLING, 0.62)
+FIRST = {"x": "epsilon", "model": "logistic regression"}
+FIFTH = {"x": "epsilon", "metric": "2-way AVD"}
+THIRD = {"x": "x", "metric": "accuracy"}
+FORESTS = {"DiffPRFs": {1: 0.75, 2: 0.75}, "DiffPRF": {1: 0.755, 2: 0.8}}
+CASES = [  # the figure, which of its claims, curves, what is the same for all, data, and the verdict
+    ("000 Fig. 1 to 4", 1, {"Alg": {1.5: 0.83}}, FIRST, "adult", "holds"),
+    ("000 Fig. 1 to 4", 1, {"Alg": {1.5: 0.8}}, FIRST, "adult", "does not hold"),
+    ("000 Fig. 1 to 4", 1, {"Alg": {1.5: 0.83}}, FIRST, "mine", ""),
+    ("001 Fig. 5", 0, {"HMPrivBayes": HIGH, "NoPrivacy": {1.0: 0.05}}, FIFTH, "adult", "holds"),
+    ("001 Fig. 5", 0, {"HMPrivBayes": LOW, "NoPrivacy": {1.0: 0.13}}, FIFTH, "adult", "does not hold"),
+    ("001 Fig. 5", 1, {"HMPrivBayes": LOW, "JTree": HIGH}, FIFTH, "adult", "holds"),
+    ("001 Fig. 5", 1, {"HMPrivBayes": LOW, "JTree": MIXED}, FIFTH, "adult", "only for 2-way AVD, adult at 1 "),
+    ("001 Fig. 5", 2, {"HMPrivBayes": BEYOND}, FIFTH, "adult", "does not hold"),
+    ("001 Fig. 4", 0, {"HMPrivBayes": {1: 0.3, 2: 0.2, 3: 0.1}}, {"x": "rows"}, "adult", "holds"),
+    ("001 Fig. 6", 1, {"HMPrivBayes": LOW, "PrivBayes": HIGH}, {"x": "parents"}, "adult", "holds"),
+    ("002 Depth and divisions", 0, {"a": MIXED, "b": LOW}, {"x": "divisions"}, "adult", "only for b "),
+    ("003 Fig. 2", 0, FORESTS, {"x": "epsilon", "metric": "accuracy"}, "adult", "only at 1 "),
+    ("004 Fig. 3", 0, {"DTPD": FALLING, "PPNB": LEVEL}, THIRD, "bank cards", "holds"),
+    ("004 Fig. 3", 0, {"DTPD": FALLING, "PPNB": LEVEL}, THIRD, "bank cards, dependent", "dependent at 0.1, 0.2, 0.49 "),
+]
+
+
+@pytest.mark.parametrize(("name", "place", "curves", "same", "data", "told"), CASES)
+def test_claims_are_judged_by_the_points(name, place, curves, same, data, told):
+    frame = runs(curves=curves, data=data, **same)
+    line = named(name).claims[place].line(frame.assign(seconds=frame["value"]))
+    assert told in line
+    if told:
+        assert line.startswith("The paper says: ")
+        assert line.endswith(f" ({len(frame):,} runs).")
+    else:
+        assert not line
+
+
+def test_series_say_how_many_of_their_runs_failed():
+    frame = runs("epsilon", {"JTree": LOW, "PrivBayes": LOW}, data="big5")
+    frame.loc[[0, 1, 2], "error"] = "too large"
+    names = set(base.with_failures(frame)["series"])
+    assert names == {"JTree (as printed: 3 of 4 runs failed)", "PrivBayes"}
