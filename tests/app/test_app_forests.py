@@ -63,6 +63,21 @@ def test_accuracy_is_computed_once_or_when_it_is_asked_for_again(monkeypatch: py
     assert books(at) == {}
 
 
+def test_the_page_has_the_papers_table_and_its_two_readings_and_a_forest_in_one_click() -> None:
+    at = page()
+    (table,) = at.table
+    assert table.value.loc["DiffPRF"].tolist()[:4] == ["Laplace, exponential", "low", "interactive", "categories"]
+    assert len(table.value) == 7
+    assert "By rule: one tree" in said(at)
+    next(button for button in at.button if button.label == "Grow 25 trees all the same").click()
+    assert asked(run(at))["n_trees"] == 25
+    assert "By rule: one tree" not in said(at)
+    assert asked(choose(at, "paper", "DiffPRFs"))["children"] == "values"
+    change(at, **{"children.printed": "one"})
+    assert asked(at)["children"] == "one"
+    assert not books(at)
+
+
 def test_what_a_method_does_not_know_is_not_asked() -> None:
     at = page()
     assert (asked(at)["n_trees"], asked(at)["noise"], asked(at)["cuts"]) == (None, "auto", None)

@@ -168,3 +168,16 @@ def test_the_papers_gain_moves_by_as_much_as_it_says(small_frame, small_schema):
     for entry in chosen:
         assert (entry.sensitivity, entry.claimed_sensitivity) == (1.0, 1.0)  # lb |C|, of two classes
         assert entry.epsilon_of_noise == entry.epsilon_claimed
+
+
+def test_paper_mode_reads_two_children_in_two_ways(small_frame, small_schema):
+    for children, many in (("few", 3), ("values", 3), ("one", 2)):
+        how = {"mode": "paper", "n_trees": 5, "max_depth": 2, "max_features": "all", "children": children}
+        forest = fitted(DiffPRFs, small_frame, small_schema, **how).forest_
+        fans = {
+            small_schema.names[column]: set(forest.fanout[forest.column == column]) for column in set(forest.column)
+        }
+        assert fans["age"] == {2}
+        assert max(set.union(*(fans[name] for name in ("a.b[0]:Q", "grade") if name in fans))) >= many
+        if children == "one":
+            assert set.union(*fans.values()) <= {0, 2}
