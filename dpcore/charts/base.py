@@ -31,12 +31,15 @@ def present(chart: Any, title: str, *, seen: str, key: str = "", offset: int = 1
     look: Any = {"anchor": "start", "offset": offset, "fontSize": 18, "subtitleFontSize": 15, "subtitlePadding": 6}
     heading = alt.TitleParams(textwrap.wrap(title, 66), subtitle=textwrap.wrap(key, 76), subtitleColor=FADED, **look)
     margin = {"left": 4, "right": 14, "top": 4, "bottom": 8}
-    chart = chart.properties(title=heading, description=seen, padding=margin, **size)
     letters: Any = {"labelFontSize": 14, "titleFontSize": 14, "labelLimit": 230}
-    chart = chart.configure_axis(**letters, titleLimit=400, labelFlush=False)
-    chart = chart.configure_legend(**letters, orient="top", gradientLength=220)
     # A line as a whole has no words of its own: who listens hears the description, and the marks of its points.
-    presented: Chart = chart.configure_line(aria=False).configure_area(aria=False)
+    config = alt.Config(  # at once: every change of a chart copies all of it
+        axis=alt.AxisConfig(**letters, titleLimit=400, labelFlush=False),
+        legend=alt.LegendConfig(**letters, orient="top", gradientLength=220),
+        line=alt.LineConfig(aria=False),
+        area=alt.AreaConfig(aria=False),
+    )
+    presented: Chart = chart.properties(title=heading, description=seen, padding=margin, config=config, **size)
     return presented
 
 

@@ -211,6 +211,11 @@ class Column:
         whole = np.ceil(edges).astype(int)
         return [str(low) for low in whole[:-1]], [str(high) for high in whole[1:] - 1]
 
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        """The categories' codes, by the texts that are compared."""
+        return {canonical(category): code for code, category in enumerate(self.categories)}
+
     def encode(self, values: pd.Series[Any]) -> Codes:
         """Codes of one column's cells, shape (n,), each by its own cell alone (`cells`, `numbers`).
 
@@ -226,8 +231,7 @@ class Column:
             codes[np.isnan(numbers)] = len(edges) - 1
             return codes.astype(code_dtype(self.size))
         places, texts = distinct(values)
-        position = {canonical(category): i for i, category in enumerate(self.categories)}
-        found = np.array([position.get(canonical(text), -1) for text in texts], dtype=np.int64)
+        found = np.array([self._codes.get(canonical(text), -1) for text in texts], dtype=np.int64)
         codes, absent = np.append(found, self.size - 1)[places], places < 0
         self._check_missing(absent)
         unknown = codes < 0
