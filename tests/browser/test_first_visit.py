@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 def charts(panel: Locator, count: int) -> None:
     """So many charts, each drawn, inside its place, with marks and an alternative text."""
     drawings = panel.get_by_test_id("stVegaLiteChart").locator("svg.marks, canvas.marks").filter(visible=True)
-    expect(drawings).to_have_count(count)
+    expect(drawings).to_have_count(count, timeout=120_000)  # a figure of 64 releases among them
     for drawing in drawings.all():
         place = drawing.locator("xpath=ancestor::*[@data-testid='stVegaLiteChart']")
         assert len(place.get_attribute("aria-label") or "") > 20, "a chart has no alternative text"

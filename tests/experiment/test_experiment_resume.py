@@ -217,6 +217,7 @@ def running(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow  # real processes, which take seconds to begin
 def test_a_sweep_that_was_killed_goes_on(tmp_path, fits):
     with killed(tmp_path / "runs") as child:
         assert [child.stdout.readline().strip() for _ in range(3)] == ["run 1", "run 2", "run 3"]
@@ -230,6 +231,7 @@ def test_a_sweep_that_was_killed_goes_on(tmp_path, fits):
     pd.testing.assert_frame_equal(without_times(frame), without_times(experiment.sweep(names, data, **how)))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to see the workers")
 def test_workers_that_were_hardly_there_end_as_well(tmp_path):
     """They are still busy with their imports when the program is killed."""
