@@ -28,6 +28,7 @@ SETS = {
     "a ~ N(1, 0.01), b ~ N(0, 1)": ((1.0, 0.01), (0.0, 1.0)),
 }
 MEAN, VARIANCE, BOUNDS = 5.0, 4.0, (0.0, 10.0)
+SURE = (50.0, 95.0, 99.9)  # percent, as in the paper's table 2
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
 TOLD = {
     "setting": "the same number in other words is another rule, with other protection.",
@@ -166,13 +167,14 @@ def numbers(page: str) -> None:
     st.subheader("Numbers: y = a·x + b")
     st.markdown(
         f"True numbers are normal with mean {MEAN:g} and variance {VARIANCE:g}. The paper says how wide an interval "
-        "still holds 95 % of them after a report, and takes the width that it has **before** any report."
+        "still holds 50, 95 or 99.9 % of them after a report, and takes the width that it has **before** any report."
     )
-    left, right = st.columns(2, gap="large")
+    left, middle, right = st.columns([2, 1, 2], gap="large")
+    sure = lasting(middle.selectbox, "Of them", f"{key}.sure", list(SURE), 1, format_func="{:.3g} %".format) / 100
     sets = lasting(left.selectbox, "As printed", f"{key}.sets", list(SETS))
     label = f"Corrected: Laplace noise, bounds {BOUNDS[0]:g} to {BOUNDS[1]:g}, epsilon"
     epsilon = lasting(right.select_slider, label, f"{key}.epsilon", EPSILONS, value=1.0)
-    (printed, corrected), frame = noise_kinds(sets, epsilon)
+    (printed, corrected), frame = noise_kinds(sets, epsilon, sure)
     before, first, second = (f"{width:.2f}" for width in (*printed["value"][:2], corrected["value"][1]))
     figures({"Width, as claimed": before, "Width left, as printed": first, "Width left, corrected": second})
     panels.chart(charts.tails(frame, bound=epsilon))
@@ -191,10 +193,10 @@ def numbers(page: str) -> None:
 
 
 @cache
-def noise_kinds(sets: str, epsilon: float) -> tuple[list[pd.DataFrame], pd.DataFrame]:
+def noise_kinds(sets: str, epsilon: float, sure: float) -> tuple[list[pd.DataFrame], pd.DataFrame]:
     """The measures of both kinds of noise, and the tails of the numbers at the two bounds; nothing but arithmetic."""
     printed, corrected = report_privacy.linear(*SETS[sets]), TRR(lower=BOUNDS[0], upper=BOUNDS[1], epsilon=epsilon)
     channels, beyond = {PRINTED: printed, CORRECTED: corrected}, np.arange(0, 21).tolist()
     tails = [report_privacy.tail_ratios(c, *BOUNDS, beyond).assign(series=name) for name, c in channels.items()]
-    widths = [report_privacy.width_measures(channel, MEAN, VARIANCE) for channel in channels.values()]
+    widths = [report_privacy.width_measures(channel, MEAN, VARIANCE, sure) for channel in channels.values()]
     return widths, pd.concat(tails, ignore_index=True)
