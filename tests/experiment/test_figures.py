@@ -169,3 +169,19 @@ def test_the_command_says_what_there_is(capsys):
             main(["figure", *words])
         assert ended.value.code == 2
         assert told in capsys.readouterr().err
+
+
+def test_figures_that_test_nothing_may_learn_from_all_rows(data):
+    everything = base.whole(data)
+    assert (everything.name, len(everything.train), len(everything.test)) == ("people, all rows", 80, 0)
+    assert everything.key(b"secret") == data.key(b"secret")  # one account
+    assert everything.token != data.token
+    assert (
+        base.whole(dataclasses.replace(data, schema=dataclasses.replace(data.schema, max_rows=60))).schema.max_rows
+        == 80
+    )
+    for name, figure in figures.known().items():
+        if figure.untested:
+            made = dp.experiment.figure(name, everything, repeats=1, n_jobs=1)
+            assert set(made.frame["error"]) == {""}
+            assert not made.frame.get("metric", pd.Series(dtype=str)).str.contains("SVM").any()

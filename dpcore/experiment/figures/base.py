@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress, no_progress
 from dpcore.charts.base import Chart
-from dpcore.datasets import Dataset
+from dpcore.datasets import Content, Dataset
 from dpcore.errors import ParameterError
 from dpcore.evaluate.baselines import PLAIN, REAL
 from dpcore.evaluate.evaluator import Method
@@ -24,6 +24,7 @@ from dpcore.methods.base import PrivateClassifier
 
 MODES = {"paper": "as printed", "corrected": "corrected"}
 REFERENCES = {REAL: REAL, MAJORITY: MAJORITY}
+ALL = "all rows"
 WIDE = 350  # pixels; two panels with their axes fill a laptop's page
 Beside = Callable[[], Callable[[pd.DataFrame], Mapping[str, Any]]]
 """Reads real rows once, and gives what then adds columns of references to every run's rows."""
@@ -51,6 +52,15 @@ class Choice:
     options: Mapping[str, str]
 
 
+def whole(data: Dataset) -> Dataset:
+    """All rows of some data to learn from, as table 1 and figure 4 of paper 001 have it; in the same books."""
+    rows = pd.concat([data.train, data.test], ignore_index=True)
+    schema = replace(data.schema, max_rows=max(data.schema.max_rows or 0, len(rows)) if data.schema.max_rows else None)
+    content = data.content or Content.of_rows(data.train, data.test)
+    how: dict[str, Any] = {"token": f"{data.token} {ALL}", "schema": schema, "content": content}
+    return replace(data, name=f"{data.name}, {ALL}", train=rows, test=data.test.head(0), **how)
+
+
 def lacks_accuracy(data: Dataset) -> str:
     """Why no classifier can be tested."""
     target = data.schema.target
@@ -71,6 +81,7 @@ class Figure:
     lacks: Callable[[Dataset], str] = lacks_accuracy  # why these data have none, in a sentence; empty if they do
     choices: Mapping[str, Choice] = field(default_factory=dict)
     claims: Sequence[Claim] = ()  # what the paper says of it
+    untested: bool = False  # whether it can do without test rows, so that all may be learned from
     together: bool = True  # whether runs may share the computer: not if they are timed, or each question is shown
 
     def stream(
