@@ -235,6 +235,7 @@ RESULTS: dict[str, Picture] = {
     "epsilon_split": (entries, charts.epsilon_split),
     "claimed_vs_bound": (entries, lambda _: charts.claimed_vs_bound(claimed=1, bound=INF)),
     "odds_icons": (entries, lambda _: charts.odds_icons(0.73)),
+    "frameworks": (entries, lambda _: charts.frameworks()),
     "forest_budget": (spent, charts.forest_budget),
     "sweep": (sweep, swept),
     "sweep_variance": (sweep, charts.sweep_variance),

@@ -169,6 +169,8 @@ def ask(page: str, shown: Shown) -> None:
     st.caption(
         f"Lines are 95 % intervals of the noise. They do not know how unevenly people are spread inside a group. {FLAT}"
     )
+    with st.expander("Two ways to answer (the patent's figures 1 and 2)"):
+        panels.chart(charts.frameworks())
 
 
 def redraws(page: str, shown: Shown) -> None:
