@@ -80,12 +80,16 @@ from dpcore.methods.networks.base import (
     pair_matrix,
     to_measure,
 )
-from dpcore.methods.offers import NO_NOISE, Offer, both
+from dpcore.methods.offers import NO_NOISE, SHOWN, Offer, both
 from dpcore.methods.parameters import Control, choice, number, text, whole
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related_columns, spectral_clusters
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
 
+READ = (
+    "The paper's proof is wrong for a row: it is about neighbors that differ in one bit. Its MIC is, on bits, mutual "
+    f"information; where it prints l' = min(|C| - 1, d), we read l for d. {SHOWN}"
+)
 ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
 PAIRS = "The paper pays for comparing columns as if different pairs held different people. Everybody is in every pair."
 CLUSTERS = "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
@@ -141,7 +145,7 @@ class HMPrivBayes(FilteredSynthesizer):
     good_for = "seeing what clustering costs and saves"
     provable_printed = "none"
     seconds = (0.55, 0.55)
-    offers = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes")
+    offers = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", READ)
     overlap = CLUSTERS
     variants = ({}, {"score": "MI", "affinity": "paper"}, {"partition": "public", "n_clusters": 2})
     score: str = choice(
