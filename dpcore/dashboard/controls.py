@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import jobs, links
+from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import choice, lasting, number_choice
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
@@ -181,6 +182,11 @@ def value_of(page: str, method: PrivateEstimator, control: Control, data: Datase
         index = list(names).index(usual) if usual in names else 0
         found: Any = choice(st.selectbox, label, key, names, index, help=about) or None
         return {**control.gives[found]} if control.gives else {name: found if found != "own" else weights(page, method)}
+    if control.own and (asked := control.own[1](method, schema)) and lasting(st.toggle, control.own[0], f"{key}.own"):
+        usual_ones, many = [usual] * len(asked), f"{len(asked)} numbers above 0, up to 1"
+        about = f"In this order: {', '.join(asked)}."
+        found = typed(f"{many}, separated by commas", f"{key}.each", usual_ones, lambda p: 0 < p <= 1, many, about)
+        return {name: found}
     if control.steps:
         return {name: lasting(st.select_slider, label, key, control.steps, usual, control.form.format, help=about)}
     if isinstance(parameter, Flag):
@@ -196,15 +202,28 @@ def weights(page: str, method: Any) -> tuple[float, ...]:
     levels = 1 + method.iterations + method.with_class
     label = f"{levels} weights, from the root to the leaves"
     note = "0: not measured. Coarse divisions come first, the class among them; a public root needs no share."
-    text = lasting(st.text_input, label, f"{page}.own_shares.{levels}", ", ".join(["1"] * levels), help=note)
+    key, wanted = f"{page}.own_shares.{levels}", f"{levels} numbers of 0 or more, the last one positive"
+    return typed(label, key, [1] * levels, lambda weight: weight >= 0, wanted, note, lambda found: found[-1] > 0)
+
+
+def typed(
+    label: str,
+    key: str,
+    usual: Sequence[float],
+    fits: Callable[[float], bool],
+    wanted: str,
+    note: str,
+    together: Callable[[Sequence[float]], bool] = lambda _: True,
+) -> tuple[float, ...]:
+    """As many numbers as are usual, typed. What is wrong with them is said at once; there are none then."""
+    text = lasting(st.text_input, label, key, ", ".join(f"{one:g}" for one in usual), help=escaped(note))
     try:
         found = tuple(float(word) for word in str(text).replace(";", ",").split(",") if word.strip())
     except ValueError:
         found = ()
-    if len(found) == levels and all(weight >= 0 for weight in found) and found[-1] > 0 and sum(found) < math.inf:
+    if len(found) == len(usual) and all(map(fits, found)) and sum(found) < math.inf and together(found):
         return found
-    told = f"No such weights. Write {levels} numbers of 0 or more, separated by commas, the last one positive."
-    st.markdown(f":red[:material/error: {told}]")
+    st.markdown(f":red[:material/error: These do not fit. Write {wanted}, separated by commas.]")
     return ()
 
 

@@ -41,6 +41,7 @@ class Control:
     help: str | None = None
     gives: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by option, if that sets several parameters
     steps: tuple[float, ...] = ()  # numbers to slide along, written in the `form`
+    own: tuple[str, Callable[[Any, Any], list[str]]] | None = None  # a switch, and for which columns then a number each
     form: str = "{}"
     slider: tuple[float, ...] = ()  # lowest and highest number, and maybe a step
     within: tuple[float, ...] = ()  # the same of a field to type in

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from driving import change, people, press, released, run, shown, tab
 from prepared import MARK, asked, at_once, choose, data, files, page, with_release
-from screen import charts, said, tabs, widget
+from screen import charts, mendable, said, tabs, widget
 
 from dpcore import datasets
 from dpcore.dashboard import controls
@@ -69,6 +69,22 @@ def test_reports_stand_beside_the_truth_and_are_marked() -> None:
     assert "**income is handed in as it is.**" in said(at)
     assert "stay on this screen" in said(at)
     assert "age: true, reported and reconstructed numbers" in json.dumps([spec for spec, _ in charts(at)])
+
+
+def test_each_column_may_have_a_p0_of_its_own() -> None:
+    rows = people().assign(sort=people()["town"])
+    at = choose(page(data(rows)), "paper", "PPNB")
+    change(at, **{"p0.own": True})
+    each = widget(at, "responses.p0.each")
+    assert each.value == "0.5, 0.5"
+    each.set_value("0.2, 0.9")
+    assert asked(run(at))["p0"] == (0.2, 0.9)
+    assert "by column" in said(at)
+    channels = shown(press(at, "responses.run")).release.artifact.reports.channels
+    assert [channels[name,].gain for name in ("town", "sort")] == [0.2, 0.9]
+    widget(at, "responses.p0.each").set_value("0.2")
+    assert "These do not fit. Write 2 numbers above 0" in said(run(at))
+    assert mendable(press(at, "responses.run"))
 
 
 def test_columns_may_be_called_like_ours() -> None:

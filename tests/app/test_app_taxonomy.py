@@ -81,7 +81,7 @@ def test_wrong_shares_are_told_and_never_run() -> None:
     first = shown(at)
     for text in ("1, many, 1, 1", "1, 1, 1", "1, 1, 1, 1, 1", "1, -1, 1, 1", "1, 1, 1, 0", "1, nan, 1, 1", ""):
         own(at, text)
-        assert "No such weights. Write 4 numbers of 0 or more" in said(at), text
+        assert "These do not fit. Write 4 numbers of 0 or more" in said(at), text
         assert not mendable(at)
         press(at, "taxonomy.run")
         (error,) = mendable(at)

@@ -106,6 +106,17 @@ def test_without_lies_and_noise_it_is_plain_naive_bayes(alpha):
     np.testing.assert_allclose(ours.normals["n"], np.column_stack([by_class.mean(), by_class.var()]), rtol=1e-9)
 
 
+def test_each_column_may_have_a_p0_of_its_own():
+    columns = [Column(name=name, kind="categorical", categories=("a", "b")) for name in "uv"]
+    schema = Schema(columns=(columns[0], N, columns[1], Y), target="y")
+    frame = some_rows(50).assign(u="a", v="b")
+    channels = PPNB(mode="paper", p0=(0.2, 0.9)).fit(frame, schema=schema).reports_.channels
+    assert [channels[name,].gain for name in "uv"] == pytest.approx([0.2, 0.9])
+    for wrong in ((0.2,) * 3, (0.2, 0.0), (), "high"):
+        with pytest.raises(ParameterError, match="2, one for each column of categories"):
+            PPNB(mode="paper", p0=wrong).fit(frame, schema=schema)
+
+
 def test_accuracy_rises_with_p0():
     """Part of the simulated bank cards, 10 seeds each: each rise is more than 4 standard errors (.04 or less)."""
     cards = datasets.load("bank cards")

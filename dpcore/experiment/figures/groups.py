@@ -182,7 +182,13 @@ FIGURES = (
         ranges,
         draw_ranges,
         lacks=lacks_target,
-        claims=(Claim("with consistency errors grow more slowly with the range", grows_slowly),),
+        claims=(
+            Claim(
+                "with consistency errors grow slowly with the range, which its noise on the leaves alone cannot show; "
+                "so here is told of our two ways to measure all levels whether they grow less than from the leaves",
+                grows_slowly,
+            ),
+        ),
         together=False,
     ),
     Figure(
@@ -193,13 +199,13 @@ FIGURES = (
         divisions,
         draw_divisions,
         lacks=lambda _: "",
-        claims=(Claim("more divisions do little harm", little_harm),),
+        claims=(Claim("more divisions hardly harm, which we take for less than twice the error", little_harm),),
     ),
     Figure(
         "accuracy",
         "Classification",
         "The patent claims that classifiers learn more from its rows than from those of other non-interactive "
-        "methods. Here it meets four of them, corrected, all under the same relation; beside it stands the corrected "
+        "methods. Here it meets three of them, corrected, all under the same relation; beside it stands our corrected "
         "form.",
         accuracies,
         draw_accuracies,

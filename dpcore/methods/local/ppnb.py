@@ -45,6 +45,8 @@ Reference  Zhang and Tang, Privacy preserving naive Bayes classification, Chines
            for frequency estimation, USENIX Security 2017.
 """
 
+from collections.abc import Sequence
+from itertools import cycle
 from math import inf
 from typing import Any
 
@@ -91,9 +93,24 @@ TRANSFORMS: dict[str, dict[str, Any]] = {
 SETS = {option: option for option in TRANSFORMS}
 
 
-def of_one(method: Any, _: Schema) -> str:
+def each_p0(given: float | Sequence[float]) -> tuple[float, ...]:
+    """The probabilities that were given, one or several."""
+    return (given,) if isinstance(given, int | float) else tuple(given)
+
+
+def categories_of(schema: Schema, target: str | None) -> list[str]:
+    """The columns of categories that people are asked, the class left out."""
+    return [column.name for column in schema if not column.numeric and column.name != (target or schema.target)]
+
+
+def of_one(method: Any, schema: Schema) -> str:
     """What one answer gives away."""
-    told = ", ".join(f"{k} values: **{rounded_up(float(ERRPH(k, p0=method.p0).epsilon))}**" for k in (2, 4, 16))
+    given = each_p0(method.p0)
+    if len(given) != 1:
+        asked = zip(categories_of(schema, method.target), given, strict=False)
+        costs = [float(ERRPH(schema[name].size, p0=p).epsilon) for name, p in asked] or [0.0]
+        return f"Local epsilon of one answer: **{rounded_up(min(costs))}** to **{rounded_up(max(costs))}**, by column."
+    told = ", ".join(f"{k} values: **{rounded_up(float(ERRPH(k, p0=given[0]).epsilon))}**" for k in (2, 4, 16))
     return f"Local epsilon of one answer with {told}. A person's answers add up."
 
 
@@ -131,7 +148,14 @@ class PPNB(LocalClassifier):
         {"pairs": False, "asked": None, "alpha": 0.5},
     )
     controls = (
-        Control("p0", "p0: how probably an answer is the truth on purpose", steps=P0, told=of_one, when=PAPER),
+        Control(
+            "p0",
+            "p0: how probably an answer is the truth on purpose",
+            steps=P0,
+            own=("A p0 of its own for each column", lambda method, schema: categories_of(schema, method.target)),
+            told=of_one,
+            when=PAPER,
+        ),
         Control("factors", "Numbers become a x + b", SETS, gives=TRANSFORMS, when=PAPER, key="transform"),
         Control("asked", LOTS, several, help=FEWER, when=CORRECTED, key="asked:{columns}"),
         Control("pairs", "Class and column as one answer", help=ONE_REPORT, shown=True, when=CORRECTED),
@@ -140,7 +164,12 @@ class PPNB(LocalClassifier):
         Control("reconstruction", "Tables from reports", finishes, key=".{mode}"),
         Control("merge", MERGED, help=HOW_MANY, when={**CORRECTED, "numbers": (None, "bins")}),
     )
-    p0: float = number(default=0.5, most=1, open="(", about="Paper mode: the probability of the truth.")
+    p0: float | Sequence[float] = text(
+        default=0.5,
+        kind="float or sequence of float",
+        about="Paper mode: the probability of the truth, above 0; one for all columns of categories, or one for each, "
+        "in the schema's order without the class.",
+    )
     factors: tuple[float, float] = text(default=(1.0, 1.0), kind="(mean, variance)", about=SET.format("A"))
     offsets: tuple[float, float] = text(default=(0.0, 1.0), kind="(mean, variance)", about=SET.format("B"))
     variance: str | None = choice(
@@ -201,6 +230,10 @@ class PPNB(LocalClassifier):
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
+        given, asked = each_p0(self.p0), len(categories_of(schema, self.target))
+        if not all(is_number(p) and 0 < p <= 1 for p in given) or len(given) not in (1, asked):
+            many = f"or {asked}, one for each column of categories" if asked > 1 else "for all columns"
+            raise ParameterError("The 'p0' parameter is no probability above 0.", f"Give one, such as 0.5, {many}.")
         if self._paired and self.numbers == "moments":
             raise ParameterError("With 'pairs', numbers are reported as bins.", "Use numbers='bins'.")
         for name in ("factors", "offsets"):
@@ -258,13 +291,14 @@ class PPNB(LocalClassifier):
         """The paper's rules; the sets A and B are public lots."""
         lots = generator(self.random_state, 1)
         channels: dict[Family, Channel] = {}
+        truths = cycle(each_p0(self.p0))
         for column in schema:
             if column.name == target:
                 channels[(target,)] = ERRPH(column.size, p0=1.0)
             elif column.numeric:
                 channels[(column.name,)] = TRR.drawn(self.factors, self.offsets, lots)
             else:
-                channels[(column.name,)] = ERRPH(column.size, p0=self.p0)
+                channels[(column.name,)] = ERRPH(column.size, p0=next(truths))
         return Questionnaire(channels)
 
     def _questions(self, schema: Schema, target: str, names: list[str]) -> Questionnaire:
