@@ -3,9 +3,12 @@ r"""NB-Synth: synthetic data from a naive-Bayes model of one class column (paper
 Idea      Learn p(c) and p(x_j | c) from the data. Make rows x, and give each a class by the model.
 
 Steps, as printed (mode="paper")
-  1  Draw S rows x uniformly from the product of the attributes' domains (public randomness).
+  1  Draw S rows x uniformly from the product of the attributes' domains (public randomness; "at random" is printed,
+     and a repetition that leaves x out).
   2  Label each by the exponential mechanism on q(D, x, c) = log p(c) + sum_j log p(x_j | c), p Laplace-smoothed from
      the true counts, with probability proportional to exp(epsilon q / (2 Dq)), Dq = ceil(log 2N).  choose, S draws
+     The paper smooths p(x_j | c) only. Read so, a class that one person brings is impossible without that person, and
+     no epsilon holds at all; here p(c) is smoothed too, which is kinder to the paper.
      (variant="Alg1": label by the arg max of q instead; no noise at all.  unprotected)
 
 Steps, corrected (mode="corrected")
@@ -27,9 +30,10 @@ Privacy
   Paper     the same loss at the paper's exponent: S epsilon (n+1) ln 2 / (2 Dq), about 13,000 epsilon on Adult.
 
 What the paper claims, and where it is wrong
-  It claims epsilon for the whole. Its proof bounds how q moves when the *query* x changes, but x is published; what has
-  to be bounded is the change of D. It also counts S releases as one. Algorithm 1 has no privacy, and is not claimed
-  to. And uniform x is not a sample of P(X): marginals of the attributes are lost (C1-gen repairs that for free).
+  It claims epsilon for the whole. Its bound of Dq is for a smoothing of 1 record. Its proof bounds how q moves when the
+  *query* x changes, but x is published; what has to be bounded is the change of D. It also counts S releases as one.
+  Algorithm 1 has no privacy, and is not claimed to. And uniform x is not a sample of P(X): marginals of the attributes
+  are lost (C1-gen repairs that for free).
 
 Reference  "基于朴素贝叶斯的差分隐私合成数据集发布算法" (A releasing algorithm for differentially private synthetic data
 sets based on naive Bayes), Nanjing University of Science and Technology.

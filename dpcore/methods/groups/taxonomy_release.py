@@ -29,13 +29,16 @@ Privacy
 
 As printed (mode="paper")
   Every column is divided once at most ("without repetition": max_per_attribute=1), the leaves alone get noise
-  (measure="leaves"), divisions stay in the order in which they were chosen.
+  (measure="leaves"), divisions stay in the order in which they were chosen. A division is one level of a taxonomy, so
+  that a number is only halved; the text might also mean all levels at once. Ours are there: the class, which guides the
+  choice and is divided last, and turns without one, where the patent has an exponential mechanism of no score that is
+  left; and that negative counts become 0 (non_negative=False leaves them).
 
 What the patent claims, and where it is wrong
-  It claims epsilon, and that holds. It also claims that an adjustment f, from the leaves up and down again, spreads
-  the noise of the leaves over all nodes and lowers it; the formulas are lost. That cannot be: with noisy leaves alone
-  parents are their children's sums already, the leaves are the best unbiased estimate, and f changes nothing (under
-  replace the public total helps a little).
+  What is left of it claims differential privacy without a sum of epsilons; as epsilon it holds. It also claims that an
+  adjustment f, from the leaves up and down again, spreads the noise of the leaves over all nodes and lowers it; the
+  formulas are lost. That cannot be: with noisy leaves alone parents are their children's sums already, the leaves are
+  the best unbiased estimate, and f changes nothing (under replace the public total helps a little).
   For f to gain, inner levels must be measured too (measure="all"), and then every level has to be paid. With both,
   paper mode is our reconstruction of how the patent could have gained, not its words: each level gets the whole of
   epsilon_cnt, which can cost that many times.

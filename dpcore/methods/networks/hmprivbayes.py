@@ -8,15 +8,19 @@ Steps, as printed (mode="paper"); d bits, k clusters, at most l parents
   1  DPSC: the mutual information of every pair of bits (for bits that is the paper's MIC), with Laplace noise; spectral
      clustering of the matrix.                                                                              noisy_scores
      The paper's affinity exp(-s / 2 sigma^2) takes the score s for a distance. It is a similarity, so bits that go
-     together are torn apart. The paper prints neither sigma nor the number k1 of eigenvectors that it used; here they
-     are 1 and k unless somebody says more.
+     together are torn apart. The paper prints neither the sigma nor the number k1 of eigenvectors nor the eta (step
+     2) that it used; here they are 1, k and .1 unless somebody says more.
   2  IBayes, in each cluster of c bits: the first bit by entropy, then family after family by mutual information: c
      exponential mechanisms.                                                                              choose, growth
      A parent is left out whose noisy score with the child is below eta times the best of either.
   3  HnoisyConditionals: tables of family l + 1 and later, with noise in proportion to exp(OE), OE the entropy of the
-     child; the families before are margins of the first of them.                                                 counts
-     Algorithm 5 prints l' = min(|C| - 1, d). With d, one table at most would get noise; we read l.
-  4  Negative cells become 0; rows are sampled from parents to children, cluster by cluster.             post-processing
+     child, H / log n with n the number of values, which are 2; the families before are margins of the first of them.
+     Where the filter of step 2 made one that is none, this step cannot be carried out: we measure it as well, out of
+     the same epsilon. Algorithm 5 prints l' = min(|C| - 1, d). With d, one table at most would get noise; we read l.
+                                                                                                                  counts
+  4  Negative cells become 0; rows are sampled from parents to children, cluster by cluster. How, the paper does not
+     say; here counts are rounded along the network, which is closer to its tables than independent draws, and bits that
+     are no value's are mended.                                                                          post-processing
 
 Steps, corrected (mode="corrected")
   1a One-way tables of all bits, for a tenth of step 3's epsilon; OE is computed from them.                       counts
@@ -44,6 +48,8 @@ Privacy
             (MI, whose largest value is 1).
 
 What the paper claims, and where it is wrong
+  Its neighbors are tables that differ by a record that is inserted, deleted or changed; its constants are those of
+  change, and n is public.
   1  It lets pairs of different bits compose in parallel, floor(d/2) at a time. Parallel composition needs disjoint
      *people*. n rows of zeros, against one of them all ones, move every pair by D_b(n): the factor floor(d/2) is
      attained, 26 on Adult and 87 on Big5.

@@ -6,7 +6,7 @@ Idea      As HMPrivBayes, with Jaccard's index for the clusters, networks that g
 
 Steps, as printed (mode="paper"); d bits, k clusters, at most l parents; a third of epsilon for each step
   1  Jaccard's index |x and y| / |x or y| of every pair of bits, with Laplace noise for a sensitivity of 1/n (*), as
-     many pairs at a time as HMPrivBayes has; spectral clustering.                                       noisy_scores
+     many pairs at a time as HMPrivBayes has; spectral clustering, of likeness, not of its opposite (*).  noisy_scores
   2  In each cluster the first bit by entropy (*); then child and first parent by mutual information, and up to l - 1
      more parents one at a time (*), each by an exponential mechanism.                                           choose
   3  The tables of family l + 1 and later, with equal noise in each cell (the source draws once per value of the
