@@ -228,7 +228,8 @@ def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -
 def width_measures(channel: TRR, mean: float, variance: float, sure: float = SURE) -> pd.DataFrame:
     """Measures of a channel for numbers, of which x is normal, and what each says; table 2 of the paper, and more.
 
-    The paper has 1.349, 3.920 and 6.581 standard deviations for `sure` .5, .95 and .999, whatever the channel is.
+    By its formula BreachWidth is 1.349, 3.920 and 6.581 standard deviations for `sure` .5, .95 and .999 (computed: the
+    table cannot be read any more), whatever the channel is.
     """
     claimed = float(2 * norm.ppf((1 + sure) / 2) * sqrt(variance))
     left = posterior_width(channel, mean, variance, sure)

@@ -122,7 +122,7 @@ def test_descriptions_meet_where_they_should():
 def test_widths():
     for a, b, width in (((1, 1), (0, 1), 6.56), ((2, 10), (0, 5), 6.67), ((1, 0.01), (0, 1), 3.86)):
         assert report_privacy.posterior_width(report_privacy.linear(a, b), 5, 4) == pytest.approx(width, abs=0.01)
-    for sure, deviations in ((0.5, 1.349), (0.95, 3.920), (0.999, 6.581)):  # the paper's table 2
+    for sure, deviations in ((0.5, 1.349), (0.95, 3.920), (0.999, 6.581)):  # the formula of the paper's table 2
         channel = report_privacy.linear((1, 0), (3, 0.01))
         claimed, left = report_privacy.width_measures(channel, -1, 4, sure)["value"][:2]
         assert claimed == pytest.approx(2 * deviations, abs=0.001)

@@ -184,7 +184,7 @@ FIGURES = (
     Figure(
         "trees",
         "Fig. 3: PPNB and DTPD",
-        "Both on bits. The paper: DTPD falls to nothing near p = 1/2 while PPNB keeps rising, so PPNB is better above "
+        "Both on bits. The paper: DTPD drops markedly near p = 1/2 while PPNB keeps rising, so PPNB is better above "
         ".3 (simulated) or on [.4, .7] (real). But at the same p the two protect differently: Warner’s rule with p = "
         f"1/2 is a coin toss, PPNB’s with p0 = 1/2 tells the truth three times of four. {SUBSTITUTES}",
         trees,

@@ -7,8 +7,9 @@ Steps, as printed (mode="paper")
   1  Categories: the truth with probability p0, otherwise one of the k values, drawn (ERRPH).           randomize, each
   2  Numbers: y = a x + b with a and b drawn from sets of normal random numbers (TRR).                unprotected, each
   3  The class is handed in as it is.                                                                     unprotected
-  4  P(c) = s_c / s. P(z | c) = (share of reports of z in class c - p_z) / p0.                         post-processing
-  5  Normal distributions with mean(y) / mean(a) and formula 3 as variance.                            post-processing
+  4  P(c) = s_c / s. P(z | c) = (share of reports of z in class c - p_z) / p0, clipped at 0.           post-processing
+  5  Normal distributions with (mean(y) - mean(b)) / mean(a) and formula 3 as variance, moved into what the public
+     bounds allow; the paper says of neither what becomes of the impossible.                           post-processing
 
 Steps, corrected (mode="corrected", "PPNB-LDP"): epsilon is what all reports of one person cost together
   1  The class by ERRPH.                                                                               randomize, e_c

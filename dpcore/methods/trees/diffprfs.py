@@ -11,9 +11,11 @@ Steps, as printed (mode="paper")        epsilon' = epsilon / t per tree, e = eps
   4  Other nodes draw floor(sqrt(F)) columns. A cut for each number among them, by weight
      |R_i| exp(e q / (2 (n_c + 1) D)) for the intervals R_i between the values, then a uniform point.     choose, n_c
      Then the column. Line 12 prints "split the node into 2 child nodes", and not which values of a category go
-     left. We read: cuts have two children, categories a child per value; children="one" parts one value
-     from the rest, which is chosen with the column.                                                      choose
-  5  Trees vote.
+     left. We read: cuts have two children, categories a child per value of the schema (the paper takes the values
+     that occur, which would tell them); children="one" parts one value from the rest, chosen as a cut is.
+                                                                                                          choose
+     Line 10 overwrites e, and line 12 hands it on; the text gives every level the same, and so do we.
+  5  Trees vote; the same sentence also has the largest total probability (vote="probability").
 
 Steps, corrected (mode="corrected")
   1  Each row is in one of t disjoint parts, by lot, and each tree has the whole epsilon (resample="disjoint"). Or every
