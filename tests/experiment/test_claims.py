@@ -3,8 +3,9 @@
 import pandas as pd
 import pytest
 
-from dpcore.experiment.figures import base, named
+from dpcore.experiment.figures import base, groups, named
 from dpcore.experiment.figures.claims import PRINTED, Claim, rising, verdict
+from dpcore.methods.local.ppnb import TRANSFORMS
 
 
 def runs(x, curves, **same):
@@ -47,6 +48,10 @@ FIRST = {"x": "epsilon", "model": "logistic regression"}
 FIFTH = {"x": "epsilon", "metric": "2-way AVD"}
 THIRD = {"x": "x", "metric": "accuracy"}
 FORESTS = {"DiffPRFs": {1: 0.75, 2: 0.75}, "DiffPRF": {1: 0.755, 2: 0.8}}
+DEPTHS = {"Max: depth 3": {1: 0.7, 2: 0.8}, "Max: depth 4": {1: 0.75, 2: 0.7}}
+GAINS = {"information gain: depth 3": {1: 0.705, 2: 0.8}, "information gain: depth 4": {1: 0.7, 2: 0.6}}
+SMALL, LARGE = (f"PPNB, {told}" for told in TRANSFORMS)
+PATENT = {groups.OWN: {0.1: 0.7, 1.0: 0.8}, "DiffGen": {0.1: 0.75, 1.0: 0.7}, "TaxonomyRelease": {0.1: 0.9, 1.0: 0.9}}
 CASES = [  # the figure, which of its claims, curves, what is the same for all, data, and the verdict
     ("000 Fig. 1 to 4", 1, {"Alg": {1.5: 0.83}}, FIRST, "adult", "holds"),
     ("000 Fig. 1 to 4", 1, {"Alg": {1.5: 0.8}}, FIRST, "adult", "does not hold"),
@@ -61,10 +66,23 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
     ("001 Fig. 4", 1, {"HMPrivBayes": LOW, "PrivBayes": MIXED}, {"x": "rows"}, "adult", "only at 1 "),
     ("001 Fig. 6", 1, {"HMPrivBayes": LOW, "PrivBayes": HIGH}, {"x": "parents"}, "adult", "holds"),
     ("002 Depth and divisions", 0, {"a": MIXED, "b": LOW}, {"x": "divisions"}, "adult", "only for b "),
+    ("002 Classification", 0, PATENT, FIRST, "adult", "only at 1 "),
+    ("003 Fig. 1", 0, DEPTHS, THIRD | {"x": "epsilon"}, "adult", "only for Max: depth 3 "),
+    ("003 Fig. 1", 1, DEPTHS, THIRD | {"x": "epsilon"}, "adult", "only for Max at 1 "),
+    ("003 Fig. 1", 2, DEPTHS | GAINS, THIRD | {"x": "epsilon"}, "adult", "only at depth 3 "),
+    ("004 Fig. 2", 1, {SMALL: LEVEL, LARGE: FALLING}, THIRD, "adult", "only at 0.35, 0.49 "),
+    ("004 Fig. 2", 2, {SMALL: LEVEL}, THIRD, "adult", "Here it holds"),
     ("003 Fig. 2", 0, FORESTS, {"x": "epsilon", "metric": "accuracy"}, "adult", "only at 1 "),
     ("004 Fig. 3", 0, {"DTPD": FALLING, "PPNB": LEVEL}, THIRD, "bank cards", "holds"),
     ("004 Fig. 3", 0, {"DTPD": FALLING, "PPNB": LEVEL}, THIRD, "bank cards, dependent", "dependent at 0.1, 0.2, 0.49 "),
 ]
+
+
+def test_the_papers_method_is_judged_and_no_other():
+    wrong = runs("epsilon", {"C1-gen": {1.5: 0.7}}, data="adult", model="logistic regression").assign(mode="corrected")
+    right = runs("epsilon", {"Alg": {1.5: 0.83}}, data="adult", model="logistic regression")
+    line = named("000 Fig. 1 to 4").claims[1].line(pd.concat([wrong, right], ignore_index=True))
+    assert "Here it holds" in line
 
 
 @pytest.mark.parametrize(("name", "place", "curves", "same", "data", "told"), CASES)
