@@ -110,9 +110,8 @@ def scores_alike(frame: pd.DataFrame) -> Cases:
     cases: dict[tuple[str, str], bool] = {}
     for name, found in accuracies(frame):
         one, other = (depths for _, depths in by_depth(found))
-        cases |= {
-            (name, f"depth {depth}"): bool((one - other)[depth].abs().mean() < ALIKE) for depth in {*one} & {*other}
-        }
+        for depth in sorted({*one} & {*other}):
+            cases[name, f"depth {depth}"] = bool((one - other)[depth].abs().mean() < ALIKE)
     return cases
 
 
