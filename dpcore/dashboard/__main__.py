@@ -120,7 +120,11 @@ def unusable(flags: Flags) -> str:
 
 def serve(flags: Flags, parser: argparse.ArgumentParser) -> int:
     """Hand over to Streamlit; the exit code."""
-    for library in ("OMP", "OPENBLAS"):  # visitors share the cores: threads that wait for each other cost tenfold
+    for library in (
+        "OMP",
+        "OPENBLAS",
+        "MKL",
+    ):  # visitors share the cores: threads that wait are dear
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     import click  # what Streamlit's command is made of
     from streamlit.web.cli import main as streamlit

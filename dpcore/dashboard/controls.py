@@ -13,6 +13,7 @@ from dpcore.dashboard import jobs, links
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import choice, lasting, number_choice
 from dpcore.datasets import Dataset
+from dpcore.domain.schema import Schema
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.offers import Offer
@@ -88,7 +89,7 @@ def method_picker(page: str, printed: str) -> tuple[str, dict[str, Any]]:
     modes = {"corrected": "Corrected: guarantee proved", "paper": printed}
     mode = choice(st.radio, "Method", f"{page}.mode", modes)
     variants = offered(page, mode)
-    key, renamed = f"{page}.variant.{mode}", {offer.formerly: label for label, (_, offer) in variants.items()}
+    key, renamed = f"{page}.variant.{mode}", {o.formerly: label for label, (_, o) in variants.items() if o.formerly}
     if (asked := st.session_state.get(key)) in renamed:
         st.session_state[key] = renamed[asked]
     name, offer = variants[lasting(st.radio, "Variant", key, list(variants))]
@@ -182,10 +183,11 @@ def value_of(page: str, method: PrivateEstimator, control: Control, data: Datase
         index = list(names).index(usual) if usual in names else 0
         found: Any = choice(st.selectbox, label, key, names, index, help=about) or None
         return {**control.gives[found]} if control.gives else {name: found if found != "own" else weights(page, method)}
-    if control.own and (asked := control.own[1](method, schema)) and lasting(st.toggle, control.own[0], f"{key}.own"):
+    if control.own and (asked := several(control, method, schema)) and lasting(st.toggle, control.own[0], f"{key}.own"):
         usual_ones, many = [usual] * len(asked), f"{len(asked)} numbers above 0, up to 1"
         about = f"In this order: {', '.join(asked)}."
-        found = typed(f"{many}, separated by commas", f"{key}.each", usual_ones, lambda p: 0 < p <= 1, many, about)
+        each = f"{key}.each.{len(asked)}:{data.token}"
+        found = typed(f"{many}, separated by commas", each, usual_ones, lambda p: 0 < p <= 1, many, about)
         return {name: found}
     if control.steps:
         return {name: lasting(st.select_slider, label, key, control.steps, usual, control.form.format, help=about)}
@@ -195,6 +197,12 @@ def value_of(page: str, method: PrivateEstimator, control: Control, data: Datase
     low, high, *step = control.slider or control.within
     draw = st.slider if control.slider else st.number_input
     return {name: lasting(draw, label, key, low, high, usual, *step, help=about)}
+
+
+def several(control: Control, method: Any, schema: Schema) -> list[str]:
+    """The columns that may have a number each, if there are several."""
+    names = control.own[1](method, schema) if control.own else []
+    return names if len(names) > 1 else []
 
 
 def weights(page: str, method: Any) -> tuple[float, ...]:

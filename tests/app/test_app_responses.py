@@ -75,14 +75,14 @@ def test_each_column_may_have_a_p0_of_its_own() -> None:
     rows = people().assign(sort=people()["town"])
     at = choose(page(data(rows)), "paper", "PPNB")
     change(at, **{"p0.own": True})
-    each = widget(at, "responses.p0.each")
+    each = widget(at, "responses.p0.each.2")
     assert each.value == "0.5, 0.5"
     each.set_value("0.2, 0.9")
     assert asked(run(at))["p0"] == (0.2, 0.9)
     assert "by column" in said(at)
     channels = shown(press(at, "responses.run")).release.artifact.reports.channels
     assert [channels[name,].gain for name in ("town", "sort")] == [0.2, 0.9]
-    widget(at, "responses.p0.each").set_value("0.2")
+    widget(at, "responses.p0.each.2").set_value("0.2")
     assert "These do not fit. Write 2 numbers above 0" in said(run(at))
     assert mendable(press(at, "responses.run"))
 

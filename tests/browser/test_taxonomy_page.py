@@ -141,7 +141,7 @@ def ask(visitor) -> None:
     before = said.inner_text()
     for answer in ("noisy: the fewest nodes", "consistent", "published groups", "true count"):
         expect(
-            panel.get_by_test_id("stVegaLiteChart").last.locator("svg").get_by_text(re.compile(f"^{answer}"))
+            panel.get_by_test_id("stVegaLiteChart").first.locator("svg").get_by_text(re.compile(f"^{answer}"))
         ).to_be_visible()
     expect(panel.get_by_text(re.compile("^flat"))).to_have_count(1)
     handle.press("ArrowRight")

@@ -165,7 +165,10 @@ def test_pages_ask_for_nothing_that_is_not_declared():
             assert control.label, (title, parameter)
             assert {*control.when, *filter(None, [control.needs])} <= set(known), (title, parameter)
             for value in (*control.steps, *control.slider[:2], *control.within[:2]):
-                known[parameter].check(parameter, type(control.shown or known[parameter].default or 0)(value))
+                usual = (
+                    known[parameter].default if callable(control.shown) else control.shown or known[parameter].default
+                )
+                known[parameter].check(parameter, type(usual or 0)(value))
 
 
 def used(method, frame):

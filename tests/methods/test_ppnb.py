@@ -113,7 +113,7 @@ def test_each_column_may_have_a_p0_of_its_own():
     channels = PPNB(mode="paper", p0=(0.2, 0.9)).fit(frame, schema=schema).reports_.channels
     assert [channels[name,].gain for name in "uv"] == pytest.approx([0.2, 0.9])
     for wrong in ((0.2,) * 3, (0.2, 0.0), (), "high"):
-        with pytest.raises(ParameterError, match="2, one for each column of categories"):
+        with pytest.raises(ParameterError, match="2 of them, one for each column of categories"):
             PPNB(mode="paper", p0=wrong).fit(frame, schema=schema)
 
 

@@ -28,7 +28,7 @@ SETS = {
     "a ~ N(1, 0.01), b ~ N(0, 1)": ((1.0, 0.01), (0.0, 1.0)),
 }
 MEAN, VARIANCE, BOUNDS = 5.0, 4.0, (0.0, 10.0)
-SURE = (50.0, 95.0, 99.9)  # percent, as in the paper's table 2
+SURE = (50.0, 95.0, 99.9)  # percent; the paper's table 2, which has several, cannot be read any more
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
 TOLD = {
     "setting": "the same number in other words is another rule, with other protection.",
@@ -167,7 +167,7 @@ def numbers(page: str) -> None:
     st.subheader("Numbers: y = a·x + b")
     st.markdown(
         f"True numbers are normal with mean {MEAN:g} and variance {VARIANCE:g}. The paper says how wide an interval "
-        "still holds 50, 95 or 99.9 % of them after a report, and takes the width that it has **before** any report."
+        "still holds a share of them after a report, and takes the width that it has **before** any report."
     )
     left, middle, right = st.columns([2, 1, 2], gap="large")
     sure = lasting(middle.selectbox, "Of them", f"{key}.sure", list(SURE), 1, format_func="{:.3g} %".format) / 100

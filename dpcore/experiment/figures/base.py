@@ -18,11 +18,11 @@ from dpcore.evaluate.learners import MAJORITY, again
 from dpcore.experiment import engine
 from dpcore.experiment.config import Config
 from dpcore.experiment.engine import Measure, NewLedger, Run
-from dpcore.experiment.figures.claims import PLACES, Claim
+from dpcore.experiment.figures.claims import PLACES, PRINTED, Claim
 from dpcore.experiment.sweeps import Scores, plan
 from dpcore.methods.base import PrivateClassifier
 
-MODES = {"paper": "as printed", "corrected": "corrected"}
+MODES = {"paper": PRINTED, "corrected": "corrected"}
 REFERENCES = {REAL: REAL, MAJORITY: MAJORITY}
 ALL = "all rows"
 WIDE = 350  # pixels; two panels with their axes fill a laptop's page
@@ -53,9 +53,14 @@ class Choice:
 
 
 def whole(data: Dataset) -> Dataset:
-    """All rows of some data to learn from, as table 1 and figure 4 of paper 001 have it; in the same books."""
-    rows = pd.concat([data.train, data.test], ignore_index=True)
-    schema = replace(data.schema, max_rows=max(data.schema.max_rows or 0, len(rows)) if data.schema.max_rows else None)
+    """All rows of some data to learn from, as table 1 and figure 4 of paper 001 have it; in the same books.
+
+    A public bound that is too small for them is doubled: their number would be private.
+    """
+    rows, bound = pd.concat([data.train, data.test], ignore_index=True), data.schema.max_rows
+    while bound and bound < len(rows):
+        bound *= 2
+    schema = replace(data.schema, max_rows=bound)
     content = data.content or Content.of_rows(data.train, data.test)
     how: dict[str, Any] = {"token": f"{data.token} {ALL}", "schema": schema, "content": content}
     return replace(data, name=f"{data.name}, {ALL}", train=rows, test=data.test.head(0), **how)
@@ -129,7 +134,7 @@ class Figure:
     def verdicts(self, frame: pd.DataFrame) -> Iterator[str]:
         """What the paper says of the figure, and whether it came out in these runs."""
         good = frame[frame["error"] == ""]
-        yield from filter(None, (claim.line(good) for claim in self.claims))
+        yield from filter(None, (claim.line(good) for claim in self.claims if len(good)))
 
 
 def with_failures(frame: pd.DataFrame) -> pd.DataFrame:
@@ -141,7 +146,7 @@ def with_failures(frame: pd.DataFrame) -> pd.DataFrame:
             told.setdefault(str(series), []).append(f"{mode}: {lost:,} of {len(own):,} runs failed")
     names = {series: f"{series} ({'; '.join(lost)})" for series, lost in told.items()}
     good = frame[frame["error"] == ""]
-    return good.assign(series=good["series"].replace(names)) if names else good
+    return good.assign(**{name: good[name].replace(names) for name in {"series", "release"} & set(good)})
 
 
 def labeled(series: str, method: Method) -> str:

@@ -11,30 +11,31 @@ import pandas as pd
 
 CLEARLY = 0.7
 PRINTED = "as printed"
-Cases = Mapping[tuple[str, str], bool]
-"""Whether something came out, by a part of the figure and a place in it ("" for the part as a whole)."""
+MOST = 160  # characters of a list of places that anybody reads
+PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
+Cases = Mapping[tuple[str, str], bool | None]
+"""Whether something came out, by a part of the figure and a place in it ("": all of it); None: there are no points."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of a paper about a figure; `cases` judge it by the runs that did not fail."""
+    """One sentence of a paper about a figure; `cases` judge it by the runs that did not fail, as our `note` has it."""
 
     says: str
     cases: Callable[[pd.DataFrame], Cases]
+    note: str = ""
 
     def line(self, frame: pd.DataFrame) -> str:
         """The sentence, and what came out here; empty if nothing that was run bears on it."""
-        found = self.cases(frame)
+        found = {place: came for place, came in self.cases(frame).items() if came is not None}
         if not found:
             return ""
-        runs = frame.drop_duplicates(["data", "series", "mode", *sorted(PLACES & set(frame))])
-        return f"The paper says: {self.says}. Here it {verdict(found)} ({len(runs):,} runs)."
+        many = len(frame.drop_duplicates(["data", "series", "mode", *sorted(PLACES & set(frame))]))
+        runs = f"{many:,} run{'s' * (many != 1)} in the figure"
+        return " ".join(filter(None, [f"The paper says: {self.says}. Here it {verdict(found)} ({runs}).", self.note]))
 
 
-PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
-
-
-def verdict(found: Cases) -> str:
+def verdict(found: Mapping[tuple[str, str], bool]) -> str:
     """That it holds, does not hold, or for which parts and places it holds."""
     if all(found.values()):
         return "holds"
@@ -47,7 +48,9 @@ def verdict(found: Cases) -> str:
         if good:
             where = f"at {', '.join(good)}" * (len(good) < len(places))
             told.append(" ".join(filter(None, [f"for {part}" * bool(part), where])))
-    return f"holds only {'; '.join(told)}"
+    if len(listed := "; ".join(told)) > MOST:
+        return f"holds in {sum(found.values()):,} of {len(found):,} places"
+    return f"holds only {listed}"
 
 
 def points(frame: pd.DataFrame, x: str, *, mode: str = PRINTED, value: str = "value", **only: str) -> pd.DataFrame:
@@ -57,11 +60,12 @@ def points(frame: pd.DataFrame, x: str, *, mode: str = PRINTED, value: str = "va
     return frame.pivot_table(value, x, "series", sort=False).sort_index()
 
 
-def rising(curve: pd.Series, sign: int = 1) -> bool:
-    """Whether a curve rises with its index, or falls with `sign` -1."""
+def rising(curve: pd.Series, sign: int = 1) -> bool | None:
+    """Whether a curve rises with its index, or falls with `sign` -1; None if it has no two points."""
     curve = curve.dropna()
-    ranks = curve.rank()
-    return len(curve) > 1 and sign * float(ranks.corr(pd.Series(curve.index, curve.index).rank())) >= CLEARLY
+    if len(curve) < 2:
+        return None
+    return sign * float(curve.rank().corr(pd.Series(curve.index, curve.index).rank())) >= CLEARLY
 
 
 def each(frame: pd.DataFrame, *by: str) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -74,7 +78,7 @@ def each(frame: pd.DataFrame, *by: str) -> Iterator[tuple[str, pd.DataFrame]]:
         yield ", ".join(map(str, key)), part
 
 
-def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> dict[tuple[str, str], bool]:
+def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> dict[tuple[str, str], bool | None]:
     """Whether one series lies below another, place by place."""
     if not {lower, higher} <= set(points):
         return {}

@@ -87,7 +87,7 @@ def draw(
     title = x_title if axis == "x" else ANSWER
     shown = frame[frame["metric"] == view]
     if axis == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
-        low = (shown["series"] == "DTPD") & (shown["x"] < 0.5)
+        low = shown["series"].str.startswith("DTPD") & (shown["x"] < 0.5)
         shown = shown.assign(series=shown["series"].where(~low, "DTPD, theta below 1/2"))
     look: Any = {"x_title": title, "y_title": f"{view} on test rows", "log_x": log_x, "interval": "t"}
     look |= {"beside": LINES, "caption": answers if axis == "answer" else caption}
@@ -109,7 +109,7 @@ def rises_with_p0(frame: pd.DataFrame) -> Cases:
 def falls_with_variance(frame: pd.DataFrame) -> Cases:
     """By data set and p0."""
     small, large = (f"PPNB, {told}" for told in TRANSFORMS)
-    cases: dict[tuple[str, str], bool] = {}
+    cases: dict[tuple[str, str], bool | None] = {}
     for name, part in each(frame, "data"):
         cases |= orders(points(part, "x", metric="accuracy"), name, large, small)
     return cases
@@ -117,7 +117,7 @@ def falls_with_variance(frame: pd.DataFrame) -> Cases:
 
 def crossing(frame: pd.DataFrame) -> Cases:
     """PPNB and DTPD where the paper has the one or the other before, by table and p."""
-    cases: dict[tuple[str, str], bool] = {}
+    cases: dict[tuple[str, str], bool | None] = {}
     for (name, (low, high)), part in ((one, frame[frame["data"] == one[0]]) for one in BETTER.items()):
         if len(part):
             found = orders(points(part, "x", metric="accuracy"), name, "DTPD", "PPNB")
@@ -127,7 +127,7 @@ def crossing(frame: pd.DataFrame) -> Cases:
 
 def nearly_best(frame: pd.DataFrame) -> Cases:
     """Whether PPNB is `NEAR` its best accuracy at all recommended p0, by data set and series."""
-    cases: dict[tuple[str, str], bool] = {}
+    cases: dict[tuple[str, str], bool | None] = {}
     for name, part in each(frame, "data"):
         for series, curve in points(part, "x", metric="accuracy").filter(like="PPNB").items():
             inside = curve[curve.index.to_series().between(*ADVISED)]
@@ -140,10 +140,10 @@ def advice() -> Claim:
     """What the paper recommends, and what speaks for it: accuracy, at the price of an answer with two values."""
     low, high, top = (float(RRPH(p0=p).epsilon) for p in (*ADVISED, GRID[-1]))
     return Claim(
-        f"p0 from {ADVISED[0]:g} to {ADVISED[1]:g} balances privacy and accuracy, which we take to mean that accuracy "
-        f"is within {100 * NEAR:g} point of its best there. An answer with two values costs epsilon {low:.2f} to "
-        f"{high:.2f} there, and {top:.2f} at {GRID[-1]:g}",
+        f"p0 from {ADVISED[0]:g} to {ADVISED[1]:g} balances privacy and accuracy",
         nearly_best,
+        f"(Accuracy within {100 * NEAR:g} point of its best there. An answer with two values costs epsilon {low:.2f} "
+        f"to {high:.2f} there, and {top:.2f} at {GRID[-1]:g}.)",
     )
 
 

@@ -73,10 +73,10 @@ def rises(frame: pd.DataFrame) -> Cases:
 
 def settles(frame: pd.DataFrame) -> Cases:
     """The variance of the accuracy over runs, by data set and classifier, if there are several."""
-    cases: dict[tuple[str, str], bool] = {}
+    cases: dict[tuple[str, str], bool | None] = {}
     for name, part in each(frame[frame["mode"] == PRINTED], "data", "model"):
         spread = part.groupby("epsilon")["value"].var()
-        if spread.notna().all():
+        if len(spread) and spread.notna().all():
             cases[name, ""] = rising(spread, -1)
     return cases
 

@@ -77,7 +77,7 @@ def draw_utility(frame: pd.DataFrame, view: str) -> Drawn:
     """Figure 5's panels: three per data set. The paper does not say of what its distances are."""
     frame = frame[frame["metric"].isin(VIEWS[view])]
     frame = frame.assign(panel=frame["metric"].str.split(" on ").str[0] + ", " + frame["data"])
-    reference = frame["series"] == "NoPrivacy"
+    reference = frame["series"].str.startswith("NoPrivacy")
     references = frame[reference].groupby("panel", as_index=False)["value"].mean().assign(label="without privacy")
     look: Any = {"log_x": True, "same_y": False, "columns": 3, "width": PANEL, "references": references}
     yield from base.curves(
@@ -195,21 +195,25 @@ def printed(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, float]]:
 
 def plain_best(frame: pd.DataFrame) -> Cases:
     """Whether nothing private comes below the reference, by panel."""
-    return {(name, ""): bool((found >= plain).all(axis=None)) for name, found, plain in printed(frame)}
+    return {
+        (name, ""): bool(((found >= plain) | found.isna()).all(axis=None)) if found.size and plain == plain else None
+        for name, found, plain in printed(frame)
+    }
 
 
 def before_others(frame: pd.DataFrame) -> Cases:
-    """Whether HMPrivBayes lies below the methods that it is compared with, by panel and epsilon."""
-    cases: dict[tuple[str, str], bool] = {}
+    """Whether HMPrivBayes lies below the methods that it is compared with at most epsilons, by panel."""
+    cases: dict[tuple[str, str], bool | None] = {}
     for name, found, _ in printed(frame):
         others = found.reindex(columns=list(PRIVATE)).min(axis=1)
-        cases |= orders(pd.DataFrame({"own": found.get("HMPrivBayes"), "others": others}), name, "own", "others")
+        both = orders(pd.DataFrame({"own": found.get("HMPrivBayes"), "others": others}), name, "own", "others")
+        cases[name, ""] = 2 * sum(map(bool, both.values())) > len(both) if both else None
     return cases
 
 
 def safest(frame: pd.DataFrame) -> Cases:
     """Whether HMPrivBayes betrays fewer people than the others as printed, by data set and number of rows."""
-    cases: dict[tuple[str, str], bool] = {}
+    cases: dict[tuple[str, str], bool | None] = {}
     for name, part in each(frame, "data"):
         found = points(part, "rows")
         others = found.reindex(columns=list(PRIVATE)).min(axis=1)
@@ -219,7 +223,8 @@ def safest(frame: pd.DataFrame) -> Cases:
 
 def falls_with_rows(frame: pd.DataFrame) -> Cases:
     """Whether HMPrivBayes betrays fewer people the more rows there are, by data set."""
-    return {(name, ""): rising(points(part, "rows")["HMPrivBayes"], -1) for name, part in each(frame, "data")}
+    found = ((name, points(part, "rows").get("HMPrivBayes")) for name, part in each(frame, "data"))
+    return {(name, ""): None if curve is None else rising(curve, -1) for name, curve in found}
 
 
 def rises_with_parents(frame: pd.DataFrame) -> Cases:
@@ -230,7 +235,7 @@ def rises_with_parents(frame: pd.DataFrame) -> Cases:
 
 def quicker(frame: pd.DataFrame) -> Cases:
     """Whether clusters are quicker than one network, by data set and number of parents."""
-    cases: dict[tuple[str, str], bool] = {}
+    cases: dict[tuple[str, str], bool | None] = {}
     for name, part in each(frame, "data"):
         cases |= orders(points(part, "parents", value="seconds"), name, "HMPrivBayes", "PrivBayes")
     return cases
@@ -267,7 +272,7 @@ FIGURES = (
         draw_risks,
         lacks=lacks_class,
         claims=(
-            Claim("the more rows, the less is betrayed", falls_with_rows),
+            Claim("the more rows, the less HMPrivBayes betrays", falls_with_rows),
             Claim("HMPrivBayes betrays less than PrivBayes and PrivSCBN", safest),
         ),
         untested=True,

@@ -88,7 +88,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
 
     title = "TaxonomyRelease"
     good_for = "range queries with intervals"
-    provable_printed = "epsilon"
+    provable_printed = "epsilon; our reconstruction: once per level"
     page = "taxonomy"
     offers = (
         Offer("All levels counted and made consistent"),

@@ -30,7 +30,7 @@ ABOUT = (
 HIDDEN = "Hides what you answer, not whether you take part."
 LOTS = {"auto": "The operating system, exact noise (for publication)", "laplace": "NumPy (teaching)"}
 P0 = (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
-DEEP, UNLESS = "Depth at most", "unless somebody says more, in paper and corrected mode"
+DEEP, UNLESS = "Depth at most", "by default, as printed and corrected,"
 NO_EPSILON = "The paper knows no epsilon: it was written before that was a habit."
 CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
 

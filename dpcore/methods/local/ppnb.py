@@ -106,11 +106,13 @@ def categories_of(schema: Schema, target: str | None) -> list[str]:
 
 def of_one(method: Any, schema: Schema) -> str:
     """What one answer gives away."""
-    given = each_p0(method.p0)
+    given, names = each_p0(method.p0), categories_of(schema, method.target)
     if len(given) != 1:
-        asked = zip(categories_of(schema, method.target), given, strict=False)
-        costs = [float(ERRPH(schema[name].size, p0=p).epsilon) for name, p in asked] or [0.0]
-        return f"Local epsilon of one answer: **{rounded_up(min(costs))}** to **{rounded_up(max(costs))}**, by column."
+        costs = [float(ERRPH(schema[name].size, p0=p).epsilon) for name, p in zip(names, given, strict=False)]
+        if len(given) != len(names):
+            return ""  # the run is refused
+        told = f"**{rounded_up(min(costs))}** to **{rounded_up(max(costs))}**, by column"
+        return f"Local epsilon of one answer: {told}. A person's answers add up."
     told = ", ".join(f"{k} values: **{rounded_up(float(ERRPH(k, p0=given[0]).epsilon))}**" for k in (2, 4, 16))
     return f"Local epsilon of one answer with {told}. A person's answers add up."
 
@@ -232,9 +234,11 @@ class PPNB(LocalClassifier):
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
         given, asked = each_p0(self.p0), len(categories_of(schema, self.target))
-        if not all(is_number(p) and 0 < p <= 1 for p in given) or len(given) not in (1, asked):
-            many = f"or {asked}, one for each column of categories" if asked > 1 else "for all columns"
-            raise ParameterError("The 'p0' parameter is no probability above 0.", f"Give one, such as 0.5, {many}.")
+        many = f", or {asked} of them, one for each column of categories" if asked > 1 else ""
+        if not all(is_number(p) and 0 < p <= 1 for p in given):
+            raise ParameterError("The 'p0' parameter is no probability above 0.", f"Give one, such as 0.5{many}.")
+        if len(given) not in (1, asked):
+            raise ParameterError("The 'p0' parameter has too few or too many.", f"Give one, such as 0.5{many}.")
         if self._paired and self.numbers == "moments":
             raise ParameterError("With 'pairs', numbers are reported as bins.", "Use numbers='bins'.")
         for name in ("factors", "offsets"):

@@ -34,7 +34,14 @@ PARTITIONS = {"learned": "Noisy scores", "public": "The columns' order (free)"}
 CLUSTERING = (
     Control("affinity", "Clustering", AFFINITIES, shown=lambda method, _: method._affinity, key=".{title}.{mode}"),
     Control("sigma", "Sigma of the affinity", within=(0.1, 10.0, 0.1), when={"affinity": "paper"}),
-    Control("k1", "Eigenvectors (k1)", within=(1, 10), shown=3, when={"affinity": "paper"}),
+    Control(
+        "k1",
+        "Eigenvectors (k1)",
+        within=(1, 10),
+        shown=lambda method, _: method.n_clusters,
+        when={"affinity": "paper"},
+        key=".{n_clusters}",
+    ),
 )
 SCORE = Control("score", "Score", NAMES, when=CORRECTED, key=".{title}.{variant}")
 

@@ -93,8 +93,8 @@ from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
 
 READ = (
-    "The paper's proof is wrong for a row: it is about neighbors that differ in one bit. Its MIC is, on bits, mutual "
-    f"information; where it prints l' = min(|C| - 1, d), we read l for d. {SHOWN}"
+    "The paper's proof is wrong: what it adds up would hold for neighbors that differ in one bit, its exact entropies "
+    f"not even then. Its MIC is, on bits, mutual information; where it prints l' = min(|C| - 1, d), we read l. {SHOWN}"
 )
 ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
 PAIRS = "The paper pays for comparing columns as if different pairs held different people. Everybody is in every pair."

@@ -212,7 +212,8 @@ class ForestClassifier(TreeClassifier):
         many = "one tree" if trees == 1 else f"{trees:,} trees"
         known = "the public number or bound" if rows else "as no public number is declared"
         why = f"{rows or USUAL_ROWS:,} rows, {known}, and epsilon {self.epsilon:g}"
-        more = " More would have to share these rows, and be worse." if trees == 1 and not self.n_trees else ""
+        shared = trees == 1 and not self.n_trees and self.resample == "disjoint"
+        more = " More would have to share these rows, and as a rule be worse." if shared else ""
         return f"By rule: {many}, at most {self.max_depth or depth} levels deep (from {why}).{more}"
 
     def _sizes(self, table: PrivateTable) -> tuple[int, int]:
