@@ -4,7 +4,7 @@
 more, so that a curve may fluctuate, as the papers say of theirs. All else compares points.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -84,3 +84,12 @@ def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> dict[tup
         return {}
     both = points[[lower, higher]].dropna()
     return {(part, f"{place:g}"): bool(row[lower] < row[higher]) for place, row in both.iterrows()}
+
+
+def ahead(
+    points: pd.DataFrame, part: str, own: str, others: Iterable[str], *, lower: bool = True
+) -> dict[tuple[str, str], bool | None]:
+    """Whether one series lies below the lowest of some others, or above the highest, place by place."""
+    rest = points.reindex(columns=[*others])
+    both = pd.DataFrame({"own": points.get(own), "rest": rest.min(axis=1) if lower else rest.max(axis=1)})
+    return orders(both, part, "own", "rest") if lower else orders(both, part, "rest", "own")

@@ -13,7 +13,7 @@ from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.experiment.engine import Measure, Run
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
-from dpcore.experiment.figures.claims import Cases, Claim, each, orders
+from dpcore.experiment.figures.claims import Cases, Claim, ahead, each
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
 from dpcore.postprocess import count_tree_frames
 
@@ -144,9 +144,8 @@ def learns_more(frame: pd.DataFrame) -> Cases:
     """Whether rows of the patent's own form teach more than the others', by data set, classifier and epsilon."""
     cases: dict[tuple[str, str], bool | None] = {}
     for name, part in each(frame, "data", "model"):
-        found = part[part["series"] != "TaxonomyRelease"].pivot_table("value", "epsilon", "series")
-        others = found.drop(columns=OWN, errors="ignore").max(axis=1)
-        cases |= orders(pd.DataFrame({"others": others, "own": found.get(OWN)}), name, "others", "own")
+        found = part.pivot_table("value", "epsilon", "series")
+        cases |= ahead(found, name, OWN, {*found} - {OWN, "TaxonomyRelease"}, lower=False)
     return cases
 
 

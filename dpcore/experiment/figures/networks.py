@@ -17,7 +17,7 @@ from dpcore.experiment.config import Config
 from dpcore.experiment.engine import Measure, Run
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
-from dpcore.experiment.figures.claims import Cases, Claim, each, orders, points, rising
+from dpcore.experiment.figures.claims import Cases, Claim, ahead, each, orders, points, rising
 from dpcore.experiment.sweeps import Scores, plan
 from dpcore.methods import HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
 
@@ -205,8 +205,7 @@ def before_others(frame: pd.DataFrame) -> Cases:
     """Whether HMPrivBayes lies below the methods that it is compared with at most epsilons, by panel."""
     cases: dict[tuple[str, str], bool | None] = {}
     for name, found, _ in printed(frame):
-        others = found.reindex(columns=list(PRIVATE)).min(axis=1)
-        both = orders(pd.DataFrame({"own": found.get("HMPrivBayes"), "others": others}), name, "own", "others")
+        both = ahead(found, name, "HMPrivBayes", PRIVATE)
         cases[name, ""] = 2 * sum(map(bool, both.values())) > len(both) if both else None
     return cases
 
@@ -215,9 +214,7 @@ def safest(frame: pd.DataFrame) -> Cases:
     """Whether HMPrivBayes betrays fewer people than the others as printed, by data set and number of rows."""
     cases: dict[tuple[str, str], bool | None] = {}
     for name, part in each(frame, "data"):
-        found = points(part, "rows")
-        others = found.reindex(columns=list(PRIVATE)).min(axis=1)
-        cases |= orders(pd.DataFrame({"own": found.get("HMPrivBayes"), "others": others}), name, "own", "others")
+        cases |= ahead(points(part, "rows"), name, "HMPrivBayes", PRIVATE)
     return cases
 
 
