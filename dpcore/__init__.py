@@ -29,6 +29,7 @@ PLACES = {
     "SchemaError": "errors:SchemaError",
     "TRR": "mechanisms.randomizers:TRR",
     "Taxonomy": "domain.taxonomy:Taxonomy",
+    "Unit": "domain.unit:Unit",
     "Warner": "mechanisms.randomizers:Warner",
     "audit": "audit",
     "datasets": "datasets",

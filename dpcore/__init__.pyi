@@ -13,6 +13,7 @@ from dpcore.accounting.store import durable_ledger as durable_ledger
 from dpcore.domain.column import Column as Column
 from dpcore.domain.schema import Schema as Schema
 from dpcore.domain.taxonomy import Taxonomy as Taxonomy
+from dpcore.domain.unit import Unit as Unit
 from dpcore.errors import BudgetError as BudgetError
 from dpcore.errors import DPCoreError as DPCoreError
 from dpcore.errors import DataError as DataError

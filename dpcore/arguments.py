@@ -65,3 +65,13 @@ def require_frame(table: object, *, texts: bool = False) -> pd.DataFrame:
     if texts and not all(isinstance(name, str) for name in table.columns):
         raise DataError("A column's name is no text.", "Rename: frame.columns = frame.columns.map(str).")
     return table
+
+
+def one_per_row(y: Any, frame: pd.DataFrame) -> NDArray[Any]:
+    """Classes as an array of shape (n,); DataError if there is not one per row."""
+    classes = np.asarray(y)
+    if classes.shape == (len(frame), 1):
+        classes = classes[:, 0]
+    if classes.shape != (len(frame),):
+        raise DataError("There is not one class per row.", "Pass as many classes as rows, in one column.")
+    return classes

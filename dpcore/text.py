@@ -58,6 +58,11 @@ def told_apart(numbers: Sequence[float]) -> list[str]:
     return [f"{number:.{MOST_DIGITS}g}" for number in numbers]
 
 
+def short(number: float) -> str:
+    """A number of a column, short enough for a picture."""
+    return f"{number:,.0f}" if abs(number) >= 100_000 else f"{number:,.6g}"
+
+
 def number(epsilon: float) -> str:
     """An epsilon >= 0 for people, wherever it is shown: never rounded down, and infinity as its sign.
 

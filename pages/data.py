@@ -1,10 +1,12 @@
 """Data & schema: choose rows, say what is public about them, keep test rows aside."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from dpcore import Schema, SchemaError
 from dpcore.dashboard import housekeeping, session, shell
-from dpcore.dashboard.sections import intake, schema_editor
+from dpcore.dashboard.sections import intake, left_out, schema_editor, whose_rows
 
 shell.frame(
     "Data & schema",
@@ -35,14 +37,12 @@ with shell.mendable():
 owner, base = st.session_state.get("data.base", ("", rows.schema))
 if owner != rows.token:
     base = rows.schema
-for note in base.notes:
-    st.warning(shell.escaped(note), icon=":material/info:")
-if owner == rows.token and (left_out := len(set(headers) - set(base.names))):
-    st.caption(f"{left_out:,} columns of the data are not in this schema and are ignored.")
+left_out.notes(base, rows, chosen=owner == rows.token)
 key = f"{rows.token}:{hash(base.to_json())}"  # another file or another schema: other widgets
 table = schema_editor.editor(schema_editor.schema_frame(base, headers), key=f"data.editor:{key}")
 
 used = [str(name) for name in table.loc[table["use"] != schema_editor.IGNORED, "name"]]
+back = left_out.brought_back(rows.found, used, key)
 left, middle, right = st.columns(3, vertical_alignment="bottom")
 options = [None, *used]
 target = left.selectbox(
@@ -58,6 +58,7 @@ bound = middle.number_input(
 share = right.slider(
     "Rows kept aside for testing", 0.1, 0.5, 0.3, key="data.share", disabled=rows.fixed is not None, format="percent"
 )
+unit = whose_rows.unit(base, rows, used, key)
 source = base.source
 if base.source == "inferred":
     st.error(
@@ -65,13 +66,14 @@ if base.source == "inferred":
         "from public knowledge: bounds that these rows did not set, and values that could occur but do not.",
         icon=":material/gpp_bad:",
     )
-    if st.checkbox(
-        "Every line comes from public knowledge, and would be the same for other rows", key=f"data.declared:{key}"
-    ):
-        source = "declared"
+    told = "Every line comes from public knowledge, and would be the same for other rows"
+    source = "declared" if st.checkbox(told, key=f"data.declared:{key}") else source
 
 with shell.mendable():
-    schema = schema_editor.schema_of(table, base, target=target, source=source, max_rows=bound)
+    schema = schema_editor.schema_of(table, base, target=target, source=source, max_rows=bound, unit=unit)
+    if back is not None:
+        whose = "" if unit is None else unit.column
+        left_out.take_in(replace(schema, unit=unit if whose != back.name else base.unit), back, rows)
     if gone := schema_editor.dropped(schema, base):
         told = "The taxonomies of these columns no longer fit their values, and would be dropped: "
         st.warning(told + shell.escaped(", ".join(gone)) + ".", icon=":material/account_tree:")
@@ -85,6 +87,4 @@ with shell.mendable():
         "Save the schema", schema.to_json(), "schema.json", "application/json", key="data.save", on_click="ignore"
     )
 if st.session_state.get("data.done") == rows.token == session.dataset().token:
-    st.success("These data are in use now.", icon=":material/check_circle:")
-    if st.button("Go to Naive Bayes", icon=":material/arrow_forward:", key="data.next"):
-        shell.open_page("naive_bayes")
+    intake.onward()

@@ -5,15 +5,15 @@ from collections.abc import Callable
 import streamlit as st
 
 from dpcore.dashboard import links, panels, session, shell, workbench
-from dpcore.dashboard.sections import coin_game, report_privacy
+from dpcore.dashboard.sections import coin_game, collection, report_privacy
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.tabs import classifier, forest, paper_figures, predict, reports, take_home
 from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
+from dpcore.export import protection
 from dpcore.methods.base import PrivateEstimator
 
 PAGE, FIGURES = "responses", "The paper's figures"
-GAME, MEASURES, LEARN = "Play the coin game", "How private is one report?", "Learn from reports"
 TOP = ("method", f"target {workbench.NOISE}")
 LAYOUT = (TOP, ("epsilon p0 theta factors",), ("randomizer", "privacy"), ("asked pairs numbers max_depth", "own"))
 NAMES = """
@@ -38,23 +38,21 @@ def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
         **({"Tree": lambda: forest.tree(PAGE, shown)} if "forest" in shown.release.artifact.released else {}),
         "Predict": lambda: predict.predict(PAGE, shown),
         "Take home": lambda: take_home.take_home(PAGE, shown, lambda: classifier.pictures(PAGE, shown)),
-        FIGURES: lambda: figures(data),
+        FIGURES: lambda: paper_figures.figures(PAGE, data, "004", repeats=5),
     }
-
-
-def figures(data: Dataset) -> None:
-    """The paper's figures."""
-    paper_figures.figures(PAGE, data, "004", repeats=5)
 
 
 def waiting(data: Dataset) -> None:
     """What can be done without a release."""
-    panels.draw_open(PAGE, {FIGURES: lambda: figures(data), "Predict": lambda: predict.predict(PAGE, None)})
+    figures = {FIGURES: lambda: paper_figures.figures(PAGE, data, "004", repeats=5)}
+    panels.draw_open(PAGE, {**figures, "Predict": lambda: predict.predict(PAGE, None)})
 
 
 def next_run(method: PrivateEstimator) -> str:
     """What the Run button would make."""
-    how = "as the papers print it" if method.mode == "paper" else f"corrected, epsilon {method.epsilon:g} per person"
+    unit = session.dataset().schema.unit
+    price = f"{method.epsilon:g} per person" if unit is None else protection.headline(unit, method.epsilon)
+    how = "as the papers print it" if method.mode == "paper" else f"corrected, epsilon {price}"
     once_more = "Everybody reports, and pays for it: the ledger counts every round."
     return f"{method.title}, {how}. {once_more if len(method.modes) > 1 else 'Everybody tells the truth.'}"
 
@@ -84,7 +82,9 @@ bench = workbench.Workbench(
 )
 shell.frame(bench.title, bench.lead)
 data = session.dataset()
+sections = {"Play the coin game": coin_game.game, "How private is one report?": report_privacy.measures}
+sections |= {"Learn from reports": lambda _: bench.bench(data), "Open collected reports": collection.collection}
 with links.of(PAGE, data, "what"):
-    choices, look = [GAME, MEASURES, LEARN], {"default": GAME, "required": True}
-    what = lasting(st.segmented_control, "What to do", f"{PAGE}.what", choices, **look)
-{GAME: coin_game.game, MEASURES: report_privacy.measures, LEARN: lambda _: bench.bench(data)}[what](PAGE)
+    key, first = f"{PAGE}.what", next(iter(sections))
+    what = lasting(st.segmented_control, "What to do", key, list(sections), default=first, required=True)
+sections[what](PAGE)

@@ -33,8 +33,12 @@ Synthesizers have `fit`, `sample` and `ledger_`. Classifiers have `predict`, `pr
 scikit-learn's `Pipeline`, `cross_val_score` and `GridSearchCV`, where every fit is charged. With a local method people
 randomize their own answers before anybody collects them: epsilon is the price of all answers of one person, under
 `replace` only; reports with a finite epsilon and no known seed can be downloaded, and what is learned from them costs
-nothing more. The rules stand alone as `dp.ERRPH`, `dp.RRPH`, `dp.Warner`, `dp.TRR`, `dp.OUE` and `dp.OLH`:
-probabilities or epsilon in; channel, variance and local epsilon out.
+nothing more: `dpcore.export.Collection.read("reports.csv", "rules.json").learn(dp.PPNB())` needs no row. The rules
+stand alone as `dp.ERRPH`, `dp.RRPH`, `dp.Warner`, `dp.TRR`, `dp.OUE` and `dp.OLH`: probabilities or epsilon in;
+channel, variance and local epsilon out.
+
+If the schema's `unit` has a column that says whose row it is, `fit` cuts the rows of each person to so many and epsilon
+is for the person, whichever the method ([why](decisions/0017-persons.md)).
 
 All methods may be given these; what else one may be given, or what it restricts, stands with it.
 """

@@ -15,6 +15,9 @@ parallel     Questions about disjoint *records* cost the largest of the parts (M
              charged under add_remove and the whole costs twice the largest. Parts formed by labels drawn independently
              of the values stay at the largest under both relations. Splitting attributes is not splitting records.
 repeated     The same questions t times over: t times their cost.
+of a person  What is asked of rows, of which one person has k at most, costs that person k times as much: two tables
+             that differ by one person are k steps of one row apart (group privacy, Dwork and Roth 2014, Theorem 2.2).
+             It holds for whatever the questions come to together, samples and parallel parts included.
 sampled      Questions about a secret random sample cost less than they would on all rows, and questions about a
              bootstrap sample more (`amplification`).
 
@@ -32,8 +35,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from dpcore.accounting.amplification import bootstrap_loss, poisson_inside
-from dpcore.accounting.relation import Epsilon, Relation, exact
-from dpcore.accounting.tally import EPSILONS, Prices, Tally, Totals, whole
+from dpcore.accounting.relation import Epsilon, Relation, Unit, exact
+from dpcore.accounting.tally import EPSILONS, Prices, Tally, Totals, held, whole
 from dpcore.errors import ParameterError
 from dpcore.text import finite_or_text
 
@@ -99,6 +102,7 @@ class Ledger(Tally):
     ) -> None:
         super().__init__(name, epsilon, plan)
         self.relation = Relation.parse(relation)
+        self.whose: str | None = None  # the column that names whom its runs protect, "" for rows; None before any run
 
     def __repr__(self) -> str:
         status = "" if self.status == "open" else f", {self.status}"
@@ -124,6 +128,31 @@ class Ledger(Tally):
     def in_parallel(self) -> bool:
         """Whether the accounts directly under this one hold disjoint records, of which the dearest counts."""
         return self._rule == "parallel"
+
+    @property
+    def protects(self) -> Unit:
+        """Whose its epsilons are: a row's, or a person's with all rows."""
+        return "person" if self.whose else "row"
+
+    def protect(self, column: str | None) -> None:
+        """Say whom runs here protect: rows, or the persons that a column names. So do all ledgers above.
+
+        Raises
+        ------
+        ParameterError
+            If others were protected by what was charged here, or above.
+        """
+        with held(self):
+            levels = [level for level in self._upward() if isinstance(level, Ledger)]
+            other = next((level for level in levels if level.whose not in (None, column or "")), None)
+            if other is not None:
+                counts, asked = (f"the persons of {whose!r}" if whose else "rows" for whose in (other.whose, column))
+                raise ParameterError(
+                    f"The ledger {other.name!r} counts for {counts}, the run for {asked}.",
+                    "Epsilons of rows, and of different persons, do not add up: keep a ledger for each.",
+                )
+            for level in levels:
+                level.whose = column or ""
 
     def charge(self, *entries: Entry) -> None:
         """Record questions *before* their answers are drawn: all of them, or none.
@@ -186,7 +215,14 @@ class Ledger(Tally):
         """An account of what is done `times` times over, once or more, with the same questions each time."""
         self._refuse_group()
         many = whole(times, "number of times", least=1)
-        return self._new(Ledger(self.relation, name=name), Prices(lambda paid: many * paid, lambda paid: many * paid))
+        return self._new(Ledger(self.relation, name=name), many_times(many))
+
+    def of_person(self, rows: int, *, plan: Epsilon | None = None) -> Ledger:
+        """An account of questions about rows, of which one person has so many at most: that many times their cost."""
+        self._refuse_group()
+        many = whole(rows, "number of rows", least=1)
+        name = f"up to {many:,} rows of one person" if many > 1 else "one row of one person"
+        return self._new(Ledger(self.relation, plan=plan, name=name), many_times(many))
 
     def sampled(self, name: str, rate: float, epsilon: Epsilon) -> Ledger:
         """An account of questions about a secret Poisson sample, whose plan costs this ledger `epsilon`.
@@ -228,6 +264,8 @@ class Ledger(Tally):
                 f"{ledger.name!r} counts under {ledger.relation}, {self.name!r} under {self.relation}.",
                 "Epsilons of different relations do not add up: keep two ledgers.",
             )
+        if ledger.whose is not None:
+            self.protect(ledger.whose)
         self._join(ledger)
         return ledger
 
@@ -272,6 +310,8 @@ class Ledger(Tally):
         return {
             "name": self.name,
             "relation": str(self.relation),
+            "unit": f"one {self.protects}",
+            **({"unit_column": self.whose} if self.whose else {}),
             "status": self.status,
             **{name: finite_or_text(getattr(self, name)) for name in EPSILONS},
             "void": self.void,
@@ -283,6 +323,11 @@ class Ledger(Tally):
     def to_json(self) -> str:
         """`to_dict` as text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def many_times(many: int) -> Prices:
+    """What is claimed, and what can be proved, so many times over."""
+    return Prices(lambda paid: many * paid, lambda paid: many * paid)
 
 
 def twice(paid: Epsilon) -> Epsilon:

@@ -4,13 +4,15 @@ import math
 from enum import StrEnum
 from fractions import Fraction
 from numbers import Rational
-from typing import Self
+from typing import Literal, Self
 
 from dpcore.arguments import is_number, plain
 from dpcore.errors import ParameterError
 
 Epsilon = Fraction | float
 """An exact finite epsilon, or `math.inf`."""
+Unit = Literal["row", "person"]
+"""What an epsilon is the price of."""
 
 
 class Relation(StrEnum):
@@ -35,6 +37,18 @@ class Relation(StrEnum):
     def short(self) -> str:
         """The relation in a few words."""
         return "change one row" if self is Relation.REPLACE else "add or remove one row"
+
+    def sentence_for(self, protects: Unit) -> str:
+        """`sentence`, for runs that protect rows or persons."""
+        if protects == "row":
+            return self.sentence
+        if self is Relation.REPLACE:
+            return "Neighbors differ in the rows of one person, all of them; the number of persons is public."
+        return "Neighbors differ by the presence of one person with all rows; how many there are is private."
+
+    def short_for(self, protects: Unit) -> str:
+        """`short`, for runs that protect rows or persons."""
+        return self.short.replace("one row", f"one {protects}")
 
     @classmethod
     def parse(cls, value: str) -> Self:

@@ -16,6 +16,7 @@ from scipy.stats import beta
 from sklearn.base import clone
 
 from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import Unit
 from dpcore.arguments import Floats, Ints, Progress, is_whole, no_progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
@@ -33,7 +34,8 @@ class AuditResult:
     """What an audit found: with this confidence, epsilon is at least the lower bound, 0 if nothing was found.
 
     `claimed` and `bound` are the ledger's two epsilons of one run (NaN if the mechanism has no ledger), and `trials`
-    the runs on each of the two tables, half of which chose the threshold.
+    the runs on each of the two tables, half of which chose the threshold. All epsilons are those of what a run
+    `protects`: a row, or a person with all rows (`Schema.unit`), by whom the two tables then differ.
     """
 
     lower_bound: float
@@ -41,6 +43,7 @@ class AuditResult:
     bound: float
     confidence: float
     trials: int
+    protects: Unit = "row"
 
     @property
     def caught(self) -> bool:
@@ -143,7 +146,7 @@ def audit(
         An unfitted estimator without a seed (`schema` is then needed; an output is a fit of it), or a function
         (frame, runs) -> outputs.
     pair : two DataFrames
-        Neighbors under the method's relation.
+        Neighbors under the method's relation: by one row, or by one person where the schema's unit names persons.
     event : callable
         Output -> number (or bool); how the number separates the tables is found from the first half of the runs.
     trials : int
@@ -152,11 +155,12 @@ def audit(
     if not is_whole(trials, FEWEST):
         raise ParameterError(f"An audit needs {FEWEST} runs or more on each table.", "Raise trials.")
     claimed = bound = np.nan
+    protects: Unit = "row"
     if isinstance(method, PrivateEstimator):
         if schema is None or method.random_state is not None:
             raise ParameterError("An audited method needs a schema and no seed.", "Pass schema=, random_state=None.")
         found, ledger = statistics(method, schema, pair, event, trials, progress=progress)
-        claimed, bound = ledger.epsilon_claimed, ledger.epsilon_of_noise
+        claimed, bound, protects = ledger.epsilon_claimed, ledger.epsilon_of_noise, ledger.protects
     else:
         found = np.empty((2, trials))
         for side, frame in enumerate(pair):
@@ -166,7 +170,7 @@ def audit(
             found[side] = [event(output) for output in outputs]
             progress((side + 1) / 2, f"World {side + 1} done")
     least = lower_bound_of_statistics(found[0], found[1], alpha=alpha, delta=delta)
-    return AuditResult(least, claimed, bound, 1 - alpha, trials)
+    return AuditResult(least, claimed, bound, 1 - alpha, trials, protects)
 
 
 def statistics(

@@ -106,5 +106,5 @@ def run(
     if case.schema.source == "inferred":  # whoever reads bounds off the rows has proved nothing
         bound = np.inf
     event = separating_event(first, second, alpha=alpha)
-    result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials)
+    result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials, ledger.protects)
     return Twins(first, second, result, event, time.perf_counter() - start)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
@@ -33,21 +34,26 @@ def own_row(
 
     Nothing of it is private: real rows are read, and the person who is asked about is named. It costs 2 x `trials` fits
     and no epsilon, because nothing of it may be handed on. The first world is the table as it is, the second has it
-    without the person ("add_remove") or with `other` values in all columns ("replace"). What must come out is not
-    known: `expected` says "not caught". `row` is the person's place, from 0; the estimator is not fitted, and its
+    without the person ("add_remove") or with `other` values in all columns ("replace"). If the schema's unit names
+    persons, all rows of the one whose row this is are missing, or one such row is in their place. What must come out is
+    not known: `expected` says "not caught". `row` is the person's place, from 0; the estimator is not fitted, and its
     relation and seed are replaced. DataError, ParameterError or SchemaError if there is no such row, or the method or
     the schema does not take such tables.
     """
     relation = Relation.parse(relation)
     if not 0 <= row < len(frame):
         raise DataError("The table has no row of that number.", f"Choose one from 0 to {len(frame) - 1:,}.")
-    names = list(schema.names)
-    first = frame.loc[:, names].reset_index(drop=True)
-    mine, rest = first.iloc[[row]], first.drop(index=row)
+    names, unit = list(schema.names), schema.persons
+    whose = [] if unit is None else [str(unit.column)]
+    first = frame.loc[:, [*names, *whose]].reset_index(drop=True)
+    person = np.arange(len(first)) if unit is None else unit.persons(first)
+    mine, rest = first.iloc[[row]], first[person != person[row]]
     if relation is Relation.REPLACE:
-        if other is None or set(other) != set(names):
+        if other is None or not set(names) <= set(other):
             raise ParameterError("There is no other row with every column of the schema.", "Give all of its values.")
-        put = pd.DataFrame([dict(other)], columns=names)
+        put = pd.DataFrame([{name: other[name] for name in names}]).assign(
+            **{name: mine[name].iloc[0] for name in whose}
+        )
         second, changes = pd.concat([rest, put] if len(rest) else [put], ignore_index=True), "has other values"
     else:
         second, changes = rest.reset_index(drop=True), "is missing"

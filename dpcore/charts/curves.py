@@ -22,6 +22,7 @@ SPREADS = {  # what an interval of runs shows
     "deciles": "from the 10% to the 90% quantile of the runs",
 }
 LINE, GAP = 15, 3  # pixels: of a name, and below it
+LEGEND, LETTER = 860, 6.4  # pixels: of a row of a legend on the narrowest screen, and of a letter there
 HEIGHT, TINY = 270, 1e-12  # pixels of a panel, less what its axis is rounded to; what a flat one is told as
 PURE = "Pure epsilon, per release"
 LOCAL = "of one person's reports in the local model, where nobody is trusted with true rows"
@@ -179,7 +180,8 @@ def _curves(
     title = f"{x_title} (log scale)" if log_x else x_title
     across = scaled(title, scale, format=digits, labelOverlap="greedy", values=ticks)
     base = base.encode(alt.X("x:Q", **across))
-    legend = alt.Legend(symbolOpacity=1, columns=5 if len(names) > 5 else alt.Undefined, values=here)
+    beside = max(1, min(5, int(LEGEND / (25 + LETTER * max(map(len, names), default=0)))))
+    legend = alt.Legend(symbolOpacity=1, columns=beside if len(names) > beside else alt.Undefined, values=here)
     color, shape = color_and_shape("series", names, SERIES[first:], SHAPES[first:], legend=legend)
     value, low = alt.Y(f"{center}(value):Q", title=y_title), alt.Y("min(low):Q", title=y_title)
     end, move = alt.Y2("max(high):Q"), alt.ExprRef("datum.aside")

@@ -43,18 +43,20 @@ def marginal(frame: pd.DataFrame, *, column: str) -> Chart:
 def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     """One column's true shares, what people reported, and what is reconstructed from the reports.
 
-    `frame`: one row per value, in the order to draw: `value`; `real`, `reported` (NaN if reports are no values),
-    `reconstructed`, `low`, `high` (its 95 % interval). The 40 values with the largest shares are drawn.
+    `frame`: one row per value, in the order to draw: `value`; `real` (NaN if nobody knows), `reported` (NaN if reports
+    are no values), `reconstructed`, `low`, `high` (its 95 % interval). The 40 values with the largest shares are drawn.
     """
+    known = frame["real"].notna().any()
     shares = ["real", "reported", "reconstructed"]
     data = distinct(tidy(frame, ["value"], [*shares, "low", "high"]), "value")
-    kept, capped = _largest(data, "reported")
+    kept, capped = _largest(data, "reported" if known else "reconstructed")
     data = data[kept]
     ends = [0.0, *data[shares].to_numpy().ravel()]
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
     room = 0.5 * (high - low)  # intervals may be wider than anything worth seeing
     data["low"], data["high"] = data["low"].clip(lower=low - room), data["high"].clip(upper=high + room)
-    tips = ["real|true|.2%", *(f"{name}|{name}|.2%" for name in shares[1:]), "low|95% interval from|.2%", "high|to|.2%"]
+    tips = [*(f"{name}|{name}|.2%" for name in shares[1:]), "low|95% interval from|.2%", "high|to|.2%"]
+    tips = [*(["real|true|.2%"] if known else []), *tips]
     base, share, end, height = _by_value(data, tips)
     scale = alt.Scale(nice=True, zero=True)
     real = base.mark_bar(color=REAL, opacity=0.5)
@@ -67,12 +69,13 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     ]
     if (data[["reconstructed", "low"]] < 0).any(axis=None):
         layers.insert(0, single(zero=0.0).mark_rule(color=NEUTRAL).encode(share("zero:Q"), NO_TIP))
-    ticks = "Bar: true. Orange line: reported. " if data["reported"].notna().any() else "Bar: true. "
+    ticks = ("Bar: true. " if known else "") + ("Orange line: reported. " if data["reported"].notna().any() else "")
     return present(
         alt.layer(*layers),
-        f"{short(column)}: true, reported and reconstructed shares{capped}",
+        f"{short(column)}: {'true, ' if known else ''}reported and reconstructed shares{capped}",
         key=f"{ticks}Diamond: reconstructed from the reports, with its 95% interval.",
-        seen=f"Shares of the values of {short(column)}: true, as reported, and reconstructed from the reports.",
+        seen=f"Shares of the values of {short(column)}: {'true, ' if known else ''}as reported, and reconstructed from "
+        "the reports.",
         height=height,
     )
 
@@ -92,18 +95,27 @@ def _by_value(data: pd.DataFrame, tips: list[str], **along: Any) -> tuple[alt.Ch
     return base, share, end, 420 if upright else alt.Step(26)
 
 
-def reported_numbers(frame: pd.DataFrame, *, column: str) -> Chart:
+def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) -> Chart:
     """How true numbers spread, what people reported, and the distribution that is reconstructed.
 
-    `frame`: one row per interval: `x` (its middle), `width`; `real`, `reported`, `reconstructed` (or NaN): shares of
-    people, per interval of the public range where outer ones are wider.
+    `frame`: one row per interval: `x` (its middle), `width`; `real` (NaN if nobody knows), `reported`, `reconstructed`
+    (or NaN): shares of people, per interval of the public range where outer ones are wider. With `days`, numbers are
+    days since 1970-01-01, and are told as dates.
     """
+    known = frame["real"].notna().any()
     data = tidy(frame, [], ["x", "width", "real", "reported", "reconstructed"])
     data["from"], data["to"], data["zero"] = data["x"] - data["width"] / 2, data["x"] + data["width"] / 2, 0.0
-    tips = ["real|true|.2%", "reported|reported|.2%", "reconstructed|reconstructed|.2%"]
-    base = alt.Chart(data).encode(tooltip=tooltips("from|from|.4~g", "to|to|.4~g", *tips))
+    tips = [*(["real|true|.2%"] if known else []), "reported|reported|.2%", "reconstructed|reconstructed|.2%"]
+    ends = ["from|from|.4~g", "to|to|.4~g"]
+    axis = alt.Axis(format="~s", tickCount=8)
+    if days:
+        for end in ("from", "to"):
+            data[f"{end} day"] = np.floor(data[end]).to_numpy().astype(int).astype("datetime64[D]").astype(str)
+        ends = ["from day|from", "to day|to"]
+        axis = alt.Axis(labelExpr="utcFormat(datum.value * 864e5, '%Y-%m')", tickCount=8)
+    base = alt.Chart(data).encode(tooltip=tooltips(*ends, *tips))
     real = base.mark_rect(color=REAL, opacity=0.5).encode(
-        alt.X("from:Q", title="value", axis=alt.Axis(format="~s", tickCount=8), scale=alt.Scale(zero=False)),
+        alt.X("from:Q", title="value", axis=axis, scale=alt.Scale(zero=False)),
         alt.X2("to"),
         alt.Y("real:Q", title="share of people", axis=alt.Axis(**PERCENT)),
         alt.Y2("zero"),
@@ -112,11 +124,14 @@ def reported_numbers(frame: pd.DataFrame, *, column: str) -> Chart:
     said = lines.mark_line(color=CLAIMED, interpolate="step", strokeWidth=2).encode(alt.Y("reported:Q"))
     made = lines.mark_line(color=RELEASED, strokeWidth=3).encode(alt.Y("reconstructed:Q"))
     again = data["reconstructed"].notna().any()
+    names = " and ".join(["reported", *(["reconstructed"] if again else [])])
+    names = names if not known else f"true, {names}" if again else f"true and {names}"
+    key = ["Bars: true." if known else "", "Orange steps: reported."]
     return present(
         alt.layer(real, said, *([made] if again else [])),
-        f"{short(column)}: true{', reported and reconstructed' if again else ' and reported'} numbers",
-        key="Bars: true. Orange steps: reported." + (" Blue line: reconstructed from the reports." if again else ""),
-        seen=f"Distribution of {short(column)}: true, as reported, and reconstructed from the reports.",
+        f"{short(column)}: {names} numbers",
+        key=" ".join([*filter(None, key), *(["Blue line: reconstructed from the reports."] if again else [])]),
+        seen=f"Distribution of {short(column)}: {names}.",
         height=420,
     )
 

@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
@@ -30,6 +30,11 @@ MEANT = {
     "add_remove": "The number of rows stays private.",
     "replace": "The number of rows is public; counts need twice the noise.",
 }
+OF_PERSONS = {"add_remove": "Add or remove one person", "replace": "Change one person's rows"}
+MEANT_FOR_PERSONS = {
+    "add_remove": "How many persons there are stays private.",
+    "replace": "The number of persons is public; everybody counts the same; counts need twice the noise.",
+}
 
 
 def odds_sentence(epsilon: float, seen: str = "the release") -> str:
@@ -47,9 +52,9 @@ def odds_sentence(epsilon: float, seen: str = "the release") -> str:
     )
 
 
-@cache
+@lru_cache(maxsize=64)
 def icons(epsilon: float) -> Any:
-    """The odds of one of `EPSILONS` as icons."""
+    """The odds of an epsilon as icons."""
     return charts.odds_icons(charts.odds(epsilon))
 
 
@@ -59,8 +64,9 @@ def epsilon_picker(
     options: Sequence[float] = EPSILONS,
     about: str = RELEASE,
     seen: str = "the release",
+    rows: int = 1,
 ) -> float:
-    """Epsilon on a logarithmic scale, with what it means. Touches no data."""
+    """Epsilon on a logarithmic scale, with what it means for a person of so many rows. Touches no data."""
     left, right = st.columns([3, 1], gap="large", vertical_alignment="center")
     note = (
         "How much one row can change the probability of any outcome: at most by the factor e to the epsilon. A person "
@@ -72,9 +78,9 @@ def epsilon_picker(
         with st.container(horizontal=True, horizontal_alignment="distribute"):
             st.caption("◀ more private", width="content")
             st.caption("more accurate ▶", width="content")
-        st.markdown(odds_sentence(epsilon, seen))
+        st.markdown(odds_sentence(rows * epsilon, seen))
         st.caption(about)
-    right.vega_lite_chart(charts.specification(icons(epsilon)), width="content", key=f"{key}.icons")
+    right.vega_lite_chart(charts.specification(icons(rows * epsilon)), width="content", key=f"{key}.icons")
     return epsilon
 
 
@@ -107,13 +113,20 @@ def rows_picker(page: str, data: Dataset) -> int:
     return int(lasting(st.number_input, "Synthetic rows", key, 1, 1_000_000, usual, 1_000))
 
 
-def relation_picker(page: str, offered: Sequence[str] = tuple(RELATIONS), meant: str = "") -> str:
+def relation_words(relation: str, persons: bool = False) -> str:
+    """What differs between neighbors, in a few words; where runs protect `persons`, or else rows."""
+    return (OF_PERSONS if persons else RELATIONS)[relation]
+
+
+def relation_picker(
+    page: str, offered: Sequence[str] = tuple(RELATIONS), meant: str = "", persons: bool = False
+) -> str:
     """Which tables count as neighbors, and what that means."""
     key = f"{page}.relation" if len(offered) > 1 else f"{page}.relation.{offered[0]}"
-    told = [meant or MEANT[name] for name in offered]
-    found: str = choice(
-        st.radio, "What is protected: one row", key, {name: RELATIONS[name] for name in offered}, captions=told
-    )
+    told = [meant or (MEANT_FOR_PERSONS if persons else MEANT)[name] for name in offered]
+    names = {name: relation_words(name, persons) for name in offered}
+    label = f"What is protected: one {'person' if persons else 'row'}"
+    found: str = choice(st.radio, label, key, names, captions=told)
     return found
 
 
@@ -141,14 +154,18 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
     match control.name:
         case "epsilon":
             usual = control.shown or method.parameters()["epsilon"].default
-            given = {"epsilon": epsilon_picker(page, usual, control.steps or EPSILONS, told or RELEASE, method.seen)}
+            unit = data.schema.unit
+            rows = 1 if unit is None or unit.column is not None else unit.rows
+            about = told or RELEASE
+            given = {"epsilon": epsilon_picker(page, usual, control.steps or EPSILONS, about, method.seen, rows)}
         case "relation":
             allowed = method.relations_in(method.mode) if control.shown is None else (control.shown,)
-            given = {"relation": relation_picker(page, [name for name in RELATIONS if name in allowed], told)}
+            names = [name for name in RELATIONS if name in allowed]
+            given = {"relation": relation_picker(page, names, told, data.schema.persons is not None)}
         case "target":
             given = {"target": target_picker(page, told, data)}
         case _:
-            given = value_of(page, method, control, data)
+            given = value_of(page, method, control, data.schema, data.token)
     for name, value in given.items():
         setattr(method, name, value)
     if given and callable(control.told) and (told := control.told(method, data.schema)):
@@ -156,9 +173,9 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
     return given
 
 
-def value_of(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
-    """What somebody chooses for a parameter: its kind says by which widget."""
-    name, schema, parameter = control.name, data.schema, method.parameters()[control.name]
+def value_of(page: str, method: PrivateEstimator, control: Control, schema: Schema, token: object) -> dict[str, Any]:
+    """What somebody chooses for a parameter: its kind says by which widget. The token is of the data."""
+    name, parameter = control.name, method.parameters()[control.name]
     usual = parameter.default
     if usual is None:
         if control.rule and method.mode == "corrected":
@@ -186,7 +203,7 @@ def value_of(page: str, method: PrivateEstimator, control: Control, data: Datase
     if control.own and (asked := several(control, method, schema)) and lasting(st.toggle, control.own[0], f"{key}.own"):
         usual_ones, many = [usual] * len(asked), f"{len(asked)} numbers above 0, up to 1"
         about = f"In this order: {', '.join(asked)}."
-        each = f"{key}.each.{len(asked)}:{data.token}"
+        each = f"{key}.each.{len(asked)}:{token}"
         found = typed(f"{many}, separated by commas", each, usual_ones, lambda p: 0 < p <= 1, many, about)
         return {name: found}
     if control.steps:

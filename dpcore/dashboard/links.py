@@ -23,6 +23,7 @@ from dpcore.datasets import Dataset
 from dpcore.domain.documents import json_value
 from dpcore.errors import DataError
 
+OWN = "own"  # in an address: its session had data of somebody's own
 OF_DATA = ":data"  # in a name, for the token of the data in use
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may ask for gigabytes to unpack
 MOST_BYTES, MOST_SETTINGS = 1_000_000, 100
@@ -128,9 +129,10 @@ def from_text(text: str) -> Any:
 
 def asked_by_link() -> Settings:
     """What the address says, which is then forgotten, so that it is not asked for twice."""
-    found = {name: from_text(st.query_params[name]) for name in list(st.query_params)[:MOST_SETTINGS]}
-    if found:
-        st.query_params.clear()
+    names = [name for name in st.query_params if name != OWN]
+    found = {name: from_text(st.query_params[name]) for name in names[:MOST_SETTINGS]}
+    for name in names:
+        del st.query_params[name]
     return found
 
 

@@ -23,17 +23,23 @@ from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.tabs.take_home import take_home
 from dpcore.evaluate.evaluator import Evaluator
+from dpcore.evaluate.verdict import CLOSE, Verdict
+from dpcore.export import protection
 from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
 from dpcore.text import number
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
+FIRST = 8  # rows: two tables fit a laptop
+MOST_NAMED = 3  # pairs
+UNEVEN = 1.5  # times as far off as the largest group: who pays more
 PAIRS_AT_MOST = 60  # columns; beyond it the pairs panel compares a sample of the pairs
 
 
 def tabs(page: str, shown: Shown, more: Mapping[str, Callable[[], None]]) -> dict[str, Callable[[], None]]:
     """All panels of a release of rows."""
     return {
+        "Rows": lambda: rows(page, shown),
         "Price": lambda: price(shown),
         "Columns": lambda: columns(page, shown),
         "Pairs": lambda: pairs(page, shown),
@@ -55,15 +61,19 @@ def headline(shown: Shown) -> None:
     """The release in one line: what it is, what it cost, and whether a guarantee holds."""
     release, ledger = shown.release, shown.release.ledger
     cells = st.columns(4)
-    cells[0].metric("Epsilon claimed", told(ledger.epsilon_claimed), border=True)
-    cells[1].metric("Epsilon proved", proved(ledger), border=True)
+    unit = release.schema.unit
+    whose = f", per {protection.protects(unit)}" if unit is not None else ""
+    cells[0].metric(f"Epsilon claimed{whose}", told(ledger.epsilon_claimed), border=True)
+    cells[1].metric(f"Epsilon proved{whose}", proved(ledger), border=True)
     cells[2].metric(*release.artifact.size, border=True)
     cells[3].metric("Run time", f"{release.seconds:.2f} s", border=True)
     st.caption(
         f"{escaped(release.method)}, {release.parameters['mode']} mode, made from {escaped(release.data_name)}. "
-        f"{ledger.relation.sentence} {escaped(release.noise_label)}. "
+        f"{ledger.relation.sentence_for(protection.protects(unit))} {escaped(release.noise_label)}. "
         f"The run time, and it alone, hangs on the rows ({REAL_DATA})."
     )
+    if person := protection.for_person(unit, ledger.epsilon_bound):
+        st.info(f"One person may have several rows. For a person: {escaped(person)}.", icon=":material/groups:")
     if release.guarantee_void:
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
     if release.attackable:
@@ -73,9 +83,40 @@ def headline(shown: Shown) -> None:
         st.info(f"This was made from {made}. Press Run to use {now}, which was chosen since.", icon=":material/update:")
 
 
+def rows(page: str, shown: Shown) -> None:
+    """What the release kept and lost; the synthetic rows, and real ones below them."""
+    release = shown.release
+    st.markdown(judged(remember(shown, "verdict", lambda: evaluator(shown).verdict(release.synthetic))))
+    st.dataframe(release.synthetic.head(FIRST), hide_index=True, key=f"{page}.synthetic")
+    st.caption(f"The first {FIRST} of {len(release.synthetic):,} synthetic rows. None of them is a person.")
+    st.dataframe(shown.data.train[list(release.schema.names)].head(FIRST), hide_index=True, key=f"{page}.real")
+    st.caption(f"For your eyes only: the first {FIRST} real rows, in no relation to those above ({REAL_DATA}).")
+
+
+def judged(found: Verdict) -> str:
+    """A verdict in sentences: what was kept, what was lost, and who pays."""
+    kept = f"{found.close_columns:,} of {found.columns:,} columns"
+    kept += f" and {found.close_pairs:,} of {found.pairs:,} pairs" * bool(found.pairs)
+    told = [f"**Kept:** {kept} are within {CLOSE * 100:.0f} points of the real rows."]
+    if found.lost:
+        names = [f"{escaped(tie.first)} × {escaped(tie.second)}" for tie in found.lost[:MOST_NAMED]]
+        more = f" and {len(found.lost) - MOST_NAMED:,} more" if len(found.lost) > MOST_NAMED else ""
+        told.append(
+            f"**Lost:** {', '.join(names)}{more}: in the real rows one tells of the other, here less than half as much."
+        )
+    worst, largest = found.worst, found.largest
+    if worst is not None and largest is not None and worst.distance > UNEVEN * largest.distance:
+        who = f"rows with {escaped(worst.column)} = {escaped(worst.value)} ({worst.share:.1%} of all)"
+        off = "are missing" if worst.distance == 1 else f"are off by {worst.distance * 100:.0f} points in mean"
+        beside = f"those with {escaped(largest.value)} by {largest.distance * 100:.0f}"
+        told.append(f"**Who pays:** {who} {off}, {beside}.")
+    return f"{' '.join(told)} ({REAL_DATA})"
+
+
 def price(shown: Shown) -> None:
     """Claimed and proved epsilon, in odds, and where it went."""
-    ledger = shown.release.ledger
+    ledger, unit, persons = shown.release.ledger, shown.release.schema.unit, shown.release.schema.persons
+    rows = 1 if persons is None else persons.rows  # questions are priced for one of them
     frame = ledger.to_frame()
     bound = ledger.epsilon_bound
     chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=bound))
@@ -90,11 +131,12 @@ def price(shown: Shown) -> None:
                 st.markdown("Its source promises nothing that could be put so.")
             else:
                 seen = "your reports" if reported(shown) else "the release"
-                st.markdown(ledger.void if ledger.void and place is right else controls.odds_sentence(epsilon, seen))
+                own = epsilon if unit is None else unit.of_one(epsilon)
+                st.markdown(ledger.void if ledger.void and place is right else controls.odds_sentence(own, seen))
                 if place is right and shown.release.attackable:
                     st.markdown(shown.release.attackable)
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
-        st.info(f"{escaped(str(reason))} {factor(part)}", icon=":material/help:")
+        st.info(f"{escaped(str(reason))} {factor(part, rows)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:
         st.caption("It costs less than the source claims, which books more for some questions than they can cost.")
     if ledger.void:
@@ -111,9 +153,9 @@ def reported(shown: Shown) -> bool:
     return shown.release.artifact.reports is not None
 
 
-def factor(entries: pd.DataFrame) -> str:
-    """How many times what is claimed some questions can cost, in a sentence."""
-    claimed, bound = entries["epsilon_claimed"].sum(), entries["epsilon_of_noise"].sum()
+def factor(entries: pd.DataFrame, rows: int = 1) -> str:
+    """How many times what is claimed some questions can cost somebody with so many rows, in a sentence."""
+    claimed, bound = rows * entries["epsilon_claimed"].sum(), rows * entries["epsilon_of_noise"].sum()
     paid = "Of the noise alone" if entries["void"].any() else "It can cost up to"
     if math.isinf(claimed):
         return ""

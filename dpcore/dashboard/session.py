@@ -160,4 +160,4 @@ class Spending:
 
     def open_run(self, data: Dataset, relation: str, purpose: str) -> OpenRun:
         """A new line in the books."""
-        return self.books.begin(self.books.key(data), data.name, relation, purpose)
+        return self.books.begin(self.books.key(data), self.books.called(data), relation, purpose)

@@ -16,7 +16,8 @@ import streamlit as st
 
 from dpcore import dashboard
 from dpcore.accounting.store import Line
-from dpcore.dashboard import FOLDER, housekeeping, lessons, session
+from dpcore.dashboard import FOLDER, housekeeping, lessons, links, session
+from dpcore.datasets import Dataset
 from dpcore.errors import BookError, DataError, DPCoreError
 from dpcore.mechanisms.noise import load_in_background
 from dpcore.methods import METHODS
@@ -147,9 +148,34 @@ def frame(title: str, lead: str) -> None:
         )
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
+    gone(data)
     lessons.bar(st.session_state.get("dpcore.page", ""))
     st.title(title)
     st.markdown(lead)
+
+
+def gone(data: Dataset) -> None:
+    """Say that somebody's own data are gone: a session that begins anew has the sample in their place.
+
+    That there were some stands in the address, which outlives a session; their name does not, as addresses are kept.
+    """
+    if data.reading is not None:
+        st.query_params[links.OWN] = "1"
+    elif links.OWN in st.query_params:
+        stays = "What was charged for them stays in the ledger."
+        goes = "Its ledger went with it: what was charged is spent all the same."
+        told, own, sample = st.columns([6, 2, 2], vertical_alignment="center")
+        told.warning(
+            "**This is a new session, with the bundled sample.** Your own data were in the memory of the one before, "
+            f"and nowhere else. {stays if session.books().kept else goes}",
+            icon=":material/history:",
+        )
+        if own.button("Load my data again", type="primary", key="dpcore.load_again"):
+            del st.query_params[links.OWN]
+            open_page("data")
+        if sample.button("Keep the sample", key="dpcore.go_on"):
+            del st.query_params[links.OWN]
+            st.rerun()
 
 
 @st.fragment(run_every=2.0)
@@ -170,7 +196,10 @@ def spent() -> str:
         lines = [line for line in session.books().accounts() if line.key == key and line.looks]
     except BookError:
         return ":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]"
-    told = [f"{line.looks:,} release{'s' * (line.looks > 1)}, {price(line)} ({line.relation.short})" for line in lines]
+    words = {
+        line.relation: line.relation.short_for("row" if data.schema.persons is None else "person") for line in lines
+    }
+    told = [f"{line.looks:,} release{'s' * (line.looks > 1)}, {price(line)} ({words[line.relation]})" for line in lines]
     return f"Spent on them: {'; '.join(told) or 'nothing yet'}"
 
 
@@ -196,7 +225,12 @@ def mendable() -> Iterator[None]:
     try:
         yield
     except DPCoreError as error:
-        st.error(f"{escaped(error.cause)}\n\n**What to do:** {escaped(error.remedy)}", icon=":material/error:")
+        refused(error)
+
+
+def refused(error: DPCoreError) -> None:
+    """Why something cannot be done, and what to do."""
+    st.error(f"{escaped(error.cause)}\n\n**What to do:** {escaped(error.remedy)}", icon=":material/error:")
 
 
 def escaped(text: str) -> str:

@@ -13,7 +13,8 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import controls, jobs, links, panels, session, shell
 from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
-from dpcore.methods import METHODS
+from dpcore.export import protection
+from dpcore.methods import METHODS, offers
 from dpcore.methods.base import PrivateEstimator, Synthesizer
 from dpcore.methods.parameters import Control
 
@@ -101,11 +102,15 @@ class Workbench:
             made = (method.title, {**given, **method.implied(rows)})
             st.session_state[f"{page}.chosen"] = (*made, rows) if isinstance(method, Synthesizer) else made
             with drawer if NEXT in self.layout else nullcontext():
-                public = len(data.train) if method.relation == "replace" else data.schema.max_rows
-                if told := method.foretold(public):
+                own, public = on_rows(method, data)
+                if told := own.foretold(public):
                     st.caption(told)
                 st.caption(f"Next run: {self.told(method) if self.told else self.next_run(method, rows)}")
-                self.explained(method, public)
+                why = offers.unfit(method, data.schema)
+                st.caption(
+                    f"From **{shell.escaped(data.name)}**. Fit to publish: **{f'no, {why}' if why else 'yes'}**."
+                )
+                self.explained(own, public)
 
     def chosen(self, data: Dataset) -> tuple[PrivateEstimator, dict[str, Any], int]:
         """The method as it was chosen, its parameters that were, and how many rows are wanted."""
@@ -132,10 +137,21 @@ class Workbench:
         """What the Run button would make."""
         several = len({kind for kind in METHODS.values() if kind.page == self.page}) > 1
         name = f"{method.title}, " if several else ""
-        relation = controls.RELATIONS[method.relation].lower()
+        unit = session.dataset().schema.unit
+        relation = controls.relation_words(method.relation, unit is not None and unit.column is not None).lower()
         mode = "corrected" if method.mode == "corrected" else f"{self.printed[0].lower()}{self.printed[1:]}"
         size = f", {rows:,} rows" if rows else ""
-        return f"{name}epsilon {method.epsilon:g} ({relation}), {mode}{size}. {CHARGED}"
+        person = protection.for_person(unit, method.epsilon)
+        price = f"epsilon {method.epsilon:g} ({relation})" + f": {person}" * bool(person)
+        return f"{name}{price}, {mode}{size}. {CHARGED}"
+
+
+def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, int | None]:
+    """The method as it runs on rows, each with its share of a person's epsilon, and how many are public."""
+    unit, public = data.schema.persons, data.schema.max_rows
+    if method.relation == "replace":
+        public = len(data.train) if unit is None else unit.rows * (int(unit.persons(data.train).max(initial=-1)) + 1)
+    return (method if unit is None else method.for_rows(unit.rows)), public
 
 
 def named(column: str, method: PrivateEstimator, placed: list[str]) -> list[Control]:

@@ -27,6 +27,7 @@ from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
 from dpcore.domain.cells import typed
 from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
 from dpcore.errors import DataError, ParameterError
 
 __all__ = [
@@ -196,9 +197,9 @@ def read(
         schema = Schema.infer(frame, target=target)
     elif target is not None:
         schema = replace(schema, target=target)
-    frame = typed(frame, [column.name for column in schema if column.numeric and column.name in frame])
+    frame = typed(frame, [column.name for column in schema if column.plain and column.name in frame])
     seed = secret_seed() if split_seed is None else split_seed
-    train, test = split(frame, test_share, seed)
+    train, test = split(frame, test_share, seed, persons=schema.persons)
     note = " ".join([_share(test_share), "Test rows were chosen by lot before any fit.", *doubts])
     again = {"test_share": test_share, "split_seed": seed, **reading}
     return Dataset(name or "data", train, test, schema, note=note, reading=again, content=Content(raw))
@@ -209,13 +210,18 @@ def secret_seed() -> int:
     return randbits(63)
 
 
-def split(frame: pd.DataFrame, test_share: float = 0.3, seed: int | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+def split(
+    frame: pd.DataFrame, test_share: float = 0.3, seed: int | None = None, *, persons: Unit | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Training and test rows by lot; the lots never look at values. Both parts keep the order of the rows.
 
     Every row draws its own lot. While the seed is secret the lots are independent of the rows, and those of two files
     that differ by one row, wherever it stands, can be coupled so that all other rows draw alike: the split is 1-stable,
     and a method's epsilon holds for the whole file. With a public seed it holds for the training rows as they stand,
     but not for the file: whoever knows the order could tell a missing row by the lots of all rows after it.
+
+    With `persons`, every person draws one lot for all rows, and the same holds for files that differ by one person.
+    Lots of rows would not do: whether somebody is among the training rows would hang on how many rows they have.
 
     Parameters
     ----------
@@ -225,12 +231,16 @@ def split(frame: pd.DataFrame, test_share: float = 0.3, seed: int | None = None)
         The chance of each row, between 0 (no test rows) and 1, exclusive.
     seed : int, optional
         The same seed gives the same lots; by default a fresh secret one.
+    persons : Unit, optional
+        With the column that says whose row it is; DataError if the frame lacks it.
     """
     if not 0 <= test_share < 1:
         raise ParameterError(f"The test share is {test_share:g}.", "Choose at least 0 and less than 1.")
     if seed is not None and seed < 0:
         raise ParameterError(f"The seed of the split is {seed}.", "Choose 0 or a positive whole number.")
-    test = np.random.default_rng(secret_seed() if seed is None else seed).random(len(frame)) < test_share
+    whose = np.arange(len(frame)) if persons is None else persons.persons(frame)
+    lots = np.random.default_rng(secret_seed() if seed is None else seed).random(whose.max(initial=-1) + 1)
+    test = lots[whose] < test_share
     return frame[~test].reset_index(drop=True), frame[test].reset_index(drop=True)
 
 

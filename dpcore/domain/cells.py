@@ -44,8 +44,8 @@ def as_numbers(values: pd.Series[Any]) -> Floats:
     """The cells' numbers, shape (n,); NaN where a cell is missing or no number."""
     if pd.api.types.is_any_real_numeric_dtype(values.dtype):
         return values.to_numpy(dtype=float, na_value=np.nan)
-    places, words = _words(values)
-    return np.append(_parsed(words), np.nan)[places]
+    places, words = worded(values)
+    return np.append(parsed(words), np.nan)[places]
 
 
 def plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
@@ -53,10 +53,10 @@ def plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
 
     For people, and for guesses at a schema: it looks at all cells at once. Codes stay what they are.
     """
-    places, words = _words(values)
+    places, words = worded(values)
     if not len(words) or pc.any(pc.match_substring_regex(words, NAME)).as_py():
         return None
-    numbers = np.append(_parsed(words), np.nan)
+    numbers = np.append(parsed(words), np.nan)
     if not np.isfinite(numbers[:-1]).all():
         return None
     whole = pc.all(pc.match_substring_regex(words, WHOLE)).as_py() and places.min() >= 0
@@ -69,7 +69,7 @@ def typed(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     return frame.assign(**{name: numbers for name, numbers in found.items() if numbers is not None})
 
 
-def _words(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
+def worded(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
     """As `distinct`, without surrounding spaces."""
     if isinstance(values.dtype, pd.StringDtype) and values.dtype.storage == "pyarrow":  # a million different ones
         column = pa.chunked_array([pa.array(values, from_pandas=True)]).cast(pa.large_string())
@@ -84,7 +84,7 @@ def _words(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
     return places, pc.utf8_trim_whitespace(words)
 
 
-def _parsed(words: pa.Array) -> Floats:
+def parsed(words: pa.Array) -> Floats:
     """The numbers that texts say, NaN for those that say none."""
     words = pc.if_else(pc.match_substring_regex(words, NUMBER), words, None)
     words = pc.replace_substring_regex(words, r"^[+]", "")

@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, Floats, is_number, plain
-from dpcore.domain.cells import as_numbers, distinct
+from dpcore.domain.cells import distinct
+from dpcore.domain.dates import day_of, iso
+from dpcore.domain.scales import SCALES, Bins, Reals
 from dpcore.domain.taxonomy import Taxonomy
+from dpcore.domain.written import Form
 from dpcore.errors import DataError, SchemaError
-from dpcore.text import as_text, canonical, is_writable, told_apart
+from dpcore.text import as_text, canonical, is_writable
 
 Codes = NDArray[np.unsignedinteger[Any]]
 """Codes of rows: entry (i, j) is the category or bin of row i in column j; column-major when two-dimensional."""
@@ -25,12 +28,12 @@ Counts = NDArray[np.int64]
 """How many rows have each combination of codes of some columns, an axis for each of them."""
 
 MAX_CATEGORIES = 1_000
-MAX_BINS = 10_000
 DEFAULT_BINS = 16
-MOST_EXACT = 2**53  # from here on a float does not hold every whole number
 MISSING = "(missing)"
-Kind = Literal["categorical", "ordered", "integer", "continuous"]
-KINDS: tuple[Kind, ...] = ("categorical", "ordered", "integer", "continuous")
+Kind = Literal["categorical", "ordered", "integer", "continuous", "date"]
+Bound = float | str | date | None
+Cuts = int | str | Sequence[float | str | date]
+KINDS: tuple[Kind, ...] = ("categorical", "ordered", "integer", "continuous", "date")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,16 +44,21 @@ class Column:
     ----------
     name : str
         The header, unique in its schema.
-    kind : {"categorical", "ordered", "integer", "continuous"}
-        `integer` and `continuous` have bounds and bins; the others a list of categories.
+    kind : {"categorical", "ordered", "integer", "continuous", "date"}
+        `integer`, `continuous` and `date` have bounds and bins; the others a list of categories.
     categories : tuple of str
         All values that may occur, in public order. Values are compared by `canonical` (`3`, `3.0` and `"3.0"` are
         equal).
     lower, upper : float
-        Public inclusive bounds.
-    bins : int or tuple of float
-        Number of equal-width bins, or the cut points between `lower` and `upper`. A bin holds its left cut.
-        The integers `lower..upper` are divided as the interval [lower, upper + 1).
+        Public inclusive bounds. Those of dates are given as ISO text or dates, and kept as days since 1970-01-01: to
+        methods a date is that whole number.
+    bins : int, tuple of float, or {"day", "week", "month", "quarter", "year"}
+        Number of equal-width bins, or the cut points between `lower` and `upper`; of dates, also a unit of the
+        calendar. A bin holds its left cut. Integers and days `lower..upper` are divided as [lower, upper + 1).
+    form : str
+        How cells are written. For numbers, 1234.5 or 1234 as the column writes it: `1234.50` (two decimals),
+        `$1,234.50`, `1.234,50 €`, `1234.5 %`; what is drawn is written so. For dates, "d/m/y" or "m/d/y" if they are
+        written so; year first is read always, and what is drawn is ISO text.
     missing : bool
         Whether "missing" is a declared value (the last code). If not, missing cells are refused.
     outside : {"refuse", "clip"}
@@ -69,11 +77,18 @@ class Column:
     categories: tuple[str, ...] = ()
     lower: float | None = None
     upper: float | None = None
-    bins: int | tuple[float, ...] = DEFAULT_BINS
+    bins: Bins = DEFAULT_BINS
+    form: str = ""
     missing: bool = False
     outside: Literal["refuse", "clip"] = "refuse"
     description: str = ""
     taxonomy: Taxonomy | None = None
+
+    if TYPE_CHECKING:  # bounds and cuts of dates may be texts, which the fields then are not
+
+        def __init__(
+            self, *, name: str, kind: Kind, lower: Bound = None, upper: Bound = None, bins: Cuts = ..., **fields: Any
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._settle()
@@ -81,7 +96,7 @@ class Column:
         def fail(cause: str, remedy: str) -> None:
             raise SchemaError(f"Column {self.name!r}: {cause}", remedy)
 
-        if not is_writable(self.name, self.description, *self.categories):
+        if not is_writable(self.name, self.description, self.form, *self.categories):
             cause = "A column's name, description or category has a control character, or half of a character."
             raise SchemaError(cause, "Write it again, without it.")
         if not self.name.strip():
@@ -94,6 +109,8 @@ class Column:
             self._check_numbers(fail)
         else:
             self._check_categories(fail)
+            if self.form:
+                fail("categories are written as they are.", "Leave the form out.")
         if self.taxonomy is None:
             return
         if misfit := self.taxonomy.misfit(self.labels[: self.size - self.missing]):
@@ -109,8 +126,10 @@ class Column:
             object.__setattr__(self, name, tuple(value) if isinstance(value, list | np.ndarray) else value)
         for name in self.__dataclass_fields__:
             object.__setattr__(self, name, plain(getattr(self, name)))
-        if not isinstance(self.name, str) or not isinstance(self.description, str):
-            raise SchemaError("A column's name or description is no text.", "Write it as one.")
+        if not all(isinstance(text, str) for text in (self.name, self.description, self.form)):
+            raise SchemaError("A column's name, description or form is no text.", "Write it as one.")
+        if self.kind == "date":
+            self._settle_days()
         cuts = self.bins if isinstance(self.bins, tuple) else ()
         bounds = [bound for bound in (self.lower, self.upper) if bound is not None]
         texts = isinstance(self.categories, tuple) and all(isinstance(c, str | int | float) for c in self.categories)
@@ -123,6 +142,19 @@ class Column:
             if not sound:
                 raise SchemaError(f"Column {self.name!r}: the {name!r} argument is of a wrong kind.", remedy)
         object.__setattr__(self, "categories", tuple(map(as_text, self.categories)))
+
+    def _settle_days(self) -> None:
+        """Days in place of dates."""
+        given = {"lower": self.lower, "upper": self.upper} | dict(
+            enumerate(self.bins if type(self.bins) is tuple else ())
+        )
+        days = {place: None if day is None else day_of(day) for place, day in given.items()}
+        if any(days[place] is None and day is not None for place, day in given.items()):
+            raise SchemaError(f"Column {self.name!r}: a bound or cut point is no date.", "Write 2021-03-05.")
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, days.pop(name))
+        if days:
+            object.__setattr__(self, "bins", tuple(days.values()))
 
     def _check_categories(self, fail: Any) -> None:
         if not self.categories:
@@ -150,66 +182,54 @@ class Column:
             fail(
                 "its bounds are not finite numbers, or too large.", "Give the lowest and highest value that may occur."
             )
-        if self.kind == "integer" and max(abs(low), abs(high)) >= MOST_EXACT:
-            fail("its bounds are too large to count in whole numbers.", "Use the type continuous.")
-        if self.kind == "integer" and (low != math.floor(low) or high != math.floor(high)):
-            fail("an integer column has fractional bounds.", "Use whole numbers or the type continuous.")
-        if low > high or (low == high and self.kind == "continuous"):
-            fail("the lower bound is not below the upper bound.", "Check the two bounds.")
-        if isinstance(self.bins, tuple):
-            if len(self.bins) >= MAX_BINS:
-                fail("it has too many cut points.", f"Give fewer than {MAX_BINS:,}.")
-            inside = [low, *self.bins, high + (self.kind == "integer")]
-            if not all(a < b for a, b in pairwise(inside)):
-                fail("the cut points do not increase strictly inside the bounds.", "List them in increasing order.")
-            if self.kind == "integer" and any(cut != math.floor(cut) for cut in self.bins):
-                fail("an integer column has fractional cut points.", "Use whole numbers or the type continuous.")
-        elif type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS:
-            fail("the number of bins is out of range.", f"Choose a whole number between 1 and {MAX_BINS:,}.")
+        self._scale.check(fail)
 
     @property
     def numeric(self) -> bool:
         """Whether the column has bounds and bins rather than categories."""
-        return self.kind in ("integer", "continuous")
+        return self.kind in SCALES
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is numeric and its cells are numbers to everybody: no dates, and no signs or marks in them."""
+        written = Form.of(self.form)
+        return self.numeric and self.kind != "date" and (written is None or written.bare)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is numeric and its numbers are whole ones: integers, or days."""
+        return self.numeric and self._scale.whole
+
+    @cached_property
+    def _scale(self) -> Reals:
+        """What numbers a numeric column holds."""
+        return SCALES[self.kind](cast(float, self.lower), cast(float, self.upper), self.bins, self.form)
 
     @property
     def edges(self) -> Floats:
-        """The bins' boundaries, shape (bins + 1,); for integers the last one is `upper + 1`."""
-        low, high = cast(float, self.lower), cast(float, self.upper) + (self.kind == "integer")
-        if isinstance(self.bins, tuple):
-            return np.array([low, *self.bins, high], dtype=float)
-        count = min(self.bins, round(high - low)) if self.kind == "integer" else self.bins
-        return np.linspace(low, high, count + 1)
+        """The bins' boundaries, shape (bins + 1,); for whole numbers the last one is `upper + 1`."""
+        return self._scale.edges()
 
     @property
     def size(self) -> int:
         """Number of codes, "missing" included."""
-        return (len(self.edges) - 1 if self.numeric else len(self.categories)) + self.missing
+        return (self._scale.count if self.numeric else len(self.categories)) + self.missing
 
     @property
     def labels(self) -> tuple[str, ...]:
         """A short name for every code, for charts and tables."""
         names = self.categories
         if self.numeric:
-            names = tuple(self.interval(code, code + 1) for code in range(len(self._ends[0])))
+            names = tuple(self.interval(code, code + 1) for code in range(self._scale.count))
         return (*names, unlike(MISSING, names)) if self.missing else names
 
     def interval(self, first: int, end: int) -> str:
         """Bins `first` to `end - 1` as one interval; a label is the interval of one bin."""
-        low, high = self._ends[0][first], self._ends[1][end - 1]
-        if self.kind == "integer":
-            return low if low == high else f"{low}–{high}"
-        return f"{low} to {high}"
+        return self._scale.interval(first, end)
 
-    @cached_property
-    def _ends(self) -> tuple[list[str], list[str]]:
-        """The texts of the bins' lower and upper ends."""
-        edges = self.edges
-        if self.kind == "continuous":
-            texts = told_apart(edges.tolist())
-            return texts[:-1], texts[1:]
-        whole = np.ceil(edges).astype(int)
-        return [str(low) for low in whole[:-1]], [str(high) for high in whole[1:] - 1]
+    def told(self, number: float) -> str:
+        """A number of a numeric column for people: as the column writes it, a day as its date."""
+        return self._scale.told(number)
 
     @cached_property
     def _codes(self) -> dict[str, int]:
@@ -245,25 +265,29 @@ class Column:
 
         DataError as for `encode`.
         """
-        numbers, low, high = as_numbers(values), cast(float, self.lower), cast(float, self.upper)
+        numbers, low, high = self.read(values), cast(float, self.lower), cast(float, self.upper)
         if self.outside == "refuse":
             self._check_cells(numbers, values.isna().to_numpy(dtype=bool))
         numbers = np.clip(numbers, low, high)
-        if self.kind == "integer":
+        if self._scale.whole:
             numbers = np.floor(numbers)
         return numbers if self.missing else np.where(np.isnan(numbers), low, numbers)
+
+    def read(self, values: pd.Series[Any]) -> Floats:
+        """A numeric column's cells as the numbers that they say, shape (n,); NaN where one is missing or says none."""
+        return self._scale.read(values)
 
     def _check_cells(self, numbers: Floats, absent: Flags) -> None:
         """Refuse numeric cells that do not fit the declaration as they are."""
         words = np.isnan(numbers) & ~absent
         if words.any():
             raise DataError(
-                f"Column {self.name!r} has {int(words.sum()):,} cells that are not numbers.",
+                f"Column {self.name!r} has {int(words.sum()):,} cells that {self._scale.words}.",
                 "Declare the column as categorical, or clean those cells before uploading.",
             )
         far = (numbers < cast(float, self.lower)) | (numbers > cast(float, self.upper))
         if far.any():
-            bounds = f"{self.lower:g} to {self.upper:g}"
+            bounds = " to ".join(map(self.told, (cast(float, self.lower), cast(float, self.upper))))
             self._refuse(int(far.sum()), f"lie outside the declared bounds {bounds}", "Widen the bounds")
         if self.kind == "integer" and (numbers[~absent] % 1 != 0).any():
             raise DataError(
@@ -293,24 +317,20 @@ class Column:
             index[index >= len(self.categories)] = -1
             kind = pd.CategoricalDtype(list(self.categories), ordered=self.kind == "ordered")
             return pd.Series(pd.Categorical.from_codes(index, dtype=kind), name=self.name)
-        edges = self.edges
-        absent = codes >= len(edges) - 1
-        bins = np.where(absent, 0, codes)
-        low, high = edges[bins], edges[bins + 1]
-        if self.kind == "continuous":
-            numbers = low + (high - low) * rng.random(len(codes))
-            numbers = np.minimum(numbers, np.nextafter(high, low))  # rounding may reach the next bin
-            return pd.Series(np.where(absent, np.nan, numbers), name=self.name)
-        first, last = np.ceil(low), np.ceil(high)
-        drawn = np.floor(first + (last - first) * rng.random(len(codes)))
-        whole = np.minimum(drawn, last - 1).astype(np.int64)  # rounding may reach the next bin
-        result = pd.Series(whole, name=self.name)
-        return result.astype("Int64").mask(absent) if self.missing else result
+        absent = codes >= self._scale.count
+        cells = self._scale.drawn(np.where(absent, 0, codes), rng).rename(self.name)
+        if not self.missing:
+            return cells
+        return (cells.astype("Int64") if cells.dtype == np.int64 else cells).mask(absent)
 
     def to_dict(self) -> dict[str, Any]:
         """The declaration as JSON-ready values, without the fields that do not apply."""
         raw = asdict(self)
         skip: tuple[str, ...] = ("categories",) if self.numeric else ("lower", "upper", "bins")
+        skip += () if self.form else ("form",)
+        if self.kind == "date":
+            raw |= {name: iso(raw[name]) for name in ("lower", "upper")}
+            raw["bins"] = tuple(map(iso, self.bins)) if isinstance(self.bins, tuple) else self.bins
         if self.taxonomy is None:
             skip += ("taxonomy",)
         else:
@@ -329,11 +349,16 @@ class Column:
         try:
             if not isinstance(raw.get("description", ""), str):
                 raise TypeError
+            dated = raw.get("kind") == "date"
             if isinstance(fields.get("bins"), list):
-                fields["bins"] = tuple(float(b) for b in fields["bins"])
+                fields["bins"] = tuple(b if dated else float(b) for b in fields["bins"])
             for bound in ("lower", "upper"):
-                if fields.get(bound) is not None:
+                if fields.get(bound) is not None and not dated:
                     fields[bound] = float(fields[bound])
+            bins = fields.get("bins")
+            days = [raw.get("lower"), raw.get("upper"), *(bins if isinstance(bins, tuple) else ())]
+            if dated and not all(isinstance(day, str) for day in days):
+                raise TypeError
             if fields.get("taxonomy") is not None:
                 fields["taxonomy"] = Taxonomy.from_rows(fields["taxonomy"])
             return cls(**fields)

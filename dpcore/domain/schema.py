@@ -9,17 +9,20 @@ row; adding or changing one row therefore adds or changes one row of codes and n
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
 
 from dpcore.arguments import is_whole, plain, require_frame
-from dpcore.domain.cells import as_numbers, distinct, plain_numbers
-from dpcore.domain.column import MAX_CATEGORIES, MOST_EXACT, Codes, Column, Kind, code_dtype
+from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.documents import json_value
+from dpcore.domain.infer import column_of
+from dpcore.domain.recognition import Recognized, class_column, recognize
+from dpcore.domain.scales import MOST_EXACT
+from dpcore.domain.unit import Unit
 from dpcore.errors import DataError, SchemaError
-from dpcore.text import canonical, is_writable
+from dpcore.text import is_writable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +41,8 @@ class Schema:
         the guarantee is about tables within it, and larger ones are refused; a refusal tells that there are more.
     notes : tuple of str
         What `infer` left out or wants checked.
+    unit : Unit, optional
+        At most how many rows belong to one person, and which column says whose row it is; by default a row is a person.
     """
 
     columns: tuple[Column, ...]
@@ -45,6 +50,7 @@ class Schema:
     source: Literal["declared", "inferred"] = "declared"
     max_rows: int | None = None
     notes: tuple[str, ...] = ()
+    unit: Unit | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_rows", plain(self.max_rows))
@@ -63,6 +69,13 @@ class Schema:
         if self.max_rows is not None and not is_whole(self.max_rows, 1, MOST_EXACT - 1):
             raise SchemaError(
                 "The public number of rows is below 1 or far too large.", "Give a whole number or leave it out."
+            )
+        if not isinstance(self.unit, Unit | None):
+            raise SchemaError("The schema's unit is none.", "Give a Unit: dp.Unit(rows=3, column=…).")
+        if self.unit is not None and self.unit.column in names:
+            raise SchemaError(
+                f"The column {self.unit.column!r} says whose row it is, and is a column of the schema as well.",
+                "Leave it out of the columns: names of persons are not released.",
             )
 
     def __iter__(self) -> Iterator[Column]:
@@ -83,6 +96,11 @@ class Schema:
     def sizes(self) -> tuple[int, ...]:
         """The columns' numbers of codes, in order."""
         return tuple(column.size for column in self.columns)
+
+    @property
+    def persons(self) -> Unit | None:
+        """The unit, if a column says whose row it is: runs then protect persons, and rows otherwise."""
+        return self.unit if self.unit is not None and self.unit.column is not None else None
 
     def index(self, name: str) -> int:
         """Position of a column; SchemaError if there is none of that name."""
@@ -128,6 +146,7 @@ class Schema:
             "target": self.target,
             "max_rows": self.max_rows,
             "notes": list(self.notes),
+            **({} if self.unit is None else {"unit": self.unit.to_dict()}),
             "columns": [column.to_dict() for column in self.columns],
         }
         return json.dumps(document, indent=2, ensure_ascii=False)
@@ -149,6 +168,7 @@ class Schema:
                 source=found.get("source", "declared"),
                 max_rows=found.get("max_rows"),
                 notes=tuple(map(str, notes)),
+                unit=Unit.from_dict(found["unit"]) if found.get("unit") is not None else None,
             )
         except SchemaError:
             raise
@@ -156,64 +176,50 @@ class Schema:
             raise SchemaError("The schema file cannot be read.", remedy) from None
 
     @classmethod
-    def infer(cls, frame: pd.DataFrame, *, target: str | None = None) -> Self:
+    def infer(cls, frame: pd.DataFrame, *, target: str | None = None, keep: Sequence[str] = ()) -> Self:
         """Guess a schema from rows. Convenient and not private: the result is marked `source="inferred"`.
 
-        Columns that cannot be declared (empty, or text with too many different values) are left out and named in
-        `notes`. Numbers get their own minimum and maximum as bounds; text gets the values that occur. The number of
-        rows is not taken along: `max_rows` stays open.
+        Every column is taken for what it seems to be (`recognition`). Identifiers, free texts and columns of one value
+        are left out, with their reasons in `notes`, unless they are to be kept; so are those that cannot be declared
+        (empty, or with too many different values). Numbers and dates get their own minimum and maximum as bounds; all
+        others the values that occur. The number of rows is not taken along: `max_rows` stays open.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The rows.
+        target : str, optional
+            The class column, which is kept; by default one of 2 to 10 values that is called like one, if there is any.
+        keep : sequence of str
+            Columns that are not left out.
         """
+        return cls.proposed(recognize(frame), frame, target=target, keep=keep)
+
+    @classmethod
+    def proposed(
+        cls, found: Sequence[Recognized], frame: pd.DataFrame, *, target: str | None = None, keep: Sequence[str] = ()
+    ) -> Self:
+        """As `infer`, from what the columns were recognized as."""
         columns, notes = [], []
-        for name in require_frame(frame, texts=True).columns:
-            column, note = infer_column(name, frame[name])
+        for one in found:
+            wanted = one.kept or one.name in (*keep, target)
+            column = column_of(one, frame[one.name]) if wanted else None
             columns += [column] if column else []
-            notes += [note] if note else []
+            if column is None:
+                notes.append(left_out(one))
+            elif one.doubt:
+                notes.append(f"{one.name!r}: {one.doubt}")
+        all_of_them = [one.name for one in found]
+        if not columns and set(keep) < set(all_of_them):  # better those that tell little than none
+            return cls.proposed(found, frame, target=target, keep=all_of_them)
         if not columns:
             raise SchemaError("No column of these data can be used.", "Check that the file is the one you meant.")
-        return cls(columns=tuple(columns), target=target, source="inferred", notes=tuple(notes))
+        chosen = class_column(found) if target is None else target
+        return cls(columns=tuple(columns), target=chosen, source="inferred", notes=tuple(notes))
 
 
-def infer_column(name: str, values: "pd.Series[Any]") -> tuple[Column | None, str | None]:
-    """A guess at one column, and a note for the person who should check it."""
-    if not is_writable(name):
-        return None, "A column is left out: its name has a control character, or half of a character."
-    present = values.dropna()
-    missing = len(present) < len(values)
-    if present.empty:
-        return None, f"{name!r} is left out: every cell is missing."
-    numeric = pd.api.types.is_any_real_numeric_dtype(present.dtype)
-    numbers = as_numbers(present) if numeric else plain_numbers(present)
-    if numbers is not None and len(np.unique(numbers)) > 1:
-        if not np.isfinite(numbers).all():
-            return None, f"{name!r} is left out: it has infinite values."
-        whole = bool((numbers % 1 == 0).all()) and float(np.abs(numbers).max()) < 2**53
-        kind: Kind = "integer" if whole else "continuous"
-        return Column(
-            name=name, kind=kind, lower=float(numbers.min()), upper=float(numbers.max()), missing=missing
-        ), None
-    places, texts = distinct(present)
-    shortest: dict[str, str] = {}  # of the ways in which a value is written
-    for text in sorted(texts, key=lambda text: (len(text), text)):
-        shortest.setdefault(canonical(text), text)
-    categories = sorted({*shortest.values()} - {""})
-    if len(categories) > MAX_CATEGORIES or not categories:
-        return None, (
-            f"{name!r} is left out: it has {len(categories):,} different values; at most {MAX_CATEGORIES:,} categories "
-            "are allowed. Group its values before uploading if you need it."
-        )
-    if not is_writable(*categories):
-        return None, f"{name!r} is left out: values of it have control characters, which no chart can hold."
-    words = np.isnan(as_numbers(pd.Series(texts, dtype=object)))
-    note = None
-    if len(categories) == 1:
-        note = f"{name!r} has one value only: it adds nothing."
-    elif 0 < words.sum() < len(words):
-        note = f"{name!r} mixes numbers and text in {int(words[places].sum()):,} rows: it is read as categories."
-    blank = "" in texts  # empty texts are no category: they count as missing
-    return Column(
-        name=name,
-        kind="categorical",
-        categories=tuple(categories),
-        missing=missing or blank,
-        outside="clip" if blank else "refuse",
-    ), note
+def left_out(one: Recognized) -> str:
+    """A column that is no part of a schema, and why."""
+    if not is_writable(one.name):
+        return "A column is left out: its name has a control character, or half of a character."
+    return f"{one.name!r} is left out: {one.reason}. {one.doubt}".rstrip()

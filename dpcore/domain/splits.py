@@ -106,7 +106,7 @@ class CodeCut(Attribute):
 
     def text(self, low: float, cut: float, child: int) -> str:
         if self.column.numeric:
-            return f"{'≥' if child else '<'} {number(self.column.edges[int(cut)])}"
+            return f"{'≥' if child else '<'} {self.column.told(self.column.edges[int(cut)])}"
         return f"{self.column.labels[int(cut)]} or above" if child else f"below {self.column.labels[int(cut)]}"
 
 
@@ -138,7 +138,7 @@ class NumberCut(Attribute):
     def fanout(self, low: Floats, high: Floats) -> Ints:
         """See `Attribute.fanout`. Whole numbers need two of them."""
         found = super().fanout(low, high)
-        if self.column.kind == "integer":
+        if self.column.whole:
             first = np.where(low < 0, self._edges[0], self._whole(low) + 1)
             found[self._whole(high) <= first] = 0
         return found
@@ -148,8 +148,8 @@ class NumberCut(Attribute):
 
     def text(self, low: float, cut: float, child: int) -> str:
         tick = np.array([cut])
-        at = self._whole(tick) if self.column.kind == "integer" else self.at(tick)
-        return f"{'>' if child else '≤'} {number(float(at[0]))}"
+        at = self._whole(tick) if self.column.whole else self.at(tick)
+        return f"{'>' if child else '≤'} {self.column.told(float(at[0]))}"
 
     def _whole(self, ticks: Floats) -> Floats:
         """The largest whole number that goes left at a cut; the lowest of all if none does."""
@@ -255,8 +255,3 @@ def ticks_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Attri
             column = schema.columns[position]
             found[position] = attribute.ticks(column.numbers(frame[column.name]))
     return found
-
-
-def number(value: float) -> str:
-    """A cut, short enough for a picture."""
-    return f"{value:,.0f}" if abs(value) >= 100_000 else f"{value:,.6g}"

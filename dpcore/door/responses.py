@@ -112,7 +112,7 @@ def answers(
                 sizes = [schema.sizes[position] for position in positions]
                 own = np.ravel_multi_index([codes[at, j].astype(np.intp) for j in positions], sizes)
             values[family] = channel.report(own, shared.get(family, noise.lots))
-    return Reports(schema, people, questions.channels, values, chosen)
+    return Reports(schema, people, questions.channels, values, chosen, questions.together)
 
 
 def given(lots: Floats) -> Lots:

@@ -117,7 +117,8 @@ def in_out_advantage(
     frame : DataFrame
         The rows that are always in; may not hold the targets.
     targets : DataFrame
-        An even number 2m of rows.
+        An even number 2m of rows. If the schema's unit names persons, each is of a person without other rows; under
+        replace target m + k is taken for other values of the person of target k.
     fits : int
         An even number, 4 or more.
     rows : int, optional
@@ -140,6 +141,7 @@ def in_out_advantage(
         )
     require_rows(targets)
     m, paired = len(targets) // 2, Relation.parse(method.relation) is Relation.REPLACE
+    targets = of_other_persons(targets, frame, schema, paired=paired)
     rng = np.random.default_rng(seed)
     hits, bounds, notes = np.empty((fits, 2)), [], []
     inside = np.zeros(2 * m, dtype=bool)
@@ -180,18 +182,37 @@ def in_out_advantage(
     return pd.DataFrame([columns])
 
 
+def of_other_persons(targets: pd.DataFrame, frame: pd.DataFrame, schema: Schema, *, paired: bool) -> pd.DataFrame:
+    """The targets, each of a person of their own who has no row of the frame; two of a pair are of one, in turn."""
+    unit = schema.persons
+    if unit is None:
+        return targets
+    first = len(unit.persons(targets)) // (1 + paired)
+    names = targets[unit.column].tolist()[:first]
+    named = targets.assign(**{str(unit.column): names * (1 + paired)})
+    persons = unit.persons(pd.concat([frame, named.head(first)], ignore_index=True))
+    mine, others = persons[len(frame) :], persons[: len(frame)]
+    if len(np.unique(mine)) < first or np.isin(mine, others).any():
+        raise ParameterError("A target is of a person who has other rows.", "Give targets of persons with one row.")
+    return named
+
+
 def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Generator) -> pd.DataFrame:
     """The schema's columns of a frame, with its rows as they are, then uniformly random ones up to `rows` in all.
 
     Every code of a column is equally likely, "missing" included; numbers are then uniform inside their bin. The random
     rows are independent of one another and of the frame, so they dilute every dependence between columns. A schema with
-    `max_rows` below `rows` is no longer true of the result.
+    `max_rows` below `rows` is no longer true of the result. If its unit names persons, each random row is of another.
     """
     schema.encode(frame)
     if rows < len(frame):
         raise ParameterError("The frame has more rows than it is to be padded to.", "Raise rows.")
     codes = rng.integers(0, schema.sizes, size=(rows - len(frame), len(schema)), dtype=np.uint32)
-    return pd.concat([frame[list(schema.names)], schema.decode(codes, rng)], ignore_index=True)
+    real, random = frame[list(schema.names)], schema.decode(codes, rng)
+    if (unit := schema.persons) is not None:
+        names = {str(unit.column): [f"random row {place:,}" for place in range(len(random))]}
+        real, random = real.assign(**{str(unit.column): frame[unit.column]}), random.assign(**names)
+    return pd.concat([real, random], ignore_index=True)
 
 
 def correct(

@@ -15,7 +15,7 @@ from scipy.stats import binom
 
 from dpcore.arguments import Flags, Floats, is_whole, require_frame
 from dpcore.domain.binarize import Binarization
-from dpcore.domain.cells import as_numbers, distinct
+from dpcore.domain.cells import distinct
 from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
 from dpcore.door.exact_counts import Counter, joint_counts
@@ -73,9 +73,9 @@ def marginal_avd(
     if on == "bits":
         binary = Binarization(schema)
         first, second, schema, counts = binary.encode(first), binary.encode(second), binary.schema, None
-    subsets = _subsets(len(schema), degree, max_subsets, seed)
-    avd = _distances(first, second, schema.sizes, subsets, counts)
-    return pd.DataFrame({"attributes": [tuple(schema.names[j] for j in subset) for subset in subsets], "avd": avd})
+    chosen = subsets(len(schema), degree, max_subsets, seed)
+    avd = _distances(first, second, schema.sizes, chosen, counts)
+    return pd.DataFrame({"attributes": [tuple(schema.names[j] for j in subset) for subset in chosen], "avd": avd})
 
 
 def noise_floor(
@@ -156,7 +156,7 @@ def _shares(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> list
     return [joint_counts(schema.encode(t), schema.sizes, family)[0].ravel() / len(t) for t in (real, synthetic)]
 
 
-def _subsets(d: int, degree: int, max_subsets: int | None, seed: int) -> list[Subset]:
+def subsets(d: int, degree: int, max_subsets: int | None, seed: int) -> list[Subset]:
     """All `degree`-subsets of d columns in lexicographic order, or a sample of them in the same order."""
     if not is_whole(degree, 1, d):
         raise ParameterError(f"There are no {degree!r}-way marginals of {d} columns.", f"Choose between 1 and {d}.")
@@ -183,13 +183,13 @@ def _subset(rank: int, d: int, degree: int) -> Subset:
 
 
 def _distances(
-    real: Codes, synthetic: Codes, sizes: Sequence[int], subsets: Sequence[Subset], counts: Counter | None
+    real: Codes, synthetic: Codes, sizes: Sequence[int], chosen: Sequence[Subset], counts: Counter | None
 ) -> list[float]:
     """½ Σ|P − Q| per subset. Counts are compared as whole numbers, so equal shares differ by exactly 0."""
     n, m = len(real), len(synthetic)
     real_counts = counts.tables if counts is not None else partial(joint_counts, real, sizes)
     distances: list[float] = []
-    for batch in _batches(sizes, subsets):
+    for batch in batches(sizes, chosen):
         if prod(sizes[j] for j in batch[0]) <= MAX_CELLS:
             tables = list(zip(real_counts(batch), joint_counts(synthetic, sizes, batch), strict=True))
         else:
@@ -200,11 +200,11 @@ def _distances(
     return distances
 
 
-def _batches(sizes: Sequence[int], subsets: Sequence[Subset]) -> Iterator[list[Subset]]:
+def batches(sizes: Sequence[int], chosen: Sequence[Subset]) -> Iterator[list[Subset]]:
     """Consecutive subsets whose tables together have at most `MAX_CELLS` cells; a larger table is alone."""
     batch: list[Subset] = []
     held = 0
-    for subset in subsets:
+    for subset in chosen:
         cells = prod(sizes[j] for j in subset)
         if batch and held + cells > MAX_CELLS:
             yield batch
@@ -228,9 +228,9 @@ def _inside(values: pd.Series[Any], column: Column) -> Flags:
     """Which cells hold a declared value, shape (n,)."""
     absent = values.isna().to_numpy(dtype=bool)
     if column.numeric:
-        numbers = as_numbers(values)
+        numbers = column.read(values)
         inside = (numbers >= cast(float, column.lower)) & (numbers <= cast(float, column.upper))  # false for NaN
-        if column.kind == "integer":
+        if column.whole:
             inside[inside] = numbers[inside] % 1 == 0
     else:
         places, texts = distinct(values)

@@ -1,6 +1,7 @@
 """The real rows that releases are measured on, and what one run of a sweep is measured by.
 
-Synthesizers are measured by their synthetic rows, private classifiers by what they predict for real test rows.
+Synthesizers are measured by their synthetic rows, private classifiers by what they predict for real test rows. What
+they are compared with are all real rows, also where at most some of each person's are learned from (`Schema.unit`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from dpcore.evaluate.distances import marginal_avd, noise_floor
 from dpcore.evaluate.labels import Label, misclassification
 from dpcore.evaluate.learners import MODELS, Judged, Model, Table, judged, tstr
 from dpcore.evaluate.ranges import range_answers
+from dpcore.evaluate.verdict import Verdict, verdict
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 
 Method = Synthesizer | PrivateClassifier
@@ -165,6 +167,10 @@ class Evaluator:
         """`marginal_avd` of some rows from the training rows, in at most so many subsets."""
         schema = self.data.schema
         return marginal_avd(self.train, released, schema, degree, on=on, max_subsets=most, counts=self._counts)
+
+    def verdict(self, released: Table) -> Verdict:
+        """`verdict` of some rows."""
+        return verdict(self.train, released, self.data.schema, counts=self._counts)
 
     def floors(self, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS, **how: Any) -> pd.DataFrame:
         """`noise_floor` of the same subsets."""

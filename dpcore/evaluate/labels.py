@@ -33,7 +33,7 @@ class Label:
     equals : str, optional
         The category that says yes.
     below : float, optional
-        The threshold of a numeric column; smaller numbers say yes.
+        The threshold of a numeric column, of dates in days since 1970-01-01; smaller numbers say yes.
     """
 
     column: str
@@ -60,11 +60,11 @@ class Label:
                 f"The label's value is not a declared category of {column.name!r}.", "Choose a listed one, or below=."
             )
 
-    def of(self, frame: pd.DataFrame) -> Flags:
-        """The label of every row, shape (n,)."""
+    def of(self, frame: pd.DataFrame, column: Column | None = None) -> Flags:
+        """The label of every row, shape (n,); numbers as the column says that they are written."""
         cells = frame[self.column]
         if self.below is not None:
-            return np.asarray(as_numbers(cells) < self.below)
+            return np.asarray((as_numbers(cells) if column is None else column.read(cells)) < self.below)
         places, texts = distinct(cells)  # -1, a missing cell, reads the last place
         yes = [canonical(text) == canonical(self.equals) for text in texts]
         return np.array([*yes, False], dtype=bool)[places]
@@ -142,5 +142,5 @@ def misclassification(
 def _labeled_codes(table: pd.DataFrame, schema: Schema, label: Label) -> Codes:
     """Codes of a table in which the label stands in its column's place, 1 = yes, shape (n, d)."""
     codes = schema.encode(table)
-    codes[:, schema.index(label.column)] = label.of(table)
+    codes[:, schema.index(label.column)] = label.of(table, schema[label.column])
     return codes

@@ -1,4 +1,7 @@
-"""What randomized answers look like beside the truth, and what is made of them again. Reads real rows: not private."""
+"""What randomized answers look like, and what is made of them again; beside the truth, where somebody has that.
+
+With true rows this is not private. Without them (None), what would be the truth is NaN, and all is post-processing.
+"""
 
 from dataclasses import replace
 from math import ceil
@@ -9,6 +12,7 @@ from scipy.special import ndtr
 
 from dpcore.arguments import Floats
 from dpcore.datasets import Dataset
+from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import CategoryChannel, KeepOrDraw
 from dpcore.methods.local.dtcrd import cells_of
@@ -48,7 +52,7 @@ def is_number(reports: Reports, column: str) -> bool:
     return not isinstance(reports.channels[family_of(reports, column)], CategoryChannel)
 
 
-def shares_of_column(reports: Reports, frame: pd.DataFrame, column: str) -> pd.DataFrame:
+def shares_of_column(reports: Reports, frame: pd.DataFrame | None, column: str) -> pd.DataFrame:
     """A column of categories: how often each value is true, reported, and reconstructed.
 
     By `value`: the shares `real` (of the true rows `frame`), `reported` (NaN if reports are no values), `reconstructed`
@@ -64,10 +68,13 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame, column: str) -> pd.D
     else:
         found, spread = found[0], spread[0]
     half, known = SURE * np.sqrt(spread), reports.schema[column]
+    real = np.full(known.size, np.nan)
+    if frame is not None:
+        real = np.bincount(known.encode(frame[column]), minlength=known.size) / max(len(frame), 1)
     return pd.DataFrame(
         {
             "value": known.labels,
-            "real": np.bincount(known.encode(frame[column]), minlength=known.size) / max(len(frame), 1),
+            "real": real,
             "reported": said.T @ people / max(people.sum(), 1),
             "reconstructed": found,
             "low": found - half,
@@ -113,7 +120,7 @@ def variance(channel: CategoryChannel, shares: Floats, people: int, cells: int) 
     return np.asarray(np.maximum(each, 0.0) / (people * channel.gain**2), dtype=float)
 
 
-def densities(reports: Reports, frame: pd.DataFrame, column: str, bayes: Bayes | None = None) -> pd.DataFrame:
+def densities(reports: Reports, frame: pd.DataFrame | None, column: str, bayes: Bayes | None = None) -> pd.DataFrame:
     """A column that was reported as a number: how true numbers, reports, and what is made of them spread.
 
     By interval: `x` (its middle), `width`, and the shares `real`, `reported` and `reconstructed`: by the normal
@@ -122,7 +129,6 @@ def densities(reports: Reports, frame: pd.DataFrame, column: str, bayes: Bayes |
     hundredth on either side.
     """
     known, said = reports.schema[column], reports.values[family_of(reports, column)]
-    true = known.numbers(frame[column])
     cells = drawn(reports, column)
     ends = np.quantile(said, [TAIL, 1 - TAIL]) if len(said) else np.array([cells.lower, cells.upper])
     beyond = [max(0, ceil(gap / cells.width)) for gap in (cells.lower - ends[0], ends[1] - cells.upper)]
@@ -149,18 +155,24 @@ def densities(reports: Reports, frame: pd.DataFrame, column: str, bayes: Bayes |
         {
             "x": (edges[:-1] + edges[1:]) / 2,
             "width": np.diff(edges),
-            "real": shares(true[~np.isnan(true)]),
+            "real": np.full(len(edges) - 1, np.nan) if frame is None else shares(true_numbers(known, frame)),
             "reported": shares(said),
             "reconstructed": made,
         }
     )
 
 
+def true_numbers(column: Column, frame: pd.DataFrame) -> Floats:
+    """A column's numbers, without the missing ones."""
+    found = column.numbers(frame[column.name])
+    return found[~np.isnan(found)]
+
+
 def drawn(reports: Reports, column: str) -> Cells:
     """Intervals to draw; each has as many whole numbers as any other, and the last may go beyond the public range."""
     known = reports.schema[column]
     cells = cells_of(known, reports.channels[family_of(reports, column)], INTERVALS)
-    if known.kind != "integer":
+    if not known.whole:
         return cells
     numbers_in_all = round(cells.upper - cells.lower)
     each = ceil(numbers_in_all / INTERVALS)

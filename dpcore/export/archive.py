@@ -18,6 +18,7 @@ import zipfile
 
 from dpcore.errors import ParameterError
 from dpcore.export.artifacts import Rows, Table
+from dpcore.export.collection import Collection
 from dpcore.export.privacy_card import card, markdown, warned
 from dpcore.export.quoting import plain, spreadsheet_csv
 from dpcore.export.release import Release
@@ -25,9 +26,16 @@ from dpcore.export.replay import RUN, again, notebook_of, show_code, whence
 from dpcore.export.report import Report, report_of
 
 REPORTS = (
-    "`reports.csv` has one row per person: what that person reported; cells are empty where a person was not asked. "
+    "`reports.csv` has {each}: what that person reported; cells are empty where a person was not asked. "
     "Each randomized their own answers, before anybody collected them, by the rules in `rules.json`: a report supports "
-    "the true value with probability gain + base, and any other with its base."
+    "the true value with probability gain + base, and any other with its base. The two files are all that "
+    "somebody else needs to learn from these people: open them on the dashboard (Randomized responses, Open collected "
+    "reports), or\n\n"
+    "    import dpcore as dp\n"
+    "    from dpcore.export import Collection\n\n"
+    "    reports = Collection.read('reports.csv', 'rules.json')\n"
+    "    model = reports.learn(dp.{kind})\n\n"
+    "It needs no private row and spends nothing."
 )
 COMPARED = "**`report.html` holds comparisons with the real rows, which carry no guarantee: do not publish it.**"
 
@@ -39,8 +47,7 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
     told = report_of(release) if told is None else told
     files = release.artifact.files(table)
     if (reports := release.table_of_reports) is not None:
-        cells = spreadsheet_csv(reports.frame(), float_format="%.6g")
-        files |= {"reports.csv": cells, "rules.json": document(reports.rules())}
+        files |= Collection(reports, release.about).files()
     files |= {
         "schema.json": release.schema.to_json(),
         "config.json": document(release.config()),
@@ -57,6 +64,19 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
         for name, content in files.items():
             archive.writestr(name, content)
     return buffer.getvalue()
+
+
+def rows_of_reports(release: Release) -> str:
+    """How many rows of reports a person has."""
+    unit = release.schema.persons
+    return (
+        "one row per person" if unit is None or unit.rows == 1 else f"{unit.rows:,} rows per person, one below another"
+    )
+
+
+def again_by(release: Release) -> str:
+    """The method that learned, as Python."""
+    return f"{release.class_name}(mode='paper')" if release.parameters["mode"] == "paper" else f"{release.class_name}()"
 
 
 def document(value: object) -> str:
@@ -81,7 +101,11 @@ def readme(release: Release, table: Table = "csv", *, real: bool = False) -> str
         *warned(made),
         *(f"- {what}: {about}" for what, about in made.facts),
         "",
-        *([REPORTS, ""] if release.table_of_reports is not None else []),
+        *(
+            [REPORTS.format(kind=again_by(release), each=rows_of_reports(release)), ""]
+            if release.table_of_reports is not None
+            else []
+        ),
         *artifact.use,
         "## Replay",
         "",

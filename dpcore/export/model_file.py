@@ -38,8 +38,9 @@ ABOUT: dict[str, Any] = {
 class Model(Artifact):
     """A classifier, and what is said of it.
 
-    `about` has `method`, `mode`, `relation`, `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be
-    proved) and `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
+    `about` has `method`, `mode`, `relation`, `unit` (whom it protects, in words, if one is declared), `noise`,
+    `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved) and `guarantee_void` (a sentence, or empty).
+    Of a model from a file, it is what the file says.
     """
 
     title = "A classifier"
@@ -153,10 +154,9 @@ class Model(Artifact):
         try:
             if document["format"] != FORMAT:
                 raise ValueError
-            schema, about = Schema.from_json(json.dumps(document["schema"])), document["about"]
-            if not isinstance(about, dict) or not isinstance(document["structure"], dict):
+            schema, told = Schema.from_json(json.dumps(document["schema"])), told_of(document["about"])
+            if not isinstance(document["structure"], dict):
                 raise TypeError
-            told = {key: math.inf if about[key] == "infinity" else about[key] for key in ABOUT}
             released = {
                 name: PREDICTORS[name].from_dict(schema, part) if name in PREDICTORS else part
                 for name, part in document["structure"].items()
@@ -168,12 +168,19 @@ class Model(Artifact):
         return found
 
     def _check(self) -> None:
-        if not all(isinstance(self.about[key], kind) for key, kind in ABOUT.items()):
-            raise TypeError
-        if not (self.about["epsilon_claimed"] >= 0 and self.about["epsilon_bound"] >= 0):
-            raise ValueError
         predictor = self.predictor
         if predictor.target != self.target or self.schema[self.target].numeric:
             raise ValueError
         if isinstance(predictor, Forest) and int(predictor.level.max()) >= len(predictor.level):
             raise ValueError
+
+
+def told_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says of how something was made; ValueError, KeyError or TypeError if it does not."""
+    kinds = ABOUT | {"unit": str} if "unit" in document else ABOUT
+    told = {key: math.inf if document[key] == "infinity" else document[key] for key in kinds}
+    if not all(isinstance(told[key], kind) and not isinstance(told[key], bool) for key, kind in kinds.items()):
+        raise TypeError
+    if not (told["epsilon_claimed"] >= 0 and told["epsilon_bound"] >= 0):
+        raise ValueError
+    return told

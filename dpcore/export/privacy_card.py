@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from dpcore.domain.unit import Unit
+from dpcore.export import protection
 from dpcore.export.quoting import plain
 from dpcore.export.release import Release
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
-from dpcore.text import number, odds
+from dpcore.text import odds
 
 SCHEMA_SOURCES = {
     "declared": "declared. Bounds, bins and categories are public by declaration.",
@@ -50,17 +52,17 @@ def card(release: Release) -> Card:
     ledger, local = release.ledger, is_local(release)
     as_read = f", as we read it ({release.reconstructed})" if release.reconstructed else ""
     what, many = release.artifact.size
-    proved = ledger.epsilon_bound
+    proved, unit = ledger.epsilon_bound, release.schema.unit
     who = SEES[local]
     facts = [
         ("Method", f"{plain(release.method)}, {MODES[release.parameters['mode']]}. {source(release.method)}".strip()),
         ("Released", f"{what}: {many}. Made from {plain(release.data_name)!r}."),
         ("Guarantee", guarantee(release, proved)),
-        ("Unit of protection", "one row. Somebody with several rows is protected several times less."),
-        ("Neighboring relation", f"{ledger.relation.short}. {ledger.relation.sentence}"),
-        (f"Epsilon claimed by the method's source{as_read}", said(ledger.epsilon_claimed)),
+        ("Unit of protection", protection.protected(unit, ledger.relation)),
+        ("Neighboring relation", protection.neighbors(unit, ledger.relation)),
+        (f"Epsilon claimed by the method's source{as_read}", said(ledger.epsilon_claimed, unit)),
         ("Epsilon that can be proved", bound(release)),
-        ("In odds", in_odds(proved, who)),
+        ("In odds", in_odds(proved if unit is None else unit.of_one(proved), who)),
         ("Trusted party", LOCAL if local else CENTRAL),
         ("Protected against", against(release, who) if proved < math.inf else "nobody, as far as can be proved."),
         ("Noise", f"{release.noise_label}."),
@@ -88,13 +90,14 @@ def guarantee(release: Release, proved: float) -> str:
 
 def bound(release: Release) -> str:
     """The epsilon that can be proved; where there is none, also what the noise alone would give."""
-    proved, of_noise = said(release.ledger.epsilon_bound), said(release.ledger.epsilon_of_noise)
+    unit, ledger = release.schema.unit, release.ledger
+    proved, of_noise = said(ledger.epsilon_bound, unit), said(ledger.epsilon_of_noise, unit)
     return proved if proved == of_noise else f"none (the noise alone would give {of_noise})"
 
 
-def said(epsilon: float) -> str:
+def said(epsilon: float, unit: Unit | None) -> str:
     """An epsilon in a sentence."""
-    return number(epsilon) if math.isfinite(epsilon) else "none"
+    return protection.headline(unit, epsilon) if math.isfinite(epsilon) else "none"
 
 
 def in_odds(proved: float, who: str) -> str:
@@ -131,7 +134,7 @@ def not_protected(release: Release, *, local: bool) -> list[str]:
     found += [
         "What holds for people in general. Whoever learns from the release that an illness is frequent at some age can "
         "say so of anybody, whether they are in the data or not.",
-        "People with several rows, and groups of people taken together: k rows cost k times epsilon.",
+        protection.groups(release.schema.unit),
         "Other releases from the same rows, by this program or any other: their epsilons add up.",
         COMPARISONS,
         "The schema: columns, categories, bounds and bins are taken to be public, and so are the settings.",

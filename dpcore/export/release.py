@@ -17,6 +17,7 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.export.artifacts import Artifact, CountTree, Network, Rows
 from dpcore.export.model_file import Model
+from dpcore.export.protection import protected
 from dpcore.mechanisms.noise import TEACHING, NoNoise
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.postprocess.reports import Reports
@@ -115,10 +116,12 @@ class Release:
     @property
     def about(self) -> dict[str, Any]:
         """What a file of a model says of how it was made."""
+        unit = self.schema.unit
         return {
             "method": self.method,
             "mode": self.parameters["mode"],
             "relation": str(self.ledger.relation),
+            **({} if unit is None else {"unit": protected(unit, self.ledger.relation)}),
             "noise": f"{self.noise_label}. {self.attackable}" if self.attackable else self.noise_label,
             "guarantee_void": self.guarantee_void,
             "epsilon_claimed": self.ledger.epsilon_claimed,
@@ -134,6 +137,7 @@ class Release:
             "parameters": {key: finite_or_text(value) for key, value in self.parameters.items()},
             "data": {"name": self.data_name},
             "schema_source": self.schema.source,
+            **({} if self.schema.unit is None else {"unit": self.schema.unit.to_dict()}),
             "noise": self.noise_label,
             **({"page": dict(self.page)} if self.page else {}),
             **self.artifact.config(),
@@ -182,6 +186,8 @@ def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Art
     if isinstance(fitted, PrivateClassifier):
         sizes = {name: int(getattr(fitted, f"{name}_")) for name in SIZES if hasattr(fitted, f"{name}_")}
         reports: Reports | None = getattr(fitted, "reports_", None)
+        if reports is not None and fitted.schema_.persons is not None:
+            reports = replace(reports, rows=fitted.schema_)  # which says how many of them a person has
         return Model(released=released, reports=reports, schema=fitted.schema_, target=fitted.target_, sizes=sizes)
     if synthetic is None:
         raise ParameterError("A release of a synthesizer holds rows.", "Pass method.sample(n) after the name.")

@@ -200,7 +200,11 @@ def whence(release: Release) -> str:
     """Which rows a replay has to learn from, in a sentence or two."""
     if release.data_name in DATASETS:
         return f"It learns from the training rows of the data set {release.data_name!r}, which `dpcore` knows."
-    sentence = "Write your file's name into it. `test_share` is the share of rows that is set aside before the fit"
+    unit = release.schema.persons
+    named = "" if unit is None else f" It needs the column {plain(unit.column or '')!r}, which says whose row it is."
+    sentence = (
+        f"Write your file's name into it.{named} `test_share` is the share of rows that is set aside before the fit"
+    )
     if release.reading is not None:
         return f"{sentence}, as it was for this release."
     return f"{sentence}: use the share that this release was made with, and 0 if it was made from all rows of the file."

@@ -22,7 +22,7 @@ import pandas as pd
 from dpcore import charts
 from dpcore.arguments import Floats
 from dpcore.charts.base import REAL_DATA
-from dpcore.export import privacy_card
+from dpcore.export import privacy_card, protection
 from dpcore.export.artifacts import Network, Picture, Rows
 from dpcore.export.model_file import Model
 from dpcore.export.quoting import plain
@@ -88,7 +88,12 @@ def report_of(release: Release, pictures: Sequence[Picture] = ()) -> Report:
 def price(release: Release) -> str:
     """Claimed and proved epsilon, where it went, and the ledger."""
     ledger, frame = release.ledger, release.ledger.to_frame()
-    told = f"{ledger.relation.short.capitalize()}: {ledger.relation.sentence}"
+    unit, sentence = release.schema.unit, protection.neighbors(release.schema.unit, ledger.relation)
+    told = f"{sentence[0].upper()}{sentence[1:]}".replace(". ", ": ", 1)
+    if unit is not None and unit.column is not None:
+        told += f" Questions are priced for one row, and one person has {unit.rows:,} at most: sums are the person's."
+    elif unit is not None and math.isfinite(ledger.epsilon_bound):
+        told += f" What can be proved is {protection.headline(unit, ledger.epsilon_bound)}."
     words = LEDGER
     if ledger.void:
         words = LEDGER | {"epsilon_of_noise": OF_NOISE}

@@ -7,6 +7,7 @@ in the door's place. A `Synthesizer` releases rows, a `PrivateClassifier` what s
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from math import isfinite
 from typing import Any, ClassVar, Self
 
@@ -16,16 +17,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.relation import Relation
-from dpcore.arguments import Floats, Progress, is_whole, no_progress, plain, require_frame
+from dpcore.accounting.relation import Relation, exact
+from dpcore.arguments import Floats, Progress, is_whole, no_progress, one_per_row, plain, require_frame
 from dpcore.domain.column import Codes
 from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
-from dpcore.mechanisms.noise import TEACHING, generator, make_noise
+from dpcore.mechanisms.noise import CUT, TEACHING, generator, make_noise
 from dpcore.methods.offers import Offer
-from dpcore.methods.parameters import Control, Declared, learned, number, text, whole
+from dpcore.methods.parameters import Control, Declared, is_learned, learned, number, text, whole
 
 MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
 PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
@@ -78,7 +79,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed"),
     )
 
-    epsilon: float = number(default=1.0, about="What the whole fit costs, under `relation`.")
+    epsilon: float = number(
+        default=1.0, about="What the whole fit costs, under `relation`: a row, or a person if a `Unit` names persons."
+    )
     mode: str = text(default="corrected", kind="{'corrected', 'paper'}", about="What is proved, or what is printed.")
     relation: str = text(
         default="add_remove", kind="{'add_remove', 'replace'}", about="Which tables are neighbors (`Relation`)."
@@ -118,7 +121,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         Parameters
         ----------
         frame : DataFrame
-            The private rows, with the schema's columns.
+            The private rows, with the schema's columns, and the one that says whose row it is, if there is one.
         y : ignored
             The class is one of the frame's columns.
         schema : Schema
@@ -134,11 +137,15 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         BudgetError
             If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has them.
         """
-        relation = self.check(schema)
-        codes = schema.encode(frame)
+        relation, unit = self.check(schema), schema.persons
+        codes, numbers = schema.encode(frame), self._numbers(frame, schema)
         if not isinstance(ledger, Ledger | None):
             raise ParameterError("The 'ledger' argument is no ledger.", "Pass dp.Ledger(relation), or leave it out.")
         source = make_noise(self.noise, self.random_state)
+        if unit is not None:
+            lots = make_noise(self.noise, self.random_state, CUT).lots(len(codes))
+            rows = unit.kept(unit.persons(frame), lots, fill=relation is Relation.REPLACE)
+            codes, numbers = np.asfortranarray(codes[rows]), {j: values[rows] for j, values in numbers.items()}
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(codes) > schema.max_rows:
             raise DataError(
                 "The table has more rows than the schema's public bound on their number.",
@@ -148,11 +155,18 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise ParameterError(
                 f"The ledger counts under {ledger.relation}, the method under {relation}.", "Use one relation per run."
             )
-        plan = self.epsilon if self.mode == "corrected" else None
+        whose = None if unit is None else unit.column
+        if ledger is not None:
+            ledger.protect(whose)
+        plan = None if self._paper else self.epsilon
         run = Ledger(relation, plan=plan, name=self.title) if ledger is None else ledger.child(self.title, plan=plan)
-        table = PrivateTable(
-            codes, schema, run, source, unprotected_allowed=self._paper, numbers=self._numbers(frame, schema)
-        )
+        run.protect(whose)
+        method, account = self, run
+        if unit is not None:
+            method = self.for_rows(unit.rows)
+            account = run.of_person(unit.rows, plan=None if self._paper else method.epsilon)
+        known = schema if schema.unit is None else replace(schema, unit=None)  # the door knows rows, and no persons
+        table = PrivateTable(codes, known, account, source, unprotected_allowed=self._paper, numbers=numbers)
         self._forget()
         self.ledger_ = run  # before the first question: whoever stops this fit has the answers until then, and pays
         if schema.source == "inferred":
@@ -161,7 +175,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             run.void_because("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
         self.noise_label_ = source.label  # a reference without noise says otherwise
         try:
-            self._fit(table, progress)
+            method._fit(table, progress)
+            self.__dict__.update({name: found for name, found in vars(method).items() if is_learned(name)})
             progress(1.0, "Done")
         except BaseException:
             run.close(finished=False)
@@ -175,8 +190,13 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     def _forget(self) -> None:
         """Drop what was learned: a fit that fails leaves no mixture of two releases behind."""
-        for found in [name for name in vars(self) if name.endswith("_") and not name.endswith("__")]:
+        for found in filter(is_learned, list(vars(self))):
             delattr(self, found)
+
+    def for_rows(self, rows: int) -> Self:
+        """An unfitted copy that runs on rows, so many of them a person's: each has its exact share of epsilon."""
+        copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows)
+        return copy
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether a fit came to its end; one that did not leaves `ledger_` alone."""
@@ -378,13 +398,3 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
     def _check(self, schema: Schema) -> None:
         self._target(schema, self.target)
-
-
-def one_per_row(y: Any, frame: pd.DataFrame) -> NDArray[Any]:
-    """Classes as an array of shape (n,); DataError if there is not one per row."""
-    classes = np.asarray(y)
-    if classes.shape == (len(frame), 1):
-        classes = classes[:, 0]
-    if classes.shape != (len(frame),):
-        raise DataError("There is not one class per row.", "Pass as many classes as rows, in one column.")
-    return classes

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
+from dpcore.domain.schema import Schema
+from dpcore.mechanisms.noise import noise_kind
+
 SHOWN = "The ledger will show what can be proved."
 WRONG = f"The paper's proof is wrong. {SHOWN}"
 ON_SCREEN = "For comparison on this screen only."
@@ -20,9 +23,34 @@ class Offer:
     _: KW_ONLY
     remark: str = WRONG  # paper mode: what is to be known of the source's proof
     holds: bool = False  # whether that is good news
+    within: str = ""  # the one relation that it holds under; empty: all
     formerly: str = ""  # its label in links and files of earlier versions
 
 
-def both(corrected: str, paper: str, remark: str = WRONG, *, holds: bool = False) -> tuple[Offer, Offer]:
+def both(
+    corrected: str, paper: str, remark: str = WRONG, *, holds: bool = False, within: str = ""
+) -> tuple[Offer, Offer]:
     """A method in both modes, with its own parameters."""
-    return Offer(corrected), Offer(paper, "paper", remark=remark, holds=holds)
+    return Offer(corrected), Offer(paper, "paper", remark=remark, holds=holds, within=within)
+
+
+def unfit(method: Any, schema: Schema) -> str:
+    """Why what a run would make is not fit to publish, in a few words; empty if nothing speaks against it."""
+    if schema.source == "inferred":
+        return "the schema was read off the rows"
+    if method.mode == "paper" and not any(offer.holds and offered(method, offer) for offer in method.offers):
+        return "what is printed is not proved"
+    if method.random_state is not None:
+        return "whoever knows the seed can subtract the noise"
+    if noise_kind(method.noise, None) != "opendp":
+        return "NumPy's noise is for teaching: the proof holds in exact arithmetic only"
+    return ""
+
+
+def offered(method: Any, offer: Offer) -> bool:
+    """Whether a method's mode, relation and parameters are those of an offer."""
+    return (
+        offer.mode == method.mode
+        and offer.within in ("", method.relation)
+        and all(getattr(method, name) == value for name, value in offer.given.items())
+    )

@@ -225,6 +225,11 @@ def learned(kind: str, about: str = "", *, init: Literal[False] = False) -> Any:
     return field(init=init, metadata={"learned": (kind, about)})
 
 
+def is_learned(name: str) -> bool:
+    """Whether an attribute is one that `fit` sets, by its name."""
+    return name.endswith("_") and not name.endswith("__")
+
+
 def words_of(words: tuple[str, ...]) -> str:
     """Words as a list in a sentence."""
     *first, last = (f'"{word}"' for word in words)

@@ -107,9 +107,10 @@ def budget(ledger: Ledger) -> pd.DataFrame:
     Columns: `level` (-1 for what belongs to none), `purpose`, `epsilon_claimed` and `epsilon_of_noise` (of the way that
     is dearest by the claim, and by what its noise costs), `account` (what they are of), `per_tree` (whether that is one
     of several trees, or one sample of rows, so that the whole run costs another sum), and `void` (whether what the
-    noise costs is no bound, because something else gives the rows away).
+    noise costs is no bound, because something else gives the rows away). A person with several rows pays that for each.
     """
     way = inward(ledger)
+    ledger = way[1] if ledger.whose and len(way) > 1 else ledger  # of rows, of which a person has several
     at, names = way[-1], [part.name for part in way[1:] if part.name]
     claimed, paid = dearest(at, "epsilon_claimed", NO_LEVEL), dearest(at, "epsilon_of_noise", NO_LEVEL)
     part = (at.epsilon_claimed, at.epsilon_of_noise) != (ledger.epsilon_claimed, ledger.epsilon_of_noise)

@@ -4,8 +4,11 @@ Everything here is post-processing of reports. Estimates are unbiased, and so th
 are people; `shares` makes distributions of them.
 """
 
+from __future__ import annotations
+
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -21,8 +24,10 @@ from dpcore.postprocess.simplex import project_rows
 from dpcore.text import finite_or_text
 
 Family = tuple[str, ...]
+Recoded = Sequence[tuple[str, NDArray[np.integer[Any]]]]  # as for `PrivateTable.recode`
 RECONSTRUCTIONS = ("clip", "project", "likelihood")
 ROUNDS, SETTLED = 2_000, 1e-9
+QUOTED = re.compile(r"^[\s']+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +61,25 @@ class Reports:
     """Randomized answers.
 
     `values` are the reports of the people who were asked, in their order, the first axis being the person; `asked` has
-    the places of those people, for families that not everybody was asked for.
+    the places of those people, for families that not everybody was asked for. Families `together` share one lot per
+    person. True answers have the schema `schema`; people made them of their rows, with the schema `rows`, by the public
+    rules `recoded` (none if they are the rows as they are). `target` is the class among the rows' columns.
     """
 
-    schema: Schema  # of the true answers
+    schema: Schema
     people: int
     channels: Mapping[Family, Channel]
     values: Mapping[Family, NDArray[Any]]
     asked: Mapping[Family, Ints] = field(default_factory=dict)
+    together: Sequence[Sequence[Family]] = ()
+    rows: Schema | None = None
+    recoded: Recoded = ()
+    target: str = ""
+
+    @property
+    def source(self) -> Schema:
+        """The schema of people's rows, which is that of what can be classified."""
+        return self.rows or self.schema
 
     def who(self, family: Family) -> Ints:
         """The places of the people who were asked for it."""
@@ -118,8 +134,11 @@ class Reports:
 
     def labels(self, family: Family) -> list[str]:
         """A name for every value of a family."""
-        names = pd.MultiIndex.from_product([self.schema[name].labels for name in family])
-        return [" / ".join(row) for row in names.tolist()]
+        rows = pd.MultiIndex.from_product([self.schema[name].labels for name in family])
+        names = [" / ".join(row) for row in rows.tolist()]
+        if len({bare(name) for name in names} - {""}) < len(names):  # some read alike in a file, or as nothing
+            names = [f"{place}: {name}" for place, name in enumerate(names, 1)]
+        return names
 
     @property
     def clear(self) -> list[Family]:
@@ -132,7 +151,7 @@ class Reports:
         for family, channel in self.channels.items():
             rule: dict[str, Any] = {"question": list(family), "mechanism": channel.mechanism}
             rule |= {"epsilon": finite_or_text(float(channel.epsilon)), "people": len(self.values[family])}
-            rule |= channel.rule
+            rule |= {"rule": type(channel).__name__, "given": channel.given, **channel.rule}
             if isinstance(channel, CategoryChannel):
                 values = [list(row) for row in product(*(self.schema[name].labels for name in family))]
                 rule |= {"values": values, "gain": channel.gain, "base": channel.base.tolist()}
@@ -141,19 +160,49 @@ class Reports:
             found.append({key: finite_or_text(value) for key, value in rule.items()})
         return found
 
+    @property
+    def names(self) -> list[str]:
+        """A name for every question, no two of them alike."""
+        found: list[str] = []
+        times: dict[str, int] = {}
+        for family in self.channels:
+            told = name = " × ".join(family)
+            while bare(name) in times:
+                times[bare(told)] += 1
+                name = f"{times[bare(told)]}: {told}"
+            times[bare(name)] = 1
+            found.append(name)
+        return found
+
+    def head(self, people: int) -> Reports:
+        """The reports of the first people."""
+        asked = {family: who[who < people] for family, who in self.asked.items()}
+        values = {family: own[: len(asked.get(family, range(people)))] for family, own in self.values.items()}
+        return replace(self, people=min(people, self.people), values=values, asked=asked)
+
+    def price(self) -> float:
+        """The largest sum of the local epsilons of one person's reports, without those that share a lot."""
+        paid = np.zeros(self.people)
+        for family, channel in self.channels.items():
+            paid[self.who(family)] += float(channel.epsilon)
+        return float(paid.max(initial=0.0))
+
     def frame(self) -> pd.DataFrame:
         """The table of reports, one row per person, as it may be handed on; empty cells for what was not asked."""
         found: dict[str, Any] = {}
-        for family, channel in self.channels.items():
-            name, values = " × ".join(family), self.values[family]
-            while name in found:
-                name += "'"
+        for name, (family, channel) in zip(self.names, self.channels.items(), strict=True):
+            values = self.values[family]
             if isinstance(channel, CategoryChannel):
-                cells: Any = channel.told(values, self.labels(family))
+                cells: Any = channel.texts(values, self.labels(family))
             else:
                 cells = values
             found[name] = pd.Series(cells, index=self.who(family)).reindex(range(self.people))
         return pd.DataFrame(found)
+
+
+def bare(text: str) -> str:
+    """A text as a file may give it back: without the spaces around it, and without apostrophes at its start."""
+    return QUOTED.sub("", text).rstrip()
 
 
 def shares(

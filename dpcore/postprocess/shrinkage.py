@@ -6,13 +6,15 @@ Public rules and post-processing. Both follow from the variance of the reports a
 
 from dataclasses import replace
 from math import sinh, sqrt
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpcore.arguments import Floats, Ints
+from dpcore.arguments import Floats
 from dpcore.domain.column import Column
 
-Rule = Ints
+Rule = NDArray[np.integer[Any]]
 FLOOR = 1e-6
 FEWEST_BINS = 3  # with two, a class in the middle of the range cannot be told from the others
 MOST_EPSILON = 50.0
@@ -45,7 +47,7 @@ def merged(column: Column, rule: Rule) -> Column:
     if not column.numeric or rule[-1] == column.size - 1:
         return column
     cuts = column.edges[np.flatnonzero(np.diff(rule[:inside])) + 1]
-    whole = np.ceil(cuts) if column.kind == "integer" else cuts  # the same integers above and below
+    whole = np.ceil(cuts) if column.whole else cuts  # the same integers above and below
     return replace(column, bins=tuple(whole.tolist()), taxonomy=None)
 
 

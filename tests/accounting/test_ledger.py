@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 from fractions import Fraction
 from itertools import product
 
@@ -88,6 +89,7 @@ def test_infinity_passes_through_every_kind_and_is_written_as_a_word():
             lambda ledger: ledger.child("raw"),
             lambda ledger: ledger.repeated("raw", 3),
             lambda ledger: ledger.bootstrapped("raw", 10),
+            lambda ledger: ledger.child("raw").of_person(3),
             lambda ledger: ledger.repeated("raw", 3).bootstrapped("", 10).parallel("", by="value").part(""),
         ),
     ):
@@ -100,8 +102,79 @@ def test_infinity_passes_through_every_kind_and_is_written_as_a_word():
         assert math.isfinite(ledger.epsilon_claimed)
         document = json.loads(ledger.to_json())
         assert document["epsilon_bound"] == "infinity"
-        assert document["entries"][0]["scope"] == "raw"
+        assert document["entries"][0]["scope"].startswith("raw")
     assert {"name", "epsilon_claimed", "epsilon_bound", "reason"} <= set(Ledger(REPLACE).to_frame().columns)
+
+
+# Persons with several rows
+
+
+def test_a_person_pays_for_every_row():
+    """Worked by hand: thirds that no float holds come to exactly what was asked."""
+    run = Ledger(ADD, plan=1)
+    rows = run.of_person(3, plan=Fraction(1, 3))
+    rows.charge(entry(Fraction(1, 6), Fraction(1, 12)))
+    assert (run.totals.claimed, run.totals.of_noise) == (Fraction(1, 2), Fraction(1, 4))
+    with pytest.raises(BudgetError, match="up to 3 rows of one person"):
+        rows.charge(entry(Fraction(1, 3)))
+    rows.charge(entry(Fraction(1, 4)))
+    assert run.totals.bound == 1
+    assert run.entries[0].epsilon_bound == Fraction(1, 12)  # what a row pays
+    assert set(run.to_frame()["scope"]) == {"up to 3 rows of one person"}
+    assert Ledger(ADD).of_person(1).name == "one row of one person"
+    for rows in (0, 1.5, True):
+        with pytest.raises(ParameterError, match="number of rows"):
+            Ledger(ADD).of_person(rows)
+
+
+def test_a_person_pays_for_every_row_of_what_parts_and_samples_come_to():
+    """Disjoint trees: k rows may be in k of them. Under replace each may leave a node and enter another."""
+    for relation, moved in RELATIONS.items():
+        run = Ledger(relation)
+        trees = run.of_person(5).parallel("trees", by="label")
+        for epsilon in (0.25, 0.5):
+            trees.part("").parallel("nodes", by="value").part("").charge(entry(epsilon))
+        assert run.totals.bound == 5 * moved * Fraction(1, 2)
+        run = Ledger(relation)
+        sampled = run.of_person(5).sampled("some", 0.25, Fraction(1, 5))
+        sampled.charge(entry(sampled.plan))
+        assert run.totals.bound == 1
+        inside = math.log1p((math.exp(0.2 / moved) - 1) / 0.25)
+        assert float(sampled.plan) == pytest.approx(inside)
+
+
+def test_a_ledger_counts_for_rows_or_for_the_persons_of_one_column():
+    shared = Ledger(ADD, name="mine")
+    assert (shared.protects, shared.to_dict()["unit"]) == ("row", "one row")
+    shared.child("a fit").protect("who")
+    shared.child("another").protect("who")
+    assert (shared.whose, shared.protects) == ("who", "person")
+    for other, told in ((None, "for rows"), ("household", "persons of 'household'")):
+        with pytest.raises(ParameterError, match=f"'mine' counts for the persons of 'who', the run .*{told}"):
+            shared.child("a third").protect(other)
+    rows = Ledger(ADD)
+    rows.protect(None)
+    with pytest.raises(ParameterError, match="do not add up"):
+        shared.adopt(rows)
+    with pytest.raises(ParameterError, match="do not add up"):
+        rows.child("a fit").protect("who")
+    alone = Ledger(ADD)
+    alone.protect("who")
+    above = Ledger(ADD)
+    above.adopt(alone)
+    assert above.protects == "person"
+    alone.close()
+    for record in (alone, pickle.loads(pickle.dumps(alone))):
+        assert (record.to_dict()["unit"], record.to_dict()["unit_column"]) == ("one person", "who")
+
+
+def test_relations_of_persons_in_words():
+    for relation, known in ((Relation.ADD_REMOVE, "is private"), (Relation.REPLACE, "is public")):
+        assert relation.sentence_for("row") == relation.sentence
+        assert relation.short_for("row") == relation.short
+        assert "one person" in relation.sentence_for("person")
+        assert known in relation.sentence_for("person")
+        assert relation.short_for("person").endswith("one person")
 
 
 # Again, and about samples

@@ -20,6 +20,7 @@ from dpcore.accounting.store import Books, durable_ledger, usual_path
 from dpcore.arguments import no_progress
 from dpcore.dashboard import session
 from dpcore.dashboard.tabs import redraw
+from dpcore.domain.unit import Unit
 from dpcore.errors import BookError, BudgetError
 from dpcore.methods import METHODS
 
@@ -173,6 +174,21 @@ def test_a_ledger_for_python_is_written_down_too(monkeypatch, in_memory):
     assert durable_ledger(data, ADD).run.books.path != path
     monkeypatch.setenv("XDG_STATE_HOME", str(in_memory))
     assert usual_path() == in_memory / "dpcore" / "ledger.sqlite"
+
+
+def test_rows_and_persons_of_one_file_have_accounts_of_their_own(books):
+    sample = datasets.load("sample")
+    frame = sample.train.head(60).assign(who=range(60), house=1)
+    units = None, Unit(rows=3), Unit(rows=3, column="who"), Unit(rows=5, column="who"), Unit(rows=3, column="house")
+    schemas = [dataclasses.replace(sample.schema, unit=unit) for unit in units]
+    sets = [datasets.Dataset("a", frame, frame.head(0), schema) for schema in schemas]
+    keys = [books.key(data) for data in sets]
+    assert [books.called(data) for data in sets[1:4]] == ["a", "a, persons of 'who'", "a, persons of 'who'"]
+    rows, declared, three, five, houses = keys
+    assert rows == declared  # what is charged is the same
+    assert three == five  # the same persons
+    assert len({rows, three, houses}) == 3
+    assert {len(key) for key in keys} == {64}
 
 
 # Caps, and sessions beside each other

@@ -94,8 +94,8 @@ def responses(at: AppTest, variant: str, content: dict[str, bytes]) -> None:
     rows = pd.read_csv(io.BytesIO(content["reports.csv"]))
     assert len(rows) == len(dataset(at).train)
     assert "reports.csv" in readme
-    rules: list[dict[str, Any]] = json.loads(content["rules.json"])
-    assert len(rules) == rows.shape[1]
+    rules: list[dict[str, Any]] = json.loads(content["rules.json"])["questions"]
+    assert len(rules) == rows.shape[1] - 1  # people are numbered
     for rule in (one for one in rules if "gain" in one):  # of categories
         assert abs(rule["gain"] + sum(rule["base"]) - 1) < 1e-9
         assert len(rule["values"]) == len(rule["base"])

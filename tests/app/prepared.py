@@ -25,7 +25,7 @@ def data(frame: pd.DataFrame | None = None, name: str = "people", **schema: Any)
     """80 rows with a declared schema, 24 of them to test on."""
     rows = people() if frame is None else frame
     asked = {"source": "declared", "notes": (), "target": "ill" if "ill" in rows else None} | schema
-    return Dataset(name, rows[24:], rows[:24], replace(Schema.infer(rows), **asked), f"sum of {name}")
+    return Dataset(name, rows[24:], rows[:24], replace(Schema.infer(rows, keep=list(rows)), **asked), f"sum of {name}")
 
 
 PEOPLE = data()

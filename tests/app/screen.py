@@ -52,6 +52,12 @@ def said(at: AppTest) -> str:
     return "\n".join(parts).replace("\\", "")
 
 
+def ticks(at: AppTest) -> dict[str, str]:
+    """The columns that an upload leaves out, and why."""
+    labels = [found.label.replace("\\", "") for found in at.checkbox if found.key.startswith("left out:")]
+    return {name: reason.removesuffix(")") for name, _, reason in (label.partition(" (") for label in labels)}
+
+
 def words(at: AppTest, *, everywhere: bool = False) -> str:
     """All that the server sent, with or without what stands in tables, charts and lists of choices."""
     places_for_values = ("dataframe", "table", "vega_lite_chart", "selectbox")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from driving import PAGE, csv, edit, opened, people, press, released, run, shown, started, tab, upload, using
 from prepared import data, files, page, with_release
-from screen import REMEDY, books, charts, dataset, mendable, said, tabs, widget, words
+from screen import REMEDY, books, charts, dataset, mendable, said, tabs, ticks, widget, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore import ParameterError
@@ -17,7 +17,7 @@ from dpcore.datasets.reading import MAX_BYTES
 from dpcore.domain.cells import typed
 
 GOOD = people()
-EVERY_TAB = ["Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home"]
+EVERY_TAB = ["Rows", "Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home"]
 SECRETS = ("Zq", "987654")  # parts of cells that nobody should see outside tables, charts and lists
 
 
@@ -86,10 +86,15 @@ def test_a_table_of_oddities_runs_to_the_end(downloads: list[Any]) -> None:
     frame = frame.assign(gone=np.nan, mixed=mixed, one=1, same="Zqsame", age=GOOD["age"].where(GOOD.index % 5 > 0))
     frame["@town"] = GOOD["town"].replace("Zqa", "=1+1")
     at = upload(started("data"), "odd.csv", csv(frame))
-    assert "'gone' is left out: every cell is missing" in said(at)
-    assert "'mixed' mixes numbers and text in 16 rows" in said(at)
+    assert ticks(at) == {
+        "gone": "every cell is missing",
+        "one": "one value in every row: it tells nothing",
+        "same": "one value in every row: it tells nothing",
+    }
+    assert "'mixed': It mixes numbers and text in 16 rows" in said(at)
     assert not private(at)
-    widget(at, "data.target").set_value(NAMES[1])
+    next(found for found in at.checkbox if found.label.startswith("one")).check()
+    widget(run(at), "data.target").set_value(NAMES[1])
     widget(at, "data.declared").check()
     press(at, "data.use")
     assert "Zqword" in dataset(at).schema["mixed"].categories
@@ -106,7 +111,7 @@ def test_a_table_of_oddities_runs_to_the_end(downloads: list[Any]) -> None:
         text = "\n".join(str(found.value) for kind in kinds for found in at.get(kind))
         assert not any(markup in text for markup in ("<b>x", "](http", ":red[z")), name
     release = shown(at).release
-    assert list(release.synthetic) == [name for name in frame if name != "gone"]
+    assert list(release.synthetic) == [name for name in frame if name not in ("gone", "same")]
     assert set(release.synthetic["one"].astype(str)) == {"1"}
     assert release.synthetic["age"].isna().any()
     content = files(downloads[-1]())
@@ -121,7 +126,8 @@ def test_a_table_of_oddities_runs_to_the_end(downloads: list[Any]) -> None:
 def test_a_column_of_too_many_values_is_left_out() -> None:
     rows = pd.concat([GOOD] * 13, ignore_index=True)
     at = upload(started("data"), "odd.csv", csv(rows.assign(code=[f"Zqcode{i}" for i in range(1_040)])))
-    assert "'code' is left out: it has 1,040 different values; at most 1,000" in said(at)
+    assert ticks(at) == {"code": "1,040 different values in 1,040 rows: an identifier"}
+    assert [found.disabled for found in at.checkbox if "identifier" in found.label] == [True]
     edit(at, {3: {"use": "use", "categories": [f"Zqcode{i}" for i in range(1_040)]}})
     assert "at most 1,000 are allowed" in mendable(at)[0]
     assert not private(at)

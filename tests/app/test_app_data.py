@@ -2,15 +2,18 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from driving import PAGE, csv, edit, opened, people, press, released, run, shown, started, tab, upload
-from screen import dataset, errors, mendable, said, widget
+from screen import dataset, errors, mendable, said, ticks, widget
+from strangers import visits
 from streamlit.testing.v1 import AppTest
 
-from dpcore import Column, Schema, datasets
+from dpcore import Column, Schema, Unit, datasets
 from dpcore.dashboard.sections.intake import SOURCES
+from dpcore.dashboard.sections.schema_editor import IGNORED
 from dpcore.errors import DataError
 
 OTHER = Schema(columns=(Column(name="Zqother", kind="integer", lower=0, upper=9),))
@@ -107,6 +110,82 @@ def test_a_file_is_read_once_and_anew_where_it_is_read_otherwise() -> None:
     assert at.session_state["dpcore.intake"] is again
 
 
+# What the columns of an upload are
+
+
+def folded(at: AppTest) -> list[str]:
+    return [found.label.replace("\\", "") for found in at.expander if found.label.startswith("Left out")]
+
+
+def bring_back(at: AppTest, name: str) -> AppTest:
+    next(found for found in at.checkbox if found.label.startswith(name)).check()
+    return run(at)
+
+
+def test_what_names_people_is_left_out_and_comes_back_by_one_tick() -> None:
+    rows = visits(300)
+    at = upload(started("data"), "visits.csv", csv(rows))
+    assert folded(at) == ["Left out: visit_id (identifier), patient_id (identifier), notes (free text)"]
+    assert list(ticks(at)) == ["visit_id", "patient_id", "notes"]
+    assert ticks(at)["visit_id"] == "300 different values in 300 rows: an identifier"
+    assert not any("left out" in warning.value for warning in at.warning)  # the list says it once
+    most = rows["patient_id"].value_counts().max()
+    assert f"One patient_id has up to {most} rows in this file" in said(at)
+    assert widget(at, "data.target").value == "outcome"
+    before = table(at)
+    assert before["notes"]["use"] == "ignore"
+    assert (before["admitted"]["kind"], before["admitted"]["lower"][:4]) == ("date", "2019")
+    assert (before["bill"]["form"], before["birth_date"]["form"]) == ("1234.50", "d/m/y")
+    names = list(before)
+    edit(at, {names.index("admitted"): {"lower": "2018-01-01", "upper": "2024-12-31", "bins": "month"}})
+    bring_back(at, "patient")
+    assert table(at)["patient_id"]["use"] == "use"
+    assert table(at)["admitted"]["lower"] == "2018-01-01"  # what was edited stays
+    assert folded(at) == ["Left out: visit_id (identifier), notes (free text)"]
+    widget(at, "data.declared").check()
+    schema = saved(run(at))
+    assert (schema["admitted"].bins, schema["admitted"].labels[0]) == ("month", "2018-01")
+    assert schema["patient_id"].kind == "integer"
+    assert schema.source == "declared"
+
+
+def test_a_column_that_comes_back_is_read_off_the_rows_again() -> None:
+    at = upload(started("data"), "visits.csv", csv(visits(300)))
+    widget(at, "data.declared").check()
+    assert saved(at).source == "declared"
+    assert saved(bring_back(run(at), "visit")).source == "inferred"
+
+
+def test_whose_rows_they_are_stays_with_a_schema_that_is_edited() -> None:
+    rows = visits(300)
+    schema = replace(Schema.infer(rows), source="declared", notes=(), unit=Unit(rows=3, column="patient_id"))
+    at = schema_file(upload(started("data"), "visits.csv", csv(rows)), schema.to_json())
+    assert "one person has up to" not in said(at)  # it is answered
+    assert saved(at) == schema
+    bring_back(at, "patient")
+    assert "says whose row it is" in mendable(at)[0]
+
+
+def test_dates_are_edited_as_text_and_refused_with_their_cause() -> None:
+    at = upload(started("data"), "visits.csv", csv(visits(300)))
+    place = list(table(at)).index("admitted")
+    for edits, cause in (
+        ({"lower": "soon"}, "no date"),
+        ({"bins": "fortnight"}, "no unit of the calendar"),
+        ({"lower": "2022-01-01"}, "lie outside the declared bounds 2022-01-01 to"),
+        ({"form": "y/m/d"}, "the way its dates are written"),
+        ({"kind": "continuous"}, "a bound is no number"),
+    ):
+        if "bounds" in cause:
+            press(edit(at, {place: edits}), "data.use")
+        else:
+            edit(at, {place: edits})
+        assert any(cause in error for error in mendable(at)), (cause, mendable(at))
+    schema = saved(edit(at, {place: {"lower": "2019-01-01", "upper": "2024-12-31", "bins": "2020-01-01, 2022-01-01"}}))
+    assert schema["admitted"].labels[1] == "2020-01-01 to 2021-12-31"
+    assert table(opened(at, "data"))["admitted"]["bins"] == "2020-01-01, 2022-01-01"
+
+
 # The schema table
 
 
@@ -139,7 +218,7 @@ def test_edits_are_declared_and_stay(uploaded: AppTest) -> None:
     released(opened(at, PAGE))
     assert set(shown(at).release.synthetic["town"].cat.categories) == {"Zqa", "Zqb", "Zqc", "Zqd"}
     opened(at, "data")
-    assert table(at)["age"]["upper"] == 120
+    assert table(at)["age"]["upper"] == "120"
     assert saved(at) == schema
 
 
@@ -170,7 +249,9 @@ def test_class_column_rows_kept_aside_and_columns_left_out(uploaded: AppTest) ->
     given = dataset(at)
     parts = datasets.split(people(), 0.5, given.reading["split_seed"])
     assert [len(given.train), len(given.test)] == [len(part) for part in parts]
-    assert press(at, "data.next").title[0].value == "Naive Bayes"
+    assert press(at, "data.next").title[0].value == "Bayesian networks"
+    assert press(opened(at, "data"), "data.learn").title[0].value == "Trees & forests"
+    at = opened(at, PAGE)
     assert [widget(at, f"{PAGE}.{name}").value for name in ("target", "rows")] == ["town", 500]
     edit(opened(at, "data"), {1: {"use": "ignore"}})
     assert list(widget(at, "data.target").options) == ["(none)", "age", "ill"]
@@ -190,7 +271,7 @@ def test_schema_comes_back_from_its_file(uploaded: AppTest) -> None:
     at = upload(started("data"), "people.csv", csv(people()))
     schema_file(at, schema.to_json())
     assert not at.error  # it is a declared one
-    assert table(at)["age"]["upper"] == 120
+    assert table(at)["age"]["upper"] == "120"
     assert [widget(at, f"data.{name}").value for name in ("target", "max_rows")] == ["ill", 5_000]
     assert saved(at) == schema
     edit(at, {0: {"lower": 0.0, "upper": 99.0}})  # the loaded one can be edited, and is not loaded over the edits
@@ -212,3 +293,72 @@ def test_a_wrong_schema_file_changes_nothing(uploaded: AppTest) -> None:
         assert "Zq" not in told
     schema = saved(uploaded)
     assert (schema["age"].upper, schema.target, schema.names) == (120, "ill", ("age", "town", "ill"))
+
+
+# A session that is gone
+
+
+def test_the_sample_never_takes_the_place_of_own_data_without_a_word(uploaded: AppTest) -> None:
+    assert not uploaded.query_params
+    press(uploaded, "data.use")
+    assert uploaded.query_params == {"own": "1"}  # and not the file's name
+    for page in ("home", PAGE, "compare"):  # after F5, on whichever page
+        at = opened(started(page), page)
+        assert not any("new session" in each.value for each in at.warning)
+        at.query_params["own"] = "1"
+        (told,) = [each.value for each in run(at).warning if "new session" in each.value]
+        assert "bundled sample" in told
+        assert "Your own data were in the memory of the one before" in told
+        assert ("stays in the ledger" in told) == at.session_state["dpcore.books"].kept
+    press(at, "dpcore.go_on")
+    assert not at.query_params
+    assert not any("new session" in each.value for each in at.warning)
+    at.query_params["own"] = "1"
+    press(run(at), "dpcore.load_again")
+    assert not at.query_params
+
+
+# Whose rows they are
+
+
+def test_a_repeating_identifier_makes_epsilon_a_persons() -> None:
+    three = people(120).assign(patient_id=[f"P{i % 40:04}" for i in range(120)])  # of each of forty patients
+    at = upload(started("data"), "visits.csv", csv(three))
+    assert widget(at, "data.persons").value == "patient_id"  # recognized, and in no column of the table
+    assert table(at)["patient_id"]["use"] == IGNORED
+    assert "Protected is one person with all rows" in said(at)
+    widget(at, "data.declared").check()
+    widget(at, "data.rows_each").set_value(2)
+    schema = saved(run(at))
+    assert schema.unit == Unit(rows=2, column="patient_id")
+    assert Schema.from_json(schema.to_json()).unit == schema.unit
+    at = released(opened(at, PAGE))
+    assert shown(at).release.ledger.protects == "person"
+    assert "patient_id" not in shown(at).release.synthetic
+    assert "epsilon 1 (add or remove one person)" in said(at)  # in the side bar
+    assert "visits.csv, persons of 'patient_id' · add or remove one person" in said(opened(at, "ledger"))
+    at = opened(at, "data")  # and back: what was declared stands
+    assert widget(at, "data.persons").value == "patient_id"
+    assert widget(at, "data.rows_each").value == 2
+    widget(at, "data.persons").set_value("")
+    widget(run(at), "data.rows_each").set_value(4)
+    assert saved(run(at)).unit == Unit(rows=4)
+    assert "4 rows at most" in said(at)
+
+
+def test_whose_rows_they_are_is_proposed_for_people_only_and_never_changed_in_silence() -> None:
+    orders = people(120).assign(order_id=[f"O{i // 3:04}" for i in range(120)])
+    at = upload(started("data"), "orders.csv", csv(orders))
+    assert widget(at, "data.persons").value == ""  # an order is no person, though it repeats: that is asked
+    assert any("order_id has up to 3 rows" in each.value.replace("\\", "") for each in at.info)
+    patients = orders.rename(columns={"order_id": "patient_id"})
+    declared = replace(Schema.infer(patients), source="declared", notes=())
+    at = schema_file(upload(started("data"), "patients.csv", csv(patients)), declared.to_json())
+    assert widget(at, "data.persons").value == ""  # somebody has declared it without
+    assert saved(at).unit is None
+    other = replace(declared, unit=Unit(rows=4, column="somebody"))
+    at = schema_file(upload(started("data"), "patients.csv", csv(patients)), other.to_json())
+    assert widget(at, "data.persons").value == "somebody"
+    press(at, "data.use")
+    assert "lack the column 'somebody'" in mendable(at)[0].replace("\\", "")
+    assert dataset(at).name == "sample"

@@ -27,7 +27,7 @@ OWN = {  # tabs that no other page has; the figures stand in the middle
     "taxonomy": ["Tree", "Ask a range", "Error by range", "Draw again"],
 }
 TABS = {
-    name: ["Price", "Columns", "Pairs", "Accuracy", *own, FIGURES.get(name, "The paper's figures"), "Take home"]
+    name: ["Rows", "Price", "Columns", "Pairs", "Accuracy", *own, FIGURES.get(name, "The paper's figures"), "Take home"]
     for name, own in OWN.items()
 } | {
     "forests": [
@@ -173,8 +173,13 @@ ODD = ODD.assign(pay=np.linspace(0, 5000, 80).round(5), report=ODD["age"] % 3 > 
 ODD.loc[3, "pay"] = ODD.loc[60, "pay"] = PAY
 ODD.loc[::7, ["age", "a.b[0] **x**"]] = None
 NUMBERS = people()[["age"]].assign(pay=np.arange(80.0))
+DATED = people().assign(bill=[f"${1_234.5 + 40 * place:,.2f}" for place in range(80)])
+DATED["visit"] = [f"2021-{1 + place % 12:02}-{1 + place % 28:02}" for place in range(80)]
+DATED["born"] = [f"{1 + place % 28}/{1 + place % 12}/{1930 + place}" for place in range(80)]
+DATED.loc[::9, "visit"] = None
 OTHERS: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
     "odd": (ODD.rename(columns={"report": "(rows)"}), {"target": "<b>:red[ill]", "source": "inferred"}),
+    "dates": (DATED, {}),
     "no class": (people().rename(columns={"age": "report", "town": "person"}), {"target": None}),
     "numbers": (NUMBERS, {"target": None}),
     "a number": (NUMBERS[["age"]], {"target": None}),

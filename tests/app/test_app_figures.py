@@ -126,7 +126,9 @@ def test_figures_do_not_stand_in_each_others_way_and_are_of_the_data_in_use() ->
         assert len(charts(figure(at, key))) == 1 + (key != "figure_5"), key
     assert len(frame) == 4 + 8
     widget(at, "networks.repeats").set_value(2)
+    assert "(4 runs in the figure)" in said(figure(at, "figure_6"))
     made(run(at), "figure_6")  # again: the earlier runs give way, and stay charged
+    assert "(8 runs in the figure)" in said(at)
     assert len(entries(at, "figure_6")) == 3 * 4
     again = runs_of(at)
     assert len(again) == 8 + 8

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ import pytest
 from driving import PAGE, ROOT, change, csv, opened, people, press, released, run, shown, started, tab, upload
 from prepared import files, marked, page, with_release
 from screen import books, charts, dataset, errors, metrics, said, tabs, widget
+from streamlit.testing.v1 import AppTest
 
-from dpcore import Schema
+from dpcore import Schema, datasets
+from dpcore.domain.unit import Unit
+from dpcore.evaluate.verdict import Verdict
 from dpcore.export import privacy_card
 
 FILES = {"synthetic.csv", "schema.json", "config.json", "ledger.json", "ledger.csv"}
@@ -24,6 +28,11 @@ FILES |= {"replay.py", "replay.ipynb", "report.html", "card.md", "README.md"}
 ALONE = ["release", "report alone", "notebook alone"]
 WITH_CHARTS = ("Price", "Columns", "Pairs", "Accuracy")
 MOST_CELLS = 2 * 41 * 41  # of a chart: two heat maps of 40 values and the others
+
+
+def evaluated(at: AppTest) -> Verdict:
+    found: Verdict = shown(at).memory["verdict"]
+    return found
 
 
 def test_first_start_to_export(downloads: list[Any]) -> None:
@@ -42,6 +51,13 @@ def test_first_start_to_export(downloads: list[Any]) -> None:
         assert bool(drawn) == (name in WITH_CHARTS), name
         assert marked(at) == [name != "Price"] * len(drawn)
         assert all(len(table) <= MOST_CELLS for _, tables in drawn for table in tables), name
+        if name == "Rows":
+            first, second = (table.value for table in at.dataframe)
+            pd.testing.assert_frame_equal(first, release.synthetic.head(len(first)), check_dtype=False)
+            assert list(second) == list(first)
+            assert f"**Kept:** {evaluated(at).close_columns} of 15 columns" in said(at)
+            lost = evaluated(at).lost[0]  # this method's columns are independent of each other, given the class
+            assert f"**Lost:** {lost.first} × {lost.second}" in said(at)
     assert [button.label.rpartition(" the ")[2] for button in at.download_button] == ALONE
     assert not any(button.proto.deferred_file_id for button in at.download_button)  # lost under a rerun
 
@@ -147,3 +163,24 @@ def test_a_seed_is_for_teaching_and_usual_noise_may_be_published() -> None:
     assert not shown(released(at)).release.publishable
     assert "for teaching" in said(at)
     assert "these numbers can be attacked" in said(at)
+
+
+def test_whose_epsilon_it_is_stands_beside_every_number() -> None:
+    """A table of three rows per person: with the column that tells persons apart, and without."""
+    frame = people(90).assign(who=[f"p{i // 3}" for i in range(90)])
+    schema = Schema.infer(frame.drop(columns="who"), target="ill")
+    for unit, label, line, sentence in (
+        (Unit(rows=3, column="who"), "person", "add or remove one person)", "the presence of one person"),
+        (Unit(rows=3), "row", "(add or remove one row): 3 × 1 = 3 per person", "the presence of one row"),
+    ):
+        at = started(PAGE)
+        declared = replace(schema, source="declared", unit=unit)
+        at.session_state["dpcore.data"] = datasets.Dataset("own", frame.head(60), frame.tail(30), declared)
+        at = released(at)
+        told = dict(metrics(at))
+        assert told[f"Epsilon proved, per {label}"] == told[f"Epsilon claimed, per {label}"] == "1"
+        assert f"What is protected: one {label}" in [radio.label for radio in at.radio]
+        assert line in said(at)
+        assert sentence in said(at)
+        assert f"at most **{'73.1' if unit.column else '95.3'} % sure**" in said(at)  # of a person, by e or by e cubed
+        assert ("For a person: 3 × 1 = 3 per person" in said(at)) == (unit.column is None)

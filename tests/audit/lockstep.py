@@ -28,13 +28,15 @@ from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import logsumexp
 
 from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.domain.unit import Unit
 from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.randomizers import OLH, OUE, KeepOrDraw
 
-__all__ = ["ROUNDING", "Auditor", "LeakError", "LossError", "World", "here"]
+__all__ = ["ROUNDING", "Auditor", "CutWorld", "LeakError", "LossError", "World", "here"]
 
 here = threading.local()  # .world: whose thread this is
 ROUNDING = 1e-9
@@ -172,6 +174,29 @@ class World(Noise):
         return self.ask(
             "lots", (), (count // n if n else None, self.people, self.coins[sample] if self.coins else None)
         )
+
+
+class CutWorld(World):
+    """The same where rows of persons are cut first: `people` are rows until then, and from then on places of persons.
+
+    Worlds share the lots of all rows that they have in common, and what is drawn later for places of the same person.
+    """
+
+    def __init__(
+        self, side: int, people: np.ndarray, frame: pd.DataFrame, unit: Unit, *, fill: bool, **how: Any
+    ) -> None:
+        super().__init__(side, people, **how)
+        self._cut = frame, unit, fill
+
+    def lots(self, count):
+        lots = super().lots(count)
+        if self._cut is not None:
+            (frame, unit, fill), self._cut = self._cut, None
+            persons = unit.persons(frame)
+            rows = unit.kept(persons, lots, fill=fill)
+            first = np.searchsorted(persons[rows], persons[rows])
+            self.people = frame["who"].to_numpy(dtype=int)[rows] * unit.rows + np.arange(len(rows)) - first
+        return lots
 
 
 class Auditor:

@@ -9,8 +9,9 @@ import pandas as pd
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
+from dpcore.domain.unit import Unit
 
-__all__ = ["Pair", "random_pair", "random_schema"]
+__all__ = ["Pair", "random_pair", "random_persons", "random_schema"]
 
 Row = tuple[object, ...]
 SIZES = (1, 2, 2, 3, 3, 5, 17)
@@ -106,6 +107,47 @@ def random_pair(rng: np.random.Generator, schema: Schema, relation: str) -> Pair
     schema = Schema(columns=schema.columns, target=schema.target, max_rows=bound)
     first, second = (frame_of(rows, schema) for rows, _ in worlds)
     return Pair(schema, first, second, (worlds[0][1], worlds[1][1]), changed)
+
+
+def random_persons(rng: np.random.Generator, schema: Schema, relation: str, rows: int) -> Pair:
+    """Persons with up to a dozen rows, one of whom comes or has other rows; of each at most so many rows are to count.
+
+    `people` says which row it is: those of the others have the same numbers in both tables, wherever they stand.
+    """
+    kinds = [random_row(rng, schema) for _ in range(int(rng.choice([1, 2, 5])))]
+    other = mixture(rng, schema, kinds)
+    if rng.random() < 0.5:
+        kinds, other = opposed(rng, schema)
+    many = rng.choice([1, 1, 2, 3, 5, 12], size=int(rng.choice([0, 1, 2, 4, 7])))
+    crowd = [
+        (kinds[int(rng.integers(len(kinds)))], f"{2 * i:02}") for i, count in enumerate(many) for _ in range(count)
+    ]
+    name = f"{2 * int(rng.integers(8)) + 1:02}"  # before, between or after the others
+
+    def world(own: list[Row], first: int) -> tuple[list[Row], list[str], np.ndarray]:
+        """The crowd, and among it rows of that one person."""
+        at = rng.permutation(np.arange(len(crowd) + len(own)) < len(own))
+        known = iter([*((row, who, place) for place, (row, who) in enumerate(crowd))])
+        mine = iter([(row, name, first + place) for place, row in enumerate(own)])
+        lines = [next(mine if here else known) for here in at]
+        return (
+            [row for row, _, _ in lines],
+            [who for _, who, _ in lines],
+            np.array([i for *_, i in lines], dtype=np.intp),
+        )
+
+    def some(row: Row) -> list[Row]:
+        return [row] * int(rng.choice([1, rows, 12]))
+
+    before = some(kinds[0]) if relation == "replace" else []
+    after = some(other)
+    worlds = [world(before, len(crowd)), world(after, len(crowd) + len(before))]
+    if rng.random() < 0.5:
+        worlds.reverse()
+    bound = None if rng.random() < 0.2 else 1_000
+    known = Schema(columns=schema.columns, target=schema.target, max_rows=bound, unit=Unit(rows=rows, column="who"))
+    frames = [frame_of(found, schema).assign(who=np.array(names, dtype=object)) for found, names, _ in worlds]
+    return Pair(known, *frames, (worlds[0][2], worlds[1][2]), 0)
 
 
 def random_row(rng: np.random.Generator, schema: Schema) -> Row:

@@ -5,6 +5,7 @@ than a hair's breadth, other seeds are caught as well. What corrected methods lo
 """
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from dpcore.audit import cases
 from dpcore.audit.bound import lower_bound_of_statistics, remembering, statistics
 from dpcore.audit.cases.naive_bayes import label_losses
 from dpcore.audit.tables import bits, difference_ratio, frame_of
+from dpcore.domain.unit import Unit
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms.randomizers import Warner
 from dpcore.methods import METHODS, DiffPID3, NaiveBayesSynthesizer
@@ -233,6 +235,19 @@ def test_an_own_row_is_left_out_or_changed():
     assert [len(frame) for frame in case.pair] == [12, 12]
     assert multiset(case.pair[1]) - multiset(case.pair[0]) == Counter([("1", "1", "1")])
     assert case.estimator.relation == case.relation == "replace"
+
+
+def test_ones_own_rows_go_together_where_persons_are_protected():
+    schema, table = replace(SCHEMA, unit=Unit(rows=2, column="who")), TABLE.assign(who=[*"abcdeaafghai"])
+    for relation, other, rows, came in (("add_remove", None, 8, []), ("replace", OTHER, 9, [("1", "1", "1", "a")])):
+        if other:
+            other = other | {"who": "somebody else", "x": "a column that the schema leaves out"}
+        case = cases.own_row(NaiveBayesSynthesizer(epsilon=1.0), schema, table, 5, relation, other=other)
+        assert [len(frame) for frame in case.pair] == [12, rows]
+        assert {row[-1] for row in multiset(case.pair[0]) - multiset(case.pair[1])} == {"a"}
+        assert list(multiset(case.pair[1]) - multiset(case.pair[0])) == came
+        result = cases.run(case, 20, seed=0).result
+        assert (result.claimed, result.bound, result.protects) == (1, 1, "person")
 
 
 def test_a_classifier_is_asked_for_the_rows_own_class():

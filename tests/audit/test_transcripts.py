@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from lockstep import ROUNDING, Auditor, LeakError, LossError, World, here
-from neighbors import random_pair, random_schema
+from lockstep import ROUNDING, Auditor, CutWorld, LeakError, LossError, World, here
+from neighbors import random_pair, random_persons, random_schema
 from planted import changed, falsely
 from sklearn.base import clone
 from variants import VARIANTS, alike
@@ -19,6 +19,7 @@ from variants import VARIANTS, alike
 import dpcore.accounting.ledger
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
+from dpcore.domain.unit import Unit
 from dpcore.door import PrivateNodes, PrivateTable, responses
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
@@ -51,19 +52,22 @@ MORE = {  # instead of the variants of the contract: other tables, and more of e
 COMBINATIONS = [(name, relation) for name in VARIANTS for relation in METHODS[name].relations]
 
 
-def lost(name, relation, seed, pool, **given):
+def lost(name, relation, seed, pool, *, rows=0, **given):
     """The share of its epsilon that one path loses: one pair of neighbors, and one method, fitted in lock step.
 
-    None if the method is not for such tables.
+    With `rows`, the neighbors differ by a person, of whom so many count. None if the method is not for such tables.
     """
     rng = np.random.default_rng([seed, *name.encode(), len(relation)])
-    pair = random_pair(rng, random_schema(rng), relation)
+    schema = random_schema(rng)
+    pair = random_persons(rng, schema, relation, rows) if rows else random_pair(rng, schema, relation)
     variants = MORE.get(name, VARIANTS[name])
     exact = bool(rng.random() < 0.7)
     extra = dict(variants[int(rng.integers(len(variants)))])
     extra |= {"relation": relation, "epsilon": float(rng.choice(EPSILONS)), "noise": "auto" if exact else "laplace"}
     extra |= given
     if extra.get("resample") == "poisson":
+        if rows:
+            return None  # a world for each way in which a person's rows may be in the samples: far too many
         extra["n_trees"] = min(extra["n_trees"], 2)  # a world for each sample that the changed person may be in
     method = METHODS[name](**extra)
     try:
@@ -95,6 +99,9 @@ def lost(name, relation, seed, pool, **given):
 
 def worlds_of(pair, extra, **how):
     """Both tables; of secret samples, a world for each way in which the changed person may be in the trees' samples."""
+    if (unit := pair.schema.persons) is not None:
+        fill, frames = extra["relation"] == "replace", (pair.first, pair.second)
+        return [CutWorld(side, pair.people[side], frames[side], unit, fill=fill, **how) for side in (0, 1)], np.ones(2)
     if extra.get("resample") != "poisson":
         return [World(side, pair.people[side], **how) for side in (0, 1)], np.ones(2)
     worlds, weights, trees, rate = [], [], extra["n_trees"], extra["rate"]
@@ -146,6 +153,28 @@ def test_no_transcript_of_many_loses_more_than_epsilon(name, relation, door, poo
     found = [share for seed in tried if (share := lost(name, relation, seed, pool)) is not None]
     assert len(found) > 0.7 * len(tried)
     assert 0.6 < max(found) <= 1 + ROUNDING  # the audit comes near what is promised
+
+
+# Persons
+
+
+ROWS = (1, 2, 3, 10)
+A_FEW = ("NB-Synth", "PrivBayes", "JTree", "TaxonomyRelease", "DiffGen", "DiffP-ID3", "DiffPRFs", "PPNB", "DTPD")
+
+
+@pytest.mark.parametrize(("name", "relation"), [each for each in COMBINATIONS if each[0] in A_FEW])
+def test_no_transcript_loses_more_than_epsilon_of_a_person(name, relation, door, pool, seeds):
+    for seed in seeds(12):
+        lost(name, relation, seed, pool, rows=ROWS[seed % len(ROWS)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "relation"), COMBINATIONS)
+def test_no_transcript_of_many_loses_more_than_epsilon_of_a_person(name, relation, door, pool):
+    found = [lost(name, relation, seed, pool, rows=ROWS[seed % len(ROWS)]) for seed in range(20_000, 20_040)]
+    shares = [share for share in found if share is not None]
+    assert len(shares) > 0.5 * len(found)
+    assert 0.5 < max(shares) <= 1 + ROUNDING  # of rows that all say the same, a person loses all that was paid
 
 
 # Planted faults
@@ -222,6 +251,9 @@ RARER = falsely(dpcore.accounting.ledger, "poisson_inside", lambda true, epsilon
 TRUTHFUL = falsely(categorical, "falling", lambda _, epsilon: math.exp(-1.2 * float(epsilon)))
 EXACT_COUNT = kept_as("rows_", lambda table: len(table._codes))
 UNKNOWN_NOISE = kept_as("noise_", lambda _: np.random.default_rng().normal())
+UNCUT = falsely(Unit, "kept", lambda _honest, _unit, persons, _lots, **_fill: np.argsort(persons, kind="stable"))
+PAID_ONCE = falsely(dpcore.accounting.ledger, "many_times", lambda true, _many: true(1))
+THREE_ROWS = {"rows": 3}
 REFUSED = falsely(METHODS["PrivBayes"], "_fit", refused_by_a_value)
 BUYS_CHOICES = {"n_trees": 1, "max_depth": 1, "leaf_share": 0.05, "criterion": "Max", "epsilon": 20.0}
 PAIRS = {"score": "MI", "n_clusters": 1}
@@ -257,6 +289,9 @@ PLANTS = {
     "one question counted": (falsely(responses, "entries", one_question), "PPNB", "replace", LossError, TWO),
     "exact count kept": (EXACT_COUNT, "PrivBayes", "add_remove", LeakError, ANY),
     "unknown noise": (UNKNOWN_NOISE, "PrivBayes", "replace", AssertionError, ANY),
+    "persons who are not cut": (UNCUT, "NB-Synth", "add_remove", LossError, THREE_ROWS),
+    "persons whose places are not filled": (UNCUT, "PrivBayes", "replace", LeakError, THREE_ROWS),
+    "persons who pay for one row": (PAID_ONCE, "DiffGen", "replace", LossError, THREE_ROWS),
     "refused by a value": (REFUSED, "PrivBayes", "replace", LeakError, ANY),
 }  # fmt: skip
 

@@ -111,7 +111,7 @@ class Visitor:
         self.go("Data & schema")
         self.page.get_by_role("radio", name="My own file").click()
         settle(self.page, SETTLED)
-        self.load("one row per person", name, content)
+        self.load("A table about people", name, content)
         expect(self.page.get_by_role("button", name=f"Remove {name}", exact=True)).to_be_visible()
 
     def load(self, words: str, name: str, content: bytes) -> None:

@@ -101,7 +101,7 @@ def test_from_home_to_take_home(visitor):
     hands.reach("button", "Try it now")
     hands.press("Enter")
     expect(visitor.metric("Epsilon proved")).to_have_text("1")
-    hands.wait_for("Price", "Every question that was asked of the rows")
+    hands.wait_for("Rows", "in no relation to those above")
     hands.to_tab("Columns")
     hands.to_tab("Accuracy")
     hands.wait_for("Accuracy", "The numbers behind this chart")

@@ -1,10 +1,13 @@
 """Randomized responses: the coin game before an audience, and a round of reports."""
 
 import re
+import zipfile
 
 import pytest
 from playwright.sync_api import expect
 
+from dpcore import datasets
+from dpcore.export.model_file import Model
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
@@ -56,3 +59,35 @@ def test_a_round_of_reports(visitor):
     expect(accuracy.locator("svg").get_by_text("naive Bayes, true answers")).to_be_visible()
     assert visitor.fits()
     assert visitor.ledger() == ["1", "4", "4"]
+
+
+def test_reports_taken_home_teach_on_another_computer(visitor):
+    """The zip's two files are all that is needed: another session, no data set of its own, nothing charged."""
+    visitor.open()
+    visitor.go("Randomized responses")
+    what(visitor, "Learn from reports")
+    visitor.run()
+    visitor.tab("Take home")
+    with zipfile.ZipFile(visitor.download("Download the release").path()) as archive:
+        files = {name: archive.read(name) for name in ("reports.csv", "rules.json", "model.json")}
+    rows = datasets.load("sample").test
+    first = Model.from_json(files["model.json"])
+
+    visitor.open()
+    page = visitor.page
+    visitor.go("Randomized responses")
+    what(visitor, "Open collected reports")
+    visitor.load("rules.json", "rules.json", files["rules.json"])
+    visitor.load("reports.csv", "model.json", b"{}")
+    visitor.refused("does not tell a format")
+    visitor.load("reports.csv", "reports.csv", files["reports.csv"])
+    expect(page.get_by_text("14,151 people", exact=True)).to_be_visible()
+    expect(page.locator("svg").get_by_text("age: reported and reconstructed shares")).to_be_visible()
+    again = Model.from_json(visitor.download("Download the model").path().read_bytes())
+    assert (again.predict(rows) == first.predict(rows)).all()
+    visitor.load("Rows to predict", "people.csv", rows.to_csv(index=False).encode())
+    right = (first.predict(rows) == rows["income"]).sum()
+    expect(page.get_by_text(f"{right:,} of {len(rows):,} predictions agree")).to_be_visible()
+    assert visitor.fits()
+    visitor.go("Ledger")
+    expect(page.get_by_test_id("stMetric")).to_have_count(0)

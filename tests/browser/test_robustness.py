@@ -60,9 +60,10 @@ def account(ledger: Path, data: Dataset = SAMPLE) -> Account:
     """What is written down of some data, which is what its runs sum to."""
     books = Books(ledger)
     key = books.key(data)
-    found = books.account(key, "add_remove")
+    found, runs = books.account(key, "add_remove"), books.runs(key, "add_remove")
+    while found != (found := books.account(key, "add_remove")):  # the server may write between two looks
+        runs = books.runs(key, "add_remove")
     assert found is not None
-    runs = books.runs(key, "add_remove")
     assert sum(run.looks for run in runs) == found.looks
     assert sum(run.epsilon_bound for run in runs) == pytest.approx(found.epsilon_bound, rel=1e-12)  # each is rounded
     return found

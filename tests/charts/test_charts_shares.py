@@ -54,6 +54,9 @@ def test_numbers_with_and_without_reconstruction():
     without = charts.reported_numbers(intervals(reconstructed=np.nan), column="age")
     assert types_of(without) == ["rect", "line"]
     assert "reconstructed" not in title(without) + subtitle(without)
+    dated = charts.reported_numbers(intervals().assign(x=lambda f: 18_000 + f["x"]), column="visit", days=True)
+    assert rows_of(dated)["from day"].str.startswith("2019-0").all()
+    assert "utcFormat" in str(dated.to_dict()["layer"][0]["encoding"]["x"]["axis"])
 
 
 def test_steps_are_a_line_that_says_how_many():

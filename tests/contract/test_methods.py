@@ -5,6 +5,7 @@ import math
 import re
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -27,9 +28,23 @@ from variants import (
 import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
 from dpcore.errors import BudgetError, DataError, ParameterError
 from dpcore.methods import METHODS
+from dpcore.methods.offers import unfit
 
+FOR_PERSONS = [  # some of each family, sampled trees among them, for runs that protect persons
+    ("NB-Synth", {}),
+    ("Independent margins", {}),
+    ("PrivBayes", {}),
+    ("JTree", {}),
+    ("TaxonomyRelease", {}),
+    ("DiffGen", {}),
+    ("DiffP-ID3", {"max_depth": 2}),
+    ("DiffPRFs", {"n_trees": 2, "max_depth": 2, "resample": "poisson", "rate": 0.3}),
+    ("PPNB", {}),
+    ("DTPD", {}),
+]
 CLAIM_NONE = {"NoPrivacy", "Plain forest", "PPNB", "DTPD", "DTCRD", "Plain naive Bayes"}  # sources that know no epsilon
 LEARNS_THE_CLASS = {*CLASSIFIERS, "NB-Synth", "DiffGen"}  # how columns hang on it
 
@@ -39,6 +54,12 @@ def made(method, frame, rows=300):
     if hasattr(method, "sample"):
         return method.sample(rows)
     return pd.DataFrame(method.predict_proba(frame.head(rows)), columns=method.classes_)
+
+
+def with_names(frame, persons):
+    """The rows with a column that says whose they are: of so many persons at most, the first of them with many rows."""
+    drawn = np.random.default_rng(len(frame)).random(len(frame))
+    return frame.assign(who=[f"person {number}" for number in (persons * drawn**2).astype(int)])
 
 
 def test_every_method_has_a_contract_case():
@@ -57,8 +78,8 @@ def added_up(ledger):
 
 def cost_of(child):
     """What an account adds to the one above: by its name, as a reader would work it out."""
-    if (times := re.fullmatch(r"(\d+) trees, each", child.name)) is not None:
-        return int(times[1]) * added_up(child)
+    if (times := re.fullmatch(r"(\d+) trees, each|up to (\d+) rows of one person", child.name)) is not None:
+        return int(times[1] or times[2]) * added_up(child)
     if (rate := re.fullmatch(r"a random (.+) % of the rows", child.name)) is not None:
         once = math.log1p(float(rate[1]) / 100 * math.expm1(added_up(child)))
         return once * (2 if child._parent.relation == "replace" else 1)  # one row leaves, one comes
@@ -90,6 +111,34 @@ def test_corrected_mode_spends_exactly_epsilon(name, small_frame, small_schema):
             method = METHODS[name](**extra, epsilon=epsilon, relation=relation, random_state=seed, noise=noise)
             method.fit(small_frame.head(80), schema=small_schema)
             spends(method.ledger_, epsilon, seeded=seed is not None, case=(case, epsilon))
+
+
+@pytest.mark.parametrize("name", dict(FOR_PERSONS))
+def test_a_person_pays_exactly_epsilon(name, small_frame, small_schema):
+    """Whoever says whose row it is, and however many rows a person has: the sum is the person's."""
+    frame = with_names(small_frame.head(80), 30)
+    for relation, rows in product(METHODS[name].relations, (1, 3, 10)):
+        known = replace(small_schema, unit=Unit(rows=rows, column="who"))
+        for epsilon, seed in ((1.7, None), (0.1, 3), (0.0, 0)):
+            how = {"epsilon": epsilon, "relation": str(relation), "random_state": seed, "noise": "laplace"}
+            method = METHODS[name](**dict(FOR_PERSONS)[name], **how).fit(frame, schema=known)
+            spends(method.ledger_, epsilon, seeded=seed is not None, case=(name, relation, rows, epsilon))
+            assert method.epsilon == epsilon
+            assert method.ledger_.protects == "person"
+            assert method.schema_ == known
+
+
+def test_a_person_pays_for_every_row_what_a_paper_claims_and_what_can_be_proved(small_frame, small_schema):
+    frame = with_names(small_frame, 200)
+    for name, extra, proved in PAPER:
+        method = METHODS[name](mode="paper", random_state=3, **extra)
+        ledger = method.fit(frame, schema=replace(small_schema, unit=Unit(rows=3, column="who"))).ledger_
+        alone = fitted(name, extra, mode="paper").ledger_
+        assert ledger.epsilon_claimed == alone.epsilon_claimed, (name, extra)
+        (inner,) = ledger.children
+        assert ledger.totals.claimed == 3 * inner.totals.claimed, (name, extra)
+        assert ledger.totals.of_noise == 3 * inner.totals.of_noise, (name, extra)
+        assert math.isinf(ledger.epsilon_of_noise) == (proved == "nothing"), (name, extra)
 
 
 def test_paper_mode_books_what_it_claims_beside_what_can_be_proved():
@@ -148,6 +197,18 @@ def test_replay_nothing_reaches_the_result_except_through_the_door(
     for case in [case for case in RELATED if case[0] == name]:
         rows = 200 if case[2] == "replace" else 37  # n is public only under replace
         replayed(tape, small_frame.head(200), other_frame.head(rows), small_schema, case[:2], case[2], "corrected")
+
+
+@pytest.mark.parametrize("name", dict(FOR_PERSONS))
+def test_replay_where_persons_are_protected(name, small_frame, other_frame, small_schema, monkeypatch):
+    """Only how many persons there are may show, and that under replace alone; never how many rows each has."""
+    tape, known = Tape(monkeypatch), replace(small_schema, unit=Unit(rows=3, column="who"))
+    case = name, dict(FOR_PERSONS)[name]
+    for relation in METHODS[name].relations:
+        first = with_names(small_frame.head(200), 60)
+        many = first["who"].nunique() if relation == "replace" else 7
+        second = other_frame.head(97).assign(who=np.arange(97) % many)
+        replayed(tape, first, second, known, case, str(relation), "corrected")
 
 
 def test_replay_of_papers_whose_cost_can_be_proved(small_frame, other_frame, small_schema, monkeypatch):
@@ -292,3 +353,22 @@ def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(s
         assert "80" not in str(caught.value), name
         assert not ledger.entries, name
         method.fit(frame, schema=replace(small_schema, max_rows=80))
+
+
+def test_what_is_said_to_be_fit_to_publish_is(small_frame, small_schema):
+    """Beside Run, from public facts alone; after it, by what the ledger can prove."""
+    promised = 0
+    for kind in METHODS.values():
+        for offer in kind.offers:
+            method = kind(mode=offer.mode, **offer.given)
+            assert unfit(method, replace(small_schema, source="inferred"))
+            assert unfit(clone(method).set_params(noise="laplace"), small_schema)
+            assert unfit(clone(method).set_params(random_state=1), small_schema)
+            for relation in kind.relations_in(offer.mode):
+                method = kind(mode=offer.mode, relation=str(relation), **offer.given)
+                if not unfit(method, small_schema):
+                    ledger = method.fit(small_frame, schema=small_schema).ledger_
+                    assert method.publishable_, (kind, offer)
+                    assert ledger.epsilon_bound <= ledger.epsilon_claimed == method.epsilon, (kind, offer, relation)
+                    promised += 1
+    assert promised >= len(METHODS)

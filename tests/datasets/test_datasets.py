@@ -22,6 +22,7 @@ from dpcore.datasets import reading
 from dpcore.datasets.bank_cards import bank_cards_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
 from dpcore.errors import DataError, ParameterError, SchemaError
 
 pytestmark = pytest.mark.usefixtures("parsed_here")
@@ -80,6 +81,22 @@ def test_one_more_row_moves_no_other_row_and_impossible_splits_are_refused():
         with pytest.raises(ParameterError) as caught:
             datasets.split(frame, share, seed)
         assert caught.value.remedy
+
+
+def test_persons_are_split_whole_and_one_more_moves_nobody_else():
+    """The last by name: others are numbered as before, wherever their rows stand."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"who": [f"p{i:03}" for i in rng.integers(0, 80, 400)], "row": np.arange(400)})
+    more = pd.concat([pd.DataFrame({"who": ["p999"] * 7, "row": 0}), frame])
+    unit = Unit(rows=1, column="who")
+    train, test = datasets.split(frame, 0.3, 5, persons=unit)
+    assert not {*train["who"]} & {*test["who"]}
+    assert 0.15 < test["who"].nunique() / frame["who"].nunique() < 0.45
+    for before, after in zip((train, test), datasets.split(more, 0.3, 5, persons=unit), strict=True):
+        assert {*after["who"]} - {"p999"} == {*before["who"]}
+    schema = Schema(columns=(Column(name="row", kind="integer", lower=0, upper=399),), unit=unit)
+    given = datasets.read(frame.to_csv(index=False).encode(), "x.csv", schema=schema)
+    assert not {*given.train["who"]} & {*given.test["who"]}
 
 
 def test_the_lots_of_a_file_are_secret_unless_a_seed_is_given():

@@ -1,6 +1,7 @@
 """Columns: what a cell's code is, that cells drawn for codes have these, and which declarations are refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.domain.column import MAX_CATEGORIES, Column, code_dtype
+from dpcore.domain.dates import DATE_FORMS, FIRST, LAST, UNITS, iso
 from dpcore.domain.taxonomy import Taxonomy
+from dpcore.domain.written import Form
 from dpcore.errors import DataError, SchemaError
 from dpcore.text import is_writable
 
@@ -60,7 +63,45 @@ def numbers(draw) -> Column:
     )
 
 
-columns = st.one_of(listed(), numbers())
+@st.composite
+def written(draw) -> Column:
+    """Numbers as fine as their form."""
+    form = Form(*draw(st.sampled_from([("", "", "."), ("$", ",", "."), ("", ".", ","), ("€ ", "’", ".")])))
+    form = replace(form, decimals=draw(st.integers(0, 3)), after=draw(st.sampled_from(["", " %"])))
+    low, width = draw(st.integers(-(10**6), 10**6)), draw(st.integers(1, 10**6))
+    ticks = st.integers(low + 1, low + width - 1)
+    cuts = (
+        tuple(cut / form.steps for cut in sorted(draw(st.lists(ticks, unique=True, max_size=20)))) if width > 1 else ()
+    )
+    return Column(
+        name="c",
+        kind="continuous",
+        lower=low / form.steps,
+        upper=(low + width) / form.steps,
+        form=str(form),
+        bins=cuts or draw(st.integers(1, 400)),
+        missing=draw(st.booleans()),
+        outside=draw(st.sampled_from(["refuse", "clip"])),
+    )
+
+
+@st.composite
+def dated(draw) -> Column:
+    low, width = draw(st.integers(FIRST, LAST - 5_000)), draw(st.integers(1, 5_000))
+    cuts = tuple(sorted(draw(st.lists(st.integers(low + 1, low + width), unique=True, max_size=20))))
+    return Column(
+        name="c",
+        kind="date",
+        lower=iso(low),
+        upper=iso(low + width),
+        form=draw(st.sampled_from(DATE_FORMS)),
+        bins=draw(st.one_of(st.sampled_from(UNITS), st.integers(1, 400), st.just(tuple(map(iso, cuts))))),
+        missing=draw(st.booleans()),
+        outside=draw(st.sampled_from(["refuse", "clip"])),
+    )
+
+
+columns = st.one_of(listed(), numbers(), written(), dated())
 
 
 ODD_CELLS = [None, np.nan, "", SECRET, "1e400", -np.inf, "7", 2.5, -7, True, "1_0", pd.NaT, b"1", [1], 1j, 10**400]
@@ -73,7 +114,8 @@ def test_a_column_agrees_with_its_document_its_labels_and_its_cells(column, seed
     if column.numeric:
         low = column.edges[:-1]
         assert (np.diff(column.edges) > 0).all()
-        ends = column.encode(pd.Series(np.ceil(low) if column.kind == "integer" else low))
+        cells = map(iso, np.ceil(low)) if column.kind == "date" else np.ceil(low) if column.whole else low
+        ends = column.encode(pd.Series(cells))
         np.testing.assert_array_equal(ends, np.arange(len(low)))
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, column.size, 60).astype(code_dtype(column.size))

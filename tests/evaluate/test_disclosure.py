@@ -1,5 +1,6 @@
 """Attributes inferred from a release: hand-worked tables and brute force."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,8 +10,10 @@ from small_tables import frame_of, random_codes, schema_of
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
 from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate import disclosure
+from dpcore.methods import NaiveBayesSynthesizer
 
 
 def test_cap_by_hand():
@@ -59,6 +62,36 @@ def test_numbers_match_by_bins_and_other_columns_are_not_read():
     targets = pd.DataFrame({"age": [3, 70, 20], "ill": ["yes", None, "no"]})
     synthetic = pd.DataFrame({"age": [49, 99], "ill": ["yes", None]})
     assert disclosure.cap(targets, synthetic, schema, "ill", ["age"]) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_targets_are_persons_of_their_own_where_persons_are_protected(relation, small_frame, small_schema):
+    schema = replace(small_schema, unit=Unit(rows=2, column="who"), max_rows=None)
+    frame = small_frame.head(60).assign(who=[f"p{i // 3}" for i in range(60)])
+    targets = small_frame.tail(6).assign(who=[f"t{i}" for i in range(6)])
+    seen = []
+
+    class Seen(NaiveBayesSynthesizer):
+        def fit(self, rows, **how):
+            seen.append(rows["who"].tolist())
+            return super().fit(rows, **how)
+
+    method = Seen(epsilon=1.0, relation=relation, noise="laplace")
+    asked = {"sensitive": "ill", "quasi_identifiers": ["grade"], "attack": "match", "fits": 4, "rows": 50}
+    found = disclosure.in_out_advantage(method, frame, targets, schema, **asked)
+    assert found["epsilon_bound"].tolist() == [1.0]
+    for names in seen:
+        assert names[:60] == frame["who"].tolist()
+        inside = names[60:]
+        assert sorted(inside) == ["t0", "t1", "t2"] if relation == "replace" else len(set(inside)) == len(inside)
+    for wrong in (targets.assign(who="t"), targets.assign(who=[f"p{i}" for i in range(6)])):
+        with pytest.raises(ParameterError, match="other rows"):
+            disclosure.in_out_advantage(method, frame, wrong, schema, **asked)
+    with pytest.raises(DataError, match="'who'"):
+        disclosure.in_out_advantage(method, frame, targets.drop(columns="who"), schema, **asked)
+    padded = disclosure.padded(frame, schema, 99, np.random.default_rng(0))
+    assert padded["who"].nunique() == 20 + 39
+    method.fit(padded, schema=schema)
 
 
 def test_padding_keeps_the_rows_and_fills_up_uniformly(small_frame, small_schema):

@@ -103,3 +103,19 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.texts.append(data)
+
+
+GONE = object()
+
+
+def altered(text, path, value):
+    """A JSON document with one value changed, or taken out if it is `GONE`."""
+    place = document = json.loads(text)
+    *above, last = path
+    for key in above:
+        place = place[key]
+    if value is GONE:
+        del place[last]
+    else:
+        place[last] = value
+    return json.dumps(document)

@@ -1,6 +1,5 @@
 """Models as plain data: they predict as the fitted method does, survive a file, and refuse damaged ones."""
 
-import json
 import math
 import runpy
 from functools import cache
@@ -8,7 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from taken_home import FOR_READERS, TOWNS, members, replayed, strict, townspeople
+from taken_home import FOR_READERS, GONE, TOWNS, altered, members, replayed, strict, townspeople
 
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
@@ -78,7 +77,6 @@ def test_rows_that_do_not_fit_are_told_without_their_values():
         assert "hand it over again" in caught.value.remedy
 
 
-GONE = object()
 LEVELS = ("structure", "forest", "nodes", "level")
 DAMAGES = (
     (("format",), "dpcore forest 1"),
@@ -100,15 +98,7 @@ NO_MODELS = (b"", b"{", b"[]", b"null", b"\x89PNG\r\n\x1a\n", b"\xff\xfe", b'"' 
 
 
 def damaged(path, value):
-    place = document = json.loads(release()[0].model.to_json())
-    *above, last = path
-    for key in above:
-        place = place[key]
-    if value is GONE:
-        del place[last]
-    else:
-        place[last] = value
-    return json.dumps(document)
+    return altered(release()[0].model.to_json(), path, value)
 
 
 def test_damaged_models_and_what_is_none_are_refused():

@@ -159,7 +159,7 @@ def test_reports_keep_the_dtype_and_one_lot_belongs_to_one_person():
     assert reports.tolist() == [0, 0, 2, 1]
     for i in range(4):
         assert ERRPH(3, p0=0.4).report(codes[i : i + 1], in_turn(lots[i : i + 1]))[0] == reports[i]
-    assert ERRPH(3, p0=0.4).told(reports, ["a", "b", "c"]) == ["a", "a", "c", "b"]
+    assert ERRPH(3, p0=0.4).texts(reports, ["a", "b", "c"]) == ["a", "a", "c", "b"]
 
 
 def test_reports_that_tell_nothing_are_estimated_evenly():
@@ -206,7 +206,7 @@ def test_unary_bits_are_set_as_often_as_they_should():
         bits = channel.report(np.full(8, true), in_turn(lots.ravel()))
         assert bits[:, bit].sum() == (4 if bit == true else 2)
         assert not bits[:, 1 - bit].any()
-    assert channel.told(np.array([[True, False], [False, False]]), ["a", "b"]) == ["1", "none"]
+    assert channel.texts(np.array([[True, False], [False, False]]), ["a", "b"]) == ["1", "none"]
 
 
 def test_unary_reports_in_pieces_are_the_same_reports(monkeypatch):
@@ -259,7 +259,7 @@ def test_local_hashing_reports_what_the_inner_channel_says(monkeypatch):
     codes = np.array([3, 3], dtype=np.uint8)
     lots = in_turn(np.array([0.4, 0.4]), np.array([0.5, 0.5]), np.array([0.1, 0.99]))  # a = 3, b = 3
     assert channel.report(codes, lots).tolist() == [[3, 3, (3 * 3 + 3) % 7 % 3], [3, 3, 2]]
-    assert channel.told(np.array([[3, 3, 2]]), list("abcd")) == ["3·v+3 → 2"]
+    assert channel.texts(np.array([[3, 3, 2]]), list("abcd")) == ["3·v+3 → 2"]
     assert OLH(4, epsilon=1e9).places == categorical.MOST_PLACES
 
 

@@ -9,8 +9,9 @@ from plain_trees import as_nested, grown_by_hand
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.mechanisms.randomizers import TRR
 from dpcore.methods import DTCRD
-from dpcore.methods.local.dtcrd import Reconstruction
+from dpcore.methods.local.dtcrd import Reconstruction, cells_of
 from dpcore.methods.local.estimated_nodes import Stops, gini
 from dpcore.postprocess.deconvolution import assigned, width
 
@@ -161,3 +162,13 @@ def test_adult_is_fitted_in_seconds(adult):
     for how in ({"mode": "paper"}, {"mode": "paper", "variant": "local"}, {"epsilon": 4.0}):
         method = DTCRD(random_state=0, **how).fit(adult.train, schema=adult.schema)
         assert method.score(adult.test) > 0.7
+
+
+def test_intervals_of_dates_are_whole_days():
+    """Ten days in at most four intervals, from half a day before the first to half a day after the last."""
+    days = Column(name="day", kind="date", lower="2021-03-01", upper="2021-03-10", bins="day")
+    first = float(days.lower)
+    channel = TRR(lower=first, upper=first + 9, epsilon=1)
+    found, whole = cells_of(days, channel, 40), cells_of(days, channel, 4)
+    assert (found.lower, found.upper, found.intervals) == (first - 0.5, first + 9.5, 10)
+    assert whole.intervals == 4

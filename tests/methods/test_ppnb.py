@@ -33,10 +33,10 @@ def PPNB(**given):  # noqa: N802 - stands for the class
     return ppnb.PPNB(**{**EVERYTHING, **given})
 
 
-def learned(channels, values, columns, *, how="clip", alpha=0.0, as_printed=False, asked=None):
+def learned(channels, values, *, how="clip", alpha=0.0, as_printed=False, asked=None):
     people = len(next(iter(values.values())))
-    reports = Reports(SCHEMA, people, channels, values, asked or {})
-    return bayes_of(reports, reports.schema, "y", columns, reconstruction=how, alpha=alpha, as_printed=as_printed)
+    reports = Reports(SCHEMA, people, channels, values, asked or {}, target="y")
+    return bayes_of(reports, reconstruction=how, alpha=alpha, as_printed=as_printed)
 
 
 def table(counts):
@@ -63,7 +63,7 @@ def test_formula_4_by_hand():
     """10 reports (6, 3, 1) and 10 (2, 2, 6), p0 = 1/2 and p = (1/4, 1/8, 1/8): (s_ik / s_i - p_k) / p0."""
     y, x = table([[12, 6, 2], [2, 2, 6]])
     channels = {("y",): CLEAR, ("x",): ERRPH(3, p0=0.5, others=(0.25, 0.125, 0.125))}
-    model = learned(channels, {("y",): y, ("x",): x}, {"x": ("x",)})
+    model = learned(channels, {("y",): y, ("x",): x})
     first, second = np.array([0.7, 0.35, -0.05]), np.array([-0.1, 0.15, 0.95])
     for found, printed in zip(model.tables["x"], (first, second), strict=True):
         clipped = np.maximum(printed, 0) / np.maximum(printed, 0).sum()
@@ -87,7 +87,7 @@ def test_formulas_2_and_3_by_hand(as_printed, variance):
     """Sets of mean 2 and 0, variances 1 and 1; reports 0, 4, 8, 12 in one class and one report in the other."""
     y, n = np.array([0, 0, 1, 0, 0]), np.array([0.0, 4, 99, 8, 12])
     channels = {("y",): CLEAR, ("n",): TRR(factors=[1.0, 3], offsets=[-1.0, 1])}
-    model = learned(channels, {("y",): y, ("n",): n}, {"n": ("n",)}, as_printed=as_printed)
+    model = learned(channels, {("y",): y, ("n",): n}, as_printed=as_printed)
     np.testing.assert_allclose(model.normals["n"], [[3, variance], [5, 25]])  # of one report: the middle, the widest
 
 
@@ -189,11 +189,11 @@ def test_joint_tables_by_hand():
     y, x = table([[25, 20], [25, 30]])
     half = ERRPH(2, p0=0.5)
     for how in ("clip", "project", "likelihood"):
-        reports = Reports(binary, 100, {("y",): half, ("x",): half}, {("y",): y, ("x",): x})
-        model = bayes_of(reports, reports.schema, "y", {"x": ("x",)}, reconstruction=how, alpha=0, as_printed=False)
+        reports = Reports(binary, 100, {("y",): half, ("x",): half}, {("y",): y, ("x",): x}, target="y")
+        model = bayes_of(reports, reconstruction=how, alpha=0, as_printed=False)
         np.testing.assert_allclose(model.tables["x"], [[3 / 4, 1 / 4], [1 / 3, 2 / 3]], atol=1e-5)
         np.testing.assert_allclose(model.prior, [0.4, 0.6], atol=1e-6)
-        more = bayes_of(reports, reports.schema, "y", {"x": ("x",)}, reconstruction=how, alpha=2, as_printed=False)
+        more = bayes_of(reports, reconstruction=how, alpha=2, as_printed=False)
         np.testing.assert_allclose(more.tables["x"], [[32 / 44, 12 / 44], [22 / 64, 42 / 64]], atol=1e-5)
 
 
@@ -204,19 +204,18 @@ def test_pairs_by_hand():
     true = (np.array([16, 10, 10, 10, 10, 16]) - 9) / 0.25
     np.testing.assert_allclose(true, [28, 4, 4, 4, 4, 28])
     for how in ("clip", "project", "likelihood"):
-        model = learned({("y", "x"): channel}, {("y", "x"): y * 3 + x}, {"x": ("y", "x")}, how=how)
+        model = learned({("y", "x"): channel}, {("y", "x"): y * 3 + x}, how=how)
         np.testing.assert_allclose(model.tables["x"], [[28 / 36, 1 / 9, 1 / 9], [1 / 9, 1 / 9, 28 / 36]], atol=1e-5)
         np.testing.assert_allclose(model.prior, [0.5, 0.5], atol=1e-6)
 
 
 def test_the_prior_of_pairs_is_weighted_by_what_they_tell():
     schema = Schema(columns=(X, Column(name="z", kind="categorical", categories=("a", "b")), Y), target="y")
-    families = {"x": ("y", "x"), "z": ("y", "z")}
     values = {("y", "x"): np.array([0, 0, 1, 5]), ("y", "z"): np.array([0, 3])}
     channels = {("y", "x"): ERRPH(6, p0=1), ("y", "z"): ERRPH(4, p0=1)}
     asked = {("y", "x"): np.arange(4), ("y", "z"): np.array([0, 3])}
-    reports = Reports(schema, 4, channels, values, asked)
-    model = bayes_of(reports, reports.schema, "y", families, reconstruction="clip", alpha=0, as_printed=False)
+    reports = Reports(schema, 4, channels, values, asked, target="y")
+    model = bayes_of(reports, reconstruction="clip", alpha=0, as_printed=False)
     # 4 people and 2, and the variance of a sum over 6 cells or 4: weights 4 / (6 x 5/36) and 2 / (4 x 3/16).
     weights = np.array([4 / (5 / 6), 2 / (3 / 4)])
     first = weights @ [0.75, 0.5] / weights.sum()
@@ -236,7 +235,7 @@ def test_reconstructions_of_impossible_counts():
         "project": 60 * shares(inverse.reshape(1, -1), "project").reshape(2, 3),
         "likelihood": 60 * most_likely(answer.matrix, observed, by=label.matrix),
     }
-    found = {how: learned(channels, values, {"x": ("x",)}, how=how).tables["x"] for how in expected}
+    found = {how: learned(channels, values, how=how).tables["x"] for how in expected}
     for how, joint in expected.items():
         np.testing.assert_allclose(found[how], conditional(joint, 0), rtol=1e-9)
     assert not np.allclose(found["clip"], found["project"], atol=1e-3)
@@ -255,11 +254,11 @@ def test_moments_under_noisy_labels_by_hand():
     y, n = np.array([label for label, _ in said]), np.array([report for _, report in said])
     channels = {("y",): ERRPH(2, p0=0.5), ("n",): TRR(lower=0, upper=10, epsilon=5)}
     assert channels[("n",)].scale == scale
-    model = learned(channels, {("y",): y, ("n",): n}, {"n": ("n",)})
+    model = learned(channels, {("y",): y, ("n",): n})
     np.testing.assert_allclose(model.normals["n"], [[2, 1], [7, 4]], rtol=1e-12)
     np.testing.assert_allclose(model.prior, [0.5, 0.5])
     values = {("y",): np.concatenate([[0, 0, 1], y]), ("n",): n}  # three more people, who were not asked
-    again = learned(channels, values, {"n": ("n",)}, asked={("n",): 3 + np.arange(len(y))})
+    again = learned(channels, values, asked={("n",): 3 + np.arange(len(y))})
     np.testing.assert_allclose(again.normals["n"], model.normals["n"])
 
 
@@ -290,7 +289,7 @@ L = {"lower": 0, "upper": 10}
 def test_moments_stay_inside_what_bounds_and_noise_allow(label, numbers, y, n, expected):
     expected = [[mean, (10 * NARROWEST) ** 2 if variance == "narrow" else variance] for mean, variance in expected]
     values = {("y",): np.array(y), ("n",): np.array(n, dtype=float)}
-    found = learned({("y",): label, ("n",): numbers}, values, {"n": ("n",)}).normals["n"]
+    found = learned({("y",): label, ("n",): numbers}, values).normals["n"]
     np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 

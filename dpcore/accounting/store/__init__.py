@@ -2,7 +2,8 @@
 
 A session's `Ledger` knows what every question cost; the books know what all sessions together spent, and survive them.
 Rows are known by the HMAC of their file's content, keyed with a secret beside the ledger. There is one account per
-data set and neighboring relation, because epsilons of different relations do not add up, and one line per run.
+data set, neighboring relation and unit of protection (rows, or the persons of a column), because epsilons of different
+ones do not add up, and one line per run.
 
 What is promised:
 
@@ -21,6 +22,7 @@ holds no row, and no sum of rows that could be tested by whoever lacks the secre
 
 from __future__ import annotations
 
+import hmac
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,8 +86,17 @@ class Books(BookFile):
     """What all sessions together spent."""
 
     def key(self, data: Rows) -> str:
-        """What these rows are called here: the same whenever the same file is read."""
-        return data.key(self.secret())
+        """What these rows are called here: the same whenever the same file is read, by rows or by the same persons.
+
+        Epsilons of rows and of persons do not add up, so they have accounts of their own.
+        """
+        key, column = data.key(self.secret()), told_by(data)
+        return hmac.digest(self.secret(), f"{key} {column}".encode(), "sha256").hex() if column else key
+
+    def called(self, data: Rows) -> str:
+        """The account of these rows for people."""
+        column = told_by(data)
+        return f"{data.name}, persons of {column!r}" if column else data.name
 
     def begin(self, key: str, name: str, relation: Relation | str, purpose: str) -> OpenRun:
         """A new run, which has spent nothing yet."""
@@ -213,7 +224,13 @@ def durable_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Pyth
         If the file cannot be read or written.
     """
     books = Books(asked_path())
-    return books.begin(books.key(data), data.name, relation, purpose).ledger()
+    return books.begin(books.key(data), books.called(data), relation, purpose).ledger()
+
+
+def told_by(data: Rows) -> str:
+    """The column that says whose row it is, if persons are protected; else empty."""
+    unit = getattr(getattr(data, "schema", None), "persons", None)
+    return "" if unit is None else str(unit.column)
 
 
 def asked_path() -> Path | None:

@@ -9,12 +9,13 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import housekeeping, session
-from dpcore.dashboard.shell import mendable
+from dpcore.dashboard.shell import mendable, open_page
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.formats import FORMATS
 from dpcore.datasets.reading import MAX_BYTES, read_frame
 from dpcore.domain.cells import typed
+from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 
@@ -54,7 +55,7 @@ class Intake:
     """What was read: a split data set as it is, or an uploaded frame that is still to be split.
 
     `options` are how a person declared the file to be read, as arguments of `datasets.read`; `doubts` are what in it
-    speaks against that. `split_seed` is drawn once per reading.
+    speaks against that. `split_seed` is drawn once per reading. `found` is what an upload's columns seem to be.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Intake:
     content: Content | None = field(default=None, repr=False)
     token: str = field(default_factory=datasets.new_token)
     split_seed: int = field(default_factory=datasets.secret_seed)
+    found: tuple[Recognized, ...] = field(default=(), repr=False)
 
     @property
     def people(self) -> bool:
@@ -114,7 +116,7 @@ def offer_download(name: str) -> None:
 def upload() -> None:
     """A person's own file."""
     file = housekeeping.uploader(
-        f"A table with one row per person ({', '.join(FORMATS[:5])}, also packed; at most {MAX_BYTES >> 20} MB)",
+        f"A table about people ({', '.join(FORMATS[:5])}, also packed; at most {MAX_BYTES >> 20} MB)",
         key="data.file",
         help="Read in the memory of the computer that runs this program; written nowhere.",
     )
@@ -130,8 +132,18 @@ def upload() -> None:
         found = frame.attrs.get("read_as", {})
         doubts = tuple(found.get("doubts", "").splitlines())
         told = ", ".join(f"{key} {value!r}" for key, value in found.items() if value and key != "doubts")
-        read = (file.name, frame, Schema.infer(frame), None, f"Read with {told}.", options, doubts, Content(raw))
-        st.session_state["dpcore.intake"] = Intake(*read)
+        seems = recognize(frame)
+        read = (
+            file.name,
+            frame,
+            Schema.proposed(seems, frame),
+            None,
+            f"Read with {told}.",
+            options,
+            doubts,
+            Content(raw),
+        )
+        st.session_state["dpcore.intake"] = Intake(*read, found=seems)
         st.session_state["dpcore.asked"] = asked
 
 
@@ -146,6 +158,17 @@ def how_to_read(page: str) -> dict[str, Any]:
     return {name: value for name, value in declared.items() if value is not None}
 
 
+def onward() -> None:
+    """Where to go with data that are in use: to the method that keeps most of them, or to one that learns a class."""
+    st.success("These data are in use now.", icon=":material/check_circle:")
+    with st.container(horizontal=True):
+        if st.button("Make a synthetic table (recommended)", type="primary", key="data.next", icon=":material/hub:"):
+            open_page("networks")
+        classes = session.dataset().schema.target is not None
+        if classes and st.button("Learn a classifier", key="data.learn", icon=":material/forest:"):
+            open_page("forests")
+
+
 def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
     """The data set to work with: the schema must fit every row, and the split is made before any fit."""
     if intake.fixed is not None:
@@ -153,8 +176,8 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
         schema.encode(intake.fixed.test)
         return replace(intake.fixed, schema=schema)
     schema.encode(intake.frame)
-    rows = typed(intake.frame, [column.name for column in schema if column.numeric])
-    train, test = datasets.split(rows, test_share, intake.split_seed)
+    rows = typed(intake.frame, [column.name for column in schema if column.plain])
+    train, test = datasets.split(rows, test_share, intake.split_seed, persons=schema.persons)
     if train.empty:
         raise DataError("The lots put every row aside for testing.", "Use a table with more rows.")
     reading = {"test_share": test_share, "split_seed": intake.split_seed, **intake.options}

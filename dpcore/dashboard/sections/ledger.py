@@ -44,7 +44,10 @@ def read_accounts() -> list[Account] | None:
 def account_panel(account: Account) -> None:
     """One data set under one relation: totals, cap, runs, and this session's questions."""
     key = f"{account.key}.{account.relation}"
-    st.subheader(f"{escaped(account.name)} · {controls.RELATIONS[account.relation].lower()}", anchor=False)
+    data = session.dataset()
+    persons = data.schema.persons is not None and account.key == session.books().key(data)
+    words = controls.relation_words(account.relation, persons).lower()
+    st.subheader(f"{escaped(account.name)} · {words}", anchor=False)
     epsilons = {"claimed": panels.told(account.epsilon_claimed), "proved": panels.proved(account)}
     told = {f"Epsilon {kind}, in all": epsilon for kind, epsilon in epsilons.items()}
     cap = None if account.cap is None else float(account.cap)
@@ -54,7 +57,7 @@ def account_panel(account: Account) -> None:
     if math.isinf(account.epsilon_bound) and not account.void:
         total = "no total can be proved"  # "none" could be read as nothing
     st.markdown(f"**You have looked {times}: {total}.** {meaning(account)}")
-    st.caption(f"{account.relation.sentence}")
+    st.caption(account.relation.sentence_for("person" if persons else "row"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = "Refuse what would take the proved total above"
         look: Any = {"placeholder": "no cap", "width": 320}

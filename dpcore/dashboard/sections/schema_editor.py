@@ -11,9 +11,11 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.domain.column import KINDS, Column
+from dpcore.domain.dates import day_of, iso
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import SchemaError
+from dpcore.text import as_text
 
 USED, IGNORED = "use", "ignore"
 
@@ -24,23 +26,26 @@ def schema_frame(schema: Schema, headers: list[str]) -> pd.DataFrame:
     for name in headers:
         column = schema[name] if name in schema.names else None
         row: dict[str, Any] = {"use": IGNORED, "name": name, "kind": "categorical", "lower": None, "upper": None}
-        row |= {"bins": "", "categories": [], "missing": False, "outside": "refuse"}
+        row |= {"bins": "", "categories": [], "missing": False, "outside": "refuse", "form": ""}
         if column is not None:
             row |= {"use": USED, "kind": column.kind, "missing": column.missing, "outside": column.outside}
             if column.numeric:
+                tell, tell_cut = (iso, iso) if column.kind == "date" else (as_text, lambda cut: repr(float(cut)))
                 cuts = column.bins
-                bins = ", ".join(repr(float(cut)) for cut in cuts) if isinstance(cuts, tuple) else str(cuts)
-                row |= {"lower": column.lower, "upper": column.upper, "bins": bins}
+                bins = ", ".join(map(tell_cut, cuts)) if isinstance(cuts, tuple) else str(cuts)
+                row |= {"lower": tell(column.lower or 0), "upper": tell(column.upper or 0), "bins": bins}
+                row |= {"form": column.form}
             else:
                 row |= {"categories": list(column.categories)}
         rows.append(row)
-    return pd.DataFrame(rows).astype({"lower": "float64", "upper": "float64"})
+    return pd.DataFrame(rows).astype({"lower": object, "upper": object})
 
 
-def schema_of(table: pd.DataFrame, base: Schema, *, target: str | None, source: str, max_rows: int | None) -> Schema:
+def schema_of(table: pd.DataFrame, base: Schema, *, source: str, **public: Any) -> Schema:
     """The schema that an edited table declares; SchemaError names the column that does not work.
 
-    Descriptions and taxonomies of the base schema are kept where they still fit.
+    Descriptions and taxonomies of the base schema are kept where they still fit. `public` is what else the schema says:
+    `target` (none if it is no column of the table), `max_rows`, `unit`.
     """
     columns = []
     for row in table.to_dict("records"):
@@ -50,18 +55,22 @@ def schema_of(table: pd.DataFrame, base: Schema, *, target: str | None, source: 
         known = base[name] if name in base.names else None
         fields: dict[str, Any] = {"name": name, "kind": row["kind"], "missing": bool(row["missing"])}
         fields |= {"outside": row["outside"], "description": known.description if known else ""}
-        if row["kind"] in ("integer", "continuous"):
-            fields |= {"lower": number(row["lower"]), "upper": number(row["upper"]), "bins": bins_of(name, row["bins"])}
+        if row["kind"] == "date":
+            fields |= {end: None if pd.isna(row[end]) else str(row[end]).strip() or None for end in ("lower", "upper")}
+            fields |= {"bins": dated_bins(row["bins"]), "form": str(row["form"] or "").strip()}
+        elif row["kind"] in ("integer", "continuous"):
+            fields |= {end: number(name, row[end]) for end in ("lower", "upper")}
+            fields |= {"bins": bins_of(name, row["bins"]), "form": str(row["form"] or "").strip()}
         else:
             listed = row["categories"]
             fields["categories"] = tuple(str(c).strip() for c in (listed if listed is not None else ()))
         columns.append(with_taxonomy(Column(**fields), known.taxonomy if known else None))
-    chosen = target if target in [column.name for column in columns] else None
+    if public.get("target") not in [column.name for column in columns]:
+        public["target"] = None
     return Schema(
         columns=tuple(columns),
-        target=chosen,
         source=cast(Literal["declared", "inferred"], source),
-        max_rows=max_rows,
+        **public,
         notes=base.notes if source == "inferred" else (),
     )
 
@@ -80,9 +89,23 @@ def dropped(schema: Schema, base: Schema) -> list[str]:
     return [column.name for column in schema if column.taxonomy is None and column.name in had]
 
 
-def number(cell: Any) -> float | None:
+def number(name: str, cell: Any) -> float | None:
     """A bound, or None for an empty cell."""
-    return None if cell is None or pd.isna(cell) else float(cell)
+    text = "" if cell is None or pd.isna(cell) else str(cell).strip()
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise SchemaError(
+            f"Column {name!r}: a bound is no number.", "Write 0, or 99.5; or choose another type."
+        ) from None
+
+
+def dated_bins(text: object) -> int | str | tuple[str, ...]:
+    """A unit of the calendar, a number of bins, or cut points (`2020-01-01, 2021-01-01`); empty means months."""
+    words = [word.strip() for word in str(text or "").replace(";", ",").split(",") if word.strip()]
+    if len(words) == 1 and not day_of(words[0]):
+        return int(words[0]) if words[0].isdecimal() else words[0]
+    return tuple(words) or "month"
 
 
 def bins_of(name: str, text: object) -> int | tuple[float, ...]:
@@ -107,18 +130,28 @@ def editor(base: pd.DataFrame, key: str) -> pd.DataFrame:
         "use": config.SelectboxColumn("Role", options=[USED, IGNORED], required=True, width="small"),
         "name": config.TextColumn("Column", pinned=True),
         "kind": config.SelectboxColumn(
-            "Type", options=list(KINDS), required=True, help="Categories (ordered or not), whole numbers, or numbers."
+            "Type",
+            options=list(KINDS),
+            required=True,
+            help="Categories (ordered or not), whole numbers, numbers, dates.",
         ),
-        "lower": config.NumberColumn("Lowest", help="The lowest value that could occur, from public knowledge."),
-        "upper": config.NumberColumn("Highest", help="The highest value that could occur."),
-        "bins": config.TextColumn("Bins", help="How many, or the cut points: 16, or 1, 5000, 10000."),
+        "lower": config.TextColumn("Lowest", help="The lowest value or first day that could occur: public knowledge."),
+        "upper": config.TextColumn("Highest", help="The highest value, or the last day, that could occur."),
+        "bins": config.TextColumn(
+            "Bins",
+            help="How many, or the cut points: 16, or 1, 5000, 10000. Of dates: day, week, month, quarter, year.",
+        ),
         "categories": config.ListColumn("Categories", help="Every value that could occur.", width="large"),
         "missing": config.CheckboxColumn("Missing", help="Whether empty cells are allowed; they become a value."),
         "outside": config.SelectboxColumn("Outside", options=["refuse", "clip"], required=True, help=outside),
+        "form": config.TextColumn(
+            "Written",
+            help="How 1234.5 would be written: 1234.50, or $1,234.50. Of dates: d/m/y or m/d/y; else year first.",
+        ),
     }
     table = st.data_editor(base, key=key, hide_index=True, disabled=["name"], placeholder="", column_config=columns)
     st.caption(
         "A double click, or Enter, shows all of a cell's categories, and lets you change them. "
-        "To the right: missing cells, and values outside."
+        "To the right: missing cells, values outside, and how numbers and dates are written."
     )
     return table

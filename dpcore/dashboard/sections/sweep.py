@@ -70,7 +70,7 @@ def ask(page: str, data: Dataset) -> tuple[Config, dict[str, str]]:
         note = "The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows."
         model = lasting(st.selectbox, "Learner on synthetic rows", f"{page}.model", MODELS, help=note)
     with right:
-        relation = controls.relation_picker(page)
+        relation = controls.relation_picker(page, persons=data.schema.persons is not None)
         repeats = lasting(st.number_input, "Repeats", f"{page}.repeats", 1, MOST_REPEATS, USUAL_REPEATS)
         note = "For teaching: the same numbers again. Whoever knows the seed can subtract the noise: no guarantee."
         seed = lasting(st.number_input, "Seed (empty: none)", f"{page}.seed", 0, 2**31, None, step=1, help=note)

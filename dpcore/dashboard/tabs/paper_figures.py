@@ -54,7 +54,7 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
     chosen_sets = []
     everything = figure.untested and lasting(st.toggle, ALL_ROWS, f"{page}.all_rows", help=ALL_ABOUT)
     for one in (data if data.name == chosen_name else known(chosen_name) for chosen_name in chosen):
-        one = whole(one) if everything else one
+        one = all_of(one) if everything else one
         if missing := figure.lacks(one):
             st.info(f"No such figure of {escaped(one.name)}: {missing}")
         else:
@@ -75,15 +75,25 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
         failed = firsts[firsts["error"] != ""]
         for (series, mode, error), runs_lost in failed.groupby(["series", "mode", "error"], sort=False):
             st.warning(f"{len(runs_lost):,} runs of {series}, {mode}, failed: {escaped(str(error))}")
-        draw(paper, figure, pd.concat(memory.frames, ignore_index=True))
+        draw(paper, figure, memory)
+
+
+def all_of(data: Dataset) -> Dataset:
+    """All rows of some data; those that were asked for last are kept, under one key."""
+    key, last = (data.token, data.schema.to_json()), "dpcore.all_rows"
+    if last not in st.session_state or st.session_state[last][0] != key:
+        st.session_state[last] = key, whole(data)
+    found: Dataset = st.session_state[last][1]
+    return found
 
 
 @dataclass
 class Made:
-    """The runs of a figure, and whether these are all."""
+    """The runs of a figure, whether these are all, and what came of the paper's claims."""
 
     frames: list[pd.DataFrame] = field(default_factory=list)
     whole: bool = False
+    verdicts: list[str] | None = None
 
 
 def make(
@@ -110,7 +120,7 @@ def make(
         whole = True
     finally:
         if frames:
-            memory.frames, memory.whole = frames, whole
+            memory.frames, memory.whole, memory.verdicts = frames, whole, None
 
 
 def ledger_of(spending: Spending, begun: dict[Any, Any], figure: Figure, data: Dataset, run: Run) -> NewLedger:
@@ -135,8 +145,9 @@ def ledger_of(spending: Spending, begun: dict[Any, Any], figure: Figure, data: D
     return part
 
 
-def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
-    """The figure's charts, after what is to be chosen of them."""
+def draw(paper: str, figure: Figure, memory: Made) -> None:
+    """The figure's charts, after what is to be chosen of them, and what came of the paper's claims."""
+    frame = pd.concat(memory.frames, ignore_index=True)
     if not (frame["error"] == "").any():
         return
     places = st.columns(len(figure.choices)) if len(figure.choices) > 1 else [st]
@@ -147,7 +158,9 @@ def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
             st.caption(escaped(part))
         else:
             panels.chart(part[0], data=part[1])
-    for line in figure.verdicts(frame):
+    if memory.verdicts is None:  # read off all points, whatever is chosen of them
+        memory.verdicts = list(figure.verdicts(frame))
+    for line in memory.verdicts:
         st.markdown(f":material/fact_check: {escaped(line)} ({REAL_DATA})")
 
 

@@ -18,6 +18,7 @@ from dpcore.errors import DPCoreError
 from dpcore.export.model_file import Model
 from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
 from dpcore.postprocess.naive_bayes import Bayes
+from dpcore.text import canonical
 
 Value = TypeVar("Value")
 HERE, FILE = "The model on this page", "A model from a file"
@@ -46,9 +47,14 @@ def predict(page: str, shown: Shown | None) -> None:
     if model is None:
         st.caption("A model is enough: no private row is needed, and nothing is spent.")
         return
-    st.markdown(about(model))
+    st.markdown(about(model, "" if source == HERE else "Its file says: "))
     if model.about["guarantee_void"]:
-        st.warning(str(model.about["guarantee_void"]), icon=":material/gpp_bad:")
+        st.warning(escaped(str(model.about["guarantee_void"])), icon=":material/gpp_bad:")
+    by(page, model)
+
+
+def by(page: str, model: Model) -> None:
+    """What a model says of the rows of a file."""
     needed = [name for name in model.schema.names if name != model.target]
     with st.expander(f"What the file must hold: {len(needed):,} columns"):
         rows = [{"column": name, "allowed": allowed(model, name)} for name in needed]
@@ -78,11 +84,12 @@ def kept(key: str, asked: Any, work: Callable[[], Value]) -> Value | None:
     """What was made last. New work is done once per thing asked for; if it fails, the cause stays on the screen."""
     memory: dict[str, Any] = st.session_state.setdefault(key, {"asked": None, "error": None, "value": None})
     if asked is not None and memory["asked"] != asked:
-        memory |= {"asked": asked, "error": None}
+        memory["error"] = None
         try:
             memory["value"] = work()
         except DPCoreError as error:
             memory["error"] = error
+        memory["asked"] = asked  # of what fails otherwise, nothing is kept and nothing earlier is shown for it
     if asked is not None and memory["error"] is not None:
         if memory["value"] is not None:
             st.caption("This was refused. What follows is still what was read before.")
@@ -107,14 +114,14 @@ def from_file(page: str) -> Model | None:
     )
 
 
-def about(model: Model) -> str:
-    """A model in a sentence or two."""
+def about(model: Model, whence: str = "") -> str:
+    """A model in a sentence or two; `whence` is whose words its epsilons are."""
     told, (what, many) = model.about, model.size
     claimed, bound = told["epsilon_claimed"], told["epsilon_bound"]
     return (
         f"**{escaped(str(told['method']))}** predicts **{escaped(model.target)}** "
         f"({', '.join(escaped(str(name)) for name in model.classes_[:6])}{' …' if len(model.classes_) > 6 else ''}). "
-        f"{what}: {many}. Epsilon claimed {panels.told(claimed)}, proved {panels.told(bound)}."
+        f"{what}: {many}. {whence}epsilon claimed {panels.told(claimed)}, proved {panels.told(bound)}."
     )
 
 
@@ -123,7 +130,7 @@ def allowed(model: Model, name: str) -> str:
     column = model.schema[name]
     missing = ", or nothing" if column.missing else ""
     if column.numeric:
-        return f"{column.lower:g} to {column.upper:g}{missing}"
+        return f"{' to '.join(column.told(float(bound or 0.0)) for bound in (column.lower, column.upper))}{missing}"
     names = column.categories
     return ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "") + missing
 
@@ -135,6 +142,10 @@ def answers(page: str, found: Predicted) -> None:
         f"{len(found.rows):,} predictions for **{escaped(found.file)}** by {escaped(str(found.model.about['method']))}"
     )
     st.markdown(f"{told}. They hold your file's rows: the file's privacy is yours to keep.")
+    if (target := found.model.target) in found.rows.columns:
+        known = found.rows[target].dropna().map(canonical)
+        right = (known == found.rows.loc[known.index, name].map(canonical)).sum()
+        st.markdown(f"Your file says **{escaped(target)}** itself: {right:,} of {len(known):,} predictions agree.")
     counts = found.rows[name].value_counts().reindex(list(found.model.classes_), fill_value=0)
     frame = pd.DataFrame({"predicted": counts.index.astype(str), "rows": counts.to_numpy()})
     st.dataframe(frame, hide_index=True, width="content", key=f"{page}.predicted_counts")

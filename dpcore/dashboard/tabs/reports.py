@@ -1,5 +1,9 @@
 """One column of a release's reports: as it is, as it was reported, and as it is reconstructed."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -27,14 +31,22 @@ def reports(page: str, shown: Shown) -> None:
     )
     st.dataframe(remember(shown, "reports", lambda: first(found)), hide_index=True, key=f"{page}.reports")
     st.caption(f"The first {FIRST} people. {where(shown)}")
-    name = str(st.selectbox("One column", reconstruction.columns(found), key=f"{page}.reported.{release.method}"))
     true = data.train
     if release.method == "DTPD":
         true = remember(shown, "bits", lambda: reconstruction.as_bits(data.train, release.schema, model.target))
+    bayes = model.predictor if isinstance(model.predictor, Bayes) else None
+    column(f"{page}.reported.{release.method}", found, true, bayes, partial(remember, shown))
+
+
+def column(key: str, found: Reports, true: pd.DataFrame | None, bayes: Bayes | None, keep: Callable[..., Any]) -> None:
+    """One column of the reports, beside the true rows if somebody has them; `keep` remembers what was computed."""
+    mark = (lambda picture: picture) if true is None else charts.mark_real
+    name = str(st.selectbox("One column", reconstruction.columns(found), key=key))
     if reconstruction.is_number(found, name):
-        bayes = model.predictor if isinstance(model.predictor, Bayes) else None
-        frame = remember(shown, f"numbers {name}", lambda: reconstruction.densities(found, true, name, bayes))
-        panels.chart(charts.mark_real(charts.reported_numbers(frame, column=name)), data=frame)
+        frame = keep(f"numbers {name}", lambda: reconstruction.densities(found, true, name, bayes))
+        panels.chart(
+            mark(charts.reported_numbers(frame, column=name, days=found.schema[name].kind == "date")), data=frame
+        )
         if bayes is not None:
             st.caption("Reconstructed is a normal distribution per class, whatever shape the true numbers have.")
             return
@@ -42,11 +54,11 @@ def reports(page: str, shown: Shown) -> None:
             "Reconstructed is the distribution over intervals of the public range that makes the reports likely, for "
             "all classes together. The method does this for each class."
         )
-        gains = remember(shown, f"steps {name}", lambda: reconstruction.steps(found, name))
+        gains = keep(f"steps {name}", lambda: reconstruction.steps(found, name))
         panels.chart(charts.steps(gains, column=name), data=gains)
         return
-    frame = remember(shown, f"shares {name}", lambda: reconstruction.shares_of_column(found, true, name))
-    panels.chart(charts.mark_real(charts.reported_shares(frame, column=name)), data=frame)
+    frame = keep(f"shares {name}", lambda: reconstruction.shares_of_column(found, true, name))
+    panels.chart(mark(charts.reported_shares(frame, column=name)), data=frame)
     told(frame, found, name)
 
 
@@ -67,7 +79,7 @@ def clear(found: Reports) -> str:
 
 def first(found: Reports) -> pd.DataFrame:
     """What the first people reported: a column per question, or, if each was asked for few, a line per answer."""
-    frame = found.frame().head(FIRST)
+    frame = found.head(FIRST).frame()
     if not found.asked:
         return frame
     cells = frame.to_numpy(dtype=object)
@@ -88,7 +100,9 @@ def told(frame: pd.DataFrame, found: Reports, name: str) -> None:
     parts = [f"{people:,} of {found.people:,} people reported **{escaped(name)}**."]
     if len(tell) > 1:
         parts = [f"{people:,} reports tell of **{escaped(name)}**, each together with another column."]
-    if np.isfinite(frame["high"]).all():
+    if np.isfinite(frame["high"]).all() and frame["real"].isna().all():
+        parts.append("If people answered by these rules, about 95 in 100 such intervals hold their true share.")
+    elif np.isfinite(frame["high"]).all():
         parts.append(
             f"{inside.sum():,} of {len(frame):,} intervals hold the true share of these people ({REAL_DATA}); the luck "
             "in them is that of the lots."

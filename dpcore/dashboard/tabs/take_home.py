@@ -73,9 +73,6 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
             help="Keep it beside the files of the zip; the README there says how to run it.",
         )
     card(shown)
-    if isinstance(artifact, Rows):
-        st.dataframe(artifact.synthetic.head(FIRST), hide_index=True, key=f"{page}.rows")
-        st.caption(f"The first {FIRST} synthetic rows.")
     if isinstance(artifact, CountTree):
         groups = artifact.generalized
         st.dataframe(groups.nlargest(FIRST, groups.columns[-1]), hide_index=True, key=f"{page}.groups")

@@ -13,6 +13,7 @@ CLEARLY = 0.7
 PRINTED = "as printed"
 MOST = 160  # characters of a list of places that anybody reads
 PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
+PLACE = {"rows": "{:,.0f} rows", "parents": "{:g} parents"}  # numbers that need a word
 Cases = Mapping[tuple[str, str], bool | None]
 """Whether something came out, by a part of the figure and a place in it ("": all of it); None: there are no points."""
 
@@ -83,7 +84,8 @@ def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> dict[tup
     if not {lower, higher} <= set(points):
         return {}
     both = points[[lower, higher]].dropna()
-    return {(part, f"{place:g}"): bool(row[lower] < row[higher]) for place, row in both.iterrows()}
+    form = PLACE.get(str(both.index.name), "{:g}")
+    return {(part, form.format(place)): bool(row[lower] < row[higher]) for place, row in both.iterrows()}
 
 
 def ahead(

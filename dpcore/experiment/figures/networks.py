@@ -133,6 +133,12 @@ def risks(data: Dataset, count: int) -> Plan:
     return Plan(runs, Risk(data))
 
 
+def lacks_rows(data: Dataset) -> str:
+    """Why rows cannot be drawn by lot."""
+    told = "it draws rows by public lots, which would not keep what is promised to persons with several."
+    return told if data.schema.persons is not None else ""
+
+
 def lacks_class(data: Dataset) -> str:
     """Why figure 4 cannot be made."""
     if data.schema.target is None or len(data.schema) < 2:
@@ -267,7 +273,7 @@ FIGURES = (
         "the same padded rows, so the share of padding is the same for each (on Adult seven rows in ten).",
         risks,
         draw_risks,
-        lacks=lacks_class,
+        lacks=lambda data: lacks_class(data) or lacks_rows(data),
         claims=(
             Claim("the more rows, the less HMPrivBayes betrays", falls_with_rows),
             Claim("HMPrivBayes betrays less than PrivBayes and PrivSCBN", safest),

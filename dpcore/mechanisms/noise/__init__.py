@@ -26,13 +26,14 @@ from dpcore.mechanisms.noise.numpy_noise import ExactNoise, NoNoise, NumpyNoise
 from dpcore.mechanisms.noise.opendp_noise import OpenDPNoise
 
 __all__ = [
-    "NOISES", "TEACHING", "ExactNoise", "NoNoise", "Noise", "NumpyNoise", "OpenDPNoise", "Weights", "generator",
+    "CUT", "NOISES", "TEACHING", "ExactNoise", "NoNoise", "Noise", "NumpyNoise", "OpenDPNoise", "Weights", "generator",
     "load_in_background", "make_noise", "noise_kind",
 ]  # fmt: skip
 
 NoiseKind = Literal["auto", "opendp", "geometric", "laplace"]
 # The one sentence that goes with whatever NumPy's noise has made, wherever a guarantee is spoken of.
 TEACHING = "The proof holds in exact arithmetic; this is NumPy's teaching noise, and these numbers can be attacked."
+CUT = 4  # the stream of these lots
 NOISES: tuple[NoiseKind, ...] = ("auto", "opendp", "geometric", "laplace")
 
 
@@ -51,12 +52,12 @@ def noise_kind(noise: str, random_state: int | None) -> str:
     return noise if noise != "auto" else "opendp" if random_state is None else "laplace"
 
 
-def make_noise(noise: str, random_state: int | None) -> Noise:
-    """The source of that name; ParameterError as for `noise_kind`."""
+def make_noise(noise: str, random_state: int | None, stream: int = 0) -> Noise:
+    """The source of that name, with a seed on a stream of its own; ParameterError as for `noise_kind`."""
     kind = noise_kind(noise, random_state)
     if kind == "opendp":
         return OpenDPNoise(everywhere=noise == "opendp")
-    return NumpyNoise(generator(random_state, 0), discrete=kind == "geometric", seeded=random_state is not None)
+    return NumpyNoise(generator(random_state, stream), discrete=kind == "geometric", seeded=random_state is not None)
 
 
 def load_in_background() -> None:
@@ -67,7 +68,8 @@ def load_in_background() -> None:
 def generator(random_state: int | None, stream: int) -> np.random.Generator:
     """A generator from a seed (or the operating system's entropy), one independent stream per purpose.
 
-    Stream 0 is the door's noise; the others draw public or post-processing randomness. Streams never share numbers, so
+    Stream 0 is the door's noise, and `CUT` the lots by which rows of persons are kept, which are as secret; the others
+    draw public or post-processing randomness. Streams never share numbers, so
     a method behaves the same after a replayed answer as after a drawn one.
     """
     return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(stream,)))

@@ -24,6 +24,8 @@ class Channel(ABC):
     """For the ledger."""
     epsilon: Epsilon
     """The local epsilon; infinite if two answers can be told apart for sure, or better than any bound."""
+    given: dict[str, Any]
+    """What makes it again, besides its size: its arguments as JSON-ready values, epsilon as a fraction in text."""
 
     @property
     def rule(self) -> dict[str, Any]:
@@ -66,8 +68,12 @@ class CategoryChannel(Channel):
         return np.asarray((support - self.base * people) / self.gain, dtype=float)
 
     @abstractmethod
-    def told(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
-        """Reports as texts, for people; `labels` are the values' names."""
+    def texts(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
+        """Reports as texts, for people; `labels` are the values' names, no two of them alike."""
+
+    @abstractmethod
+    def read(self, texts: Sequence[str], labels: Sequence[str]) -> NDArray[Any]:
+        """Reports from such texts; ValueError or LookupError if one is none."""
 
     def variance(self, shares: Floats, people: float) -> Floats:
         """The variance of the estimated shares, sampling of the people included; infinite if reports tell nothing."""

@@ -1,5 +1,6 @@
 """Randomized categories: reports that are values themselves, and others for columns with many of them."""
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from math import exp, inf, log, log1p
@@ -17,6 +18,8 @@ ONE_OF = ("A randomizer is set by p0, or by epsilon, not by both.", "Give one of
 ROUNDING = 1e-9
 AT_ONCE = 1 << 22  # bits that are drawn at once
 PRIME = (1 << 31) - 1
+NO_BIT = "none"
+HASHED = re.compile(r"([0-9]{1,10})·v\+([0-9]{1,10}) → ([0-9]{1,4})")
 MOST_PLACES = 1024
 
 
@@ -38,9 +41,16 @@ class KeepOrDraw(CategoryChannel):
         cells = np.asarray(group, dtype=np.intp) * self.size + reports
         return np.bincount(cells, minlength=groups * self.size).reshape(groups, self.size).astype(float)
 
-    def told(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
-        """See `CategoryChannel.told`; the value."""
+    def texts(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
+        """See `CategoryChannel.texts`; the value."""
         return [labels[code] for code in reports.tolist()]
+
+    def read(self, texts: Sequence[str], labels: Sequence[str]) -> NDArray[Any]:
+        """See `CategoryChannel.read`."""
+        code_of = {label: code for code, label in enumerate(labels)}
+        if len(code_of) < self.size:
+            raise ValueError
+        return np.array([code_of[text] for text in texts], dtype=np.intp)
 
 
 class ERRPH(KeepOrDraw):
@@ -73,6 +83,7 @@ class ERRPH(KeepOrDraw):
             if p0 is not None or others is not None:
                 raise ParameterError(*ONE_OF)
             self.epsilon = exact(epsilon)
+            self.given = {"epsilon": str(self.epsilon)}
             rest = falling(epsilon)  # p_j = 1 / (e^eps + k - 1), so that a large epsilon does no harm
             lie = drawable(rest / (1 + (size - 1) * rest))
             self.p0 = max(1 - size * lie, 0.0)
@@ -81,6 +92,7 @@ class ERRPH(KeepOrDraw):
         if p0 is None:
             raise ParameterError(*ONE_OF)
         self.p0 = probability("p0", p0)
+        self.given = {"p0": self.p0} | ({} if others is None else {"others": [float(other) for other in others]})
         self.base = np.full(size, (1 - p0) / size) if others is None else np.array(others, dtype=float)
         lies = float(self.base.sum())
         if self.base.shape != (size,) or not (self.base.min() >= 0 and abs(lies + p0 - 1) <= ROUNDING):
@@ -131,8 +143,10 @@ class Warner(KeepOrDraw):
         if epsilon is not None:
             rest = falling(epsilon)
             self.epsilon, self.p = exact(epsilon), 1 - drawable(rest / (1 + rest))
+            self.given = {"epsilon": str(self.epsilon)}
         elif p is not None:
             self.p = probability("p", p)
+            self.given = {"p": self.p}
             self.epsilon = abs(log(p / (1 - p))) if 0 < p < 1 else inf
         self.base = np.full(2, 1 - self.p)
 
@@ -153,6 +167,7 @@ class OUE(CategoryChannel):
 
     def __init__(self, size: int, *, epsilon: Epsilon) -> None:
         self.size, self.epsilon, rest = checked_size(size), exact(epsilon), falling(epsilon)
+        self.given = {"epsilon": str(self.epsilon)}
         self.q = drawable(rest / (1 + rest))
         self.base = np.full(size, self.q)
 
@@ -181,9 +196,19 @@ class OUE(CategoryChannel):
         """See `CategoryChannel.support`; a report supports the values whose bits are set."""
         return np.stack([reports[group == each].sum(axis=0, dtype=float) for each in range(groups)])
 
-    def told(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
-        """See `CategoryChannel.told`; the places of the bits that are set, from 1: "2 5", or "none"."""
-        return [" ".join(map(str, np.flatnonzero(row) + 1)) or "none" for row in reports]
+    def texts(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
+        """See `CategoryChannel.texts`; the places of the bits that are set, from 1: "2 5", or "none"."""
+        return [" ".join(map(str, np.flatnonzero(row) + 1)) or NO_BIT for row in reports]
+
+    def read(self, texts: Sequence[str], labels: Sequence[str]) -> NDArray[Any]:
+        """See `CategoryChannel.read`."""
+        bits = np.zeros((len(texts), self.size), dtype=bool)
+        for row, text in zip(bits, texts, strict=True):
+            places = [] if text == NO_BIT else [int(word) for word in text.split(" ")]
+            if places != sorted({*places}) or (places and not 1 <= places[0] <= places[-1] <= self.size):
+                raise ValueError
+            row[[place - 1 for place in places]] = True
+        return bits
 
 
 class OLH(CategoryChannel):
@@ -197,6 +222,7 @@ class OLH(CategoryChannel):
 
     def __init__(self, size: int, *, epsilon: Epsilon) -> None:
         self.size, self.epsilon = checked_size(size), exact(epsilon)
+        self.given = {"epsilon": str(self.epsilon)}
         self.places = min(round(exp(min(float(epsilon), 20.0))) + 1, MOST_PLACES)
         self.inner = ERRPH(self.places, epsilon=self.epsilon)
         self.base = np.full(size, 1 / self.places)  # as often as a report supports a value that is not the person's
@@ -226,9 +252,17 @@ class OLH(CategoryChannel):
     def rule(self) -> dict[str, Any]:
         return {"report": "a·v+b → hash, v from 0", "modulo": [PRIME, self.places]}
 
-    def told(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
-        """See `CategoryChannel.told`; a, b and the hash."""
+    def texts(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
+        """See `CategoryChannel.texts`; a, b and the hash."""
         return [f"{a}·v+{b} → {said}" for a, b, said in reports.tolist()]
+
+    def read(self, texts: Sequence[str], labels: Sequence[str]) -> NDArray[Any]:
+        """See `CategoryChannel.read`."""
+        found = [HASHED.fullmatch(text) for text in texts]
+        numbers = [[int(number) for number in each.groups()] if each else [] for each in found]
+        if not all(len(own) == 3 and 0 < own[0] < PRIME > own[1] and own[2] < self.places for own in numbers):
+            raise ValueError
+        return np.array(numbers, dtype=np.int64).reshape(-1, 3)
 
 
 def best_channel(size: int, epsilon: Epsilon) -> CategoryChannel:

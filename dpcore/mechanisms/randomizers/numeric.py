@@ -46,11 +46,12 @@ class TRR(Channel):
     ) -> None:
         self.lower, self.upper = lower, upper
         self.sets: tuple[Floats, Floats] | None = None
-        self.scale, self.mechanism = 0.0, "linear transformation"
+        self.scale, self.mechanism, self.given = 0.0, "linear transformation", {}
         if epsilon is not None and factors is None and offsets is None:
             if not -inf < lower < upper < inf:
                 raise ParameterError("Noise of a finite epsilon needs public bounds.", "Declare them, lower first.")
             self.epsilon, self.mechanism = exact(epsilon), "laplace"
+            self.given = {"lower": lower, "upper": upper, "epsilon": str(self.epsilon)}
             self.scale = (upper - lower) / float(epsilon) if epsilon * LOTS >= 1 else inf
             self.moments = 1.0, 0.0, 0.0, 2 * self.scale * self.scale
             return
@@ -122,6 +123,7 @@ class Noised(TRR):
             raise ParameterError("This is no noise for numbers.", "Use uniform or normal, of a scale of 0 or more.")
         self.lower, self.upper, self.kind, self.scale = lower, upper, kind, float(scale)
         self.epsilon, self.mechanism, self.sets = inf, f"{kind} noise", None
+        self.given = {}
         self.moments = 1.0, 0.0, 0.0, self.scale**2 / (3 if kind == "uniform" else 1)
 
     def report(self, numbers: Floats, lots: Lots, laplace: Callable[..., Floats]) -> Floats:

@@ -1,14 +1,15 @@
 """What the classifiers share that learn from randomized answers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import pandas as pd
 
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Floats
+from dpcore.arguments import Floats, Progress, no_progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -17,7 +18,7 @@ from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.estimated_nodes import Stops
 from dpcore.methods.parameters import CORRECTED, PAPER, Control, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
-from dpcore.postprocess.reports import Family, Questionnaire, Reports
+from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
 
 MOST_ALPHA = 1e6
 WIDEST = 1e100  # numbers are squared
@@ -41,6 +42,7 @@ class LocalClassifier(PrivateClassifier):
     paper = "004"
     page = "responses"
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
+    learning: ClassVar[tuple[str, ...]] = ()  # parameters that matter once people have reported
     provable = "epsilon, local"
     seen = "your reports"
     controls: ClassVar[tuple[Control, ...]] = (
@@ -53,13 +55,64 @@ class LocalClassifier(PrivateClassifier):
     )
     reports_: Reports = learned("Reports", "What the collector has; all else is made of it.")
 
-    def _collect(self, table: PrivateTable, questions: Questionnaire, reasons: Mapping[Family, str]) -> None:
-        """Let everybody report. What a paper prints claims no epsilon, for these reasons."""
-        paper = self._paper
-        self.reports_ = table.randomize(
-            questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {}
-        )
+    def _collect(
+        self,
+        table: PrivateTable,
+        questions: Questionnaire,
+        reasons: Mapping[Family, str],
+        schema: Schema | None = None,
+        recoded: Recoded = (),
+    ) -> None:
+        """Let everybody report, of their rows or of what they make of them by public rules: record by record, and free.
+
+        What a paper prints claims no epsilon, for these reasons.
+        """
+        paper, asked = self._paper, table.recode(schema, recoded) if schema is not None and recoded else table
+        told = asked.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
+        target = self._target(table.schema, self.target)
+        self.reports_ = replace(told, rows=table.schema, recoded=recoded, target=target)
         self.noise_label_ = self._noise_of(self.reports_)
+
+    def learn(self, reports: Reports, *, progress: Progress = no_progress) -> Self:
+        """Learn from reports that somebody has collected, as `fit` does from its own; post-processing, at no cost.
+
+        What they cost the people is not known here, so there is no `ledger_`, and no `publishable_`.
+
+        Parameters
+        ----------
+        reports : Reports
+            `reports_` of a fit, or those of a file (`dpcore.export.collection`).
+        progress : callable
+
+        Raises
+        ------
+        ParameterError
+            If they do not tell what this method learns from, or its parameters do not fit them.
+        """
+        schema = reports.source
+        self.check(schema)
+        if self._target(schema, self.target or reports.target) != reports.target:
+            raise ParameterError("These reports were collected for another class.", "Leave target= out.")
+        if why := self.untold(reports):
+            raise ParameterError(f"{self.title} cannot learn from these reports. {why}", "Use another method.")
+        self._forget()
+        self.reports_ = reports
+        try:
+            self._learn(progress)
+        except BaseException:
+            self._forget()
+            raise
+        self.target_, self.classes_ = reports.target, np.array(schema[reports.target].labels, dtype=object)
+        self.noise_label_ = "As the reports were made"
+        self.schema_ = schema
+        return self
+
+    def untold(self, reports: Reports) -> str:
+        """Why this method cannot learn from these reports, in a sentence; empty if it can."""
+        return "It learns from true answers."
+
+    def _learn(self, progress: Progress) -> None:
+        """Learn from `reports_`, which tell what is needed."""
 
     def _noise_of(self, reports: Reports) -> str:
         """Which noise is in the reports, and whose lots people toss, in words."""
@@ -89,6 +142,7 @@ class LocalTree(LocalClassifier):
     """A method that learns one decision tree from reports."""
 
     good_for = "comparison"
+    learning = ("max_depth", "min_support", "min_entropy", "certainty", "variant", "intervals")
     artifacts: ClassVar[tuple[str, ...]] = ("forest",)
     controls: ClassVar[tuple[Control, ...]] = (
         Control("max_depth", DEEP, within=(1, 12), shown=5, when=CORRECTED, key="depth.{title}"),

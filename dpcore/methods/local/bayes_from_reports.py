@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
 
 from dpcore.arguments import Floats
+from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import TRR, KeepOrDraw
 from dpcore.postprocess.naive_bayes import Bayes
@@ -21,27 +20,17 @@ FINISHES = ("shrink", *RECONSTRUCTIONS)
 # variance below 0, a class would become a spike that decides everything.
 NARROWEST, NARROWEST_OF_NOISY = 1e-3, 0.1
 MOST_LIKELY = 2_000  # values of a report, whose channel is a matrix of so many rows and columns
-ALL_AS_THEY_ARE: Mapping[str, Rule] = MappingProxyType({})
 
 
-def bayes_of(
-    reports: Reports,
-    schema: Schema,
-    target: str,
-    columns: Mapping[str, Family],
-    *,
-    reconstruction: str,
-    alpha: float,
-    as_printed: bool,
-    rules: Mapping[str, Rule] = ALL_AS_THEY_ARE,
-) -> Bayes:
-    """A naive Bayes classifier from reports.
+def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_printed: bool) -> Bayes:
+    """A naive Bayes classifier from reports: of each column, (column,), or (class, column) as one value.
 
-    `schema` is of what is to be classified. `columns` has what was reported of each column: (column,), or
-    (class, column) as one value. `reconstruction` is "shrink" (`shrunk`) or as for `shares`; `alpha` are records that
-    are added to every value of a column by class; `as_printed` takes the paper's variance. `rules` say how values were
-    merged before anybody reported (`shrinkage`).
+    `reconstruction` is "shrink" (`shrunk`) or as for `shares`; `alpha` are records that are added to every value of a
+    column by class; `as_printed` takes the paper's variance. Columns of the rows are those of the reports, but that
+    values may have been merged before anybody reported (`shrinkage`).
     """
+    schema, target, rules = reports.source, reports.target, dict(reports.recoded)
+    columns = {family[-1]: family for family in reports.channels if family != (target,)}
     tables: dict[str, Floats] = {}
     normals: dict[str, Floats] = {}
     prior = class_shares(reports, target, list(columns.values()), reconstruction)
@@ -59,14 +48,33 @@ def bayes_of(
     return Bayes(schema, target, prior, tables, normals)
 
 
-def coarser(table: PrivateTable, rules: Mapping[str, Rule]) -> PrivateTable:
-    """The table with values merged by public rules: record by record, hence free."""
-    schema = table.schema
-    columns = [merged(column, rules[column.name]) if column.name in rules else column for column in schema]
-    return table.recode(
-        replace(schema, columns=tuple(columns)),
-        [(column.name, rules.get(column.name, np.arange(column.size))) for column in schema],
-    )
+def coarser(schema: Schema, rules: Mapping[str, Rule]) -> Schema:
+    """The schema of a row's answers, with values merged by public rules, one for each column."""
+    return replace(schema, columns=tuple(merged(column, rules[column.name]) for column in schema), unit=None)
+
+
+def merges(rule: Rule, column: Column) -> bool:
+    """Whether a rule puts neighboring bins of a number together, and leaves all else as it is."""
+    steps = np.diff(rule)
+    return bool(rule[0] == 0 and ((steps == 1) | ((steps == 0) & column.numeric)).all())
+
+
+def untold(reports: Reports) -> str:
+    """Why no naive Bayes classifier can be learned from these reports, in a sentence; empty if one can."""
+    target, rules = reports.target, dict(reports.recoded)
+    if reports.recoded and (
+        [name for name, _ in reports.recoded] != [*reports.source.names]
+        or not all(merges(rules[column.name], column) for column in reports.source)
+        or coarser(reports.source, rules) != reports.schema
+    ):
+        return "They are not of the columns, but of other things made of them."
+    label = reports.channels.get((target,))
+    asked = [family for family in reports.channels if family != (target,)]
+    if label is None and all(len(family) == 2 and family[0] == target for family in asked):
+        return ""
+    if not isinstance(label, KeepOrDraw) or (target,) in reports.asked or any(len(family) > 1 for family in asked):
+        return "They do not tell everybody's class, as one of its values."
+    return ""
 
 
 def answerable(questions: Questionnaire, reconstruction: str | None) -> Questionnaire:

@@ -52,7 +52,7 @@ from dpcore.arguments import Flags, Floats, Ints, Progress
 from dpcore.domain.column import Column
 from dpcore.domain.splits import Attribute, NumberCut, attributes_of
 from dpcore.door import PrivateTable
-from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, Noised
+from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, KeepOrDraw, Noised
 from dpcore.methods.local.base import CLEAR, NO_EPSILON, LocalTree
 from dpcore.methods.local.estimated_nodes import Division, Node, Stops, gini, grow
 from dpcore.methods.offers import SHOWN, both
@@ -134,7 +134,16 @@ class DTCRD(LocalTree):
         channels[(target,)] = ERRPH(classes, p0=1.0) if paper else ERRPH(classes, epsilon=share)
         progress(0.0, "everybody reports")
         self._collect(table, Questionnaire(channels), reasons)
-        known = Reconstruction(self.reports_, target, self.variant, self.intervals)
+        self._learn(progress)
+
+    def untold(self, reports: Reports) -> str:
+        label, numbers = reports.channels.get((reports.target,)), numbers_of(reports)
+        if reports.recoded or reports.asked or not isinstance(label, KeepOrDraw) or not numbers:
+            return "It needs everybody's class, and numbers with noise."
+        return ""
+
+    def _learn(self, progress: Progress) -> None:
+        known = Reconstruction(self.reports_, self.reports_.target, self.variant, self.intervals)
         self.distributions_ = {name: shares.tolist() for name, shares in known.distributions.items()}
         self.forest_ = known.tree(self._stops(), progress)
 
@@ -171,7 +180,7 @@ class Reconstruction:
         self.group = np.zeros_like(self.label) if variant == "global" else self.label
         wanted = intervals or min(max(reports.people // PER_INTERVAL, FEWEST), MOST)
         asked = attributes_of(schema, target, cuts=CUTS, children=CHILDREN)
-        names = [family[0] for family in reports.channels if family != (target,)]
+        names = numbers_of(reports)
         self.positions = [schema.index(name) for name in names]
         self.numbers = [reports.values[(name,)] for name in names]
         self.cells = [cells_of(schema[name], reports.channels[(name,)], wanted) for name in names]
@@ -265,11 +274,17 @@ class Reconstruction:
         return np.asarray(found * np.divide(people, total, out=np.ones_like(people), where=total > 0)[..., None])
 
 
+def numbers_of(reports: Reports) -> list[str]:
+    """The columns of which people reported numbers with noise that is added."""
+    noisy = {family[0] for family, channel in reports.channels.items() if isinstance(channel, TRR) and not channel.sets}
+    return [name for name in reports.schema.names if name in noisy]
+
+
 def cells_of(column: Column, channel: Channel, wanted: int) -> Cells:
     """The intervals of a number: of whole ones from half below the first to half above the last."""
     assert isinstance(channel, TRR)
     lower, upper = float(column.lower or 0.0), float(column.upper or 0.0)
-    if column.kind == "integer":
+    if column.whole:
         wanted, lower, upper = min(wanted, int(upper - lower) + 1), lower - 0.5, upper + 0.5
     return Cells(lower, upper, wanted, channel.kind if isinstance(channel, Noised) else "laplace", channel.scale)
 

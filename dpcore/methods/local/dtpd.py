@@ -59,7 +59,7 @@ from dpcore.methods.local.estimated_nodes import Division, Node, Stops, entropy,
 from dpcore.methods.offers import SHOWN, both
 from dpcore.methods.parameters import PAPER, Control, choice, number, text
 from dpcore.postprocess.forest import Forest
-from dpcore.postprocess.reports import Questionnaire, families
+from dpcore.postprocess.reports import Questionnaire, Reports, families
 
 CUTS, CHILDREN = "values", "halves"
 NOTHING = 1e-6  # below this, 2 theta - 1 tells nothing that any number of people could make up for
@@ -135,14 +135,33 @@ class DTPD(LocalTree):
         questions = Questionnaire(dict.fromkeys(names, coin), together=together)
         reasons = dict.fromkeys(names, TOGETHER if together else NO_EPSILON)
         progress(0.0, "everybody reports")
-        self._collect(table.recode(rules.schema, rules.rules), questions, reasons)
-        bits = np.stack([self.reports_.values[name] for name in names], axis=1)
-        every = range(len(names))
-        known = Conjunctions(bits, [every] if together else [[bit] for bit in every], coin.p)
+        self._collect(table, questions, reasons, rules.schema, rules.rules)
+        self._learn(progress)
+
+    def untold(self, reports: Reports) -> str:
+        coins = {channel.p if isinstance(channel, Warner) else None for channel in reports.channels.values()}
+        if len(coins) != 1 or None in coins:
+            return "They are not of a bit for every column."
+        rules = Booleans(reports.source, reports.target)
+        asked = reports.schema == rules.schema and [*reports.channels] == families(rules.schema.names)
+        same = len(rules.rules) == len(reports.recoded) and all(
+            name == own and np.array_equal(rule, codes)
+            for (name, rule), (own, codes) in zip(rules.rules, reports.recoded, strict=True)
+        )
+        return "" if asked and same and not reports.asked else "They are not of a bit for every column."
+
+    def _learn(self, progress: Progress) -> None:
+        reports, paper = self.reports_, self._paper
+        rules, names = Booleans(reports.source, reports.target), [*reports.channels]
+        coin = reports.channels[names[0]]
+        assert isinstance(coin, Warner)
+        bits = np.stack([reports.values[name] for name in names], axis=1)
+        tied = [names.index(name) for group in reports.together for name in group]
+        known = Conjunctions(bits, [tied] if tied else [[bit] for bit in range(len(names))], coin.p)
         least = (0.0 if paper else 0.05) if self.min_entropy is None else self.min_entropy
         stops = replace(self._stops(), min_entropy=least)
         certainty = 0.0 if paper else float(self.certainty)
-        self.forest_ = id3(known, rules, schema, target, stops, progress, certainty=certainty)
+        self.forest_ = id3(known, rules, reports.source, reports.target, stops, progress, certainty=certainty)
 
 
 class Booleans:

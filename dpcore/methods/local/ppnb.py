@@ -47,6 +47,7 @@ Reference  Zhang and Tang, Privacy preserving naive Bayes classification, Chines
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import cycle
 from math import inf
 from typing import Any
@@ -61,11 +62,11 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier
-from dpcore.methods.local.bayes_from_reports import FINISHES, answerable, bayes_of, coarser
+from dpcore.methods.local.bayes_from_reports import FINISHES, answerable, bayes_of, coarser, untold
 from dpcore.methods.offers import ON_SCREEN, SHOWN, Offer, both
 from dpcore.methods.parameters import CORRECTED, PAPER, Control, choice, flag, learned, number, text, whole
 from dpcore.postprocess.naive_bayes import Bayes
-from dpcore.postprocess.reports import Family, Questionnaire
+from dpcore.postprocess.reports import Family, Questionnaire, Reports
 from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging
 from dpcore.text import number as rounded_up
 
@@ -228,6 +229,7 @@ class PPNB(LocalClassifier):
         about="Records added to every value of a column by class: in equal parts, or, with 'shrink', as the value is "
         "frequent in all classes together. By default 1 with 'shrink', and none otherwise, as in the paper.",
     )
+    learning = ("reconstruction", "alpha", "variance")
     artifacts, predictor = ("bayes",), "bayes"
     bayes_: Bayes = learned("Bayes")
 
@@ -253,7 +255,6 @@ class PPNB(LocalClassifier):
         schema = table.schema
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
-        rules: dict[str, Rule] = {}
         progress(0.0, "everybody reports")
         if self._paper:
             clear: dict[Family, str] = {(target,): CLEAR}
@@ -262,20 +263,23 @@ class PPNB(LocalClassifier):
             self._collect(table, questions, clear)
         else:
             rules = self._rules(table, target, names)
-            coarse = coarser(table, rules) if rules else table
-            questions = self._questions(coarse.schema, target, names)
-            self._collect(coarse, answerable(questions, self.reconstruction), {})
+            asked = coarser(schema, rules) if rules else schema
+            questions = self._questions(asked, target, names)
+            self._collect(table, answerable(questions, self.reconstruction), {}, asked, [*rules.items()])
+        self._learn(progress)
+
+    def untold(self, reports: Reports) -> str:
+        return untold(reports)
+
+    def _learn(self, progress: Progress) -> None:
+        answerable(Questionnaire(self.reports_.channels), self.reconstruction)
         progress(0.5, "reconstructing")
         reconstruction = self.reconstruction or ("clip" if self._paper else "shrink")
         self.bayes_ = bayes_of(
             self.reports_,
-            schema,
-            target,
-            {name: (target, name) if self._paired and not self._paper else (name,) for name in names},
             reconstruction=reconstruction,
             alpha=float(reconstruction == "shrink") if self.alpha is None else self.alpha,
             as_printed=(self.variance or ("printed" if self._paper else "unbiased")) == "printed",
-            rules=rules,
         )
 
     @property
@@ -290,7 +294,10 @@ class PPNB(LocalClassifier):
         asked = min(self.asked or len(names), len(names))
         _, each = self._shares(asked, self._paired)
         bins = affordable_bins(rows * asked / len(names), float(each), schema[target].size)
-        return {name: merging(schema[name], bins) for name in names}
+        return {
+            name: np.arange(schema[name].size) if name == target else merging(schema[name], bins)
+            for name in schema.names
+        }
 
     def _printed(self, schema: Schema, target: str) -> Questionnaire:
         """The paper's rules; the sets A and B are public lots."""
@@ -369,8 +376,6 @@ class PlainNaiveBayes(LocalClassifier):
             channels[(column.name,)] = truth
         reasons = dict.fromkeys(channels, TRUTH)
         reports = table.randomize(Questionnaire(channels), claimed_epsilon=inf, reasons=reasons)  # not kept
-        columns = {name: (name,) for name in schema.names if name != target}
-        self.bayes_ = bayes_of(
-            reports, schema, target, columns, reconstruction="clip", alpha=self.alpha, as_printed=False
-        )
+        told = replace(reports, target=target)
+        self.bayes_ = bayes_of(told, reconstruction="clip", alpha=self.alpha, as_printed=False)
         self.noise_label_ = NoNoise.label.capitalize()

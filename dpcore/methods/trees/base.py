@@ -211,7 +211,7 @@ class ForestClassifier(TreeClassifier):
         trees, depth = sizes_for(rows, self.epsilon, self.n_trees)
         many = "one tree" if trees == 1 else f"{trees:,} trees"
         known = "the public number or bound" if rows else "as no public number is declared"
-        why = f"{rows or USUAL_ROWS:,} rows, {known}, and epsilon {self.epsilon:g}"
+        why = f"{rows or USUAL_ROWS:,} rows, {known}, and epsilon {float(self.epsilon):g}"
         shared = trees == 1 and not self.n_trees and self.resample == "disjoint"
         more = " More would have to share these rows, and as a rule be worse." if shared else ""
         return f"By rule: {many}, at most {self.max_depth or depth} levels deep (from {why}).{more}"

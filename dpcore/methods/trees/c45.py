@@ -46,7 +46,7 @@ class DiffPC45(TreeClassifier):
     survey = ("Laplace, exponential", "low", "interactive", "categories, numbers")
     good_for = "one tree that cuts numbers"
     provable_printed = "epsilon (add)"
-    offers = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", RIGHT, holds=True)
+    offers = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False})
     seconds = (0.06, 0.2)
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)

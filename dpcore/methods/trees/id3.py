@@ -62,7 +62,7 @@ class SuLQID3(ID3):
     title = "SuLQ-ID3"
     survey = ("Laplace", "high", "interactive", "categories")
     good_for = "one tree, comparison"
-    offers = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", RIGHT, holds=True)
+    offers = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"max_depth": 1})
 
     def _chooser(self) -> Chooser:
@@ -75,7 +75,7 @@ class PINQID3(ID3):
     title = "PINQ-ID3"
     survey = ("Laplace", "high", "interactive", "categories")
     good_for = "one tree, comparison"
-    offers = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True)
+    offers = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"max_depth": 4})
 
     def _chooser(self) -> Chooser:
@@ -88,7 +88,9 @@ class DiffPID3(ID3):
     title = "DiffP-ID3"
     survey = ("Laplace, exponential", "low", "interactive", "categories")
     good_for = "one small tree to show"
-    offers = both("DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", RIGHT, holds=True)
+    offers = both(
+        "DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", RIGHT, holds=True, within="add_remove"
+    )
     variants = ({}, {"criterion": "InfoGain"})
     criterion: str = choice(
         default="Max",

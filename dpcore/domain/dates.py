@@ -1,0 +1,129 @@
+"""Dates as numbers: days since 1970-01-01, how they are written, and where weeks, months, quarters and years begin.
+
+A cell is a date by its own text alone. Year first is read always: `2021-03-05`, `2021/3/5`, `2021.03.05`, `20210305`
+and `2021年3月5日`. `05/03/2021`, also with points or hyphens, is read only where a column declares which of the two is
+the day (`"d/m/y"`, `"m/d/y"`). A time of day may follow, and is cut off. All other texts are no dates.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpcore.arguments import Flags, Floats, is_number
+from dpcore.domain.cells import worded
+
+UNITS = ("day", "week", "month", "quarter", "year")
+DATE_FORMS = ("", "d/m/y", "m/d/y")
+FIRST, LAST = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+MONDAY = 3  # the days by which 1970-01-01 comes after one
+
+ISO = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+TIME = r"(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?:Z| ?[+-]\d{2}:?\d{2})?)?$"
+YEAR_FIRST = [rf"^(?P<y>\d{{4}}){mark}(?P<m>\d{{1,2}}){mark}(?P<d>\d{{1,2}})" + TIME for mark in ("-", "/", "[.]")]
+YEAR_FIRST += [
+    r"^(?P<y>\d{4})(?P<m>\d{2})(?P<d>\d{2})" + TIME,
+    r"^(?P<y>\d{4})年(?P<m>\d{1,2})月(?P<d>\d{1,2})日" + TIME,
+]
+YEAR_LAST = [rf"^(?P<a>\d{{1,2}}){mark}(?P<b>\d{{1,2}}){mark}(?P<y>\d{{4}})" + TIME for mark in ("/", "[.]", "-")]
+PATTERNS = {
+    "": YEAR_FIRST,
+    "d/m/y": [*YEAR_FIRST, *(pattern.replace("<a>", "<d>").replace("<b>", "<m>") for pattern in YEAR_LAST)],
+    "m/d/y": [*YEAR_FIRST, *(pattern.replace("<a>", "<m>").replace("<b>", "<d>") for pattern in YEAR_LAST)],
+}
+
+
+def day_of(value: Any) -> float | None:
+    """The day that a bound or a cut is: a number of days as it is, an ISO text or a date; None for anything else."""
+    if isinstance(value, str | date | np.datetime64):
+        text = value if isinstance(value, str) else str(value)[:10]
+        try:
+            return date.fromisoformat(text).toordinal() + FIRST - 1 if ISO.fullmatch(text) else None
+        except ValueError:
+            return None
+    whole = is_number(value) and math.isfinite(value) and value == math.floor(value)
+    return value if whole and FIRST <= value <= LAST else None
+
+
+def iso(day: float) -> str:
+    """A day as ISO text, such as 2021-03-05."""
+    return str(np.datetime64(math.floor(day), "D"))
+
+
+def starts(low: float, high: float, unit: str) -> Floats:
+    """The days after `low`, up to `high`, on which a unit of the calendar begins."""
+    first, last = int(low), int(high)
+    if unit in MONTHS:
+        ends = np.array([first, last]).astype("datetime64[D]").astype("datetime64[M]").astype(int)
+        months = np.arange(ends[0] - ends[0] % MONTHS[unit], ends[1] + 1, MONTHS[unit])
+        days = months.astype("datetime64[M]").astype("datetime64[D]").astype(int)
+    else:
+        monday = first - (first + MONDAY) % 7
+        days = np.arange(monday, last + 1, 7) if unit == "week" else np.arange(first, last + 1)
+    return days[days > first].astype(float)
+
+
+def unit_name(day: float, unit: str) -> str:
+    """The unit of the calendar that holds a day: 2021-03, 2021 Q1, 2021, 2021-W10."""
+    text = iso(day)
+    if unit == "week":
+        year, week, _ = date.fromisoformat(text).isocalendar()
+        return f"{year:04}-W{week:02}"
+    if unit == "quarter":
+        return f"{text[:4]} Q{(int(text[5:7]) + 2) // 3}"
+    return text[: {"year": 4, "month": 7}.get(unit, 10)]
+
+
+def usual_unit(low: float, high: float) -> str:
+    """A unit that divides some days into a number of bins that charts and methods can live with."""
+    for unit, most in (("day", 31), ("week", 183), ("month", 3 * 366), ("quarter", 12 * 366)):
+        if high - low < most:
+            return unit
+    return "year"
+
+
+def as_days(values: pd.Series[Any], form: str = "") -> Floats:
+    """The cells' days, shape (n,); NaN where a cell is missing or no date. Times of day are cut off."""
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        local = values.dt.tz_localize(None) if isinstance(values.dtype, pd.DatetimeTZDtype) else values
+        found = local.to_numpy(dtype="datetime64[us]", na_value=np.datetime64("NaT")).astype("datetime64[D]")
+        return np.where(np.isnat(found), np.nan, found.astype(np.int64))
+    places, words = worded(values)
+    return np.append(days_of(words, form), np.nan)[places]
+
+
+def days_of(words: pa.Array, form: str = "") -> Floats:
+    """The days that texts say, NaN for those that say none."""
+    found = np.full(len(words), np.nan)
+    for pattern in PATTERNS[form]:
+        left = np.flatnonzero(np.isnan(found))
+        if not left.size:
+            break
+        parts = pc.extract_regex(words.take(pa.array(left)), pattern)
+        fits = np.asarray(parts.is_valid())
+        if fits.any():
+            said = parts.filter(pa.array(fits))
+            found[left[fits]] = _days(*(numbers(said, part) for part in "ymd"))
+    return found
+
+
+def numbers(parts: pa.StructArray, name: str) -> Floats:
+    """One part of texts that a pattern has parted."""
+    said: Floats = parts.field(name).cast(pa.int64()).to_numpy(zero_copy_only=False).astype(float)
+    return said
+
+
+def _days(year: Floats, month: Floats, day: Floats) -> Floats:
+    """Days of the calendar; NaN for those that it does not have."""
+    there: Flags = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
+    months = np.where(there, (year - 1970) * 12 + month - 1, 0).astype(np.int64)
+    first, after = ((months + more).astype("datetime64[M]").astype("datetime64[D]").astype(int) for more in (0, 1))
+    return np.where(there & (day <= after - first), first + day - 1, np.nan)

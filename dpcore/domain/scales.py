@@ -1,0 +1,228 @@
+"""What numbers a column holds: how its cells are read, its range is divided, and bins are named and drawn from.
+
+Three kinds. `Reals` are continuous, or as fine as their form; `Wholes` are the integers `lower..upper`, divided as the
+interval [lower, upper + 1); `Days` are whole numbers that are written as dates, and may be divided by the calendar.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from dpcore.arguments import Floats, Ints
+from dpcore.domain import dates
+from dpcore.domain.cells import as_numbers
+from dpcore.domain.written import Form
+from dpcore.text import short, told_apart
+
+MAX_BINS = 10_000
+MOST_EXACT = 2**53  # from here on a float does not hold every whole number
+Bins = int | tuple[float, ...] | str
+Fail = Callable[[str, str], NoReturn]
+
+
+class Reals:
+    """Numbers between two bounds, both inclusive; a bin holds its left cut, and the last one its right one too."""
+
+    whole = False
+    words = "are not numbers"
+
+    def __init__(self, low: float, high: float, bins: Bins, form: str) -> None:
+        self.low, self.high, self.bins, self.form = low, high, bins, form
+        self.written = Form.of(form) if form else None
+
+    def check(self, fail: Fail) -> None:
+        """Call `fail` with a cause and a remedy if the declaration contradicts itself."""
+        if self.form and self.written is None:
+            fail("the way its numbers are written is not known.", "Write 1234.5 in it: 1234.50, or $1,234.50.")
+        self._check_bounds(fail)
+        if isinstance(self.bins, tuple):
+            if len(self.bins) >= MAX_BINS:
+                fail("it has too many cut points.", f"Give fewer than {MAX_BINS:,}.")
+            if not all(a < b for a, b in pairwise([self.low, *self.bins, self.end])):
+                fail("the cut points do not increase strictly inside the bounds.", "List them in increasing order.")
+            self._check_cuts(self.bins, fail)
+        elif type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS:
+            fail("the number of bins is out of range.", f"Choose a whole number between 1 and {MAX_BINS:,}.")
+
+    def _check_bounds(self, fail: Fail) -> None:
+        if self.low >= self.high:
+            fail("the lower bound is not below the upper bound.", "Check the two bounds.")
+        if self.written is not None and max(abs(self.low), abs(self.high)) * self.written.steps >= MOST_EXACT:
+            fail("its bounds are too large for so many decimals.", "Write its numbers with fewer.")
+        self._check_fine((self.low, self.high), fail)
+
+    def _check_cuts(self, cuts: tuple[float, ...], fail: Fail) -> None:
+        self._check_fine(cuts, fail)
+
+    def _check_fine(self, numbers: tuple[float, ...], fail: Fail) -> None:
+        if self.written is not None and any(self._at(self._tick(number)) != number for number in numbers):
+            fail("a bound or cut point has more decimals than its numbers are written with.", "Round it.")
+
+    def _tick(self, number: Any) -> Any:
+        """The place of a number among those that can be written."""
+        return np.rint(number * (self.written.steps if self.written else 1.0))
+
+    def _at(self, tick: Any) -> Any:
+        return tick / (self.written.steps if self.written else 1.0)
+
+    @property
+    def end(self) -> float:
+        """The end of the last bin."""
+        return self.high
+
+    def edges(self) -> Floats:
+        """The bins' boundaries, shape (bins + 1,)."""
+        if isinstance(self.bins, tuple):
+            return np.array([self.low, *self.bins, self.end], dtype=float)
+        count = int(self.bins)
+        if self.written is None:
+            return np.linspace(self.low, self.end, count + 1)
+        first, last = self._tick(self.low), self._tick(self.high)
+        return np.asarray(self._at(np.rint(np.linspace(first, last, min(count, int(last - first)) + 1))), dtype=float)
+
+    @cached_property
+    def count(self) -> int:
+        """How many bins there are."""
+        return len(self.edges()) - 1
+
+    @cached_property
+    def ends(self) -> tuple[list[str], list[str]]:
+        """The texts of the bins' lower and upper ends."""
+        edges = self.edges().tolist()
+        texts = told_apart(edges) if self.written is None else [self.written.write(edge) for edge in edges]
+        return texts[:-1], texts[1:]
+
+    def interval(self, first: int, end: int) -> str:
+        """Bins `first` to `end - 1` in words."""
+        return f"{self.ends[0][first]} to {self.ends[1][end - 1]}"
+
+    def told(self, number: float) -> str:
+        """One number for people, short enough for a picture."""
+        return short(number) if self.written is None else self.written.write(number)
+
+    def read(self, values: pd.Series[Any]) -> Floats:
+        """The cells' numbers, shape (n,); NaN where a cell is missing or no number."""
+        return as_numbers(values) if self.written is None else self.written.numbers(values)
+
+    def drawn(self, bins: Ints, rng: np.random.Generator) -> pd.Series[Any]:
+        """A number out of each of some bins, uniformly, shape (n,)."""
+        edges = self.edges()
+        low, high = edges[bins], edges[bins + 1]
+        if self.written is None:
+            numbers = low + (high - low) * rng.random(len(bins))
+            return pd.Series(np.minimum(numbers, np.nextafter(high, low)))  # rounding may reach the next bin
+        first, last = self._tick(low), self._tick(high) + (bins == len(edges) - 2)
+        return self._in_form(
+            self._at(first + np.floor((last - first) * rng.random(len(bins))).clip(max=last - first - 1))
+        )
+
+    def _in_form(self, numbers: Any) -> pd.Series[Any]:
+        """Numbers as cells: text, unless the form is one that everybody reads."""
+        if self.written is None or self.written.bare:
+            return pd.Series(numbers)
+        different, places = np.unique(numbers, return_inverse=True)
+        texts = np.array([self.written.write(number) for number in different.tolist()], dtype=object)
+        return pd.Series(texts[places], dtype="str")
+
+
+class Wholes(Reals):
+    """Whole numbers."""
+
+    whole = True
+
+    def _check_bounds(self, fail: Fail) -> None:
+        if self.written is not None and self.written.decimals:
+            fail("an integer column is written with decimals.", "Write 1234, or use the type continuous.")
+        if max(abs(self.low), abs(self.high)) >= MOST_EXACT:
+            fail("its bounds are too large to count in whole numbers.", "Use the type continuous.")
+        if self.low != math.floor(self.low) or self.high != math.floor(self.high):
+            fail("an integer column has fractional bounds.", "Use whole numbers or the type continuous.")
+        if self.low > self.high:
+            fail("the lower bound is not below the upper bound.", "Check the two bounds.")
+
+    def _check_cuts(self, cuts: tuple[float, ...], fail: Fail) -> None:
+        if any(cut != math.floor(cut) for cut in cuts):
+            fail("an integer column has fractional cut points.", "Use whole numbers or the type continuous.")
+
+    @property
+    def end(self) -> float:
+        return self.high + 1
+
+    def edges(self) -> Floats:
+        if isinstance(self.bins, tuple):
+            return super().edges()
+        return np.linspace(self.low, self.end, min(int(self.bins), round(self.end - self.low)) + 1)
+
+    @cached_property
+    def ends(self) -> tuple[list[str], list[str]]:
+        whole = np.ceil(self.edges()).astype(int)
+        tell = str if self.written is None else self.written.write
+        return [tell(low) for low in whole[:-1].tolist()], [tell(high) for high in (whole[1:] - 1).tolist()]
+
+    def interval(self, first: int, end: int) -> str:
+        low, high = self.ends[0][first], self.ends[1][end - 1]
+        return low if low == high else f"{low}–{high}"
+
+    def drawn(self, bins: Ints, rng: np.random.Generator) -> pd.Series[Any]:
+        edges = self.edges()
+        first, last = np.ceil(edges[bins]), np.ceil(edges[bins + 1])
+        drawn = np.floor(first + (last - first) * rng.random(len(bins)))
+        return self._in_form(np.minimum(drawn, last - 1).astype(np.int64))  # rounding may reach the next bin
+
+
+class Days(Wholes):
+    """Dates, as days since 1970-01-01. `bins` may be a unit of the calendar; a form says which of two is the day."""
+
+    words = "are not dates"
+
+    def __init__(self, low: float, high: float, bins: Bins, form: str) -> None:
+        super().__init__(low, high, bins, "")
+        self.order = form
+
+    def check(self, fail: Fail) -> None:
+        if self.order not in dates.DATE_FORMS:
+            fail("the way its dates are written is not known.", "Choose d/m/y or m/d/y; year first is read always.")
+        if isinstance(self.bins, str) and self.bins not in dates.UNITS:
+            fail("its bins are no unit of the calendar.", f"Choose one of {', '.join(dates.UNITS)}.")
+        if self.bins == "day" and self.high - self.low >= MAX_BINS:
+            fail("it has too many days.", "Divide it by week, month, quarter or year.")
+        if self.low == self.high:
+            fail("the lower bound is not below the upper bound.", "Check the two dates.")
+        if isinstance(self.bins, str):
+            self._check_bounds(fail)
+        else:
+            super().check(fail)
+
+    def edges(self) -> Floats:
+        if isinstance(self.bins, str):
+            return np.array([self.low, *dates.starts(self.low, self.high, self.bins), self.end])
+        return np.ceil(super().edges())
+
+    @cached_property
+    def ends(self) -> tuple[list[str], list[str]]:
+        edges, unit = self.edges().tolist(), self.bins if isinstance(self.bins, str) else "day"
+        return [dates.unit_name(day, unit) for day in edges[:-1]], [dates.unit_name(day - 1, unit) for day in edges[1:]]
+
+    def interval(self, first: int, end: int) -> str:
+        low, high = self.ends[0][first], self.ends[1][end - 1]
+        return low if low == high else f"{low} to {high}"
+
+    def told(self, number: float) -> str:
+        return dates.iso(number)
+
+    def read(self, values: pd.Series[Any]) -> Floats:
+        return dates.as_days(values, self.order)
+
+    def drawn(self, bins: Ints, rng: np.random.Generator) -> pd.Series[Any]:
+        days = super().drawn(bins, rng).to_numpy()
+        return pd.Series(days.astype("datetime64[D]").astype(str), dtype="str")
+
+
+SCALES = {"continuous": Reals, "integer": Wholes, "date": Days}

@@ -1,0 +1,141 @@
+"""Whose rows they are: how many one person may have, and, if a column tells persons apart, which of them count.
+
+A guarantee for one row is worth k times less to a person with k rows. `Unit.rows` says what k is at most, and is
+public. With a column, `kept` chooses places for at most k rows of each person, so that the guarantee can be made one
+for persons (docs/decisions/0017-persons.md has the proof). What that rests on:
+
+- Which rows of a person are kept depends on that person's rows and their lots alone, and neither on how many other
+  persons there are nor on where the rows stand.
+- A person has at most k places. Where the number of rows is public, each has exactly k of them: k of their own rows if
+  there are more, and otherwise each of them as often as k allows, with the remainder by lot.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpcore.arguments import Floats, Ints, is_whole, plain, require_frame
+from dpcore.domain.cells import distinct
+from dpcore.errors import DataError, SchemaError
+from dpcore.text import is_writable
+
+MOST_ROWS = 1_000_000
+MOST_PLACES = 30_000_000
+EXACT = 2.0**53  # from here on whole numbers that differ by one may be one float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """At most how many rows belong to one person.
+
+    Parameters
+    ----------
+    rows : int
+        The most that one person may have, or, with a column, that count of one person.
+    column : str, optional
+        The column that says whose row it is. It is no column of the schema: its values are read by `fit` alone. With it
+        rows are cut to that many per person, and epsilon is for the person; without it nothing is cut, epsilon is for
+        the row, and `rows` times as much for the person.
+    """
+
+    rows: int
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", plain(self.rows))
+        object.__setattr__(self, "column", plain(self.column))
+        if not is_whole(self.rows, 1, MOST_ROWS):
+            raise SchemaError(
+                "The largest number of rows of one person is no whole number, below 1, or far too large.",
+                f"Give a whole number from 1 to {MOST_ROWS:,}.",
+            )
+        if self.column is not None and not (isinstance(self.column, str) and self.column and is_writable(self.column)):
+            raise SchemaError(
+                "The column that says whose row it is has no name, or one that no file can hold.",
+                "Give its header as a text, or leave it out.",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        return {"rows": self.rows, "column": self.column}
+
+    @classmethod
+    def from_dict(cls, raw: Any) -> "Unit":
+        """Read `to_dict`; KeyError, TypeError or SchemaError if it is none."""
+        if not isinstance(raw, dict) or set(raw) != {"rows", "column"} or type(raw["rows"]) is not int:
+            raise TypeError
+        return cls(rows=raw["rows"], column=raw["column"])
+
+    def of_one(self, epsilon: float) -> float:
+        """What a run's epsilon is for one person: itself where the run protects persons, else once for every row."""
+        return epsilon if self.column is not None else self.rows * epsilon
+
+    def persons(self, frame: pd.DataFrame) -> Ints:
+        """Whose row it is, shape (n,): numbers from 0 on, in the order of the names, wherever their rows stand.
+
+        Names are compared as texts, as they stand; `7` and `7.0` are one.
+
+        Raises
+        ------
+        DataError
+            If the column is lacking, a cell of it is missing, or numbers in it are too large to be told apart.
+        """
+        if self.column not in require_frame(frame).columns:
+            raise DataError(
+                f"The data lack the column {self.column!r}, which says whose row it is.",
+                "Use data with that column, or declare a unit without it.",
+            )
+        cells = frame[self.column]
+        places, names = distinct(cells)
+        blank = np.array([not name.strip() for name in names] + [True], dtype=bool)  # the last is of missing cells
+        if blank[places].any():
+            raise DataError(
+                f"In the column {self.column!r}, which says whose row it is, a cell is missing.",
+                "Name the person of every row, or leave out rows that are of nobody.",
+            )
+        if (
+            pd.api.types.is_float_dtype(cells.dtype)
+            and len(cells)
+            and not (np.abs(cells.to_numpy(float)) < EXACT).all()
+        ):
+            raise DataError(
+                f"The column {self.column!r}, which says whose row it is, has numbers too large to be told apart.",
+                "Read it as text.",
+            )
+        rank = np.empty(len(names), dtype=np.intp)
+        rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+        found: Ints = rank[places]
+        return found
+
+    def kept(self, persons: Ints, lots: Floats, *, fill: bool) -> Ints:
+        """Which rows count, person by person: places of rows, some several times if all places are to be filled.
+
+        Parameters
+        ----------
+        persons : array of shape (n,)
+            Whose row it is, as from `persons`.
+        lots : array of shape (n,)
+            Independent uniform numbers that have nothing to do with the rows. The rows of a person with the smallest
+            ones are kept.
+        fill : bool
+            Whether everybody has exactly `rows` places (the number of rows is public: replace), or at most.
+
+        Raises
+        ------
+        DataError
+            If places that are filled do not fit into the memory; how many persons there are is public then.
+        """
+        order = np.lexsort((lots, persons))
+        many = np.bincount(persons)
+        if fill and self.rows * len(many) > MOST_PLACES:
+            raise DataError(
+                f"{self.rows:,} places for each of {len(many):,} persons do not fit into the memory.",
+                f"Declare fewer rows per person: {max(MOST_PLACES // len(many), 1):,} do.",
+            )
+        own = many[persons[order]]
+        rank = np.arange(len(order)) - (np.cumsum(many) - many)[persons[order]]
+        times = self.rows // own + (rank < self.rows % own) if fill else (rank < self.rows).astype(np.intp)
+        found: Ints = np.repeat(order, times)
+        return found

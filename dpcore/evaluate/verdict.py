@@ -1,0 +1,153 @@
+"""What a release kept of the real rows, what it lost, and who pays for that. Reads real rows: not private."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from dpcore.arguments import Floats
+from dpcore.domain.schema import Schema
+from dpcore.door.exact_counts import Counter
+from dpcore.evaluate.distances import MAX_CELLS, batches, subsets
+from dpcore.evaluate.learners import Table, encoded, require_rows
+
+CLOSE = 0.05  # distance of shares: what is called kept
+TIED = 0.1  # dependence that is worth a word
+HALF = 0.5  # of it; a release with less has lost the pair
+GROUPS = 10  # values of a column whose rows are looked at as groups
+FEWEST, LEAST = 30, 0.01  # rows of a group, and their share
+MOST_PAIRS = 1_770  # of 60 columns
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Two columns, and how far from independent they are in the real rows and in the release."""
+
+    first: str
+    second: str
+    real: float
+    released: float
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows with one value of a column: their share, and how far off all other columns are among them, in mean."""
+
+    column: str
+    value: str
+    share: float
+    distance: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How many columns and pairs are close to the real ones; ties that were lost, the strongest first; groups.
+
+    `worst` is the group that the release is furthest off for, beside the `largest` group of the same column; None if no
+    column has groups.
+    """
+
+    columns: int
+    close_columns: int
+    pairs: int
+    close_pairs: int
+    lost: tuple[Tie, ...]
+    worst: Group | None = None
+    largest: Group | None = None
+
+
+def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Counter | None = None) -> Verdict:
+    """Judge a release by its columns, pairs and groups.
+
+    Two columns are tied as far as their joint shares are from the product of their own, ½ Σ |P(a, b) - P(a) P(b)|, less
+    what as many rows would have by chance if they were independent. A tie of `TIED` or more is lost where the release
+    has less than half of it. Of wide schemas, and of pairs with very many cells, not all are looked at.
+
+    Parameters
+    ----------
+    real, synthetic : DataFrame, or codes of one
+    counts : Counter, optional
+        Of the real rows, for callers who count once.
+
+    Raises
+    ------
+    DataError
+        If a table is empty or does not fit the schema.
+    """
+    first, second = encoded(real, schema), encoded(synthetic, schema)
+    require_rows(first, second)
+    names, sizes = schema.names, schema.sizes
+    known, made = counts or Counter(first, sizes), Counter(second, sizes)
+
+    def of(families: list[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], Floats, Floats]]:
+        for batch in batches(sizes, [family for family in families if prod(sizes[j] for j in family) <= MAX_CELLS]):
+            for family, p, q in zip(batch, known.tables(batch), made.tables(batch), strict=True):
+                yield family, p / len(first), q / len(second)
+
+    alone = [apart(p, q) for _, p, q in of([(j,) for j in range(len(schema))])]
+    pairs: list[float] = []
+    lost: list[Tie] = []
+    within: dict[int, list[Floats]] = {}
+    grouped = {j for j, column in enumerate(schema) if not column.numeric and 1 < column.size <= GROUPS}
+    shares: dict[int, Floats] = {}
+    chosen = subsets(len(schema), 2, MOST_PAIRS, 0) if len(schema) > 1 else []
+    for (a, b), p, q in of(chosen):
+        pairs.append(apart(p, q))
+        tie = Tie(names[a], names[b], tied(p, len(first)), tied(q, len(second)))
+        if tie.real >= TIED and tie.released < HALF * tie.real:
+            lost.append(tie)
+        for group, joint, released in ((a, p, q), (b, p.T, q.T)):
+            if group in grouped:
+                shares[group] = joint.sum(axis=1)
+                within.setdefault(group, []).append(apart_within(joint, released, len(first), len(second)))
+    groups = [
+        Group(names[j], schema[names[j]].labels[code], float(shares[j][code]), float(np.mean(found, axis=0)[code]))
+        for j, found in within.items()
+        for code in np.flatnonzero(shares[j] >= max(LEAST, FEWEST / len(first)))
+    ]
+    worst = max(groups, key=lambda group: group.distance, default=None)
+    alike = [group for group in groups if worst is not None and group.column == worst.column]
+    return Verdict(
+        len(alone),
+        sum(one <= CLOSE for one in alone),
+        len(pairs),
+        sum(one <= CLOSE for one in pairs),
+        tuple(sorted(lost, key=lambda tie: tie.released - tie.real)),
+        worst,
+        max(alike, key=lambda group: group.share, default=None),
+    )
+
+
+def apart(p: Floats, q: Floats) -> float:
+    """½ Σ |P - Q|."""
+    return float(np.abs(p - q).sum() / 2)
+
+
+def apart_within(p: Floats, q: Floats, first_rows: int, second_rows: int) -> Floats:
+    """The same for every row of joint shares by itself, as shares of the row; 1 where only one of the two has any.
+
+    Less what two samples of these sizes would have by chance: a share x is off by sqrt(2 x (1 - x) (1/n + 1/m) / pi).
+    """
+    rows = [part.sum(axis=1, keepdims=True) for part in (p, q)]
+    first, second = (
+        np.divide(part, row, out=np.zeros_like(part), where=row > 0) for part, row in zip((p, q), rows, strict=True)
+    )
+    each = 1 / np.maximum(rows[0] * first_rows, 1) + 1 / np.maximum(rows[1] * second_rows, 1)
+    share = (first + second) / 2
+    chance = np.sqrt(2 / np.pi * share * (1 - share) * each).sum(axis=1) / 2
+    found: Floats = np.maximum(np.abs(first - second).sum(axis=1) / 2 - chance, 0.0)
+    return np.where((rows[0] > 0).ravel() & (rows[1] > 0).ravel(), found, 1.0)
+
+
+def tied(p: Floats, rows: int) -> float:
+    """How far joint shares are from the product of their margins, beyond what chance gives so many rows."""
+    alone = np.outer(p.sum(axis=1), p.sum(axis=0))
+    return max(apart(p, alone) - float(by_chance(alone * rows).sum()) / (2 * rows), 0.0)
+
+
+def by_chance(expected: Floats) -> Floats:
+    """E |X - m| of a Poisson number of mean m: 2 e^-m m^(k + 1) / k!, with k the whole part of m."""
+    k = np.floor(expected)
+    return np.asarray(2 * np.exp(xlogy(k + 1, expected) - expected - gammaln(k + 1)))

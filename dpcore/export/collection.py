@@ -1,0 +1,236 @@
+"""Randomized answers as they are handed on: a table with a row per person, and the public rules that made it.
+
+A person who has several rows (`Schema.unit`) has as many rows of reports, one below another. Whoever has the two files
+learns from them without the rows, on another day and another computer; that is post-processing, at no cost. The rules
+are JSON, and both files are checked when they are read: nothing in them is ever run.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpcore.arguments import Floats, Ints, Progress, no_progress
+from dpcore.datasets.reading import read_frame, source_bytes
+from dpcore.domain.column import Column
+from dpcore.domain.documents import json_value
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, DPCoreError, ParameterError, SchemaError
+from dpcore.export.model_file import Model, told_of
+from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, RRPH, TRR, CategoryChannel, Channel, KeepOrDraw, Warner
+from dpcore.methods import METHODS
+from dpcore.methods.local.base import WIDEST, LocalClassifier
+from dpcore.postprocess.reports import Family, Reports, bare
+from dpcore.text import as_text, finite_or_text, number
+
+FORMAT = "dpcore reports 1"
+PERSON = "person"  # the first column; one column alone would be no table
+CAUSE = "This file holds no rules of reports that can be read"
+REMEDY = "Choose the rules.json of a release that was taken home."
+MEND = "Choose the reports.csv and the rules.json of one and the same release."
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in (ERRPH, RRPH, Warner, OUE, OLH, TRR)}
+SIZED = ("ERRPH", "OUE", "OLH")
+MOST_QUESTIONS, LONGEST = 1_000, 200  # LONGEST: digits of a fraction
+MOST_CELLS = 500_000_000  # reports times values: what bits take in bytes, and hashes in steps
+FURTHEST = 1_000  # scales of the noise from the bounds: e^-1000 is no probability
+NARROWEST, ROUNDING = 1e-100, 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Reports, and what is said of how they were made: `about`, as of a `Model`."""
+
+    reports: Reports
+    about: Mapping[str, Any]
+
+    def files(self) -> dict[str, str]:
+        """The two files by name.
+
+        Whoever knows the seed of reports can undo them: those are not to be handed on, which nothing here can tell.
+
+        Raises
+        ------
+        ParameterError
+            If there is no finite epsilon, because some answers are true ones, or share a lot.
+        """
+        made = self.reports
+        if any(len(group) > 1 for group in made.together) or not math.isfinite(made.price()):
+            raise ParameterError("These reports have no finite epsilon.", "Keep them: they tell true answers.")
+        document = {
+            "format": FORMAT,
+            "about": {key: finite_or_text(value) for key, value in self.about.items()},
+            "class": made.target,
+            "rows": json.loads(made.source.to_json()),
+            "answers": json.loads(made.schema.to_json()),
+            "recoded": [{"column": name, "codes": codes.tolist()} for name, codes in made.recoded],
+            "questions": made.rules(),
+        }
+        frame = made.frame()
+        frame.insert(0, first_of(made), np.arange(made.people) // each(made.source) + 1)
+        rules = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        return {"reports.csv": spreadsheet_csv(frame), "rules.json": rules}
+
+    @classmethod
+    def read(cls, table: str | PathLike[str] | bytes, rules: str | PathLike[str] | bytes, name: str = "") -> Self:
+        """Open the two files of a release.
+
+        Parameters
+        ----------
+        table : path or bytes
+            reports.csv, or the same table in another format that `read_frame` reads.
+        rules : path or bytes
+            rules.json.
+        name : str
+            The table's file name, if it is given as bytes and is no csv.
+
+        Raises
+        ------
+        SchemaError, DataError
+            With a cause and a remedy; never with a cell's value.
+        """
+        document = json_value(source_bytes(rules), SchemaError, CAUSE, REMEDY)
+        try:
+            asked, about = asked_of(document), told_of(document["about"])
+            many = [rule["people"] for rule in document["questions"]]
+        except DPCoreError as error:
+            raise SchemaError(f"{CAUSE}: {error.cause[:1].lower()}{error.cause[1:]}", REMEDY) from None
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
+            raise SchemaError(f"{CAUSE}.", REMEDY) from None
+        found = answered(asked, tabled(table, name, header_of(asked)))
+        if [len(own) for own in found.values.values()] != many:
+            raise DataError("The table has other people's reports than its rules speak of.", MEND)
+        price = found.price() * each(found.source)
+        if price > about["epsilon_bound"] * (1 + ROUNDING):
+            told = f"By these rules a person's answers cost epsilon {number(price)}"
+            raise SchemaError(f"{told}, and the file says less.", REMEDY)
+        return cls(found, about)
+
+    @property
+    def learners(self) -> list[str]:
+        """The methods that can learn from these reports."""
+        found = []
+        for name, kind in METHODS.items():
+            if issubclass(kind, LocalClassifier) and not kind().untold(self.reports):
+                found.append(name)
+        return found
+
+    def learn(self, method: LocalClassifier, *, progress: Progress = no_progress) -> Model:
+        """The classifier that a method learns from these reports; ParameterError if it cannot."""
+        fitted = method.learn(self.reports, progress=progress)
+        about = {**self.about, "method": f"{fitted.title}, from reports of people", "mode": fitted.mode}
+        return Model(released=fitted.released(), schema=fitted.schema_, target=fitted.target_, about=about)
+
+
+def each(rows: Schema) -> int:
+    """How many rows of reports a person has, one below another: one for every place of their rows."""
+    return 1 if rows.persons is None else rows.persons.rows
+
+
+def asked_of(document: Mapping[str, Any]) -> Reports:
+    """What people were asked, and by which rules they answer; nobody has yet. ValueError if it contradicts itself."""
+    if document["format"] != FORMAT or not 0 < len(document["questions"]) <= MOST_QUESTIONS:
+        raise ValueError
+    rows, schema = (Schema.from_json(json.dumps(document[name])) for name in ("rows", "answers"))
+    recoded = [(each["column"], np.array(each["codes"])) for each in document["recoded"]]
+    for (name, codes), own in zip(recoded, schema if recoded else (), strict=True):
+        fits = codes.dtype.kind == "i" and codes.shape == (rows[name].size,)
+        if not fits or not 0 <= codes.min() <= codes.max() < own.size:
+            raise ValueError
+    if rows[document["class"]].numeric or not (recoded or replace(rows, unit=None) == schema):
+        raise ValueError
+    channels: dict[Family, Channel] = {}
+    for rule in document["questions"]:
+        family = tuple(map(str, rule["question"]))
+        channels[family] = channel_of(rule, [schema[name] for name in family])
+    nothing = dict.fromkeys(channels, np.zeros(0))
+    found = Reports(schema, 0, channels, nothing, rows=rows, recoded=recoded, target=document["class"])
+    if found.rules() != [{**rule, "people": 0} for rule in document["questions"]]:
+        raise ValueError
+    return found
+
+
+def channel_of(rule: Mapping[str, Any], columns: Sequence[Column]) -> Channel:
+    """The rule of one question about some columns; ValueError or TypeError if there is none of a finite epsilon."""
+    name, given = rule["rule"], dict(rule["given"])
+    if "epsilon" in given:
+        if len(given["epsilon"]) > LONGEST:
+            raise ValueError
+        given["epsilon"] = Fraction(given["epsilon"])
+    size = math.prod(column.size for column in columns)
+    if name != "TRR" and len(rule["values"]) != size:  # before anything of that size is made
+        raise ValueError
+    channel: Channel = KINDS[name](size, **given) if name in SIZED else KINDS[name](**given)
+    if isinstance(channel, TRR):
+        (column,) = columns
+        width = channel.upper - channel.lower
+        if (channel.lower, channel.upper) != (column.lower, column.upper) or not NARROWEST <= width <= WIDEST:
+            raise ValueError
+    if not math.isfinite(channel.epsilon) or (isinstance(channel, CategoryChannel) and channel.size != size):
+        raise ValueError
+    return channel
+
+
+def first_of(reports: Reports) -> str:
+    """What the column of people's numbers is called, unlike all others."""
+    taken, name = {bare(own) for own in reports.names}, PERSON
+    while name in taken:
+        name += " number"
+    return name
+
+
+def header_of(asked: Reports) -> list[str]:
+    """How the columns of the table are called in its file."""
+    named = spreadsheet_safe(pd.DataFrame(columns=[first_of(asked), *asked.names]))[0].columns
+    return [str(name).strip() for name in named]
+
+
+def tabled(table: str | PathLike[str] | bytes, name: str, header: Sequence[str]) -> pd.DataFrame:
+    """The table of reports as texts: as it was written, or as a spreadsheet has saved it again."""
+    for delimiter in (",", None):  # names of columns may hold what divides other files
+        with suppress(DataError) if delimiter else nullcontext():
+            frame = read_frame(table, name, missing=("",), decimal=".", delimiter=delimiter)
+            if [str(own).strip() for own in frame.columns] == [*header]:
+                return frame
+    raise DataError("The table has other columns than its rules speak of.", MEND)
+
+
+def answered(asked: Reports, frame: pd.DataFrame) -> Reports:
+    """The reports in a table with a row per person, to what was asked."""
+    values: dict[Family, NDArray[Any]] = {}
+    chosen: dict[Family, Ints] = {}
+    for place, (family, channel) in enumerate(asked.channels.items(), 1):
+        cells = frame.iloc[:, place]
+        said = cells.dropna().map(as_text)
+        if len(said) < len(frame):
+            chosen[family] = np.flatnonzero(cells.notna())
+        try:
+            if isinstance(channel, CategoryChannel):
+                if not isinstance(channel, KeepOrDraw) and len(said) * channel.size > MOST_CELLS:
+                    raise DataError("The reports have too many people and values.", "Learn from fewer people.")
+                labels = spreadsheet_safe(pd.DataFrame({"": asked.labels(family)}))[0][""]
+                values[family] = channel.read(said.tolist(), [label.strip() for label in labels])
+            else:
+                values[family] = numbers(said, channel)
+        except (ValueError, LookupError):
+            raise DataError(f"A cell of {frame.columns[place]!r} is no report that its rule can make.", MEND) from None
+    return replace(asked, people=len(frame), values=values, asked=chosen)
+
+
+def numbers(said: pd.Series, channel: Channel) -> Floats:
+    """Reports that are numbers, with a decimal point or comma; ValueError if noise of that scale cannot make one."""
+    assert isinstance(channel, TRR)
+    found: Floats = said.str.replace(",", ".").to_numpy().astype(float)
+    room = FURTHEST * channel.scale if math.isfinite(channel.scale) else 0.0
+    least, most = (channel.lower, channel.upper) if room else (0.0, 0.0)  # at no epsilon everybody says 0
+    if not ((found >= least - room) & (found <= most + room)).all():
+        raise ValueError
+    return found

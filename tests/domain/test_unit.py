@@ -1,0 +1,142 @@
+"""Whose rows they are: names are told apart, and the cut is by lot, person by person, and moves no other person."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.unit import MOST_ROWS, Unit
+from dpcore.errors import DataError, SchemaError
+
+WORD = Column(name="a", kind="categorical", categories=("x",))
+SCHEMA = Schema(columns=(WORD,))
+
+
+def test_units_are_part_of_the_schema_and_read_back():
+    for unit in (Unit(rows=3, column="who"), Unit(rows=1), Unit(rows=np.int64(7), column="ä"), None):
+        schema = replace(SCHEMA, unit=unit)
+        assert Schema.from_json(schema.to_json()) == schema
+        assert ("unit" in json.loads(schema.to_json())) == (unit is not None)
+        assert schema.select(["a"]).unit == unit
+        assert schema.persons == (unit if unit and unit.column else None)
+    assert SCHEMA.unit is None
+    document = json.loads(replace(SCHEMA, unit=Unit(rows=3)).to_json())
+    wrongs = [5, [], "x", {}, {"rows": 3}, {"rows": 3, "column": "who", "more": 1}, {"rows": True, "column": None}]
+    wrongs += [{"rows": rows, "column": None} for rows in (0, "3", 2.5, None)] + [{"rows": 3, "column": 5}]
+    for wrong in (*wrongs, {"rows": 3, "column": "a"}):
+        with pytest.raises(SchemaError) as caught:
+            Schema.from_json(json.dumps(document | {"unit": wrong}))
+        assert caught.value.remedy
+
+
+def test_units_that_mean_nothing_are_refused():
+    for rows in (0, -1, 1.5, True, "3", None, MOST_ROWS + 1):
+        with pytest.raises(SchemaError, match="number of rows of one person"):
+            Unit(rows=rows)
+    for column in ("", 5, "a\x00", "\ud800"):
+        with pytest.raises(SchemaError, match="whose row"):
+            Unit(rows=3, column=column)
+    with pytest.raises(SchemaError, match="'a'"):
+        replace(SCHEMA, unit=Unit(rows=3, column="a"))
+    with pytest.raises(SchemaError, match="unit"):
+        replace(SCHEMA, unit=3)
+
+
+def test_persons_are_told_apart_by_the_texts_of_cells():
+    def named(values):
+        return Unit(rows=1, column="who").persons(pd.DataFrame({"who": values})).tolist()
+
+    assert named(["b", "a", "b", "c"]) == [1, 0, 1, 2]  # in the order of names, wherever they stand
+    assert named([7, 7.0, 3]) == [1, 1, 0]
+    assert named(["7", "007", "7"]) == [1, 0, 1]
+    assert named(["9007199254740993", "9007199254740992"]) == [1, 0]  # texts are not made into numbers
+    assert named(pd.Series(["x", "y", "x"], dtype="category")) == [0, 1, 0]
+    assert named([]) == []
+    for wrong in (["a", None], ["a", ""], ["a", "  "], [1.0, np.nan], pd.Series(["x", None], dtype="category")):
+        with pytest.raises(DataError, match=r"'who'.*missing") as caught:
+            named(wrong)
+        assert caught.value.remedy
+    for wrong in ([1.0, 2.0**53], [1.0, np.inf]):
+        with pytest.raises(DataError, match="too large"):
+            named(wrong)
+    with pytest.raises(DataError, match="lack the column 'who'"):
+        Unit(rows=1, column="who").persons(pd.DataFrame({"a": []}))
+
+
+def test_the_cut_worked_by_hand():
+    persons = np.array([0, 1, 0, 0, 2])
+    lots = np.array([0.9, 0.5, 0.1, 0.4, 0.3])
+    for rows, fill, expected in (
+        (1, False, [2, 1, 4]),
+        (2, False, [2, 3, 1, 4]),
+        (4, False, [2, 3, 0, 1, 4]),
+        (1, True, [2, 1, 4]),
+        (2, True, [2, 3, 1, 1, 4, 4]),
+        (4, True, [2, 2, 3, 0, 1, 1, 1, 1, 4, 4, 4, 4]),  # of three rows one stands twice: the one of the smallest lot
+    ):
+        assert Unit(rows=rows, column="who").kept(persons, lots, fill=fill).tolist() == expected, (rows, fill)
+    with pytest.raises(DataError, match=r"1,000,000 places for each of 31 persons.*: 967,741 do"):
+        Unit(rows=MOST_ROWS, column="who").kept(np.arange(31), np.arange(31) / 31, fill=True)
+    nothing = np.empty(0, dtype=np.intp)
+    for fill in (False, True):
+        assert Unit(rows=3, column="who").kept(nothing, np.empty(0), fill=fill).tolist() == []
+
+
+@given(st.data(), st.integers(1, 6), st.booleans())
+def test_neighbors_by_one_person_differ_in_at_most_k_rows_after_the_cut(data, rows, fill):
+    """Wherever rows stand; all others keep the rows that they keep without that person, with the same lots."""
+    unit = Unit(rows=rows, column="who")
+    many = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=5))
+    pairs = [(f"p{person}", place) for person, count in enumerate(many) for place in range(count)]
+    lots = {pair: data.draw(st.floats(0, 1, exclude_max=True)) for pair in pairs}
+    changed = f"p{data.draw(st.integers(0, len(many) - 1))}"
+    others = [("new", place) for place in range(data.draw(st.integers(1, 9)))]  # of the same person, elsewhere
+    lots |= {pair: data.draw(st.floats(0, 1, exclude_max=True)) for pair in others}
+
+    def cut(world, name=None):
+        world = data.draw(st.permutations(world))
+        names = [name if person == "new" else person for person, _ in world]
+        persons = unit.persons(pd.DataFrame({"who": pd.Series(names, dtype=object)}))
+        found = unit.kept(persons, np.array([lots[pair] for pair in world]), fill=fill)
+        return [world[place] for place in found]
+
+    ties = len({lots[pair] for pair in lots}) < len(lots)
+    first = cut(pairs)
+    rest = [pair for pair in pairs if pair[0] != changed]
+    second = cut([*rest, *others], changed) if fill else cut(rest)
+    if fill:
+        assert len(first) == len(second) == rows * len(many)
+        if not ties:
+            assert sum(a != b for a, b in zip(first, second, strict=True)) <= rows  # in place
+    assert max(Counter(person for person, _ in first).values()) <= rows
+    if not ties:
+        gone, come = Counter(first) - Counter(second), Counter(second) - Counter(first)
+        assert {person for person, _ in gone} <= {changed}
+        assert {person for person, _ in come} <= ({"new"} if fill else set())
+        assert (gone.total(), come.total()) == ((rows, rows) if fill else (min(rows, many[int(changed[1:])]), 0))
+
+
+def test_every_row_of_a_person_is_as_likely_to_be_kept():
+    """20,000 seeded lots; each share is off by more than 5 deviations once in a million seeds."""
+    rng, trials = np.random.default_rng(0), 20_000
+    persons = np.array([0] * 5 + [1] * 2)
+    for rows, fill in ((1, False), (3, False), (3, True), (7, True)):
+        unit, many = Unit(rows=rows, column="who"), np.zeros(7)
+        for _ in range(trials):
+            many += np.bincount(unit.kept(persons, rng.random(7), fill=fill), minlength=7)
+        places = np.array([rows if fill else min(rows, own) for own in (5, 2)])
+        expected = (places / [5, 2])[persons]
+        spread = np.sqrt(np.maximum((expected % 1) * (1 - expected % 1), 1e-12) / trials)
+        assert (np.abs(many / trials - expected) <= 5 * spread + 1e-9).all(), (rows, fill)
+
+
+def test_of_one():
+    assert Unit(rows=3, column="who").of_one(1.5) == 1.5
+    assert Unit(rows=3).of_one(1.5) == 4.5

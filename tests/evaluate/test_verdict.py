@@ -1,0 +1,92 @@
+"""The verdict on a release: what is close, which ties were lost, and for whom it is furthest off."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import poisson
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError
+from dpcore.evaluate.verdict import Group, by_chance, tied, verdict
+
+WARD = Column(name="ward", kind="categorical", categories=("a", "b"))
+CAUSE = Column(name="cause", kind="categorical", categories=("x", "y"))
+AGE = Column(name="age", kind="integer", lower=0, upper=99, bins=2)
+SCHEMA = Schema(columns=(WARD, CAUSE, AGE))
+
+
+def rows(counts):
+    """A frame from {(ward, cause, age): how often}."""
+    return pd.DataFrame([key for key, many in counts.items() for _ in range(many)], columns=["ward", "cause", "age"])
+
+
+def test_a_function_of_another_column_is_named_when_it_is_lost():
+    """Real: ward says cause, half and half. Released: the same columns, independent of each other."""
+    real = rows({("a", "x", 10): 500, ("b", "y", 10): 500})
+    released = rows({(w, c, 10): 250 for w in "ab" for c in "xy"})
+    found = verdict(real, released, SCHEMA)
+    assert (found.columns, found.close_columns, found.pairs, found.close_pairs) == (3, 3, 3, 2)
+    # 1/2 (|1/2 - 1/4| + |0 - 1/4|) 2 = 1/2, less what chance gives: 4 cells of 250 expected rows, each off by about
+    # sqrt(2 x 250 / pi) = 12.6, and so 4 x 12.6 / 2,000 = .0252.
+    (tie,) = found.lost
+    assert (tie.first, tie.second, tie.released) == ("ward", "cause", 0.0)
+    assert tie.real == pytest.approx(0.4748, abs=1e-4)
+    # Among ward a the real cause is always x, the released one x for half: off by 1/2, of which two samples of 500 give
+    # sqrt(2 x 3/4 x 1/4 x 2/500 / pi) = .0219; age is not off at all.
+    assert found.worst == Group("ward", "a", 0.5, pytest.approx((0.5 - 0.02185) / 2, abs=1e-4))
+    assert verdict(real, real, SCHEMA).lost == ()
+
+
+def test_a_tie_of_which_more_than_half_is_left_is_not_lost():
+    real = rows({("a", "x", 10): 500, ("b", "y", 10): 500})
+    half = rows({("a", "x", 10): 390, ("b", "y", 10): 390, ("a", "y", 10): 110, ("b", "x", 10): 110})
+    assert verdict(real, half, SCHEMA).lost == ()
+    less = rows({("a", "x", 10): 350, ("b", "y", 10): 350, ("a", "y", 10): 150, ("b", "x", 10): 150})
+    assert [(tie.first, tie.second) for tie in verdict(real, less, SCHEMA).lost] == [("ward", "cause")]
+
+
+def test_groups_are_of_few_values_and_many_rows_and_one_that_is_gone_is_off_by_all():
+    real = rows({("a", "x", 10): 900, ("b", "x", 10): 60, ("b", "y", 90): 40})
+    found = verdict(real, rows({("a", "x", 10): 900, ("a", "y", 90): 100}), SCHEMA)
+    assert found.worst == Group("ward", "b", 0.1, 1.0)
+    assert found.largest == Group("ward", "a", 0.9, pytest.approx(0.1 - 0.00799, abs=1e-4))
+    few = rows({("a", "x", 10): 980, ("b", "x", 10): 20})
+    assert verdict(few, rows({("a", "x", 10): 1000}), SCHEMA).worst.value != "b"  # 20 rows are no group
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.3, 1.0, 4.7, 250.0])
+def test_what_chance_gives_is_the_mean_deviation_of_a_poisson_number(mean):
+    k = np.arange(1_000)
+    assert by_chance(np.array([mean]))[0] == pytest.approx((np.abs(k - mean) * poisson.pmf(k, mean)).sum(), abs=1e-9)
+
+
+def test_independent_columns_of_many_values_are_not_tied():
+    rng = np.random.default_rng(0)
+    joint = rng.multinomial(5_000, np.outer(rng.dirichlet(np.ones(40)), rng.dirichlet(np.ones(30))).ravel())
+    assert tied(joint.reshape(40, 30) / 5_000, 5_000) < 0.01
+
+
+def test_edges():
+    one = Schema(columns=(WARD,))
+    frame = pd.DataFrame({"ward": ["a", "b"]})
+    found = verdict(frame, frame, one)
+    assert (found.columns, found.close_columns, found.pairs, found.lost, found.worst) == (1, 1, 0, (), None)
+    with pytest.raises(DataError):
+        verdict(frame.head(0), frame, one)
+
+
+def test_nobody_pays_in_another_sample_of_the_same_people():
+    """A group of 60 rows among 5,000, and columns of sixteen values: by chance it is off by a quarter."""
+    columns = [Column(name=f"x{i}", kind="integer", lower=0, upper=15, bins=16) for i in range(3)]
+    group = Column(name="g", kind="categorical", categories=("big", "small"))
+    schema = Schema(columns=(group, *columns))
+    rng = np.random.default_rng(0)
+
+    def sample():
+        cells = {column.name: rng.integers(0, 16, 5_000) for column in columns}
+        return pd.DataFrame({"g": np.where(rng.random(5_000) < 0.012, "small", "big"), **cells})
+
+    found = verdict(sample(), sample(), schema)
+    assert found.worst is not None
+    assert found.worst.distance < 0.04

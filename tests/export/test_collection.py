@@ -1,0 +1,281 @@
+"""Reports that are handed on: the two files come back as they were, teach the same, and are refused if they lie."""
+
+import json
+from dataclasses import replace
+from functools import partial
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+from taken_home import GONE, altered
+
+from dpcore import datasets
+from dpcore.datasets.reading import read_frame
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
+from dpcore.errors import DataError, ParameterError, SchemaError
+from dpcore.export import collection, release_of
+from dpcore.export.collection import Collection, answered, asked_of
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Warner
+from dpcore.methods import METHODS
+from dpcore.methods.local.bayes_from_reports import coarser
+from dpcore.postprocess.reports import Reports
+
+ABOUT = {
+    "method": "PPNB", "mode": "corrected", "relation": "replace", "noise": "lots", "guarantee_void": "",
+    "epsilon_claimed": 6.0, "epsilon_bound": 60.0,
+}  # fmt: skip
+WEIRD = ("=SUM(A1)", "nan", "1", "a / b", " / c", "a")
+X = Column(name="+x", kind="categorical", categories=WEIRD, missing=True)
+Z = Column(name="z", kind="categorical", categories=("b / c", "c", "/ c"))
+N = Column(name="n", kind="continuous", lower=-5, upper=5, bins=4)
+Y = Column(name="y", kind="categorical", categories=("no", "yes"))
+SCHEMA = Schema(columns=(X, Z, N, Y), target="y")
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch):
+    """Files are parsed in this process: what its own is for, others test."""
+    monkeypatch.setattr(collection, "read_frame", partial(read_frame, trusted=True))
+
+
+def read(files, **changes):
+    told = {name: text.encode() for name, text in {**files, **changes}.items()}
+    return Collection.read(told["reports.csv"], told["rules.json"])
+
+
+def test_every_rule_and_every_report_comes_back():
+    channels = {
+        ("y",): Warner(p=0.3),
+        ("+x",): ERRPH(7, epsilon=2),
+        ("n",): TRR(lower=-5, upper=5, epsilon=1),
+        ("+x", "z"): ERRPH(21, epsilon=1),  # some of its values have the same text
+        ("z", "y"): OUE(6, epsilon=1),
+        ("z",): OLH(3, epsilon=1),
+        ("y", "z"): ERRPH(6, p0=0.5, others=(0.1, 0.1, 0.1, 0.1, 0.05, 0.05)),
+    }
+    bits = np.zeros((2, 6), dtype=bool)
+    bits[1, [0, 5]] = True
+    values = {
+        ("y",): np.array([0, 1, 1]),
+        ("+x",): np.array([0, 6, 3]),
+        ("n",): np.array([-1e4 / 3, 0.125, 3.0]),
+        ("+x", "z"): np.array([10, 15]),  # "a / b" and "c", "a" and "b / c"
+        ("z", "y"): bits,
+        ("z",): np.array([[1, 0, 2], [2**31 - 2, 2**31 - 2, 0]]),
+        ("y", "z"): np.array([5]),
+    }
+    asked = {
+        ("+x", "z"): np.array([0, 2]),
+        ("z", "y"): np.array([0, 1]),
+        ("z",): np.array([1, 2]),
+        ("y", "z"): np.array([1]),
+    }
+    reports = Reports(SCHEMA, 3, channels, values, asked, target="y")
+    found = read(Collection(reports, ABOUT).files())
+    assert found.about == ABOUT
+    made = found.reports
+    assert (made.people, made.target, made.source, made.schema) == (3, "y", SCHEMA, SCHEMA)
+    for family, channel in channels.items():
+        np.testing.assert_array_equal(made.values[family], values[family])
+        np.testing.assert_array_equal(made.who(family), reports.who(family))
+        assert type(made.channels[family]) is type(channel)
+        assert made.channels[family].epsilon == channel.epsilon
+        for name in ("gain", "base", "scale", "places", "lower"):
+            if hasattr(channel, name):
+                np.testing.assert_array_equal(getattr(made.channels[family], name), getattr(channel, name))
+
+
+KINDS = [
+    ("PPNB", {}, ["PPNB"]),
+    ("PPNB", {"protocol": "OUE", "asked": 2, "pairs": False}, ["PPNB"]),
+    ("PPNB", {"numbers": "moments", "asked": None}, ["PPNB", "DTCRD"]),
+    ("DTPD", {}, ["DTPD"]),
+    ("DTPD", {"mode": "paper", "groups": "each"}, ["DTPD"]),
+    ("DTCRD", {}, ["PPNB", "DTCRD"]),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "able"), KINDS)
+def test_reports_teach_elsewhere_what_they_taught_here(name, given, able):
+    data = datasets.load("sample")
+    fitted = METHODS[name](epsilon=6, random_state=1, **given).fit(data.train.head(1_500), schema=data.schema)
+    found = read(Collection(fitted.reports_, {**ABOUT, "method": name}).files())
+    assert found.learners == able
+    model = found.learn(METHODS[name](mode=fitted.mode))
+    np.testing.assert_allclose(model.predict_proba(data.test), fitted.predict_proba(data.test), atol=1e-12)
+    assert model.about["epsilon_claimed"] == 6
+    assert model.about["mode"] == fitted.mode
+    assert (type(model).from_json(model.to_json()).predict(data.test) == model.predict(data.test)).all()
+    others = {"PPNB", "DTPD", "DTCRD", "Plain naive Bayes"} - set(able)
+    for other in others:
+        with pytest.raises(ParameterError, match="cannot learn from these"):
+            found.learn(METHODS[other]())
+    with pytest.raises(ParameterError, match="another class"):
+        found.learn(METHODS[name](target="sex"))
+
+
+@pytest.mark.parametrize(("name", "given", "able"), [KINDS[0], *KINDS[2:]])
+def test_a_person_with_several_rows_has_as_many_reports_and_pays_for_all(name, given, able):
+    sample = datasets.load("sample")
+    schema = replace(sample.schema, unit=Unit(rows=3, column="who"))
+    frame = sample.train.head(400).assign(who=[f"{i // 4:03}" for i in range(400)])
+    fitted = METHODS[name](epsilon=6, random_state=1, **given).fit(frame, schema=schema)
+    release = release_of(fitted, name, data_name="a")
+    about = release.about | {"epsilon_bound": release.ledger.epsilon_of_noise}
+    files = Collection(release.artifact.reports, about).files()
+    persons = [line.split(",")[0] for line in files["reports.csv"].splitlines()[1:]]
+    assert persons == [str(i // 3 + 1) for i in range(300)]
+    found = read(files)
+    assert (found.reports.people, found.reports.source, found.about["unit"]) == (300, schema, about["unit"])
+    assert 3 * found.reports.price() == pytest.approx(about["epsilon_bound"])
+    assert found.learners == able
+    model = found.learn(METHODS[name](mode=fitted.mode))
+    np.testing.assert_allclose(model.predict_proba(frame), fitted.predict_proba(frame), atol=1e-12)
+    assert model.schema.unit == schema.unit
+    less = json.loads(files["rules.json"])
+    less["about"]["epsilon_bound"] *= 0.9
+    with pytest.raises(SchemaError, match="the file says less"):
+        read(files, **{"rules.json": json.dumps(less)})
+
+
+def small():
+    """Two people; bins of n were put together in pairs before anybody reported."""
+    channels = {("y",): ERRPH(2, epsilon=1), ("z",): OUE(3, epsilon=1), ("n",): TRR(lower=-5, upper=5, epsilon=1)}
+    values = {("y",): np.array([0, 1]), ("z",): np.eye(3, dtype=bool)[:2], ("n",): np.array([1.0, 2.0])}
+    rules = {"+x": np.arange(7), "z": np.arange(3), "n": np.array([0, 0, 1, 1]), "y": np.arange(2)}
+    reports = Reports(coarser(SCHEMA, rules), 2, channels, values, rows=SCHEMA, recoded=[*rules.items()], target="y")
+    return Collection(reports, ABOUT).files()
+
+
+def changed(path, value):
+    return altered(small()["rules.json"], path, GONE if value is None else value)
+
+
+LIES = [
+    (("format",), "dpcore model 1"),
+    (("class",), "n"),
+    (("class",), "nobody"),
+    (("rows", "columns"), []),
+    (("recoded",), []),
+    (("recoded", 0, "codes"), [0, 0]),
+    (("recoded", 0, "codes"), [0, 1, 2, 3, 4, 5, 7]),
+    (("recoded", 1, "codes"), [0, 1, -1]),
+    (("questions",), []),
+    (("questions", 0, "people"), None),
+    (("questions", 0, "rule"), "Noised"),
+    (("questions", 1, "rule"), "Warner"),
+    (("questions", 0, "given"), {"p0": 1.0}),  # true answers
+    (("questions", 0, "given"), {"epsilon": "1/0"}),
+    (("questions", 0, "given"), {"epsilon": "2"}),
+    (("questions", 0, "given"), {"epsilon": "9" * 5_000}),
+    (("questions", 0, "gain"), 0.9),
+    (("questions", 0, "base"), [0.5, 0.5]),
+    (("questions", 0, "epsilon"), 2.0),
+    (("questions", 1, "question"), ["z"] * 25),  # 3^25 values
+    (("questions", 1, "values"), ["z"]),
+    (("questions", 1, "values"), None),
+    (("questions", 2, "upper"), 50),
+    (("questions", 2, "scale"), 1.0),
+    (("questions", 2, "given"), {"factors": [1.0], "offsets": [0.0]}),
+    (("about", "epsilon_bound"), -1),
+    (("about", "epsilon_bound"), True),
+    (("about", "noise"), None),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), LIES)
+def test_rules_that_contradict_themselves_are_refused(path, value):
+    with pytest.raises(SchemaError, match="no rules"):
+        read(small(), **{"rules.json": changed(path, value)})
+
+
+def test_an_epsilon_that_the_rules_do_not_keep_is_refused():
+    assert read(small()).reports.price() == 3
+    with pytest.raises(SchemaError, match="cost epsilon 3, and the file says less"):
+        read(small(), **{"rules.json": changed(("about", "epsilon_bound"), 2.9)})
+
+
+@pytest.mark.parametrize(
+    ("place", "codes"), [(3, [1, 0]), (3, [0, 0]), (1, [0, 0, 1]), (1, [0, 2, 1]), (2, [0, 0, 0, 1])]
+)
+def test_answers_that_are_no_merged_bins_teach_no_naive_bayes(place, codes):
+    """A class turned round, or values thrown together: nothing that this method's people do."""
+    assert "PPNB" in read(small()).learners
+    found = read(small(), **{"rules.json": changed(("recoded", place, "codes"), codes)})
+    assert found.learners == []
+    with pytest.raises(ParameterError, match="cannot learn"):
+        found.learn(METHODS["PPNB"]())
+
+
+def test_a_table_that_is_not_of_these_rules_is_refused():
+    files = small()
+    assert files["reports.csv"].splitlines() == ["person,y,z,n", "1,no,1,1.0", "2,yes,2,2.0"]
+    for cells in ("person,y,z,n\n1,no,1,1\n", "person,y,z,n\n1,no,1,1\n2,yes,2,\n"):
+        with pytest.raises(DataError, match="other people"):
+            read(files, **{"reports.csv": cells})
+    with pytest.raises(DataError, match="other columns"):
+        read(files, **{"reports.csv": "person,y,z\n1,no,1\n2,yes,2\n"})
+    asked = asked_of(json.loads(files["rules.json"]))
+    for cells in ("maybe,2,2", "yes,4,2", "yes,2 1,2", "yes,2,inf", "yes,2,1e6", "yes,2,-99999", "yes,none 1,1"):
+        with pytest.raises(DataError, match="no report") as refused:
+            answered(asked, pd.read_csv(StringIO(f"person,y,z,n\n1,no,1,1\n2,{cells}"), dtype=str))
+        assert "maybe" not in str(refused.value)
+    semicolons = "person;y;z;n\n1;no;1;1,0\n2;yes;none;2,5\n"  # as a spreadsheet in Germany saves it
+    assert read(files, **{"reports.csv": semicolons}).reports.values[("n",)].tolist() == [1.0, 2.5]
+    with pytest.raises(SchemaError, match="no rules"):
+        Collection.read(files["reports.csv"].encode(), b"[]")
+
+
+ODD = {
+    "one question": (("y", "no", "yes"), ("x", "a", "b")),
+    "dividing names": (("y;|\t1", "no", "yes"), ("x;;;", "a", "b")),
+    "names alike": (("x", "no", "yes"), (" x", "a", "b"), ("'x", "a", "b")),
+    "labels alike": (("y", "no", "yes"), ("x", " '=a", "=a", "'=a ", "a", "+a")),
+    "labels of nothing": (("y", "no", "yes"), ("x", " ", "\u00a0", "nan", "2,5")),
+    "person": (("person", "no", "yes"), ("x", "a")),
+}
+
+
+@pytest.mark.parametrize("columns", ODD.values(), ids=ODD)
+def test_odd_names_and_labels_come_back(columns):
+    """As pairs with the class at an epsilon beyond what lots can tell, and each by itself at a small one."""
+    schema = Schema(
+        columns=tuple(Column(name=name, kind="categorical", categories=own) for name, *own in columns),
+        target=columns[0][0],
+    )
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({column.name: rng.choice(column.labels, 60) for column in schema})
+    for epsilon, given in ((40, {}), (0.5, {"pairs": False, "asked": None})):
+        reports = METHODS["PPNB"](epsilon=epsilon, random_state=0, **given).fit(frame, schema=schema).reports_
+        found = read(Collection(reports, {**ABOUT, "epsilon_bound": epsilon}).files()).reports
+        assert [own.tolist() for own in found.values.values()] == [own.tolist() for own in reports.values.values()]
+        assert found.schema == reports.schema
+
+
+def test_numbers_far_from_zero_keep_all_digits():
+    far = Column(name="n", kind="continuous", lower=1e9, upper=1e9 + 10, bins=4)
+    schema = Schema(columns=(far, Y), target="y")
+    frame = pd.DataFrame({"n": 1e9 + np.linspace(0, 10, 200), "y": ["no", "yes"] * 100})
+    reports = METHODS["DTCRD"](random_state=0).fit(frame, schema=schema).reports_
+    found = read(Collection(reports, ABOUT).files()).reports
+    np.testing.assert_array_equal(found.values[("n",)], reports.values[("n",)])
+
+
+def test_reports_that_share_a_lot_never_leave_as_independent_ones():
+    frame = pd.DataFrame({"y": ["no", "yes"] * 200, "z": ["c", "/ c"] * 200})
+    schema = Schema(columns=(Z, Y), target="y")
+    fitted = METHODS["DTPD"](mode="paper", groups="one", random_state=1).fit(frame, schema=schema)
+    again = METHODS["DTPD"](mode="paper").learn(fitted.reports_)  # here they are known to
+    assert again.predict_proba(frame).tolist() == fitted.predict_proba(frame).tolist()
+    with pytest.raises(ParameterError, match="no finite epsilon"):
+        Collection(fitted.reports_, ABOUT).files()
+
+
+def test_true_answers_never_leave():
+    frame = pd.DataFrame({"y": ["no", "yes"] * 50, "z": ["c", "/ c"] * 50})
+    fitted = METHODS["PPNB"](mode="paper", random_state=1).fit(frame, schema=Schema(columns=(Z, Y), target="y"))
+    with pytest.raises(ParameterError, match="no finite epsilon"):
+        Collection(fitted.reports_, {**ABOUT, "epsilon_bound": float("inf")}).files()

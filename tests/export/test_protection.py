@@ -1,0 +1,93 @@
+"""Whom an epsilon protects, in words: the same in cards, reports, models, files and scripts."""
+
+import io
+import json
+import zipfile
+from dataclasses import replace
+
+import pytest
+from tables import SMALL, make_frame
+from taken_home import TOWNS, replayed, townspeople
+
+from dpcore import datasets, export
+from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
+from dpcore.export import protection, report_of
+from dpcore.export.model_file import Model
+from dpcore.export.privacy_card import card
+from dpcore.methods import METHODS
+
+PERSONS, ROWS = Unit(rows=3, column="who <b>"), Unit(rows=3)
+FRAME = make_frame(120, 1).assign(**{"who <b>": [f"pseudonym {i // 4}" for i in range(120)]})
+
+
+def released(name, unit, **given):
+    schema = replace(SMALL, unit=unit)
+    method = METHODS[name](epsilon=0.5, **given).fit(FRAME, schema=schema)
+    rows = method.sample(20) if hasattr(method, "sample") else None
+    return export.release_of(method, name, rows, data_name="people.csv")
+
+
+def test_an_epsilon_says_whose_it_is():
+    told = {None: "0.5", PERSONS: "0.5 per person", ROWS: "0.5 per row, 3 × 0.5 = 1.5 per person"}
+    assert {unit: protection.headline(unit, 0.5) for unit in told} == told
+    assert protection.headline(ROWS, float("inf")) == "∞ per row, 3 × ∞ = ∞ per person"
+    assert [protection.for_person(unit, 0.5) for unit in told] == ["", "", "3 × 0.5 = 1.5 per person"]
+    assert [protection.protects(unit) for unit in told] == ["row", "person", "row"]
+    for relation, word in (("add_remove", "at most"), ("replace", "fills 3 places")):
+        sentence = protection.protected(PERSONS, relation)
+        assert sentence.startswith("one person")
+        assert word in sentence
+        assert "<" not in sentence
+        assert "one person" in protection.neighbors(PERSONS, relation)
+        assert "one row" in protection.neighbors(ROWS, relation)
+        assert "3 times as much" in protection.protected(ROWS, relation)
+
+
+@pytest.mark.parametrize(
+    ("unit", "told"), [(PERSONS, "0.5 per person"), (ROWS, "0.5 per row, 3 × 0.5 = 1.5 per person")]
+)
+def test_everything_that_leaves_the_house_says_whom_it_protects(unit, told):
+    release = released("NB-Synth", unit)
+    facts = dict(card(release).facts)
+    assert facts["Epsilon that can be proved"] == facts["Epsilon claimed by the method's source"] == told
+    assert facts["Unit of protection"] == protection.protected(unit, "add_remove")
+    assert facts["Neighboring relation"] == protection.neighbors(unit, "add_remove")
+    assert ("62.2 %" if unit is PERSONS else "81.8 %") in facts["In odds"]  # of epsilon 1/2, and of 3/2
+    with zipfile.ZipFile(io.BytesIO(export.bundle(release))) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    for name in ("README.md", "card.md", "report.html"):
+        assert told in files[name], name
+    assert Schema.from_json(files["schema.json"]).unit == unit
+    assert json.loads(files["config.json"])["unit"] == unit.to_dict()
+    assert json.loads(files["ledger.json"])["unit"] == f"one {protection.protects(unit)}"
+    assert "pseudonym" not in "".join(files.values())  # no name of a person
+    if unit is PERSONS:
+        assert "one person has 3 at most" in files["report.html"]
+        assert "up to 3 rows of one person" in files["ledger.csv"]
+        assert "It needs the column" in files["README.md"]
+        assert "several names" in files["card.md"]
+
+
+def test_models_and_reports_say_it_too():
+    release = released("DTPD", PERSONS)
+    with zipfile.ZipFile(io.BytesIO(export.bundle(release))) as archive:
+        model = Model.from_json(archive.read("model.json"))
+        assert "3 rows per person" in archive.read("README.md").decode()
+        assert len(archive.read("reports.csv").decode().splitlines()) == 1 + 3 * 30  # all fill three places
+    assert model.about["unit"] == protection.protected(PERSONS, "replace")
+    assert model.schema.unit == PERSONS
+    assert len(model.predictions(FRAME.drop(columns="who <b>"))) == 120
+    assert "One tree" not in report_of(released("DiffP-ID3", PERSONS)).html
+
+
+def test_a_replay_reads_the_same_column_and_makes_the_same_rows(tmp_path, monkeypatch, capsys):
+    schema = replace(TOWNS, unit=Unit(rows=2, column="who"))
+    townspeople().assign(who=[f"{i // 4:03}" for i in range(300)]).to_csv(tmp_path / "your-data.csv", index=False)
+    data = datasets.read(tmp_path / "your-data.csv", schema=schema, test_share=0)
+    method = METHODS["NB-Synth"](random_state=3).fit(data.train, schema=schema)
+    made = export.release_of(method, "NB-Synth", method.sample(90), data_name=data.name, reading=data.reading)
+    said, space = replayed(made, tmp_path, monkeypatch, capsys)
+    assert "the same rows as synthetic.csv" in said
+    assert space["ledger"].protects == "person"
+    assert space["ledger"].to_json() == made.ledger.to_json()
