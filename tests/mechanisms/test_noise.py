@@ -23,7 +23,7 @@ def seeded(kind, seed):
 @pytest.mark.parametrize("kind", NOISES)
 def test_noise_on_counts_has_its_distribution_and_its_variance(kind):
     """Laplace's, or P(z) proportional to exp(-|z| / scale) on whole numbers."""
-    scale, draws, many = {"auto": 40.0, "opendp": 0.3}.get(kind, 1.5), 20_000, np.arange(-2_000, 2_001)
+    scale, draws, many = {"auto": 40.0, "opendp": 0.6}.get(kind, 1.5), 20_000, np.arange(-2_000, 2_001)
     noise = seeded(kind, 7)
     noisy = noise.counts(np.full(draws, 100), scale) - 100
     if kind == "laplace":
@@ -34,7 +34,8 @@ def test_noise_on_counts_has_its_distribution_and_its_variance(kind):
     shares = np.exp(-np.abs(many) / scale)
     shares /= shares.sum()
     assert noise.variance(scale) == pytest.approx((many**2 * shares).sum())
-    near = np.abs(many) <= 6
+    # A place that is expected 0.001 times is met once in a thousand runs: chi-squared is for places met often.
+    near = (np.abs(many) <= 6) & (draws * shares >= 20)
     observed = np.array([(noisy == z).sum() for z in many[near]])
     expected = draws * np.append(shares[near], shares[~near].sum())
     assert stats.chisquare([*observed, draws - observed.sum()], expected).pvalue > RARE
