@@ -9,13 +9,16 @@ import numpy as np
 import pandas as pd
 
 WEB = re.compile(r"www(?=\.)", re.IGNORECASE)
+CLOSING = re.compile(r"_+(?!\w)")  # without one no underscore is markup: those inside and before words are letters
+MOST_LETTERS = 80
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 def plain(text: str) -> str:
     """A user's text on one line without markup characters, for Markdown, which finds no address in it either."""
-    return WEB.sub("www ", "".join(c for c in text if c.isprintable() and c not in "<>`*_[]#|\\~$@:&"))[:80]
+    told = WEB.sub("www ", "".join(c for c in text if c.isprintable() and c not in "<>`*[]#|\\~$@:&"))
+    return CLOSING.sub("", told if len(told) <= MOST_LETTERS else f"{told[: MOST_LETTERS - 1]}…")
 
 
 def literal(value: Any) -> str:

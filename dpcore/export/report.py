@@ -25,7 +25,6 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.export import privacy_card, protection
 from dpcore.export.artifacts import Network, Picture, Rows
 from dpcore.export.model_file import Model
-from dpcore.export.quoting import plain
 from dpcore.export.release import Release
 from dpcore.postprocess import count_tree_frames, forest_frames
 from dpcore.postprocess.count_tree import ReleasedTree
@@ -234,7 +233,7 @@ def table(frame: pd.DataFrame, epsilons: Collection[str] = EPSILONS) -> str:
     """A frame as an HTML table, numbers to the right, and the columns of epsilons as these are everywhere."""
     numeric = [bool(pd.api.types.is_numeric_dtype(frame[name])) for name in frame]
     place = ["class='number'" if is_number else "" for is_number in numeric]
-    heads = "".join(f"<th {where}>{escape(plain(str(name)))}</th>" for name, where in zip(frame, place, strict=True))
+    heads = "".join(f"<th {where}>{escape(str(name))}</th>" for name, where in zip(frame, place, strict=True))
     lines = []
     for row in frame.itertuples(index=False):
         cells = "".join(

@@ -116,11 +116,20 @@ def test_scripts_notebooks_and_cards_hold_any_names(name, other, data, category)
 @given(texts)
 @example("# [a](http://b) &lt;b&gt;")
 @example("www.example.com")
+@example("_a_ __b__ c__")
+@example(f"{'x' * 78}_y{'z' * 9}")
 def test_names_in_markdown_are_words_on_one_line(text):
     told = plain(text)
     assert len(f"x{told}".splitlines()) == 1
-    assert not set(told) & set("<>`*_[]#|\\~$@:&")
+    assert not set(told) & set("<>`*[]#|\\~$@:&")
+    assert not re.search(r"_(\W|$)", told)  # no emphasis ends, so none is there
     assert "www." not in told.lower()
+    assert len(told) <= 80
+
+
+def test_names_keep_their_underscores():
+    for name in ("hospital_visits_2024.csv", "patient_id", "a__b", "_private", "__x", "é_1"):
+        assert plain(name) == name
 
 
 @settings(max_examples=40)
