@@ -18,7 +18,7 @@ if accounts is not None:
             shell.open_page("naive_bayes")
     with shell.mendable():
         for account in accounts:
-            ledger.account_panel(account)
+            ledger.account_panel(account, accounts)
     ledger.both_relations(accounts)
     ledger.keeping()
     st.caption(

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore import dashboard
-from dpcore.accounting.store import Line
+from dpcore.accounting.store import Line, file_of
 from dpcore.dashboard import FOLDER, housekeeping, lessons, links, session
 from dpcore.datasets import Dataset
+from dpcore.domain.unit import Unit
 from dpcore.errors import BookError, DataError, DPCoreError
 from dpcore.mechanisms.noise import load_in_background
 from dpcore.methods import METHODS
@@ -193,14 +194,23 @@ def spent() -> str:
     data = session.dataset()
     try:
         key = session.books().key(data)
-        lines = [line for line in session.books().accounts() if line.key == key and line.looks]
+        lines = [line for line in session.books().accounts() if line.file == file_of(key) and line.looks]
     except BookError:
         return ":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]"
-    words = {
-        line.relation: line.relation.short_for("row" if data.schema.persons is None else "person") for line in lines
-    }
-    told = [f"{line.looks:,} release{'s' * (line.looks > 1)}, {price(line)} ({words[line.relation]})" for line in lines]
+    told = [
+        f"{line.looks:,} release{'s' * (line.looks > 1)}, {price(line)} ({line.relation.short_for(line.protects)})"
+        f"{for_person(line, data.schema.unit)}"
+        for line in sorted(lines, key=lambda line: line.key != key)
+    ]
     return f"Spent on them: {'; '.join(told) or 'nothing yet'}"
+
+
+def for_person(line: Line, unit: Unit | None) -> str:
+    """What epsilons of rows come to for somebody who has as many as a unit says, in a few words."""
+    if unit is None or line.protects == "person" or math.isinf(line.epsilon_bound):
+        return ""
+    rows, epsilon = f"{unit.rows:,} row{'s' * (unit.rows > 1)}", line.epsilon_bound
+    return f", which is {unit.rows:,} × {number(epsilon)} = {number(unit.rows * epsilon)} for somebody with {rows}"
 
 
 def price(line: Line) -> str:

@@ -188,7 +188,8 @@ def test_rows_and_persons_of_one_file_have_accounts_of_their_own(books):
     assert rows == declared  # what is charged is the same
     assert three == five  # the same persons
     assert len({rows, three, houses}) == 3
-    assert {len(key) for key in keys} == {64}
+    assert {len(key) for key in keys} == {64, 129}
+    assert {key[:64] for key in keys} == {rows}  # and know that they are of one file
 
 
 # Caps, and sessions beside each other
@@ -212,6 +213,27 @@ def test_a_cap_refuses_across_sessions(books):
         new_run(books, REPLACE).charge(entry(Fraction(1), math.inf))
     books.set_cap(SHA, "people.csv", ADD, None)
     first.child("a fit").charge(entry(Fraction(1), math.inf))
+
+
+def test_no_cap_is_evaded_by_whoever_switches_the_unit(books):
+    """A row pays twice at most, or once, for what protects persons; a person has no price for rows or other persons."""
+    who, house = f"{SHA}+{'1' * 64}", f"{SHA}+{'2' * 64}"
+    for relation, times in ((ADD, 2), (REPLACE, 1)):
+        books.set_cap(SHA, "a", relation, 3.0)
+        new_run(books, relation, sha=who).charge(entry(Fraction(1)))
+        with pytest.raises(BudgetError, match=f"a total of epsilon {times + 2.5} for '.*', whose budget is capped"):
+            new_run(books, relation).charge(entry(Fraction(5, 2)))
+        new_run(books, relation).charge(entry(Fraction(3 - times)))
+        with pytest.raises(BudgetError, match="whose budget is capped at 3"):
+            new_run(books, relation, sha=who).charge(entry(Fraction(1, 1000)))
+        books.set_cap(SHA, "a", relation, None)
+        books.set_cap(house, "a, persons of 'house'", relation, 100.0)
+        for key in (SHA, who, house):
+            with pytest.raises(BudgetError, match=r"runs on the same file that protect rows.*have no price"):
+                new_run(books, relation, sha=key).charge(entry(Fraction(1)))
+        books.set_cap(house, "a, persons of 'house'", relation, None)
+        new_run(books, relation, sha="b" * 64).charge(entry(Fraction(50)))  # another file
+    assert [line.protects for line in books.accounts()] == ["row", "person", "row"] * 2
 
 
 def test_another_process_charges_the_same_run_and_charges_at_once_wait_for_each_other(books):

@@ -4,6 +4,7 @@ import io
 import math
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ from prepared import data, page
 from screen import books, charts, errors, key_of, mendable, metrics, said, widget, words
 from streamlit.testing.v1 import AppTest
 
+from dpcore import Schema
 from dpcore.accounting.store import Books
+from dpcore.datasets import Dataset
+from dpcore.domain.unit import Unit
 from dpcore.experiment.figures import naive_bayes as figures_000
 
 KEY = "add_remove"
@@ -90,8 +94,7 @@ def test_what_has_no_proof_has_no_total(ledger_file: Path) -> None:
 
 def test_a_cap_refuses_and_says_so(ledger_file: Path) -> None:
     at = opened(released(page(), epsilon=1.0), "ledger")
-    widget(at, f"ledger.cap.{key_of(at)}.{KEY}").set_value(1.5)
-    run(at)
+    set_cap(at, 1.5)
     assert account(at, ledger_file).cap is None  # typing is not yet asking
     press(at, f"ledger.set.{key_of(at)}.{KEY}")
     assert account(at, ledger_file).cap == 1.5
@@ -105,6 +108,44 @@ def test_a_cap_refuses_and_says_so(ledger_file: Path) -> None:
     assert account(at, ledger_file).epsilon_bound == 1.0
     press(opened(at, "ledger"), f"ledger.free.{key_of(at)}.{KEY}")
     assert account(at, ledger_file).cap is None
+
+
+def test_accounts_of_rows_and_of_persons_of_one_file_name_each_other(ledger_file: Path) -> None:
+    """Whoever declares whose rows they are, later, sees what a person has paid already, and no cap is left behind."""
+    frame = people(90).assign(who=[f"p{i // 3}" for i in range(90)])
+    declared = replace(Schema.infer(frame.drop(columns="who"), target="ill"), source="declared", notes=())
+    rows, some, persons = (
+        Dataset("own", frame.head(60), frame.tail(30), replace(declared, unit=unit))
+        for unit in (None, Unit(rows=3), Unit(rows=3, column="who"))
+    )
+    at = opened(released(page(rows), epsilon=1.0), "ledger")
+    assert "Whoever has several rows pays for each." in said(at)
+    at.session_state["dpcore.data"] = some
+    told = said(run(at))
+    assert "That is per row, which is 3 × 1 = 3 for somebody with 3 rows. For them: Somebody who" in told
+    assert "95.3 % sure" in told
+    at.session_state["dpcore.data"] = persons
+    assert "Change one person" not in said(run(at))
+    released(opened(at, PAGE), epsilon=0.5)
+    told = said(opened(at, "ledger"))
+    assert "1 release, epsilon 0.5 (add or remove one person); 1 release, epsilon 1 (add or remove one row)" in told
+    assert "protect single rows, with epsilon 1 (add or remove one row)" in told
+    assert "protect persons (own, persons of 'who'), with epsilon 0.5." in told
+    assert "A row pays at most epsilon 1 for that, in all 2; a cap counts both." in told
+    assert [found.value for found in at.subheader] == [
+        "own, persons of 'who' · add or remove one person",
+        "own · add or remove one row",
+    ]
+    press(set_cap(at, 9.0), f"ledger.set.{key_of(at)}.{KEY}")
+    at.session_state["dpcore.data"] = rows
+    press(opened(run(at), PAGE), f"{PAGE}.run")
+    assert "runs on the same file that protect rows, or other persons, have no price" in mendable(at)[0]
+
+
+def set_cap(at: AppTest, cap: float) -> AppTest:
+    """Type a cap for the data in use."""
+    widget(at, f"ledger.cap.{key_of(at)}.{KEY}").set_value(cap)
+    return run(at)
 
 
 def damage(path: Path) -> bytes:

@@ -3,7 +3,8 @@
 A session's `Ledger` knows what every question cost; the books know what all sessions together spent, and survive them.
 Rows are known by the HMAC of their file's content, keyed with a secret beside the ledger. There is one account per
 data set, neighboring relation and unit of protection (rows, or the persons of a column), because epsilons of different
-ones do not add up, and one line per run.
+ones do not add up, and one line per run. Accounts of one file know each other: a cap counts what the others cost whom
+its account protects (`price`).
 
 What is promised:
 
@@ -35,7 +36,7 @@ from typing import Any, Protocol
 
 from dpcore import text as texts
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.accounting.relation import Epsilon, Relation, Unit, exact
 from dpcore.accounting.store.file import BookFile
 from dpcore.accounting.store.sheet import Cell, Sheet, UnreadableError, known, moment, number, rounded, text, whole
 from dpcore.accounting.tally import Spent, Totals
@@ -67,6 +68,16 @@ class Line(Spent):
     looks: int
     void: str
 
+    @property
+    def file(self) -> str:
+        """What the data are called here, whomever runs protected."""
+        return file_of(self.key)
+
+    @property
+    def protects(self) -> Unit:
+        """Whose its epsilons are."""
+        return "row" if self.key == self.file else "person"
+
 
 @dataclass(frozen=True)
 class Run(Line):
@@ -88,10 +99,10 @@ class Books(BookFile):
     def key(self, data: Rows) -> str:
         """What these rows are called here: the same whenever the same file is read, by rows or by the same persons.
 
-        Epsilons of rows and of persons do not add up, so they have accounts of their own.
+        Epsilons of rows and of persons do not add up, so they have accounts of their own; the file's name comes first.
         """
         key, column = data.key(self.secret()), told_by(data)
-        return hmac.digest(self.secret(), f"{key} {column}".encode(), "sha256").hex() if column else key
+        return f"{key}+{hmac.digest(self.secret(), column.encode(), 'sha256').hex()}" if column else key
 
     def called(self, data: Rows) -> str:
         """The account of these rows for people."""
@@ -120,37 +131,24 @@ class Books(BookFile):
             token, place, purpose, begun, *before = sheet.line("runs", run.place) or ("", 0, "", "")
             if token != run.token:
                 raise BookError(f"The ledger {self.path} no longer has this run.", "Nothing was drawn. Run it again.")
-            account = sheet.line("accounts", whole(place))
-            if account is None:
+            lines = {number: cells for number, *cells in sheet.lines("accounts")}
+            if place not in lines:
                 raise UnreadableError
-            key, relation, name, *earlier, cap = account
-            after, limit = more(earlier, spent, looks, void), None if cap is None else number(cap)
-            total = number(after[2])
-            if limit is not None and total > limit and not drawn:
-                if void:
-                    raise BudgetError(
-                        f"The budget of {name!r} is capped at {float(limit):g}, and of this run nothing can be proved: "
-                        f"{void}",
-                        "Nothing was drawn. Use no seed and a schema that was declared, or remove the cap on the page "
-                        "Ledger.",
-                    )
-                needs = f"a total of epsilon {texts.number(float(total))}" if total < inf else "more than any epsilon"
-                way = "Ask for less, or raise the cap" if total < inf else "No cap allows that: remove it"
-                raise BudgetError(
-                    f"This question needs {needs} for {name!r}, whose budget is capped at {float(limit):g}.",
-                    f"Nothing was drawn. {way} on the page Ledger.",
-                )
+            key, relation, name, *earlier, cap = lines[place]
+            lines[place] = [key, relation, name, *more(earlier, spent, looks, void), cap]
+            if not drawn:
+                accounts = [told_of(line) for line in lines.values()]
+                for account in accounts:
+                    if account.file == file_of(str(key)) and account.relation == relation:
+                        refuse(account, accounts, void)
             sheet.write("runs", run.place, token, place, purpose, begun, *more(before, spent, looks, void))
-            sheet.write("accounts", whole(place), key, relation, name, *after, cap)
+            sheet.write("accounts", whole(place), *lines[place])
 
     def accounts(self) -> list[Account]:
         """All accounts on which something was spent, or which have a cap; the oldest first."""
         with self.transaction(writes=False) as sheet:
-            return [
-                Account(str(key), known(relation), str(name), *read(spent), None if cap is None else number(cap))
-                for _, key, relation, name, *spent, cap in sheet.lines("accounts")
-                if spent[3] or cap is not None
-            ]
+            found = [told_of(line) for _, *line in sheet.lines("accounts")]
+            return [account for account in found if account.looks or account.cap is not None]
 
     def account(self, key: str, relation: Relation | str) -> Account | None:
         """The account of one data set under one relation, if there is one."""
@@ -250,6 +248,58 @@ def account_of(sheet: Sheet, key: str, relation: Relation) -> tuple[Any, ...]:
         if (known_key, known_relation) == (key, str(relation)):
             return place, *rest
     return None, "", *NOTHING, None
+
+
+def file_of(key: str) -> str:
+    """The data set of an account, whomever it protects."""
+    return key.partition("+")[0]
+
+
+def price(spent: Line, whom: Line) -> Epsilon:
+    """What was spent on one account of a file, for whom another account of that file and relation protects.
+
+    Where runs protect persons, tables that differ by one row are neighbors (`replace`), or each is a neighbor of the
+    table without that row's person (`add_remove`), so a row pays once, or twice. What runs on rows cost a person hangs
+    on how many rows that person has, which no account knows; other columns name other persons.
+    """
+    paid = spent.totals.bound
+    if spent.key == whom.key or not paid:
+        return paid
+    if whom.protects == "person":
+        return inf
+    return paid if whom.relation is Relation.REPLACE else 2 * paid
+
+
+def refuse(capped: Account, accounts: Sequence[Account], void: str) -> None:
+    """BudgetError if an account's cap is exceeded by what it and others of its file have spent."""
+    beside = [line for line in accounts if (line.file, line.relation) == (capped.file, capped.relation)]
+    prices = [price(line, capped) for line in beside]
+    total = sum(prices, start=Fraction(0))
+    if capped.cap is None or total <= capped.cap:
+        return
+    told = f"The budget of {capped.name!r} is capped at {float(capped.cap):g}, and"
+    if void:
+        raise BudgetError(
+            f"{told} of this run nothing can be proved: {void}",
+            "Nothing was drawn. Use no seed and a schema that was declared, or remove the cap on the page Ledger.",
+        )
+    if any(line.totals.bound < cost == inf for line, cost in zip(beside, prices, strict=True)):
+        raise BudgetError(
+            f"{told} runs on the same file that protect rows, or other persons, have no price for these persons.",
+            "Nothing was drawn. Declare whose rows they are as before, or remove the cap on the page Ledger.",
+        )
+    needs = f"a total of epsilon {texts.number(float(total))}" if total < inf else "more than any epsilon"
+    way = "Ask for less, or raise the cap" if total < inf else "No cap allows that: remove it"
+    raise BudgetError(
+        f"This question needs {needs} for {capped.name!r}, whose budget is capped at {float(capped.cap):g}.",
+        f"Nothing was drawn. {way} on the page Ledger.",
+    )
+
+
+def told_of(line: Sequence[Cell]) -> Account:
+    """The account that a line is of."""
+    key, relation, name, *spent, cap = line
+    return Account(str(key), known(relation), str(name), *read(spent), None if cap is None else number(cap))
 
 
 def growth(old: Epsilon, new: Epsilon) -> Epsilon:

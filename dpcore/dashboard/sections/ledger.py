@@ -7,11 +7,12 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Account, usual_path
+from dpcore.accounting.store import Account, file_of, price, usual_path
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.dashboard import controls, panels, session
-from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.shell import escaped, for_person, mendable
 from dpcore.dashboard.widgets import figures
+from dpcore.domain.unit import Unit
 from dpcore.errors import BookError
 from dpcore.text import number
 
@@ -38,15 +39,13 @@ def read_accounts() -> list[Account] | None:
             if isinstance(error, IncompleteError):
                 st.button("Go on with what it holds", on_click=go_on, key="ledger.go_on")
         return None
-    return sorted(found, key=lambda line: line.key != used)
+    return sorted(found, key=lambda line: (line.file != file_of(used), line.key != used))
 
 
-def account_panel(account: Account) -> None:
-    """One data set under one relation: totals, cap, runs, and this session's questions."""
+def account_panel(account: Account, accounts: list[Account]) -> None:
+    """One data set under one relation: totals, cap, runs, and this session's questions; `accounts` are all."""
     key = f"{account.key}.{account.relation}"
-    data = session.dataset()
-    persons = data.schema.persons is not None and account.key == session.books().key(data)
-    words = controls.relation_words(account.relation, persons).lower()
+    words = controls.relation_words(account.relation, account.protects == "person").lower()
     st.subheader(f"{escaped(account.name)} · {words}", anchor=False)
     epsilons = {"claimed": panels.told(account.epsilon_claimed), "proved": panels.proved(account)}
     told = {f"Epsilon {kind}, in all": epsilon for kind, epsilon in epsilons.items()}
@@ -57,7 +56,9 @@ def account_panel(account: Account) -> None:
     if math.isinf(account.epsilon_bound) and not account.void:
         total = "no total can be proved"  # "none" could be read as nothing
     st.markdown(f"**You have looked {times}: {total}.** {meaning(account)}")
-    st.caption(account.relation.sentence_for("person" if persons else "row"))
+    for sentence in beside(account, accounts):
+        st.markdown(sentence)
+    st.caption(account.relation.sentence_for(account.protects))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = "Refuse what would take the proved total above"
         look: Any = {"placeholder": "no cap", "width": 320}
@@ -85,7 +86,46 @@ def meaning(account: Account) -> str:
     """What a total means for one person."""
     if not account.looks:
         return "Nothing was spent yet."
-    return escaped(account.void) if account.void else controls.odds_sentence(account.epsilon_bound, "all of them")
+    if account.void or math.isinf(account.epsilon_bound):
+        return escaped(account.void) or controls.odds_sentence(math.inf, "all of them")
+    unit = unit_of(account)
+    if account.protects == "person" or unit is None:
+        several = " Whoever has several rows pays for each." * (account.protects == "row")
+        return controls.odds_sentence(account.epsilon_bound, "all of them") + several
+    odds = controls.odds_sentence(unit.rows * account.epsilon_bound, "all of them")
+    return f"That is per row{for_person(account, unit)}. For them: {odds}"
+
+
+def unit_of(account: Account) -> Unit | None:
+    """What the schema in use says of the rows of one person, if the account is of the file in use."""
+    data = session.dataset()
+    return data.schema.unit if account.file == file_of(session.books().key(data)) else None
+
+
+def beside(account: Account, accounts: list[Account]) -> list[str]:
+    """What was spent on the same file to protect others, and what whom this account protects pays for it."""
+    told = []
+    for other in accounts:
+        if other.file != account.file or other.key == account.key or not other.looks:
+            continue
+        spent = f"epsilon {panels.proved(other)}" if math.isfinite(other.epsilon_bound) else "no provable epsilon"
+        made = f"{other.looks:,} release{'s' * (other.looks > 1)} of the same file"
+        if account.protects == "person" and other.protects == "row":
+            words = other.relation.short
+            pays = f"A person pays that for every row of theirs{for_person(other, unit_of(other))}."
+            none = (
+                "No public number bounds how many rows somebody has, so no total holds it, and a cap here refuses it."
+            )
+            told.append(f"**Besides, {made} protect single rows, with {spent} ({words}).** {pays} {none}")
+        elif other.relation is account.relation and account.protects == "row":
+            cost, own = float(price(other, account)), account.epsilon_bound
+            told.append(
+                f"**Besides, {made} protect persons ({escaped(other.name)}), with {spent}.** A row pays at most "
+                f"epsilon {panels.told(cost)} for that, in all {panels.told(cost + own)}; a cap counts both."
+            )
+        else:
+            told.append(f"**Besides, {made} protect others ({escaped(other.name)}), with {spent}.** No total is known.")
+    return told
 
 
 def both_relations(accounts: list[Account]) -> None:
@@ -96,10 +136,12 @@ def both_relations(accounts: list[Account]) -> None:
             by_data.setdefault(account.key, {})[account.relation] = account
     for found in by_data.values():
         if len(found) == 2:
+            one = found[Relation.REPLACE].protects
+            changed = "a person's rows is removing that person" if one == "person" else "a row is removing one"
             total = 2 * found[Relation.ADD_REMOVE].epsilon_bound + found[Relation.REPLACE].epsilon_bound
             st.markdown(
                 f"The rows of **{escaped(found[Relation.REPLACE].name)}** were asked under both relations. "
-                "Changing a row is removing one and adding another, so together they cost at most epsilon "
+                f"Changing {changed} and adding another, so together they cost at most epsilon "
                 f"**{panels.told(total)}** under replace; under add_remove no total is known."
             )
 
