@@ -7,7 +7,7 @@ It holds what was released and what it cost, and nothing that was computed from 
     model.json                   or a classifier as plain data: nothing in it is ever run (`Model`); and, if people
                                  randomized their own answers, reports.csv and rules.json (`Release.table_of_reports`)
     schema.json, config.json, ledger.json, ledger.csv
-    replay.py, replay.ipynb      make it again
+    replay.py, replay.ipynb      make it again: `python replay.py FILE`
     report.html, card.md         for readers
     README.md                    under which relation, with which epsilons and which noise it was made
 """
@@ -15,6 +15,7 @@ It holds what was released and what it cost, and nothing that was computed from 
 import io
 import json
 import zipfile
+from collections.abc import Iterable
 
 from dpcore.errors import ParameterError
 from dpcore.export.artifacts import Rows, Table
@@ -22,7 +23,7 @@ from dpcore.export.collection import Collection
 from dpcore.export.privacy_card import card, markdown, warned
 from dpcore.export.quoting import plain, spreadsheet_csv
 from dpcore.export.release import Release
-from dpcore.export.replay import RUN, again, notebook_of, show_code, whence
+from dpcore.export.replay import again, command, how_to_run, notebook_of, script_of, whence
 from dpcore.export.report import Report, report_of
 
 REPORTS = (
@@ -37,6 +38,25 @@ REPORTS = (
     "    model = reports.learn(dp.{kind})\n\n"
     "It needs no private row and spends nothing."
 )
+FILES = {
+    "synthetic.csv": "the synthetic rows, for any spreadsheet or program.",
+    "synthetic.parquet": "the synthetic rows, with their types.",
+    "generalized.csv": "groups of rows and how many rows each has; the synthetic rows are drawn evenly out of them.",
+    "structure.json": "what the synthetic rows were drawn from, as it was released.",
+    "model.json": "the classifier, as plain data: nothing in it is ever run.",
+    "reports.csv": "what people reported, randomized by themselves.",
+    "rules.json": "the rules that they randomized by.",
+    "report.html": "all of this with charts; it opens in any browser without a network, and prints.",
+    "card.md": "what is protected, whose, from whom and at which price, and what is not.",
+    "schema.json": "what is public about the columns: types, bounds, bins, categories.",
+    "config.json": "the method and its settings.",
+    "ledger.csv": "every question that was asked of the private rows, and what it cost.",
+    "ledger.json": "the same for programs.",
+    "replay.py": "makes it again; see below.",
+    "replay.ipynb": "the same as a notebook, step by step.",
+}
+BRIEF = {"Method", "Guarantee", "Unit of protection", "Neighboring relation", "Noise", "Seed", "Schema", "Publication"}
+ESCAPED = "{:,} cells that a spreadsheet would run as formulas begin with an apostrophe."
 COMPARED = "**`report.html` holds comparisons with the real rows, which carry no guarantee: do not publish it.**"
 
 
@@ -53,12 +73,12 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
         "config.json": document(release.config()),
         "ledger.json": release.ledger.to_json(),
         "ledger.csv": spreadsheet_csv(release.ledger.to_frame()),
-        "replay.py": show_code(release, table=table),
+        "replay.py": script_of(release, table),
         "replay.ipynb": notebook_of(release, table),
         "report.html": told.html,
         "card.md": markdown(card(release)),
-        "README.md": readme(release, table, real=told.real),
     }
+    files["README.md"] = readme(release, table, real=told.real, held=files)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -84,22 +104,27 @@ def document(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def readme(release: Release, table: Table = "csv", *, real: bool = False) -> str:
-    """What the zip says of itself; `real` if its report compares with real rows."""
+def readme(release: Release, table: Table = "csv", *, real: bool = False, held: Iterable[str] = ()) -> str:
+    """What the zip says of itself; `real` if its report compares with real rows, `held` are the files beside it."""
     artifact, made = release.artifact, card(release)
+    escaped = artifact.escaped(table) if isinstance(artifact, Rows) else 0
+    told = FILES | ({"synthetic.csv": f"{FILES['synthetic.csv']} {ESCAPED.format(escaped)}"} if escaped else {})
     lines = [
         f"# {made.title}",
         "",
         artifact.lead(repr(plain(release.data_name)), table),
         "",
-        "`report.html` shows it with charts, opens without a network, and prints. `card.md` says on one page what is",
-        "protected and what is not.",
-        "",
         *([COMPARED, ""] if real else []),
         "## Privacy",
         "",
         *warned(made),
-        *(f"- {what}: {about}" for what, about in made.facts),
+        *(f"- {what}: {about}" for what, about in made.facts if what in BRIEF),
+        "",
+        "`card.md` has all of it on one page, and what is not protected.",
+        "",
+        "## Files",
+        "",
+        *(f"- `{name}`: {told[name]}" for name in FILES if name in held),
         "",
         *(
             [REPORTS.format(kind=again_by(release), each=rows_of_reports(release)), ""]
@@ -109,18 +134,14 @@ def readme(release: Release, table: Table = "csv", *, real: bool = False) -> str
         *artifact.use,
         "## Replay",
         "",
-        "`replay.py` and `replay.ipynb` run the same method with the same parameters through `dpcore`. "
-        + again(release),
+        f"    python {command(release)}",
+        "",
+        f"runs the same method with the same parameters through `dpcore`, and so does `replay.ipynb`. {again(release)}",
         "What that costs is written, before it is drawn, to the ledger that the dashboard shows too: to the file",
         "that `DPCORE_LEDGER` names, or the usual one.",
         "",
         whence(release),
         "",
-        *RUN,
+        *how_to_run(release),
     ]
-    if isinstance(artifact, Rows) and (escaped := artifact.escaped(table)):
-        lines += [
-            "",
-            f"{escaped:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.",
-        ]
     return "\n".join(lines) + "\n"

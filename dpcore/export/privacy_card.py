@@ -85,7 +85,8 @@ def guarantee(release: Release, proved: float) -> str:
     if math.isinf(proved):
         return "none that can be proved."
     kind = "local differential privacy" if is_local(release) else "differential privacy"
-    return f"pure {kind} (no delta), at the epsilon that can be proved. {release.attackable}".strip()
+    epsilon = said(proved, release.schema.unit)
+    return f"pure {kind} (no delta) with epsilon {epsilon}. {release.attackable}".strip()
 
 
 def bound(release: Release) -> str:

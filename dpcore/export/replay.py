@@ -6,6 +6,7 @@ is written without Jupyter's libraries, which only its readers need.
 
 import itertools
 import json
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,34 +29,58 @@ RUN = (
     "The first line makes dpcore known to that Python wherever it is started; the second is for the notebook only.",
     "Then, in the folder of these files, with the path to dpcore's folder in place of `dpcore`:",
     "",
-    "    dpcore/.venv/bin/python replay.py",
+    "    dpcore/.venv/bin/python COMMAND",
     "    dpcore/.venv/bin/python -m jupyterlab replay.ipynb",
     "",
     "On Windows write `.venv\\Scripts\\python` for `.venv/bin/python`.",
 )
+HEAD = """\
+{told}
+
+import os
+import sys
+from pathlib import Path
+
+USAGE = {usage}
+
+
+def stop(why):
+    print(USAGE, why, sep='\\n', file=sys.stderr)
+    sys.exit(2)
+
+
+if {misused}:
+    stop({remedy})
+try:
+    import dpcore as dp
+{imports}except ImportError as error:
+    stop(f'dpcore is not installed for this Python ({{error}}). README.md says how to run this.')
+"""
+ENTER = """\
+os.chdir(Path(__file__).resolve().parent)
+if not Path('schema.json').is_file():
+    stop('schema.json is not beside replay.py. Unpack the whole zip into one folder.')
+"""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A part of a script: what it does, in a sentence of Markdown, and its code."""
+    """A part of a replay: what it does, in a sentence of Markdown, its code, and what that shows to who looks on."""
 
     told: str
     code: str
+    shown: str = ""
 
 
 LEDGER = Step(
     "Every question that was asked of the rows, and what all of them cost.",
-    "ledger = method.ledger_\nprint(ledger.to_frame())\n"
-    "print('claimed', ledger.epsilon_claimed, 'proved', ledger.epsilon_bound)\n",
+    "ledger = method.ledger_\n",
+    "print(ledger.to_frame())\nprint('claimed', ledger.epsilon_claimed, 'proved', ledger.epsilon_bound)\n",
 )
-MODEL_CHECK = (
-    "kept = Path('model.json').read_text(encoding='utf-8')\n"
-    "same = models.Model.from_json(again).structure == models.Model.from_json(kept).structure\n"
-    "print('the same model as model.json' if same else 'another model than model.json: other data, or versions?')\n"
-)
-ROWS_CHECKS = {
+SAME = {
     "csv": "dp.export.spreadsheet_csv(synthetic).encode() == Path('synthetic.csv').read_bytes()",
     "parquet": "pd.read_parquet('synthetic.parquet').equals(synthetic)",
+    "json": "models.Model.from_json(again).structure == models.Model.from_json(kept).structure",
 }
 CHARTS = (
     Step(
@@ -71,15 +96,70 @@ CHARTS = (
 
 
 def show_code(release: Release, *, data: str = DATA, table: Table | None = None) -> str:
-    """A script that fits the same method with the same parameters through `dpcore`.
+    """The code that fits the same method with the same parameters through `dpcore`, for a person to read.
 
-    With a seed, and the release's files beside it (`table`), the script also says whether it made the same release.
+    With a seed, and the release's files beside it (`table`), it also says whether it made the same release.
     """
-    return "\n".join(step.code for step in steps(release, data, table))
+    imports, *rest = steps(release, literal(data), table)
+    head = f"from pathlib import Path\n\nimport dpcore as dp{IF_LACKING}\n{imports.code}"
+    return "\n".join([head, *(step.code + step.shown for step in rest)])
 
 
-def steps(release: Release, data: str, table: Table | None) -> list[Step]:
-    """The parts of that script."""
+def script_of(release: Release, table: Table = "csv") -> str:
+    """The same for a command line that names the file; what came out is told in a sentence.
+
+    Whoever names none, or a wrong one, reads how it is used and what to do, and the script ends with code 2.
+    """
+    imports, rows, fit, *last = steps(release, "file", table)
+    known = release.data_name in DATASETS
+    if known:
+        remedy = f"No file is needed: dpcore knows the data set {release.data_name!r}."
+    else:
+        remedy = f"FILE is the table that the release was made from ({plain(release.data_name)})."
+    head = HEAD.format(
+        told=f'"""Makes this release again: python {command(release)}"""',
+        usage=literal(f"usage: python {command(release)}"),
+        misused="len(sys.argv) != 1" if known else "len(sys.argv) != 2 or sys.argv[1].startswith('-')",
+        remedy=literal(remedy),
+        imports=textwrap.indent(imports.code, "    "),
+    )
+    enter = ENTER if known else f"file = Path(sys.argv[1]).resolve()\n{ENTER}"
+    tried = textwrap.indent(rows.code + fit.code, "    ")
+    guarded = f"try:\n{tried}except (dp.DPCoreError, OSError) as error:\n    stop(error)\n"
+    return "\n".join([head + enter + guarded, *(step.code for step in last), sentence(release, table)])
+
+
+def how_to_run(release: Release) -> list[str]:
+    """Lines of Markdown."""
+    return [line.replace("COMMAND", command(release)) for line in RUN]
+
+
+def command(release: Release) -> str:
+    """What follows the name of Python on a command line."""
+    return "replay.py" if release.data_name in DATASETS else "replay.py FILE"
+
+
+def sentence(release: Release, table: Table) -> str:
+    """The code that tells what came out."""
+    model = isinstance(release.artifact, Model)
+    what, kept = ("model", "model.json") if model else ("rows", f"synthetic.{table}")
+    file = "model-again.json" if model else "synthetic-again.csv"
+    if release.seed is None:
+        return (
+            "spent = f'epsilon {dp.export.protection.headline(schema.unit, ledger.epsilon_bound)}'\n"
+            "if ledger.epsilon_bound == float('inf'):\n    spent = 'an epsilon that cannot be proved'\n"
+            f"print(f'A new release came out ({file}), with new noise and for {{spent}} once more.')\n"
+        )
+    other = f"Another release came out, by other data or versions: {compared(what, kept)[1]}"
+    return (
+        f"same = {SAME['json' if model else table]}\n"
+        f"came = 'The release came out again: {compared(what, kept)[0]}'\n"
+        f"print(f'{{came}} ({file}).' if same else '{other} ({file}).')\n"
+    )
+
+
+def steps(release: Release, file: str, table: Table | None) -> list[Step]:
+    """The parts of a replay, imports first; `file` is how the private rows' file is told in Python."""
     imports, last = released_again(release, table)
     given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
     arguments = "".join(f"    {key}={value},\n" for key, value in given.items())
@@ -91,9 +171,9 @@ def steps(release: Release, data: str, table: Table | None) -> list[Step]:
         if release.seed is None:  # new noise anyway; and the lots of the split stay secret
             reading = {key: value for key, value in reading.items() if key != "split_seed"}
         how = "".join(f", {key}={literal(value)}" for key, value in reading.items())
-        source = f"private = dp.datasets.read({literal(data)}, schema=schema{how}){known}\n"
+        source = f"private = dp.datasets.read({file}, schema=schema{how}){known}\n"
     return [
-        Step("`dpcore` runs the method.", f"from pathlib import Path\n\nimport dpcore as dp{IF_LACKING}\n{imports}"),
+        Step("`dpcore` runs the method.", imports),
         Step(
             f"What is public about the rows, and the rows. {whence(release)}",
             f"schema = dp.Schema.from_json(Path('schema.json').read_text(encoding='utf-8'))\n{source}",
@@ -118,24 +198,33 @@ def released_again(release: Release, table: Table | None) -> tuple[str, list[Ste
         made = f"release_of(method, {literal(release.method)}, data_name={literal(release.data_name)}).model.to_json()"
         model = Step(
             "The model as a file, and what it predicts for rows that were set aside. Predicting costs nothing.",
-            f"again = models.{made}\n"
-            "Path('model-again.json').write_text(again, encoding='utf-8')\n"
+            f"again = models.{made}\nPath('model-again.json').write_text(again, encoding='utf-8')\n",
             "print(method.predict(private.test)[:10])\n",
         )
-        check = [Step("Is this the model of the release?", MODEL_CHECK)] if seeded else []
-        return "from dpcore.export import models\n", [LEDGER, model, *check]
+        kept = "kept = Path('model.json').read_text(encoding='utf-8')\n"
+        check = [Step("Is this the model of the release?", kept, says("model", "model.json"))]
+        return "from dpcore.export import models\n", [LEDGER, model, *(check * seeded)]
     sample = Step(
         "As many synthetic rows as the release has. They are made of what was measured, and cost nothing more.",
-        f"synthetic = method.sample({len(release.synthetic)})\nsynthetic.to_csv('synthetic-again.csv', index=False)\n",
+        f"synthetic = method.sample({len(release.synthetic)})\n"
+        "Path('synthetic-again.csv').write_bytes(dp.export.spreadsheet_csv(synthetic).encode())\n",
     )
     if table is None or not seeded:
         return "", [sample, LEDGER]
-    code = (
-        f"same = {ROWS_CHECKS[table]}\nprint('the same rows as synthetic.{table}' if same else "
-        f"'other rows than synthetic.{table}: other data, or versions?')\n"
-    )
-    imports = "import pandas as pd\n" if table == "parquet" else ""
-    return imports, [sample, LEDGER, Step("Are these the rows of the release?", code)]
+    check = [Step("Are these the rows of the release?", "", says("rows", f"synthetic.{table}"))]
+    return "import pandas as pd\n" if table == "parquet" else "", [sample, LEDGER, *check]
+
+
+def compared(what: str, kept: str) -> tuple[str, str]:
+    """What is said where the same came out, and where something else did."""
+    return f"the same {what} as {kept}", f"{'another' if what == 'model' else 'other'} {what} than {kept}"
+
+
+def says(what: str, kept: str) -> str:
+    """The code that says whether what came out is what was released."""
+    same, other = compared(what, kept)
+    found = SAME[kept.rpartition(".")[2]]
+    return f"same = {found}\nprint('{same}' if same else '{other}: other data, or versions?')\n"
 
 
 def notebook_of(release: Release, table: Table = "csv") -> str:
@@ -144,9 +233,11 @@ def notebook_of(release: Release, table: Table = "csv") -> str:
     An introduction, then a cell of text and one of code for each step.
     """
     cells = [cell("markdown", introduction(release), 0)]
-    parts = steps(release, DATA, table)
+    first, *rest = steps(release, literal(DATA), table)
+    head = f"from pathlib import Path\n\nimport dpcore as dp{IF_LACKING}\n{first.code}"
+    parts = [Step(first.told, head), *rest]
     for step in itertools.chain.from_iterable((part, *CHARTS) if part == LEDGER else (part,) for part in parts):
-        cells += [cell("markdown", step.told, len(cells)), cell("code", step.code, len(cells) + 1)]
+        cells += [cell("markdown", step.told, len(cells)), cell("code", step.code + step.shown, len(cells) + 1)]
     document = {
         "cells": cells,
         "metadata": {
@@ -167,6 +258,7 @@ def introduction(release: Release) -> str:
         *([f"**{release.guarantee_void}**", ""] if release.guarantee_void else []),
         f"This runs the same method with the same parameters through `dpcore`. {again(release)}",
         "",
+        *([] if release.data_name in DATASETS else [f"Write your file's name into it, in place of `{DATA}`."]),
         whence(release),
         "",
         "Keep the files of the zip beside this notebook: it reads `schema.json`"
@@ -174,7 +266,7 @@ def introduction(release: Release) -> str:
         "",
         "## How to run it",
         "",
-        *RUN,
+        *how_to_run(release),
     ]
     return "\n".join(lines)
 
@@ -203,7 +295,8 @@ def whence(release: Release) -> str:
     unit = release.schema.persons
     named = "" if unit is None else f" It needs the column {plain(unit.column or '')!r}, which says whose row it is."
     sentence = (
-        f"Write your file's name into it.{named} `test_share` is the share of rows that is set aside before the fit"
+        f"It learns from the file that you name.{named} `test_share` is the share of rows that is set aside before the "
+        "fit"
     )
     if release.reading is not None:
         return f"{sentence}, as it was for this release."

@@ -4,21 +4,25 @@ import io
 import math
 import re
 import runpy
+import shutil
 import struct
+import sys
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from taken_home import FOR_READERS, members, replayed, strict
+from taken_home import FOR_READERS, members, replayed, strict, unpacked
 
 from dpcore import datasets
 from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.accounting.store import Books
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.export import bundle, plain, release_of, show_code
+from dpcore.export import bundle, plain, release_of, show_code, spreadsheet_csv
 from dpcore.export.archive import readme
 from dpcore.methods import NaiveBayesSynthesizer
 
@@ -74,7 +78,10 @@ def test_all_files_are_there_and_say_the_same(table):
     made = seeded()
     files = members(made, table)
     assert {*files} == {f"synthetic.{table}", "schema.json", "config.json", "ledger.json", "ledger.csv", *FOR_READERS}
-    assert files["README.md"].decode() == readme(made, table)
+    text = files["README.md"].decode()
+    assert text == readme(made, table, held=files)
+    listed = re.findall(r"^- `([a-z.]+)`: ", text, re.MULTILINE)
+    assert {*listed, "README.md"} == {*files}
     assert Schema.from_json(files["schema.json"].decode()) == PRIVATE
     config, ledger = strict(files["config.json"]), strict(files["ledger.json"])
     assert (config["parameters"], config["data"], config["rows"]) == (made.parameters, {"name": "people.csv"}, 200)
@@ -101,7 +108,7 @@ def test_tables_keep_their_values():
     assert set(back["town"].dropna()) == {"'=Oslo", "-2", "Bergen", "'@home"}
     PRIVATE.encode(back.assign(town=back["town"].str.removeprefix("'")))
     quoted = int(made.synthetic["town"].isin(["=Oslo", "@home"]).sum())
-    told = f"\n{quoted:,} cells that a spreadsheet would run as formulas begin with an apostrophe"
+    told = f" {quoted:,} cells that a spreadsheet would run as formulas begin with an apostrophe"
     assert told in files["README.md"].decode()
     assert "apostrophe" not in readme(made, "parquet")
     with pytest.raises(ParameterError, match="csv or parquet"):
@@ -168,7 +175,7 @@ def test_hostile_names_are_plain_text_in_markdown():
         assert not set(given) & set("<>`*[]|\\~$:\n\x00\x1b\u202e"), name
         assert "u__" not in given
         assert len(given) < 90
-        assert len([line for line in text.splitlines() if line.startswith("#")]) == 3
+        assert len([line for line in text.splitlines() if line.startswith("#")]) == 4
         assert made.config()["data"]["name"] == name
         compile(show_code(seeded(), data=name), "replay.py", "exec")
     assert plain("Kåre's data (2).csv") == "Kåre's data (2).csv"
@@ -209,9 +216,9 @@ def test_replay_of_an_upload_gives_the_same_rows(tmp_path, monkeypatch, capsys):
     made = release(data.train, data_name=data.name, random_state=3, n=120, reading=data.reading, **printed)
     said, space = replayed(made, tmp_path, monkeypatch, capsys, "parquet")
     assert "the same rows as synthetic.parquet" in said
-    assert f"claimed {made.ledger.epsilon_claimed} proved {made.ledger.epsilon_bound}" in said
+    assert said == "The release came out again: the same rows as synthetic.parquet (synthetic-again.csv).\n"
     pd.testing.assert_frame_equal(space["synthetic"], made.synthetic)
-    assert (tmp_path / "synthetic-again.csv").read_bytes() == made.synthetic.to_csv(index=False).encode()
+    assert (tmp_path / "synthetic-again.csv").read_bytes() == spreadsheet_csv(made.synthetic).encode()
     assert "as it was for this release" in readme(made)
 
 
@@ -245,7 +252,8 @@ def test_replay_without_a_seed_makes_another_release(tmp_path, monkeypatch, caps
     private_frame().to_csv(tmp_path / "your-data.csv", index=False)
     made = release(reading={"test_share": 0})
     said, space = replayed(made, tmp_path, monkeypatch, capsys)
-    assert "same rows" not in said
+    again = "A new release came out (synthetic-again.csv), with new noise and for epsilon 2 once more.\n"
+    assert said == again
     assert "random_state" not in show_code(made)
     assert len(space["synthetic"]) == 200
     assert not space["synthetic"].equals(made.synthetic)
@@ -257,3 +265,50 @@ def test_the_code_on_the_screen_is_the_script_without_its_check():
     assert 'dp.datasets.read("C:\\\\data\\\\it\'s.csv", schema=schema' in code
     assert "same" not in code
     assert show_code(seeded(), table="csv").startswith(show_code(seeded()))
+
+
+@pytest.mark.parametrize(
+    ("data_name", "given", "told"),
+    [
+        ("people_2024.csv", [], "FILE is the table that the release was made from (people_2024.csv)."),
+        ("people_2024.csv", ["a.csv", "b.csv"], "FILE is the table"),
+        ("people_2024.csv", ["--help"], "FILE is the table"),
+        ("people_2024.csv", ["nowhere.csv"], "There is no file 'nowhere.csv' at this place. Check the path."),
+        ("people_2024.csv", ["other.csv"], "column"),
+        ("people_2024.csv", ["README.md"], "does not tell a format"),
+        ("sample", ["other.csv"], "No file is needed: dpcore knows the data set 'sample'."),
+    ],
+)
+def test_a_replay_without_its_file_says_how_it_is_used_and_books_nothing(
+    data_name, given, told, tmp_path, monkeypatch, capsys
+):
+    """One line of usage, then what to do; the end has code 2. A wrong table is refused before anything is charged."""
+    monkeypatch.chdir(unpacked(replace(seeded(), data_name=data_name), tmp_path))
+    pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}).to_csv("other.csv")
+    monkeypatch.setattr(sys, "argv", ["replay.py", *given])
+    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "books.sqlite"))
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path("replay.py")
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    usage, *lines = said.err.splitlines()
+    assert usage == ("usage: python replay.py" if data_name == "sample" else "usage: python replay.py FILE")
+    assert told in "\n".join(lines)
+    assert said.out == ""
+    assert not (tmp_path / "synthetic-again.csv").exists()
+    assert [account.looks for account in Books(tmp_path / "books.sqlite").accounts()] in ([], [0])
+
+
+def test_a_replay_finds_its_zip_from_any_folder(tmp_path, monkeypatch, capsys):
+    private_frame().to_csv(tmp_path / "mine.csv", index=False)
+    folder = unpacked(release(reading={"test_share": 0}), Path(shutil.copytree(tmp_path, tmp_path / "zip")))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["zip/replay.py", "mine.csv"])
+    runpy.run_path("zip/replay.py")
+    assert "A new release came out" in capsys.readouterr().out
+    assert len(pd.read_csv(folder / "synthetic-again.csv")) == 200
+    (folder / "schema.json").unlink()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        runpy.run_path("zip/replay.py")
+    assert "Unpack the whole zip into one folder" in capsys.readouterr().err

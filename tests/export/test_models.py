@@ -122,7 +122,8 @@ def test_the_zip_is_complete_and_says_the_same():
     strict(files["model.json"])
     compile(files["replay.py"], "replay.py", "exec")
     text = files["README.md"].decode()
-    assert "Epsilon that can be proved: none (the noise alone would give 20)\n" in text
+    assert "Guarantee: none that can be proved.\n" in text
+    assert "**Epsilon that can be proved:** none (the noise alone would give 20)\n" in files["card.md"].decode()
     assert "do not publish" in text
 
 

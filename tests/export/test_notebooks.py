@@ -64,18 +64,23 @@ def test_the_notebook_is_valid_was_never_run_and_tells_its_reader_what_it_does(k
     assert ("random_state" in text) == ("the same" in cells(text, "code")[-1]) == (seed is not None)
     told = "\n".join(cells(text, "markdown"))
     assert "-m pip install --no-deps -e ." in told
-    assert "Write your file's name into it" in told
+    assert "Write your file's name into it, in place of `your-data.csv`" in told
+    assert "replay.py FILE" in told
     assert ("A known seed" in told) == ("With the seed 9" in told) == (seed is not None)
     assert ("spends the same epsilon again" in told) == (seed is None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_notebook_does_what_the_script_does(kind):
-    files = members(release(kind, "upload"))
+def test_the_notebook_does_what_the_code_on_the_screen_and_the_script_do(kind):
+    made = release(kind, "upload")
+    files = members(made)
     told = cells(files["replay.ipynb"], "code")
     without_charts = [cell for cell in told if "charts." not in cell]
-    assert "\n\n".join(without_charts) + "\n" == files["replay.py"].decode()
+    assert "\n\n".join(without_charts) + "\n" == replay.show_code(made, table="csv")
     assert len(told) == len(without_charts) + 2
+    script = files["replay.py"].decode().replace("    ", "").replace("read(file,", f"read('{replay.DATA}',")
+    for step in replay.steps(made, f"'{replay.DATA}'", "csv"):
+        assert step.code.replace("    ", "") in script
 
 
 def test_nothing_is_imported_that_the_lock_file_has_not():
@@ -111,7 +116,8 @@ QUICK = "import runpy, sys; runpy.run_path('replay.py'); sys.exit('vl_convert' i
 )
 def test_the_script_makes_the_release_again_without_loading_a_renderer(kind, where, tmp_path):
     folder = at_home(release(kind, where), tmp_path)
-    command = [sys.executable, "-W", "error", "-c", QUICK]
+    named = [] if where == "sample" else ["your-data.csv"]
+    command = [sys.executable, "-W", "error", "-c", QUICK, *named]
     done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert SAME[kind] in done.stdout
@@ -135,14 +141,16 @@ def test_the_notebook_makes_the_release_again(kind, where, tmp_path, monkeypatch
     assert len([data for data in results if "<svg" in data.get("image/svg+xml", "")]) == 2
     if kind == "rows":
         again = (folder / "synthetic-again.csv").read_bytes()
-        assert again == release(kind, where).synthetic.to_csv(index=False).encode()
+        assert again == export.spreadsheet_csv(release(kind, where).synthetic).encode()
 
 
 def test_where_dpcore_is_lacking_the_script_says_what_to_do(tmp_path):
     folder = at_home(release("rows", "upload"), tmp_path)
-    bare = [sys.executable, "-I", "-S", "replay.py"]  # without any installed package
+    bare = [sys.executable, "-I", "-S", "replay.py", "your-data.csv"]  # without any installed package
     done = subprocess.run(bare, cwd=folder, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: python replay.py FILE\n")
     assert "No module named 'dpcore'" in done.stderr
+    assert "Traceback" not in done.stderr
     assert "README.md says how to run this" in done.stderr
     assert "-m pip install --no-deps -e ." in (folder / "README.md").read_text(encoding="utf-8")
