@@ -6,7 +6,8 @@ import streamlit as st
 
 from dpcore import Schema, SchemaError
 from dpcore.dashboard import housekeeping, session, shell
-from dpcore.dashboard.sections import intake, left_out, schema_editor, whose_rows
+from dpcore.dashboard.sections import declaration, intake, left_out, schema_editor, whose_rows
+from dpcore.domain.declaration import undeclared
 
 shell.frame(
     "Data & schema",
@@ -32,14 +33,15 @@ with shell.mendable():
         loaded = Schema.from_json(uploaded.getvalue())
         if not set(loaded.names) & set(headers):
             raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
-        st.session_state["data.base"] = (rows.token, loaded)
+        declaration.keep(rows, loaded, loaded.names if loaded.source == "inferred" else ())
         st.session_state["data.schema_id"] = uploaded.file_id
 owner, base = st.session_state.get("data.base", ("", rows.schema))
 if owner != rows.token:
     base = rows.schema
 left_out.notes(base, rows, chosen=owner == rows.token)
-key = f"{rows.token}:{hash(base.to_json())}"  # another file or another schema: other widgets
-table = schema_editor.editor(schema_editor.schema_frame(base, headers), key=f"data.editor:{key}")
+read_off = declaration.read_off(rows, base)
+key = f"{rows.token}:{hash((base.to_json(), read_off))}"  # another file or another schema: other widgets
+table = schema_editor.editor(schema_editor.schema_frame(base, headers, read_off), key=f"data.editor:{key}")
 
 used = [str(name) for name in table.loc[table["use"] != schema_editor.IGNORED, "name"]]
 back = left_out.brought_back(rows.found, used, key)
@@ -59,28 +61,23 @@ share = right.slider(
     "Rows kept aside for testing", 0.1, 0.5, 0.3, key="data.share", disabled=rows.fixed is not None, format="percent"
 )
 unit = whose_rows.unit(base, rows, used, key)
-source = base.source
-if base.source == "inferred":
-    st.error(
-        "This schema was **read off your rows**, and can betray a person. No guarantee holds until every line comes "
-        "from public knowledge: bounds that these rows did not set, and values that could occur but do not.",
-        icon=":material/gpp_bad:",
-    )
-    told = "Every line comes from public knowledge, and would be the same for other rows"
-    source = "declared" if st.checkbox(told, key=f"data.declared:{key}") else source
 
 with shell.mendable():
-    schema = schema_editor.schema_of(table, base, target=target, source=source, max_rows=bound, unit=unit)
+    edited = schema_editor.schema_of(table, base, target=target, max_rows=bound, unit=unit)
+    open_lines = undeclared(edited, base, read_off, schema_editor.said_public(table))
     if back is not None:
         whose = "" if unit is None else unit.column
-        left_out.take_in(replace(schema, unit=unit if whose != back.name else base.unit), back, rows)
-    if gone := schema_editor.dropped(schema, base):
+        left_out.take_in(replace(edited, unit=unit if whose != back.name else base.unit), open_lines, back, rows)
+    if gone := schema_editor.dropped(edited, base):
         told = "The taxonomies of these columns no longer fit their values, and would be dropped: "
         st.warning(told + shell.escaped(", ".join(gone)) + ".", icon=":material/account_tree:")
+    declaration.panel(rows, edited, open_lines)
+    schema = declaration.sourced(edited, open_lines)
     go, save = st.columns([1, 3])
-    if go.button("Use these data", type="primary", icon=":material/check:", key="data.use"):
+    look = "secondary" if open_lines else "primary"
+    if go.button("Use these data", type=look, icon=":material/check:", key="data.use"):
         session.set_dataset(intake.dataset_of(rows, schema, share))
-        st.session_state["data.base"] = (rows.token, schema)  # the table's edits would go when the page changes
+        declaration.keep(rows, schema, open_lines)  # the table's edits would go when the page changes
         st.session_state["data.done"] = rows.token
         st.rerun()
     save.download_button(

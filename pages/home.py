@@ -23,6 +23,7 @@ with left:
     st.caption("Makes one synthetic copy of the bundled census-like sample. Takes a few seconds.")
 with middle:
     if st.button("Use my own data", icon=":material/upload:", key="home.own"):
+        st.session_state["data.source"] = "upload"
         shell.open_page("data")
     st.caption("CSV, Excel or Parquet. Read by the computer that runs this program, and sent nowhere else.")
 with right, st.popover("Go on from a release", icon=":material/settings_backup_restore:"):

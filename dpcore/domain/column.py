@@ -223,6 +223,10 @@ class Column:
             names = tuple(self.interval(code, code + 1) for code in range(self._scale.count))
         return (*names, unlike(MISSING, names)) if self.missing else names
 
+    def outward(self) -> tuple[float, float]:
+        """A numeric column's bounds, rounded outward."""
+        return self._scale.outward()
+
     def interval(self, first: int, end: int) -> str:
         """Bins `first` to `end - 1` as one interval; a label is the interval of one bin."""
         return self._scale.interval(first, end)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,6 +23,7 @@ from dpcore.domain.written import Form
 from dpcore.text import short, told_apart
 
 MAX_BINS = 10_000
+FEW = 5  # steps from one round bound to the other
 MOST_EXACT = 2**53  # from here on a float does not hold every whole number
 Bins = int | tuple[float, ...] | str
 Fail = Callable[[str, str], NoReturn]
@@ -76,6 +78,15 @@ class Reals:
     def end(self) -> float:
         """The end of the last bin."""
         return self.high
+
+    def outward(self) -> tuple[float, float]:
+        """The bounds rounded outward: few steps apart, each 1, 2 or 5 times a power of ten."""
+        low, high = Fraction(str(self.low)), Fraction(str(self.high))
+        finest = 0 if self.whole else -math.inf if self.written is None else -self.written.decimals
+        power = max(finest, math.floor(math.log10((high - low) / FEW)) if high > low else 0)
+        steps = (times * Fraction(10) ** int(power + more) for more in count() for times in (1, 2, 5))
+        step = next(step for step in steps if math.ceil(high / step) - math.floor(low / step) <= FEW)
+        return float(math.floor(low / step) * step), float(math.ceil(high / step) * step)
 
     def edges(self) -> Floats:
         """The bins' boundaries, shape (bins + 1,)."""
@@ -199,6 +210,12 @@ class Days(Wholes):
             self._check_bounds(fail)
         else:
             super().check(fail)
+
+    def outward(self) -> tuple[float, float]:
+        """The bounds rounded outward: to whole years."""
+        first, last = np.array([self.low, self.high]).astype("datetime64[D]").astype("datetime64[Y]")
+        after = (last + 1).astype("datetime64[D]").astype(int)
+        return float(first.astype("datetime64[D]").astype(int)), float(after - 1)
 
     def edges(self) -> Floats:
         if isinstance(self.bins, str):

@@ -88,6 +88,13 @@ def edit(at: AppTest, edits: dict[int, dict[str, Any]]) -> AppTest:
     return run(at)
 
 
+def declare(at: AppTest) -> AppTest:
+    """Declare all lines that were read off the rows, their bounds rounded outward."""
+    if not widget(at, "data.round").disabled:
+        press(at, "data.round")
+    return press(at, "data.declare")
+
+
 def using(name: str, raw: bytes, *, target: str | None = "ill", declared: bool = True) -> AppTest:
     """The data page with an uploaded file in use."""
     at = upload(started("data"), name, raw)
@@ -95,7 +102,7 @@ def using(name: str, raw: bytes, *, target: str | None = "ill", declared: bool =
     if target is not None:
         widget(at, "data.target").set_value(target)
     if declared:
-        widget(at, "data.declared").check()
+        declare(run(at))
     press(at, "data.use")
     assert dataset(at).name == name, errors(at)
     return at

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from driving import PAGE, csv, edit, opened, people, press, released, run, shown, started, tab, upload, using
+from driving import PAGE, csv, declare, edit, opened, people, press, released, run, shown, started, tab, upload, using
 from prepared import data, files, page, with_release
 from screen import REMEDY, books, charts, dataset, mendable, said, tabs, ticks, widget, words
 from streamlit.testing.v1 import AppTest
@@ -95,8 +95,7 @@ def test_a_table_of_oddities_runs_to_the_end(downloads: list[Any]) -> None:
     assert not private(at)
     next(found for found in at.checkbox if found.label.startswith("one")).check()
     widget(run(at), "data.target").set_value(NAMES[1])
-    widget(at, "data.declared").check()
-    press(at, "data.use")
+    press(declare(run(at)), "data.use")
     assert "Zqword" in dataset(at).schema["mixed"].categories
     released(opened(at, PAGE))
     assert tabs(at) == EVERY_TAB

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from driving import PAGE, csv, edit, opened, people, press, released, run, shown, started, tab, upload
+from driving import PAGE, csv, declare, edit, opened, people, press, released, run, shown, started, tab, upload
 from screen import dataset, errors, mendable, said, ticks, widget
 from strangers import visits
 from streamlit.testing.v1 import AppTest
@@ -142,18 +142,17 @@ def test_what_names_people_is_left_out_and_comes_back_by_one_tick() -> None:
     assert table(at)["patient_id"]["use"] == "use"
     assert table(at)["admitted"]["lower"] == "2018-01-01"  # what was edited stays
     assert folded(at) == ["Left out: visit_id (identifier), notes (free text)"]
-    widget(at, "data.declared").check()
-    schema = saved(run(at))
+    schema = saved(declare(at))
     assert (schema["admitted"].bins, schema["admitted"].labels[0]) == ("month", "2018-01")
     assert schema["patient_id"].kind == "integer"
     assert schema.source == "declared"
 
 
 def test_a_column_that_comes_back_is_read_off_the_rows_again() -> None:
-    at = upload(started("data"), "visits.csv", csv(visits(300)))
-    widget(at, "data.declared").check()
+    at = declare(upload(started("data"), "visits.csv", csv(visits(300))))
     assert saved(at).source == "declared"
-    assert saved(bring_back(run(at), "visit")).source == "inferred"
+    assert saved(bring_back(at, "visit")).source == "inferred"
+    assert undeclared(at) == ["visit_id"]  # and what was declared stays so
 
 
 def test_whose_rows_they_are_stays_with_a_schema_that_is_edited() -> None:
@@ -189,20 +188,76 @@ def test_dates_are_edited_as_text_and_refused_with_their_cause() -> None:
 # The schema table
 
 
-def test_an_inferred_schema_warns_until_every_line_is_checked(uploaded: AppTest) -> None:
+def lines(at: AppTest) -> dict[str, str]:
+    """What the page names as read off the rows, as it is declared by one press."""
+    found = [each.value for each in at.table]
+    return {plain(name): plain(told) for each in found for name, told in each["line"].items()}
+
+
+def plain(text: str) -> str:
+    return text.replace("\\", "").strip("*")
+
+
+def undeclared(at: AppTest) -> list[str]:
+    """The lines that the page names as read off the rows, and those that are ticked in no row of the table."""
+    named = list(lines(at))
+    open_rows = [name for name, row in table(at).items() if row.get("public") is False]
+    assert set(named) <= set(open_rows)
+    return named
+
+
+def test_an_inferred_schema_warns_until_every_line_is_declared(uploaded: AppTest) -> None:
     at = uploaded
-    assert any("read off your rows" in error for error in errors(at))
+    assert undeclared(at) == ["age", "town", "ill"]
+    assert "no guarantee holds" in said(at)
     assert saved(at).source == "inferred"
     assert "inferred schema: no guarantee" in at.sidebar.markdown[1].value
     assert any("guarantee is void" in error for error in errors(released(opened(at, PAGE))))
-    widget(opened(at, "data"), "data.declared").check()
-    run(at)
-    assert saved(at).source == "declared"
+    assert saved(declare(opened(at, "data"))).source == "declared"
+    assert undeclared(at) == []
     assert len(at.sidebar.markdown) == 1
     assert not released(opened(at, PAGE)).error
     upload(opened(at, "data"), "others.csv", csv(people(60, seed=9)))  # another file has to be checked again
-    assert not widget(at, "data.declared").value
+    assert undeclared(at) == ["age", "town", "ill"]
     assert saved(at).source == "inferred"
+
+
+def test_ends_that_are_values_of_rows_are_rounded_before_they_are_declared_with_others(uploaded: AppTest) -> None:
+    at, ages = uploaded, people()["age"]
+    assert lines(at)["age"] == f"{ages.min()} to {ages.max()} :red[(single rows)]"
+    assert lines(at)["town"] == "Zqa, Zqb, Zqc"
+    assert widget(at, "data.declare").disabled
+    press(at, "data.round")
+    assert lines(at)["age"] == "0 to 100"
+    assert (undeclared(at), table(at)["age"]["upper"]) == (["age", "town", "ill"], "100")  # it helps, and says nothing
+    press(at, "data.declare")
+    schema = saved(at)
+    assert (schema.source, schema["age"].lower, schema["age"].upper) == ("declared", 0, 100)
+
+
+def test_lines_are_declared_one_by_one_by_a_tick_or_by_changing_them(uploaded: AppTest) -> None:
+    at = edit(uploaded, {0: {"public": True}})
+    assert undeclared(at) == ["town", "ill"]
+    edit(at, {0: {"bins": "4", "missing": True}, 1: {"kind": "ordered"}})  # whose values are still those of the rows
+    assert undeclared(at) == ["age", "town", "ill"]
+    edit(at, {0: {"upper": "120"}, 1: {"categories": ["Zqa", "Zqb", "Zqc", "Zqd"]}, 2: {"use": IGNORED}})
+    assert undeclared(at) == []
+    edit(at, {0: {"upper": "120"}, 1: {"public": True}})
+    assert saved(at).source == "inferred"
+    opened(opened(at, "home"), "data")
+    assert undeclared(at) == ["ill"]  # that the others are declared outlasts the page
+    edit(at, {0: {"lower": "-5"}, 2: {"public": True}})
+    assert saved(at).source == "declared"
+    assert "public" not in table(at)["ill"]
+    edit(at, {0: {"upper": "130"}})  # a line that is declared may change, and is so still
+    assert saved(at).source == "declared"
+
+
+def test_a_column_that_says_nobody_stays_unchosen_when_bounds_are_rounded() -> None:
+    at = upload(started("data"), "visits.csv", csv(visits(300)))
+    assert widget(at, "data.persons").value == "patient_id"
+    widget(at, "data.persons").set_value("")
+    assert widget(declare(run(at)), "data.persons").value == ""
 
 
 def test_edits_are_declared_and_stay(uploaded: AppTest) -> None:
@@ -266,11 +321,11 @@ def test_schema_comes_back_from_its_file(uploaded: AppTest) -> None:
     edit(uploaded, {0: {"lower": 0.0, "upper": 120.0, "bins": "18, 65"}, 1: {"missing": True}})
     widget(uploaded, "data.target").set_value("ill")
     widget(uploaded, "data.max_rows").set_value(5_000)
-    widget(uploaded, "data.declared").check()
-    schema = saved(uploaded)
+    schema = saved(declare(run(uploaded)))
+    assert schema["age"].upper == 120  # what somebody wrote is not rounded
     at = upload(started("data"), "people.csv", csv(people()))
     schema_file(at, schema.to_json())
-    assert not at.error  # it is a declared one
+    assert undeclared(at) == []  # it is a declared one
     assert table(at)["age"]["upper"] == "120"
     assert [widget(at, f"data.{name}").value for name in ("target", "max_rows")] == ["ill", 5_000]
     assert saved(at) == schema
@@ -327,9 +382,8 @@ def test_a_repeating_identifier_makes_epsilon_a_persons() -> None:
     assert widget(at, "data.persons").value == "patient_id"  # recognized, and in no column of the table
     assert table(at)["patient_id"]["use"] == IGNORED
     assert "Protected is one person with all rows" in said(at)
-    widget(at, "data.declared").check()
     widget(at, "data.rows_each").set_value(2)
-    schema = saved(run(at))
+    schema = saved(declare(run(at)))
     assert schema.unit == Unit(rows=2, column="patient_id")
     assert Schema.from_json(schema.to_json()).unit == schema.unit
     at = released(opened(at, PAGE))

@@ -232,7 +232,7 @@ def test_taxonomies_stay_with_their_values_in_any_order() -> None:
     frame = schema_frame(schema, list(schema.names))
     frame.at[3, "categories"] = sorted(frame.at[3, "categories"])
     frame.at[1, "categories"] = [*frame.at[1, "categories"], "Other"]
-    found = schema_of(frame, schema, target=None, source="declared", max_rows=None)
+    found = schema_of(frame, schema, target=None, max_rows=None)
     assert found["education"].taxonomy == schema["education"].taxonomy
     assert found["workclass"].taxonomy is None
     assert dropped(found, schema) == ["workclass"]
@@ -242,7 +242,7 @@ def test_taxonomies_stay_with_their_values_in_any_order() -> None:
 def test_tables_mean_the_schemas_and_trees_they_were_made_of() -> None:
     schema = adult_schema()
     frame = schema_frame(schema, list(schema.names))
-    assert schema_of(frame, schema, target=schema.target, source=schema.source, max_rows=schema.max_rows) == schema
+    assert schema_of(frame, schema, target=schema.target, max_rows=schema.max_rows) == schema
     for column in schema:
         if column.taxonomy:
             draft = draft_of(column.taxonomy)

@@ -114,6 +114,13 @@ class Visitor:
         self.load("A table about people", name, content)
         expect(self.page.get_by_role("button", name=f"Remove {name}", exact=True)).to_be_visible()
 
+    def declare(self) -> None:
+        """Declare all lines that were read off the rows, their bounds rounded outward."""
+        if self.page.get_by_role("button", name="Round outward", exact=True).is_enabled():
+            self.press("Round outward")
+        self.page.get_by_role("button", name=re.compile("^Declare th(ese|is) ")).click()
+        settle(self.page, SETTLED)
+
     def load(self, words: str, name: str, content: bytes) -> None:
         """Hand over a file at the place that these words stand beside."""
         drop = self.page.get_by_test_id("stFileUploader").filter(has_text=words).filter(visible=True)

@@ -26,14 +26,20 @@ def table(names=("city", "age", "ill")) -> pd.DataFrame:
 def test_upload_declare_and_run(visitor):
     visitor.open()
     visitor.press("Use my own data")
+    expect(visitor.page.get_by_role("radio", name="My own file")).to_be_checked()
     visitor.upload("people.csv", table().to_csv(index=False).encode())
     page = visitor.page
     cells = page.get_by_test_id("stDataFrame").filter(visible=True).locator("canvas td")
     expect(cells.filter(has_text=re.compile("^(city|age|ill)$"))).to_have_count(3)
-    expect(page.get_by_role("alert").filter(has_text="This schema was read off your rows")).to_be_visible()
+    lines = page.get_by_test_id("stTable").get_by_role("row")
+    expect(lines).to_have_text(
+        [re.compile("^city.*Bonn, Ulm$"), re.compile("^age.*30 to 68 "), re.compile("^ill.*no, yes$")]
+    )
+    expect(page.get_by_role("button", name="Declare these 3 lines")).to_be_disabled()
     assert "sample" in visitor.data_in_use  # nothing is in use before somebody says so
 
-    page.get_by_text("would be the same for other rows").click()
+    visitor.declare()
+    expect(lines).to_have_count(0)
     visitor.press("Use these data")
     expect(page.get_by_text("These data are in use now.")).to_be_visible()
     learn, test = map(
@@ -59,7 +65,7 @@ def test_names_are_text_and_never_markup(visitor):
     visitor.open()
     visitor.upload("[f](javascript:1) <b>y</b>.csv", frame.to_csv(index=False).encode())
     page = visitor.page
-    page.get_by_text("would be the same for other rows").click()
+    visitor.declare()
     visitor.choose("Class column", MARKUP[2])
     visitor.press("Use these data")
     literal(page, "[f](javascript:1) <b>y</b>.csv")

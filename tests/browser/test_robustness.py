@@ -181,7 +181,7 @@ def test_other_data_and_other_releases_in_the_middle_of_redraws(person, ledger):
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"town": rng.choice(["Ulm", "Bonn"], 400), "ill": rng.choice(["yes", "no"], 400)})
     person.upload("people.csv", frame.to_csv(index=False).encode())
-    page.get_by_text("would be the same for other rows").click()
+    person.declare()
     person.press("Use these data")
     expect(page.get_by_text("These data are in use now.")).to_be_visible()
     person.go("Naive Bayes")

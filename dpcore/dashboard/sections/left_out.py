@@ -6,6 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
+from dpcore.dashboard.sections import declaration
 from dpcore.dashboard.sections.intake import Intake
 from dpcore.dashboard.shell import escaped
 from dpcore.domain.column import MAX_CATEGORIES
@@ -65,17 +66,17 @@ def reason_of(one: Recognized) -> str:
     return "ignored; " * one.kept + one.reason
 
 
-def take_in(schema: Schema, one: Recognized, rows: Intake) -> None:
-    """Draw the page anew with one more column in the table; what was edited stays."""
-    st.session_state["data.base"] = (rows.token, with_column(schema, one, rows.frame))
+def take_in(schema: Schema, left: Sequence[str], one: Recognized, rows: Intake) -> None:
+    """Draw the page anew with one more column in the table, as the rows have it; what was edited and declared stays."""
+    declaration.keep(rows, with_column(schema, one, rows.frame), [*left, one.name])
     st.rerun()
 
 
 def with_column(schema: Schema, one: Recognized, frame: pd.DataFrame) -> Schema:
-    """The schema with one more column, as the rows have it: so it is read off the rows again."""
+    """The schema with one more column, as the rows have it."""
     column = column_of(one, frame[one.name])
     if column is None:
         return schema
     order = [str(name) for name in frame.columns]
     columns = sorted((*schema.columns, column), key=lambda each: order.index(each.name))
-    return replace(schema, columns=tuple(columns), source="inferred")
+    return replace(schema, columns=tuple(columns))

@@ -4,8 +4,9 @@ The table's base frame is kept in the session and never overwritten by what was 
 second edit); the edited frame is read when somebody applies it.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -20,8 +21,11 @@ from dpcore.text import as_text
 USED, IGNORED = "use", "ignore"
 
 
-def schema_frame(schema: Schema, headers: list[str]) -> pd.DataFrame:
-    """One row per header of the data: what the schema says of it, or "ignore" if it says nothing."""
+def schema_frame(schema: Schema, headers: list[str], read_off: Collection[str] = ()) -> pd.DataFrame:
+    """One row per header of the data: what the schema says of it, or "ignore" if it says nothing.
+
+    Where lines were read off the rows, a tick in each says whether somebody has declared it.
+    """
     rows = []
     for name in headers:
         column = schema[name] if name in schema.names else None
@@ -37,15 +41,15 @@ def schema_frame(schema: Schema, headers: list[str]) -> pd.DataFrame:
                 row |= {"form": column.form}
             else:
                 row |= {"categories": list(column.categories)}
-        rows.append(row)
+        rows.append(row | ({"public": column and name not in read_off} if read_off else {}))
     return pd.DataFrame(rows).astype({"lower": object, "upper": object})
 
 
-def schema_of(table: pd.DataFrame, base: Schema, *, source: str, **public: Any) -> Schema:
-    """The schema that an edited table declares; SchemaError names the column that does not work.
+def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
+    """The schema that an edited table says; SchemaError names the column that does not work.
 
-    Descriptions and taxonomies of the base schema are kept where they still fit. `public` is what else the schema says:
-    `target` (none if it is no column of the table), `max_rows`, `unit`.
+    Source, notes, descriptions and, where they still fit, taxonomies are those of the base schema. `public` is what
+    else the schema says: `target` (none if it is no column of the table), `max_rows`, `unit`.
     """
     columns = []
     for row in table.to_dict("records"):
@@ -67,12 +71,12 @@ def schema_of(table: pd.DataFrame, base: Schema, *, source: str, **public: Any) 
         columns.append(with_taxonomy(Column(**fields), known.taxonomy if known else None))
     if public.get("target") not in [column.name for column in columns]:
         public["target"] = None
-    return Schema(
-        columns=tuple(columns),
-        source=cast(Literal["declared", "inferred"], source),
-        **public,
-        notes=base.notes if source == "inferred" else (),
-    )
+    return Schema(columns=tuple(columns), source=base.source, **public, notes=base.notes)
+
+
+def said_public(table: pd.DataFrame) -> list[str]:
+    """The columns whose lines are ticked."""
+    return [] if "public" not in table else [str(name) for name in table.loc[table["public"].eq(True), "name"]]
 
 
 def with_taxonomy(column: Column, taxonomy: Taxonomy | None) -> Column:
@@ -129,6 +133,9 @@ def editor(base: pd.DataFrame, key: str) -> pd.DataFrame:
     columns = {
         "use": config.SelectboxColumn("Role", options=[USED, IGNORED], required=True, width="small"),
         "name": config.TextColumn("Column", pinned=True),
+        "public": config.CheckboxColumn(
+            "Public", width="small", help="Ticked: you would have written this line without looking at these rows."
+        ),
         "kind": config.SelectboxColumn(
             "Type",
             options=list(KINDS),
@@ -149,7 +156,9 @@ def editor(base: pd.DataFrame, key: str) -> pd.DataFrame:
             help="How 1234.5 would be written: 1234.50, or $1,234.50. Of dates: d/m/y or m/d/y; else year first.",
         ),
     }
-    table = st.data_editor(base, key=key, hide_index=True, disabled=["name"], placeholder="", column_config=columns)
+    look: Any = {"hide_index": True, "disabled": ["name"], "placeholder": "", "column_config": columns}
+    order = [name for name in columns if name in base]
+    table = st.data_editor(base, key=key, column_order=order, **look)
     st.caption(
         "A double click, or Enter, shows all of a cell's categories, and lets you change them. "
         "To the right: missing cells, values outside, and how numbers and dates are written."

@@ -27,7 +27,7 @@ def unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> Unit | 
     usual = NOBODY
     if known is not None:
         usual = known.column or NOBODY
-    elif len(people) == 1 and schema.source == "inferred":  # what was declared is as it was declared
+    elif len(people) == 1 and schema is rows.schema:  # what somebody has edited is as it was left
         (usual,) = people
     offered = [name for name in dict.fromkeys([usual, *headers]) if name == usual or name not in used]
     names = [NOBODY, *(name for name in offered if name)]

@@ -1,0 +1,87 @@
+"""The lines of a schema that were read off an upload's rows, and how they become declared: one by one, or together."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.dashboard.sections.intake import Intake
+from dpcore.dashboard.shell import escaped
+from dpcore.domain.column import Column
+from dpcore.domain.declaration import outward, rounded
+from dpcore.domain.schema import Schema
+
+KEPT = "data.read_off"  # beside the schema of the page: what of it rows say
+NAMED = 6  # categories of a line
+SINGLE = (
+    "Ends that are values of single rows are not declared with others: round them, or tick “Public” in their lines."
+)
+
+
+def keep(rows: Intake, schema: Schema, read_off: Sequence[str]) -> None:
+    """Go on from a schema, some of whose lines are as the rows say; without any it is a declared one."""
+    st.session_state["data.base"] = (rows.token, sourced(schema, read_off))
+    st.session_state[KEPT] = (rows.token, tuple(read_off))
+
+
+def sourced(schema: Schema, read_off: Sequence[str]) -> Schema:
+    """The schema, inferred if any line was read off the rows and nobody has declared it."""
+    if read_off:
+        return replace(schema, source="inferred")
+    return replace(schema, source="declared", notes=()) if schema.source == "inferred" else schema
+
+
+def read_off(rows: Intake, base: Schema) -> tuple[str, ...]:
+    """The columns whose lines are as the rows say: all that an inferred schema has, until somebody declares some."""
+    if base.source == "declared":
+        return ()
+    owner, names = st.session_state.get(KEPT, ("", ()))
+    return tuple(name for name in base.names if name in names) if owner == rows.token else base.names
+
+
+def panel(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
+    """The lines that nobody has declared yet, by name, and two buttons: round their bounds, declare them."""
+    if not left:
+        return
+    exact = [name for name in left if outward(schema[name]) != schema[name]]
+    many, half = f"{len(left):,} lines" if len(left) > 1 else "line", (len(left) + 1) // 2
+    with st.container(border=True):
+        st.markdown(
+            f":red[:material/gpp_bad:] **Read off your rows: {many if len(left) > 1 else 'one line'}.** They can "
+            "betray a person, and no guarantee holds until you declare them: change a line, tick “Public” in it, or "
+            "declare together what stands here."
+        )
+        for cell, names in zip(st.columns(2), filter(None, (left[:half], left[half:])), strict=False):
+            lines = [line(schema[name], exact=name in exact) for name in names]
+            shown = pd.DataFrame({"line": lines}, index=[f"**{escaped(name)}**" for name in names])
+            cell.table(shown, border="horizontal", hide_header=True, alt="Lines that were read off your rows")
+        st.markdown(
+            "To declare a line is to say: **I would have written it without looking at these rows.** Bounds are what "
+            "could occur, categories all that could occur. Rounding outward helps you to say so; it is no privacy by "
+            "itself."
+        )
+        with st.container(horizontal=True):
+            kinds: tuple[Any, Any] = ("primary", "secondary") if exact else ("secondary", "primary")
+            look: Any = {"type": kinds[0], "icon": ":material/expand:", "disabled": not exact}
+            if st.button("Round outward", key="data.round", **look):
+                keep(rows, rounded(schema, left), left)
+                st.rerun()
+            look = {"type": kinds[1], "icon": ":material/gavel:", "disabled": bool(exact)}
+            look |= {"help": SINGLE} if exact else {}
+            if st.button(f"Declare {'these' if len(left) > 1 else 'this'} {many}", key="data.declare", **look):
+                keep(rows, schema, ())
+                st.rerun()
+
+
+def line(column: Column, *, exact: bool) -> str:
+    """What a schema says of one column, and whether its ends are values of rows."""
+    if column.numeric:
+        told = f"{column.told(column.lower or 0)} to {column.told(column.upper or 0)}"
+    else:
+        told = ", ".join(column.categories[:NAMED])
+        rest = len(column.categories) - NAMED
+        told += f" and {rest:,} more, all in the table above" if rest > 0 else ""
+    missing = " or missing" * column.missing
+    return f"{escaped(told)}{missing}" + " :red[(single rows)]" * exact
