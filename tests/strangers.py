@@ -3,11 +3,14 @@
 import numpy as np
 import pandas as pd
 
-__all__ = ["customers", "visits"]
+import dpcore as dp
+
+__all__ = ["customers", "hospital", "visits"]
 
 WARDS = ["A1", "A2", "B1", "B2", "C1", "ICU"]
 DEPARTMENTS = ["Cardiology", "Emergency medicine", "General surgery", "Neurology", "Oncology", "Pediatrics"]
 INSURANCE = ["private", "public", "none"]
+CODES = [f"{a}{b:02}.{c}" for a in "CIJ" for b in range(30) for c in range(5)]
 WORDS = """
     admitted after a fall at home with pain in the left hip no fever stable overnight discharged on request family
     informed follow up in two weeks mild cough blood pressure high tablets changed wound clean reports dizziness
@@ -31,7 +34,7 @@ def visits(rows: int = 4_000, seed: int = 0) -> pd.DataFrame:
             "birth_date": [f"{d:02}/{m:02}/{y}" for d, m, y in rng.integers([1, 1, 1925], [29, 13, 2019], (rows, 3))],
             "sex": rng.choice(["F", "M"], rows),
             "department": rng.choice(DEPARTMENTS, rows),
-            "diagnosis_code": rng.choice([f"{a}{b:02}.{c}" for a in "CIJ" for b in range(30) for c in range(5)], rows),
+            "diagnosis_code": rng.choice(CODES, rows),
             "ward": rng.choice(WARDS, rows),
             "bill": np.round(rng.lognormal(7, 1, rows), 2),
             "insurance": rng.choice(INSURANCE, rows),
@@ -66,3 +69,25 @@ def customers(rows: int = 50_000, seed: int = 0) -> pd.DataFrame:
     ).astype("str")
     frame["calls"] = frame["calls"].mask(rng.random(rows) < 0.05)
     return frame
+
+
+def hospital(rows: int = 4_000, seed: int = 0) -> tuple[pd.DataFrame, dp.Schema]:
+    """Visits to a hospital, in which the diagnosis tells the department; the schema is declared."""
+    frame = visits(rows, seed)
+    place = {code: DEPARTMENTS[i * len(DEPARTMENTS) // len(CODES)] for i, code in enumerate(CODES)}
+    frame["department"] = frame["diagnosis_code"].map(place)
+
+    def listed(name: str, categories: list[str], **more: bool) -> dp.Column:
+        return dp.Column(name=name, kind="categorical", categories=tuple(categories), **more)
+
+    columns = (
+        dp.Column(name="admitted", kind="date", lower="2019-01-01", upper="2023-12-31", bins="quarter"),
+        listed("sex", ["F", "M"]),
+        listed("department", DEPARTMENTS),
+        listed("diagnosis_code", CODES),
+        listed("ward", WARDS),
+        dp.Column(name="bill", kind="continuous", lower=0, upper=10_000, bins=16, missing=True, outside="clip"),
+        listed("insurance", INSURANCE, missing=True),
+        listed("outcome", ["died", "discharged"]),
+    )
+    return frame, dp.Schema(columns=columns, target="outcome", max_rows=rows)

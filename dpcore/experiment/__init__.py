@@ -3,7 +3,7 @@
 Every run is a release of its own and costs its epsilon; their sum is what showing all of them would cost. What they are
 measured by (`evaluate.evaluator`) reads real rows and is never private. A sweep can be written down as a `Config`, and
 what it has finished can be kept in a folder (`store`), from which a sweep that was stopped goes on. `figure` makes one
-of the papers' figures again.
+of the papers' figures again. `forecast` is the exception: it tells of runs before they are paid, and sees no row.
 """
 
 from dpcore.evaluate.baselines import references
@@ -11,10 +11,12 @@ from dpcore.evaluate.evaluator import CLASSIFIER_MEASURES, MEASURES, Method, lef
 from dpcore.experiment.config import Config, Place, parameters_of, rows_key
 from dpcore.experiment.engine import Run
 from dpcore.experiment.figures import figure
+from dpcore.experiment.forecasts import Forecast, forecast
 from dpcore.experiment.store import Store
 from dpcore.experiment.sweeps import COLUMNS, entry_of, finished, plan, stream, sweep, tidy
 
 __all__ = [
-    "CLASSIFIER_MEASURES", "COLUMNS", "MEASURES", "Config", "Method", "Place", "Run", "Store", "entry_of", "figure",
-    "finished", "left_out", "parameters_of", "plan", "references", "rows_key", "stream", "sweep", "tidy",
+    "CLASSIFIER_MEASURES", "COLUMNS", "MEASURES", "Config", "Forecast", "Method", "Place", "Run", "Store", "entry_of",
+    "figure", "finished", "forecast", "left_out", "parameters_of", "plan", "references", "rows_key", "stream",
+    "sweep", "tidy",
 ]  # fmt: skip

@@ -1,0 +1,336 @@
+r"""What a run will be good for, from public facts alone: a rehearsal of it on tables that chance made up.
+
+Nobody can know before a run how far its rows will be off without either a look at the real rows, which costs, or a
+guess at them. So the method itself runs, with its own noise, on made-up tables of the schema, and is measured as a
+release is. What comes in is a `Schema`, a method that was not fitted, and numbers that are public; no row can.
+
+The random quantity
+    S is the schema, n the number of rows, M the method with its parameters, R its rows. For a column j, and a pair of
+    columns j < k,
+
+        E_j = ½ Σ_a |P_j(a) - R_j(a)|,        E_jk = ½ Σ_ab |P_jk(a, b) - R_jk(a, b)|
+
+    with P the shares of the n rows that are fitted on: the distances of the tabs Columns and Pairs. Let T be a random
+    table of S and n (`made_up`), M's noise and lots be independent of it, and J be a column drawn at random, or JK a
+    pair. The band of the columns is from the 5 % to the 95 % quantile of E_J, the band of the pairs that of E_JK. So
+    nine of ten columns of nine of ten runs, taken together, lie within: what is covered is counted over columns (pairs)
+    and runs, and 90 % is the mean over tables that are like T. Of one table more or fewer may lie within. How many do
+    of real tables is measured (`benchmarks.forecast`), and not proved.
+
+Noise and guess
+    E_J is at most what noise adds to what M loses without any, by the triangle inequality. Noise is known: its scale
+    hangs on epsilon, n and S alone. What M loses without noise hangs on how the columns hang together, which is
+    not public; T has tables from nearly independent to strongly tied columns, and their quantiles are a guess. The
+    same rehearsal at `NO_NOISE` tells how much of a band is of this kind (`Expected.guess`).
+
+Pairs that will be lost
+    A pair counts as lost at an epsilon if its tie would be lost even if one column were a function of the other, in
+    most of the rehearsals: the tie is then as strong as it can be, and "lost" is the verdict's own rule
+    (`evaluate.verdict`). Tables for it tie all columns two by two. A pair that was not tied in any is judged by the
+    pairs of the most similar number of cells.
+
+The smallest group
+    A group is the rows with one value of a column. The smallest that stands out is the least share from which on, in
+    nine of ten groups of that size and in every larger size, the release is off by half of the group at most. Sizes
+    are powers of two.
+
+Epsilons between those that were rehearsed are read off straight lines over log epsilon; below and above them, the
+nearest holds. Tables of more than `ROWS` rows are rehearsed with `ROWS` rows and n / `ROWS` times the epsilon: what
+noise does to shares hangs on n epsilon alone, for counts exactly, and for choices nearly, as scores of shares have
+sensitivities of c / n. The rest of n is in what a sample of it leaves to chance, which is small beyond.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from sklearn.base import clone
+
+from dpcore.arguments import Floats, Progress, is_whole, no_progress
+from dpcore.domain.column import Codes
+from dpcore.domain.schema import Schema
+from dpcore.door.exact_counts import joint_counts
+from dpcore.errors import ParameterError
+from dpcore.evaluate.distances import MAX_CELLS, subsets
+from dpcore.evaluate.verdict import HALF, TIED, apart, tied
+from dpcore.experiment.made_up import STRENGTHS, functions, made_up, matchings
+from dpcore.methods.base import Synthesizer
+
+EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+ROWS, TRIAL_ROWS = 30_000, 5_000
+BAND = (0.05, 0.5, 0.95)
+TRIALS = 5  # tables in which columns are functions of others
+ALIKE = 3  # pairs that a pair without a trial is judged by
+UNLIKE = 100.0  # logarithms of cells: a pair with the class is like no other
+MOST_PAIRS = 300
+STANDS, FEWEST = 0.9, 5  # the share of groups of a size that have to stand out, and how many there must be to tell
+NO_NOISE = 1e9  # an epsilon at which noise is far below one count
+LEAST = 1e-6  # distance that is told from none
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Band:
+    """Where nine of ten distances lie, as shares, and the one in the middle."""
+
+    low: float
+    middle: float
+    high: float
+
+    @classmethod
+    def of(cls, distances: Sequence[float]) -> Band:
+        """The quantiles of some distances."""
+        return cls(*map(float, np.quantile(distances, BAND)))
+
+    def towards(self, other: Band, part: float) -> Band:
+        """The band on the way to another one."""
+        pairs = zip((self.low, self.middle, self.high), (other.low, other.middle, other.high), strict=True)
+        return Band(*(between(first, second, part) for first, second in pairs))
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What to expect of a run at one epsilon.
+
+    `pairs` is None where there is one column; `group` is the smallest group that stands out, as a share of all rows, or
+    None if none does; `kept` has the share of trials in which a pair's tie was kept.
+    """
+
+    epsilon: float
+    columns: Band
+    pairs: Band | None
+    group: float | None
+    kept: Mapping[Pair, float]
+
+    @property
+    def lost(self) -> tuple[Pair, ...]:
+        """The pairs that are lost even if one column is a function of the other."""
+        return tuple(pair for pair, share in self.kept.items() if share < HALF)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What to expect of a method's runs by epsilon, `steps` of which were rehearsed, in ascending order.
+
+    `without_noise` is what to expect if there were none: the part of it that is a guess.
+    """
+
+    rows: int
+    steps: tuple[Expected, ...]
+    without_noise: Expected
+
+    def at(self, epsilon: float) -> Expected:
+        """What to expect at an epsilon; between steps, bands and groups lie on lines over its logarithm."""
+        known = [step.epsilon for step in self.steps]
+        epsilon = min(max(epsilon, known[0]), known[-1])
+        place = min(max(int(np.searchsorted(known, epsilon)), 1), len(known) - 1) if len(known) > 1 else 0
+        before, after = self.steps[max(place - 1, 0)], self.steps[place]
+        whole = math.log(after.epsilon / before.epsilon)
+        part = math.log(epsilon / before.epsilon) / whole if whole else 0.0
+        near = after if part > 0.5 else before
+        alone = before.pairs is None or after.pairs is None
+        group = near.group if None in (before.group, after.group) else between(before.group, after.group, part)
+        return Expected(
+            epsilon,
+            before.columns.towards(after.columns, part),
+            None if alone else before.pairs.towards(after.pairs, part),  # type: ignore[union-attr,arg-type]
+            group,
+            near.kept,
+        )
+
+    def epsilon_for(self, distance: float, of: str = "pairs") -> float | None:
+        """The least epsilon from which on the band of the "pairs" or "columns" ends at a distance; None if none does.
+
+        At it, `at` says that they are that close; not below what was rehearsed, and not above.
+        """
+        ends = [getattr(step, of).high for step in self.steps if getattr(step, of) is not None]
+        if not ends or ends[-1] > distance:
+            return None
+        place = max((i + 1 for i, end in enumerate(ends) if end > distance), default=0)
+        if place == 0:
+            return self.steps[0].epsilon
+        first, second = (math.log(max(end, LEAST)) for end in ends[place - 1 : place + 1])
+        part = (math.log(max(distance, LEAST)) - first) / (second - first)
+        return between(self.steps[place - 1].epsilon, self.steps[place].epsilon, part)
+
+
+def between(first: float | None, second: float | None, part: float) -> float:
+    """A value between two others, on a line of logarithms."""
+    return float(max(first or 0.0, LEAST) ** (1 - part) * max(second or 0.0, LEAST) ** part)
+
+
+def forecast(
+    method: Synthesizer,
+    schema: Schema,
+    rows: int,
+    *,
+    made: int | None = None,
+    epsilons: Sequence[float] = EPSILONS,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> Forecast:
+    """What to expect of a method's runs on tables of a schema and so many rows; see the module. Free: it sees no row.
+
+    Parameters
+    ----------
+    method : Synthesizer
+        With its parameters, for rows; its epsilon, noise and seed are not used, and it is not fitted.
+    schema : Schema
+        What is public; that a column says whose row it is does not matter here.
+    rows : int
+        How many rows the table has: a public number, or a guess.
+    made : int, optional
+        How many rows are to be made; by default as many.
+    epsilons : sequence of float
+        What is rehearsed.
+    seed : int
+        The same seed gives the same forecast.
+
+    Raises
+    ------
+    ParameterError
+        If a number is none, or the method cannot run on the schema.
+    """
+    if not isinstance(method, Synthesizer):
+        raise ParameterError("Only methods that release rows have a forecast.", "Pass a synthesizer.")
+    if not isinstance(schema, Schema):
+        raise ParameterError("The 'schema' argument is no schema.", "Declare one: dp.Schema(columns=(…)).")
+    if not is_whole(rows, 1) or not is_whole(made or 1, 1):
+        raise ParameterError("A forecast needs a number of rows.", "Give a positive whole number.")
+    if not epsilons or sorted({*epsilons}) != list(epsilons) or epsilons[0] <= 0:
+        raise ParameterError("The epsilons of a forecast do not ascend.", "Give positive numbers, the smallest first.")
+    method.check(replace(schema, unit=None))
+    stage = Stage(method, schema, rows, made or rows, seed)
+    steps = []
+    for place, epsilon in enumerate((*epsilons, NO_NOISE)):
+
+        def within(part: float, place: int = place, epsilon: float = epsilon) -> None:
+            told = f"at epsilon {epsilon:g}" if epsilon < NO_NOISE else "without noise"
+            progress((place + part) / (len(epsilons) + 1), told)
+
+        steps.append(stage.expected(epsilon, within))
+    return Forecast(rows, tuple(steps[:-1]), steps[-1])
+
+
+class Stage:
+    """The made-up tables of a schema, and the method's rehearsals on them."""
+
+    def __init__(self, method: Synthesizer, schema: Schema, rows: int, made: int, seed: int) -> None:
+        self.method, self.schema, self.rows, self.made, self.seed = method, schema, rows, made, seed
+        d = len(schema)
+        self.chosen = subsets(d, 2, MOST_PAIRS, seed) if d > 1 else []
+        self.chosen = [pair for pair in self.chosen if math.prod(schema.sizes[j] for j in pair) <= MAX_CELLS]
+        rounds = list(matchings(d))
+        lots = np.random.default_rng([seed, 1]).permutation(len(rounds))[:TRIALS]
+        self.rounds = [rounds[i] for i in np.sort(lots)]
+        self.tables = [
+            made_up(schema, self.size(ROWS), strength, self.lots(2, i)) for i, strength in enumerate(STRENGTHS)
+        ]
+        self.trials = [
+            functions(schema, self.size(TRIAL_ROWS), round, self.lots(3, i)) for i, round in enumerate(self.rounds)
+        ]
+
+    def lots(self, *place: int) -> np.random.Generator:
+        """Lots of their own for every place."""
+        return np.random.default_rng([self.seed, *place])
+
+    def size(self, most: int) -> int:
+        """How many rows are rehearsed, at most so many."""
+        return self.rows if self.labels else min(self.rows, most)
+
+    @property
+    def labels(self) -> bool:
+        """Whether rows are bought one by one: fewer of them would be another method."""
+        return "rows" in self.method.implied(self.made)
+
+    def run(self, codes: Codes, epsilon: float, place: int) -> Codes:
+        """Codes of the rows that the method makes of a table's, at an epsilon for a table of all rows."""
+        share, count = len(codes) / self.rows, max(round(self.made * len(codes) / self.rows), 1)
+        bound = replace(
+            self.schema, unit=None, max_rows=max(round((self.schema.max_rows or self.rows) * share), len(codes))
+        )
+        method = clone(self.method).set_params(noise="laplace", random_state=self.seed + place)
+        if epsilon == NO_NOISE:  # of the sizes that it has at an epsilon of 1
+            method = method.set_params(epsilon=1 / share).at_epsilon(NO_NOISE)
+        else:
+            method.set_params(epsilon=epsilon / share)
+        method.set_params(**method.implied(count))
+        method.fit(bound.decode(codes, self.lots(4, place)), schema=bound)
+        return bound.encode(method.sample(count))
+
+    def expected(self, epsilon: float, progress: Callable[[float], None] = lambda _: None) -> Expected:
+        """What the rehearsals at an epsilon come to."""
+        alone: list[float] = []
+        pairs: list[float] = []
+        groups: list[Floats] = []
+        steps = len(self.tables) + len(self.trials)
+        for i, codes in enumerate(self.tables):
+            progress(i / steps)
+            released = self.run(codes, epsilon, i)
+            for p, q in shares(codes, released, self.schema, [(j,) for j in range(len(self.schema))]):
+                alone.append(apart(p, q))
+                groups.append(np.array([p, np.abs(p - q)]))
+            pairs += [apart(p, q) for p, q in shares(codes, released, self.schema, self.chosen)]
+        tried: dict[tuple[int, int], bool] = {}
+        for i, (codes, round) in enumerate(zip(self.trials, self.rounds, strict=True)):
+            if epsilon == NO_NOISE:
+                break
+            progress((len(self.tables) + i) / steps)
+            released = self.run(codes, epsilon, len(STRENGTHS) + i)
+            for pair, (p, q) in zip(round, shares(codes, released, self.schema, round), strict=True):
+                if (real := tied(p, len(codes))) >= TIED:
+                    tried[pair] = tied(q, len(released)) >= HALF * real
+        return Expected(
+            epsilon,
+            Band.of(alone),
+            Band.of(pairs) if pairs else None,
+            smallest_group(np.concatenate(groups, axis=1)),
+            self.kept(tried),
+        )
+
+    def kept(self, tried: Mapping[tuple[int, int], bool]) -> dict[Pair, float]:
+        """For every pair whether its tie was kept, or how often those of the pairs that are most like it were."""
+        if not tried:
+            return {}
+        schema = self.schema
+        target: str | None = getattr(self.method, "target", None) or schema.target
+
+        def looks(pair: tuple[int, int]) -> tuple[float, float]:
+            cells = math.log(math.prod(schema.sizes[j] for j in pair))
+            return cells, UNLIKE * (target in [schema.names[j] for j in pair])
+
+        known = np.array([looks(pair) for pair in tried])
+        held = np.array(list(tried.values()), dtype=float)
+        found: dict[Pair, float] = {}
+        for pair in combinations([j for j, size in enumerate(schema.sizes) if size > 1], 2):
+            alike = np.argsort(np.abs(known - looks(pair)).sum(axis=1), kind="stable")[:ALIKE]
+            first, second = (schema.names[j] for j in pair)
+            found[first, second] = float(tried[pair]) if pair in tried else float(held[alike].mean())
+        return found
+
+
+def shares(
+    first: Codes, second: Codes, schema: Schema, families: Sequence[tuple[int, ...]]
+) -> list[tuple[Floats, Floats]]:
+    """The joint shares of some columns in two tables."""
+    tables = zip(*(joint_counts(codes, schema.sizes, families) for codes in (first, second)), strict=True)
+    return [(p / len(first), q / len(second)) for p, q in tables]
+
+
+def smallest_group(found: Floats) -> float | None:
+    """The least size from which on nine of ten shares are off by half at most; `found` has shares and how far off."""
+    size, off = found[:, found[0] > 0]
+    steps = np.ceil(-np.log2(size))
+    least = None
+    for step in np.unique(steps):
+        relative = (off / size)[steps == step]
+        if len(relative) >= FEWEST:
+            if np.quantile(relative, STANDS) > HALF:
+                break
+            least = float(2.0**-step)
+    return least

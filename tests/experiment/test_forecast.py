@@ -1,0 +1,161 @@
+"""Forecasts from public facts: they move the right way, name what is lost, and have no way to a row."""
+
+import ast
+import inspect
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from strangers import hospital
+from tables import SMALL, make_frame
+
+import dpcore as dp
+from dpcore.errors import ParameterError
+from dpcore.evaluate.verdict import TIED, tied, verdict
+from dpcore.experiment import forecast as front
+from dpcore.experiment import forecasts
+from dpcore.experiment.forecasts import Band, Expected, Forecast, between, smallest_group
+from dpcore.experiment.made_up import functions, made_up, matchings
+
+MARGINS = dp.METHODS["Independent margins"]
+STEPS = (0.1, 1.0, 10.0)
+
+
+@pytest.fixture(scope="module")
+def margins() -> Forecast:
+    """What to expect of independent margins on the small schema."""
+    return front(MARGINS(), SMALL, 1_000, epsilons=STEPS)
+
+
+def test_more_epsilon_and_more_rows_make_columns_closer_and_groups_smaller(margins: Forecast) -> None:
+    for first, second in pairwise(margins.steps):
+        assert second.columns.high < first.columns.high
+        assert second.columns.middle < first.columns.middle
+        assert (second.group or 1) < (first.group or 1)
+    many = front(MARGINS(), SMALL, 10_000, epsilons=[1.0]).steps[0]
+    assert many.columns.high < margins.steps[1].columns.high / 3
+    assert margins.without_noise.columns.high < 0.002  # rounding alone
+    assert margins.without_noise.pairs is not None
+    assert margins.without_noise.pairs.high > 0.05  # and what no column tells of another
+
+
+def test_large_tables_are_rehearsed_with_fewer_rows_and_as_much_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = front(MARGINS(), SMALL, 20_000, epsilons=[0.1]).steps[0].columns
+    monkeypatch.setattr(forecasts, "ROWS", 5_000)
+    fewer = front(MARGINS(), SMALL, 20_000, epsilons=[0.1]).steps[0].columns
+    assert fewer.middle == pytest.approx(whole.middle, rel=0.4)
+    assert fewer.high == pytest.approx(whole.high, rel=0.4)
+
+
+def test_the_same_facts_give_the_same_forecast_and_nothing_else_is_taken(margins: Forecast) -> None:
+    assert front(MARGINS(random_state=7, epsilon=3), SMALL, 1_000, epsilons=STEPS) == margins
+
+
+def test_there_is_no_way_to_a_row() -> None:
+    taken = inspect.signature(front).parameters.values()
+    assert [p.annotation for p in taken] == [
+        "Synthesizer", "Schema", "int", "int | None", "Sequence[float]", "int", "Progress",
+    ]  # fmt: skip
+    for place in ("dpcore/experiment/forecasts.py", "dpcore/experiment/made_up.py"):
+        source = inspect.getsource(forecasts) if "forecasts" in place else inspect.getsource(inspect.getmodule(made_up))
+        imported = {node.module for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
+        assert not {name for name in imported if name and ("dataset" in name or "evaluator" in name)}, place
+    with pytest.raises(ParameterError, match="no schema"):
+        front(MARGINS(), make_frame(50, 0), 1_000)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("distance", [0.2, 0.1, 0.05])
+def test_the_epsilon_for_a_distance_is_where_the_band_ends_there(margins: Forecast, distance: float) -> None:
+    epsilon = margins.epsilon_for(distance, "columns")
+    assert epsilon is not None
+    assert margins.at(epsilon).columns.high == pytest.approx(distance)
+    assert margins.at(epsilon * 1.5).columns.high < distance < margins.at(epsilon / 1.5).columns.high
+
+
+def test_no_epsilon_gives_what_even_no_noise_would_not(margins: Forecast) -> None:
+    assert margins.epsilon_for(0.001) is None
+    assert margins.epsilon_for(1.0) == STEPS[0]
+
+
+def test_between_steps_bands_lie_on_lines_of_logarithms() -> None:
+    def step(epsilon: float, end: float, group: float | None, kept: float) -> Expected:
+        return Expected(epsilon, Band(0.01, end / 2, end), None, group, {("a", "b"): kept})
+
+    found = Forecast(9, (step(0.1, 0.4, None, 0), step(1, 0.1, 0.5, 0), step(10, 0.025, 0.125, 1)), step(1e9, 0, 0, 1))
+    assert found.at(10**0.5).columns.high == pytest.approx(0.05)
+    assert found.at(10**0.5).group == pytest.approx(0.25)
+    assert found.at(0.2).group is None
+    assert found.at(0.5).group == 0.5
+    assert found.at(0.0001) == found.steps[0]
+    assert found.at(1e6) == found.steps[-1]
+    assert found.at(2).lost == (("a", "b"),)
+    assert found.at(5).lost == ()
+    assert found.at(2).pairs is None
+    assert found.epsilon_for(0.1) is None
+    assert between(0.1, 0.1, 0.3) == pytest.approx(0.1)
+
+
+def test_the_pair_that_cannot_be_measured_is_named_before_and_after_the_run() -> None:
+    frame, schema = hospital()
+    pair, method = ("department", "diagnosis_code"), MARGINS(epsilon=1.0, random_state=0)
+    told = front(method, schema, len(frame), epsilons=[1.0]).at(1.0)
+    assert pair in told.lost
+    assert len(told.lost) == len(list(combinations(schema.names, 2)))
+    made = method.fit(frame, schema=schema).sample(len(frame))
+    assert [(tie.first, tie.second) for tie in verdict(frame, made, schema).lost] == [pair]
+
+
+def test_a_pair_that_is_measured_is_not_lost() -> None:
+    told = front(dp.NaiveBayesSynthesizer(x_source="model"), SMALL, 1_000, epsilons=[10.0]).steps[0]
+    assert all(("ill" in pair) == (pair not in told.lost) for pair in combinations(SMALL.names, 2))
+
+
+def test_methods_that_label_rows_and_those_as_printed_have_forecasts_too() -> None:
+    told = front(dp.NaiveBayesSynthesizer(variant="C2"), SMALL, 300, made=200, epsilons=[1.0])
+    assert 0 < told.steps[0].columns.low < told.steps[0].columns.high < 1
+    printed = dp.NaiveBayesSynthesizer(mode="paper", relation="replace")
+    assert front(printed, SMALL, 300, epsilons=[1.0]).rows == 300
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ((dp.METHODS["DiffPRF"](), SMALL, 10), "release rows"),
+        ((MARGINS(), SMALL, 0), "number of rows"),
+        ((MARGINS(), SMALL, 10.5), "number of rows"),
+        ((dp.NaiveBayesSynthesizer(), SMALL.select(["age", "height"]), 10), "class column"),
+    ],
+)
+def test_what_has_no_forecast_is_refused(given: tuple, match: str) -> None:
+    with pytest.raises(ParameterError, match=match):
+        front(*given)
+
+
+def test_epsilons_ascend() -> None:
+    for wrong in ([], [1.0, 0.5], [0.0, 1.0]):
+        with pytest.raises(ParameterError, match="ascend"):
+            front(MARGINS(), SMALL, 10, epsilons=wrong)
+
+
+def test_the_smallest_group_is_where_nine_of_ten_are_off_by_half_at_most() -> None:
+    size = np.repeat([0.4, 0.2, 0.1, 0.05], 10)
+    off = np.concatenate([np.full(10, 0.1), [0.3], np.full(9, 0.02), np.full(2, 0.09), np.zeros(8), np.zeros(10)])
+    assert smallest_group(np.array([size, off])) == 0.125
+    assert smallest_group(np.array([[0.5] * 10, [0.4] * 10])) is None
+
+
+def test_every_two_columns_meet_once() -> None:
+    for columns in (1, 2, 5, 8):
+        met = [pair for round in matchings(columns) for pair in round]
+        assert sorted(met) == list(combinations(range(columns), 2))
+
+
+def test_made_up_tables_are_inside_the_schema_and_functions_are_tied() -> None:
+    rng = np.random.default_rng(0)
+    for codes in (made_up(SMALL, 2_000, 0.9, rng), functions(SMALL, 2_000, [(0, 1)], rng)):
+        assert codes.shape == (2_000, len(SMALL))
+        assert (codes.max(axis=0) < np.array(SMALL.sizes)).all()
+    shares = np.zeros(SMALL.sizes[:2])
+    np.add.at(shares, (codes[:, 0], codes[:, 1]), 1 / len(codes))
+    assert (np.count_nonzero(shares, axis=1) == 1).all()
+    assert tied(shares, len(codes)) > 5 * TIED
