@@ -8,7 +8,7 @@ row; adding or changing one row therefore adds or changes one row of codes and n
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 import numpy as np
@@ -40,7 +40,8 @@ class Schema:
         A public upper bound on the number of rows (for instance from the data set's documentation). Under add_remove
         the guarantee is about tables within it, and larger ones are refused; a refusal tells that there are more.
     notes : tuple of str
-        What `infer` left out or wants checked.
+        What `infer` left out or wants checked. It tells of the rows (how many values differ), so it is for the screen
+        of whoever has them: no file has it, and it does not count when schemas are compared.
     unit : Unit, optional
         At most how many rows belong to one person, and which column says whose row it is; by default a row is a person.
     """
@@ -49,7 +50,7 @@ class Schema:
     target: str | None = None
     source: Literal["declared", "inferred"] = "declared"
     max_rows: int | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), compare=False)
     unit: Unit | None = None
 
     def __post_init__(self) -> None:
@@ -145,7 +146,7 @@ class Schema:
             "source": self.source,
             "target": self.target,
             "max_rows": self.max_rows,
-            "notes": list(self.notes),
+            "notes": [],  # files of earlier versions have them
             **({} if self.unit is None else {"unit": self.unit.to_dict()}),
             "columns": [column.to_dict() for column in self.columns],
         }
@@ -157,17 +158,16 @@ class Schema:
         remedy = "Choose a schema file that this program exported."
         try:
             found = json_value(text, SchemaError, "The schema file cannot be read", remedy)
-            columns, notes = found["columns"], found.get("notes", [])
+            columns = found["columns"]
             if found.get("format") != "dpcore schema 1" or not isinstance(columns, list):
                 raise SchemaError("This is not a dpcore schema file.", remedy)
-            if not isinstance(notes, list) or type(found.get("max_rows")) not in (int, type(None)):
+            if type(found.get("max_rows")) not in (int, type(None)):
                 raise TypeError
             return cls(
                 columns=tuple(Column.from_dict(raw) for raw in columns),
                 target=found.get("target"),
                 source=found.get("source", "declared"),
                 max_rows=found.get("max_rows"),
-                notes=tuple(map(str, notes)),
                 unit=Unit.from_dict(found["unit"]) if found.get("unit") is not None else None,
             )
         except SchemaError:

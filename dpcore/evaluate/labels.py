@@ -4,6 +4,7 @@ The label is a rule on one column's cells, not on its codes, so its threshold ne
 """
 
 from dataclasses import dataclass, replace
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pandas as pd
 from dpcore.arguments import Flags, Progress, no_progress
 from dpcore.domain.cells import as_numbers, distinct
 from dpcore.domain.column import Codes, Column
+from dpcore.domain.dates import as_days, day_of, iso
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import require_rows, tstr
@@ -32,17 +34,27 @@ class Label:
         The column that decides.
     equals : str, optional
         The category that says yes.
-    below : float, optional
-        The threshold of a numeric column, of dates in days since 1970-01-01; smaller numbers say yes.
+    below : float, or date or str, optional
+        The threshold of a numeric column: smaller numbers say yes. Of dates a day, such as "2021-03-05".
     """
 
     column: str
     equals: str | None = None
-    below: float | None = None
+    below: float | date | str | None = None  # of a day: its ISO text
 
     def __post_init__(self) -> None:
         if (self.equals is None) == (self.below is None):
             raise ParameterError("A label needs one rule.", "Give either equals= or below=.")
+        if isinstance(self.below, date | str | np.datetime64):
+            if (day := day_of(self.below)) is None:
+                raise ParameterError("The label's threshold is no day.", 'Write it as "2021-03-05".')
+            object.__setattr__(self, "below", iso(day))
+
+    @property
+    def threshold(self) -> float:
+        """What cells are compared with: a number, or the days of a date since 1970-01-01."""
+        found = day_of(self.below) if isinstance(self.below, str) else self.below
+        return float(found)  # type: ignore[arg-type]
 
     def check(self, schema: Schema) -> None:
         """Raise SchemaError or ParameterError if the rule does not fit its column or decides nothing."""
@@ -50,7 +62,10 @@ class Label:
         if self.below is not None:
             if not column.numeric:
                 raise ParameterError(f"The column {column.name!r} has no numbers.", "Use equals= with a category.")
-            if column.lower is None or column.upper is None or not column.lower < self.below <= column.upper:
+            if isinstance(self.below, str) != (dated := column.kind == "date"):
+                has, way = ("dates", 'day, such as "2021-03-05"') if dated else ("numbers", "number")
+                raise ParameterError(f"The column {column.name!r} has {has}, the threshold is none.", f"Use a {way}.")
+            if column.lower is None or column.upper is None or not column.lower < self.threshold <= column.upper:
                 raise ParameterError(
                     f"The threshold gives every row of {column.name!r} the same label.",
                     "Choose one above the column's lower bound and not above its upper bound.",
@@ -64,7 +79,8 @@ class Label:
         """The label of every row, shape (n,); numbers as the column says that they are written."""
         cells = frame[self.column]
         if self.below is not None:
-            return np.asarray((as_numbers(cells) if column is None else column.read(cells)) < self.below)
+            plainly = as_days if isinstance(self.below, str) else as_numbers
+            return np.asarray((plainly(cells) if column is None else column.read(cells)) < self.threshold)
         places, texts = distinct(cells)  # -1, a missing cell, reads the last place
         yes = [canonical(text) == canonical(self.equals) for text in texts]
         return np.array([*yes, False], dtype=bool)[places]

@@ -204,13 +204,14 @@ def as_bits(frame: pd.DataFrame, schema: Schema, target: str) -> pd.DataFrame:
 
 
 def boolean_data(data: Dataset, target: str) -> Dataset:
-    """A data set whose columns are DTPD's bits, with the class as it is."""
+    """A data set whose columns are DTPD's bits, with the class as it is, and whose row it is."""
     bits = Booleans(data.schema, target)
     kept = [column for column, (source, _) in zip(bits.schema, bits.rules, strict=True) if source != target]
     schema = replace(data.schema, columns=(*kept, data.schema[target]), target=target)
+    beside = [target] if schema.persons is None else [target, str(schema.persons.column)]
 
     def rows(frame: pd.DataFrame) -> pd.DataFrame:
         found = as_bits(frame, data.schema, target)[[column.name for column in kept]]
-        return found.assign(**{target: frame[target]})
+        return found.assign(**{name: frame[name] for name in beside})
 
     return replace(data, schema=schema, train=rows(data.train), test=rows(data.test))

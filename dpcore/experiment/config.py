@@ -103,7 +103,7 @@ class Config:
 def label_of(raw: Any) -> Label:
     """A label out of a document."""
     equals, below = raw["equals"], raw["below"]
-    if type(equals) not in (str, type(None)) or type(below) not in (int, float, type(None)):
+    if type(equals) not in (str, type(None)) or type(below) not in (int, float, str, type(None)):
         raise TypeError
     return Label(column=str(raw["column"]), equals=equals, below=below)
 

@@ -284,7 +284,8 @@ class Synthesizer(PrivateEstimator):
         Parameters
         ----------
         n : int, optional
-            How many; by default as many as the release itself says the data have.
+            How many; by default as many as the release itself says the data have, or, where each person fills as many
+            places as the others (a `Unit` with a column, under replace), one for every person.
 
         Returns
         -------
@@ -305,9 +306,10 @@ class Synthesizer(PrivateEstimator):
 
     def _rows_of(self, estimate: float) -> int:
         """How many rows to sample if nobody says: the release's own estimate, at most the public bound."""
-        rows = max(round(estimate), 1)
+        unit = self.schema_.persons
         if self.relation == Relation.REPLACE:
-            return rows
+            return max(round(estimate / (1 if unit is None else unit.rows)), 1)  # of persons: of the places of each
+        rows = max(round(estimate), 1)
         if self.schema_.max_rows is not None:
             return min(rows, self.schema_.max_rows)
         if rows > most_rows(self.schema_):

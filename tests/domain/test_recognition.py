@@ -62,6 +62,10 @@ def test_a_hospital_s_table():
     assert schema["discharged"].missing
     assert sorted(note.split("'")[1] for note in schema.notes) == ["notes", "patient_id", "visit_id"]
     assert not any("V0" in note or "fever" in note for note in schema.notes)  # no note repeats a value
+    assert "524 different texts" in " ".join(schema.notes)
+    saved = schema.to_json()
+    assert "different" not in saved  # and what notes count stays on the screen of whoever has the rows
+    assert Schema.from_json(saved).notes == ()
     assert schema.encode(rows).shape == (4_000, 10)
 
 

@@ -55,12 +55,12 @@ def test_contradicting_schemas_are_refused():
 
 
 def test_documents_read_back_to_equal_schemas_and_malformed_ones_are_refused_with_a_remedy(small_schema):
-    whole = {"source": "inferred", "max_rows": 10**9, "notes": ("ä", "")}
+    whole = {"source": "inferred", "max_rows": 10**9}
     for schema in (small_schema, Schema(columns=small_schema.columns, **whole), Schema(columns=(WORD,))):
         assert Schema.from_json(schema.to_json()) == schema
     texts = ["", "[]", "null", '"x"', "{", "{}", "\0", '{"columns": 5}']
     head = {"format": ["another program"], "columns": [{}, [], [5], ["abc"]], "target": [5, ["ill"]]}
-    head |= {"source": ["guessed"], "max_rows": ["5", 2.5, True], "notes": ["abc", 5]}
+    head |= {"source": ["guessed"], "max_rows": ["5", 2.5, True]}
     word = {"categories": ["xy", [None, "x"], [["x"], "y"]], "missing": ["yes"], "description": [5]}
     word |= {"taxonomy": ["abc", 5, [[]], [["x", []], 3], {"x": "y"}], "name": [5], "color": ["red"]}
     age = {"kind": [["integer"]], "lower": ["low", float("nan")], "upper": [None], "bins": [2.5, True, None, ["a"]]}

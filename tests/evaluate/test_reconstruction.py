@@ -1,5 +1,7 @@
 """Reports beside the truth: shares, intervals, and the spread of numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
 from dpcore.evaluate import reconstruction
 from dpcore.mechanisms.randomizers import ERRPH, OUE, TRR
 from dpcore.methods import DTCRD, PPNB
@@ -142,6 +145,11 @@ def test_data_of_bits_are_halves():
     codes = bits.schema.encode(bits.train)
     assert (codes[:, 1] == (SCHEMA.encode(PEOPLE)[:, 1] >= 3)).all()
     assert (bits.train["ill"] == PEOPLE["ill"]).all()
+    of_persons = replace(SCHEMA, unit=Unit(rows=2, column="who"))
+    named = replace(data, schema=of_persons, train=PEOPLE.assign(who=range(len(PEOPLE))), test=PEOPLE.assign(who=0))
+    bits = reconstruction.boolean_data(named, "ill")
+    assert bits.schema.names == ("town", "age", "ill")
+    assert bits.schema.persons.persons(bits.train).tolist() == bits.schema.persons.persons(named.train).tolist()
 
 
 def test_variance_of_a_margin_by_enumeration():

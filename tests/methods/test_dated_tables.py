@@ -1,5 +1,8 @@
 """Every method on a table with a column of dates, one of money and one of a declared number of decimals."""
 
+from dataclasses import asdict
+from datetime import date
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +12,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.dates import as_days
 from dpcore.domain.range_query import RangeQuery, exact_answers, query_names
 from dpcore.domain.schema import Schema
+from dpcore.errors import ParameterError
 from dpcore.export.model_file import Model
 from dpcore.export.release import release_of
 from dpcore.methods import METHODS
@@ -97,5 +101,17 @@ def test_measures_read_dates_as_the_column_does():
     real, made = visits(300, 3), visits(300, 4)
     assert evaluate.validity(made, SCHEMA) == 1.0
     assert evaluate.validity(made.assign(visit="2022-01-01", bill="much"), SCHEMA) == pytest.approx(4 / 6)
-    found = evaluate.misclassification(real, made, SCHEMA, evaluate.Label(column="born", below=0), repeats=2)
+    label = evaluate.Label(column="born", below="1970-01-01")
+    assert label == evaluate.Label(column="born", below=date(1970, 1, 1)) == evaluate.Label(**asdict(label))
+    assert label.of(real, SCHEMA["born"]).tolist() == [int(born[-4:]) < 1970 for born in real["born"]]
+    assert label.of(pd.DataFrame({"born": ["1969-12-31", "1970-01-01", None]})).tolist() == [True, False, False]
+    for rule, message in (
+        ({"column": "born", "below": 0}, "has dates"),
+        ({"column": "bill", "below": "2021-03-05"}, "has numbers"),
+        ({"column": "born", "below": "5/3/2021"}, "is no day"),
+        ({"column": "visit", "below": "1900-01-01"}, "same label"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            evaluate.Label(**rule).check(SCHEMA)
+    found = evaluate.misclassification(real, made, SCHEMA, label, repeats=2)
     assert found["error"].between(0, 1).all()

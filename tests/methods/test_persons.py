@@ -137,6 +137,21 @@ def test_units_without_a_column_cut_nothing():
     assert other.schema_.unit == Unit(rows=3)
 
 
+def test_one_row_for_every_person_if_nobody_says_how_many():
+    """Where each fills k places there are k times as many, and how many rows there were is private."""
+    frame = frame_of(**{f"p{i}": "abcd"[: 1 + i % 4] for i in range(40)})
+    for name in ("NB-Synth", "PrivBayes", "Independent margins", "TaxonomyRelease"):
+        for rows in (1, 5):
+            method = METHODS[name](epsilon=1e6, relation="replace", noise="laplace")
+            made = method.fit(frame, schema=of_persons(rows))
+            assert len(made.sample()) == 40, (name, rows)
+            assert len(made.sample(7)) == 7
+    kept = METHODS["Independent margins"](epsilon=1e6, relation="add_remove", noise="laplace").fit(
+        frame, schema=of_persons(3)
+    )
+    assert abs(len(kept.sample()) - 10 * (1 + 2 + 3 + 3)) <= 1  # under add_remove as many as count, by a noisy number
+
+
 def test_the_method_knows_nothing_of_persons(monkeypatch):
     seen = []
     honest = IndependentMargins._fit
