@@ -47,7 +47,7 @@ def settings() -> None:
     else:
         with shell.mendable():
             finished = experiment.finished(config, data, sweep_runs.place())
-            sweep.said(config, left_out, finished, sweep_runs.paces().get(sweep_runs.speed_key(config, data)))
+            sweep.said(config, data, left_out, finished, sweep_runs.paces().get(sweep_runs.speed_key(config, data)))
 
 
 def offer(label: str) -> None:

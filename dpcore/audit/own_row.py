@@ -57,6 +57,7 @@ def own_row(
         second, changes = pd.concat([rest, put] if len(rest) else [put], ignore_index=True), "has other values"
     else:
         second, changes = rest.reset_index(drop=True), "is missing"
+    whom = "row" if unit is None else "person"
     schema.encode(second)  # refuses values that do not fit, before anything is run
     method = next((name for name, kind in METHODS.items() if type(estimator) is kind), estimator.title)
     if isinstance(estimator, Synthesizer):
@@ -68,8 +69,8 @@ def own_row(
     return Case(
         key=f"{method}/{estimator.mode}/own/{relation}",
         title="A row of your own table",
-        story=f"Your table as it is, and the same table in which one person {changes}. One row of many moves a release "
-        "little: that the two worlds look alike here proves nothing about rows that stand out more.",
+        story=f"Your table as it is, and the same table in which one person {changes}. One {whom} of many moves a "
+        f"release little: that the two worlds look alike here proves nothing about {whom}s that stand out more.",
         schema=schema,
         pair=(first, second),
         estimator=clone(estimator).set_params(relation=str(relation), random_state=None),

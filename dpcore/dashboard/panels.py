@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -16,7 +17,7 @@ from dpcore import charts, evaluate
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.accounting.store import Line
-from dpcore.arguments import Progress
+from dpcore.arguments import Ints, Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, session
 from dpcore.dashboard.session import Shown, remember
@@ -270,6 +271,31 @@ def comparisons(shown: Shown) -> list[tuple[Any, pd.DataFrame]]:
 def evaluator(shown: Shown) -> Evaluator:
     """The real rows of a release, encoded and counted once."""
     return remember(shown, "evaluator", lambda: Evaluator(shown.data))
+
+
+def likened(shown: Shown) -> Ints:
+    """Places of the real rows that a release's own counts are compared with: all, or as many of each person's.
+
+    They are cut as the release was, by other lots: its own are secret.
+    """
+    unit, rows = shown.release.schema.persons, shown.data.train
+    if unit is None:
+        return np.arange(len(rows))
+    fill, lots = shown.release.ledger.relation is Relation.REPLACE, np.random.default_rng(0)
+    return remember(shown, "likened", lambda: unit.kept(unit.persons(rows), lots.random(len(rows)), fill=fill))
+
+
+def of_persons(shown: Shown) -> str:
+    """How the real rows of `likened` were cut, in a sentence; empty if they are all."""
+    unit = shown.release.schema.persons
+    if unit is None:
+        return ""
+    places = f"{unit.rows:,} {'row' if unit.rows == 1 else 'rows'}"
+    many = places if shown.release.ledger.relation is Relation.REPLACE else f"at most {places}"
+    return (
+        f" The release is made of {many} of each person, by secret lots; the real rows beside it are cut likewise, by "
+        "other lots."
+    )
 
 
 def distances(shown: Shown, degree: int) -> pd.DataFrame:

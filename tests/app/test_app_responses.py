@@ -50,10 +50,10 @@ def test_reports_stand_beside_the_truth_and_are_marked() -> None:
     assert "rows of reports" in said(at)
     (spec, _), *_ = [chart for chart in charts(at) if "in 100" not in json.dumps(chart[0])]
     assert MARK in json.dumps(spec["title"])
-    assert "intervals hold the true share of these people" in said(at)
+    assert "intervals hold the true share of these rows" in said(at)
     assert "handed in as it is" not in said(at)
     (table,) = [frame.value for frame in at.dataframe if "report" in frame.value]
-    assert list(table) == ["person", "question", "report"]
+    assert list(table) == ["row", "question", "report"]
     assert len(table) == 10  # one answer each
     widget(at, "responses.reported.PPNB").set_value("income")
     assert "1,400 reports tell of **income**" in said(run(at))  # every report tells of the class

@@ -1,21 +1,26 @@
 """The page of taxonomy trees: what it asks, its own tabs, and taxonomies that are changed beside a release."""
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import pytest
 from driving import change, edit, people, press, released, run, shown, tab
-from prepared import MARK, asked, at_once, choose, data, files, marked, nothing_new, page, with_release
+from prepared import MARK, PEOPLE, asked, at_once, choose, data, files, marked, nothing_new, page, with_release
 from screen import books, charts, dataset, errors, mendable, metrics, said, widget
 from streamlit.testing.v1 import AppTest
 
-from dpcore import Taxonomy
+from dpcore import Taxonomy, TaxonomyRelease
 from dpcore.dashboard import controls
+from dpcore.dashboard.session import Shown
 from dpcore.dashboard.tabs import count_tree
+from dpcore.domain.range_query import RangeQuery
+from dpcore.domain.unit import Unit
+from dpcore.export import release_of
 from dpcore.postprocess import count_tree_frames
-from dpcore.postprocess.count_tree import ReleasedTree
+from dpcore.postprocess.count_tree import SURE, ReleasedTree
 
 PAGE = "taxonomy"
 ALL, LEAVES, APART, DIFFGEN = controls.offered("taxonomy", "corrected")
@@ -172,7 +177,7 @@ def test_a_query_is_answered_in_every_way(mode: str, variant: str, monkeypatch: 
     real = dataset(at).train
     truth = int(((real["age"] >= 14) & (real["ill"] == "yes")).sum())
     assert set(found["true"]) == {truth}
-    assert f"**{truth}** people fall into it" in said(at)
+    assert f"**{truth}** real people fall into it" in said(at)
     assert marked(at)[-2:] == [True, False]  # the two settings are no data
     private = found.drop("published groups")
     assert ((private["low"] < private["estimate"]) & (private["estimate"] < private["high"])).all()
@@ -186,6 +191,31 @@ def test_a_query_is_answered_in_every_way(mode: str, variant: str, monkeypatch: 
     row = answered(run(at)).loc["flat"]
     assert f"Off the chart: **flat** would have answered **{row['estimate']:,.0f}**" in said(at)
     assert "flat" not in set(pd.concat(charts(at)[-2][1])["release"])
+
+
+def test_counts_of_persons_are_compared_with_rows_that_are_cut_likewise() -> None:
+    """Persons with 1 to 5 rows, 2 of which count: truth is near what was released, at a large epsilon."""
+    frame = PEOPLE.train.assign(who=[f"p{round(4 * i**0.5)}" for i in range(len(PEOPLE.train))])
+    many = frame["who"].value_counts()
+    schema = replace(PEOPLE.schema, unit=Unit(rows=2, column="who"))
+    given = replace(PEOPLE, train=frame, schema=schema)
+    for relation, places in (("replace", 2 * len(many)), ("add_remove", int(many.clip(upper=2).sum()))):
+        method = TaxonomyRelease(epsilon=400.0, relation=relation, noise="laplace").fit(frame, schema=schema)
+        made = Shown(release_of(method, "TaxonomyRelease", method.sample(50), data_name="people"), given)
+        assert count_tree.true_counts(made)[0].tolist() == [places]
+        assert places < len(frame) or relation == "replace"
+        found = count_tree.answers(made, RangeQuery.of({"ill": (0, 1)})).set_index("release")
+        assert set(found["true"]) == {places}
+        assert (found["estimate"] - places).abs().max() < 5
+        flat = found.loc["flat"]  # at half of epsilon for one row, and as much noise as that
+        cells = math.prod(schema.select(flat_columns(method)).sizes)
+        spread = SURE * math.sqrt(2 * cells) * (2 if relation == "replace" else 1) / 200.0
+        assert flat["high"] - flat["estimate"] == pytest.approx(spread)
+
+
+def flat_columns(method: TaxonomyRelease) -> list[str]:
+    """The columns of the histogram that a query of the class alone is compared with."""
+    return [name for name in method.schema_.names if name in {*method.tree_.leaves.family, "ill"}]
 
 
 def test_every_workload_and_no_noise_as_a_reference() -> None:

@@ -16,6 +16,7 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
+from dpcore.export import protection
 from dpcore.methods import METHODS
 from dpcore.text import number
 
@@ -111,12 +112,14 @@ def plan_of(
     return Config(found, skip=True, **how), left_out
 
 
-def said(config: Config, left_out: Mapping[str, str], finished: Collection[int], pace: float | None) -> None:
+def said(
+    config: Config, data: Dataset, left_out: Mapping[str, str], finished: Collection[int], pace: float | None
+) -> None:
     """What pressing Run would do and cost, before anybody does; `finished`: the places of runs that are there already.
 
     `pace`: seconds per run, if known.
     """
-    relation = Relation.parse(next(iter(config.methods.values())).relation).short
+    relation, unit = Relation.parse(next(iter(config.methods.values())).relation), data.schema.unit
     for label, reason in left_out.items():
         st.caption(f":material/block: **{escaped(label)}** is left out: {escaped(reason)}")
     lacking: dict[str, list[str]] = {}
@@ -132,7 +135,11 @@ def said(config: Config, left_out: Mapping[str, str], finished: Collection[int],
     if finished:
         parts.append(f"{len(finished):,} of them are finished already, and are shown without drawing them again")
     if proved:
-        parts.append(f"{'the others ' if finished else ''}together epsilon {number(fsum(proved))} ({relation})")
+        person = f": {protection.for_person(unit, fsum(proved))}" if unit is not None and unit.column is None else ""
+        parts.append(
+            f"{'the others ' if finished else ''}together epsilon {number(fsum(proved))} "
+            f"({relation.short_for(protection.protects(unit))}{person})"
+        )
     if len(proved) < len(rest):
         parts.append("what those as printed cost is known when they have run, and may be without bound")
     st.markdown(f"{'; '.join(parts)}." + (f" About {max(pace * len(rest), 1):,.0f} seconds." if pace and rest else ""))

@@ -1,5 +1,6 @@
 """What a comparison gave: a chart per measure, run times, medians, failures, and what is taken away."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from math import fsum
@@ -18,9 +19,11 @@ from dpcore.dashboard.sections.sweep import LOCAL
 from dpcore.dashboard.sections.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import lasting
+from dpcore.domain.unit import Unit
 from dpcore.evaluate.baselines import FLOOR, REAL
 from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.evaluate.learners import MAJORITY
+from dpcore.export import protection
 from dpcore.export.quoting import spreadsheet_csv
 from dpcore.text import number
 
@@ -47,7 +50,7 @@ def results(page: str, made: Comparison) -> None:
             f"Stopped before it was finished: {len(made.frames):,} of {made.planned:,} runs are here. **Go on** runs "
             "the others. What was begun when it was stopped stays charged."
         )
-    price(frame, made.void)
+    price(frame, made.void, made.data.schema.unit)
     good = frame[frame["error"] == ""]
     tabs: dict[str, Callable[[], None]] = {}
     if len(good):
@@ -60,13 +63,16 @@ def results(page: str, made: Comparison) -> None:
     panels.draw_open(page, tabs)
 
 
-def price(frame: pd.DataFrame, void: str) -> None:
+def price(frame: pd.DataFrame, void: str, unit: Unit | None) -> None:
     """What all runs together cost, by relation; they never add up across relations."""
     runs = frame[frame["error"] == ""].drop_duplicates(["method", "epsilon", "repeat"])
     for relation, part in runs.groupby("relation"):
         claimed, of_noise, bound = (total_or_none(part[name]) for name in EPSILONS)
         alone = "" if of_noise == bound else f"; the noise alone would give {of_noise}"
-        words = Relation(str(relation)).short
+        words = Relation(str(relation)).short_for(protection.protects(unit))
+        total = fsum(part["epsilon_bound"])
+        if math.isfinite(total) and (person := protection.for_person(unit, total)):
+            words = f"{words}: {person}"
         st.markdown(
             f"These **{len(part):,} runs together**: epsilon claimed {claimed}, proved {bound}{alone} ({words}), "
             "because they are all of the same rows. Looking at all of them, or publishing the best, costs that much."
@@ -146,7 +152,8 @@ def draw(
         return
     names = list(dict.fromkeys(label.partition(" | ")[0] for label in made.config.methods))
     look: Any = {"title": title, "y_title": y_title, "x": axis, "log_y": log_y, "names": names}
-    frame = frame.assign(relation=[Relation(name).short for name in frame["relation"]])
+    whom = protection.protects(made.data.schema.unit)
+    frame = frame.assign(relation=[Relation(name).short_for(whom) for name in frame["relation"]])
     picture = charts.compared(frame, data=made.data.name, local=LOCAL, references=lines, **look)
     columns = ["method", "epsilon", "repeat", "value", *EPSILONS, "void", "relation", "seconds"]
     panels.chart(charts.mark_real(picture), data=frame[columns].replace(np.inf, np.nan))

@@ -14,7 +14,8 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs import redraw
-from dpcore.domain.range_query import RangeQuery, random_queries
+from dpcore.domain.column import Codes
+from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.evaluate import tree_errors
@@ -30,7 +31,7 @@ QUERIES = 500
 GROUPS, DIVIDED, EVERY = "The release's own groups", "Finer ranges of the same columns", "All columns"
 FLAT = (
     "“Flat” is what a histogram of every single combination of values of the columns in question would answer at the "
-    "same epsilon: a what-if with noise of its own, not part of the release."
+    "same price: a what-if with noise of its own, not part of the release."
 )
 WIDEST = 20  # times the others' intervals
 SMALL = 5_000  # leaves; below it, inner levels can lower the noise of large ranges by little
@@ -43,7 +44,18 @@ def released(shown: Shown) -> CountTree:
 
 def true_counts(shown: Shown, tree: ReleasedTree | None = None) -> list[Floats]:
     """What a tree's counts would be without noise, per level; the released tree's, or another's."""
-    return tree_errors.true_counts(tree or released(shown).tree, panels.evaluator(shown).train)
+    return tree_errors.true_counts(tree or released(shown).tree, real_rows(shown))
+
+
+def real_rows(shown: Shown) -> Codes:
+    """The real rows' codes, cut as those that were counted."""
+    return panels.evaluator(shown).train[panels.likened(shown)]
+
+
+def per_row(shown: Shown) -> float:
+    """What a histogram of the rows that were counted may spend on one of them."""
+    unit = shown.release.schema.persons
+    return float(shown.release.parameters["epsilon"]) / (1 if unit is None else unit.rows)
 
 
 def tree(page: str, shown: Shown) -> None:
@@ -55,6 +67,7 @@ def tree(page: str, shown: Shown) -> None:
     st.markdown(
         f"Levels: **{levels:,}**; with counts of their own: **{measured:,}**. Groups at the bottom, empty ones "
         f"included: **{leaves:,}**. Counts and intervals are part of the release; errors are measured on the real rows."
+        f"{panels.of_persons(shown)}"
     )
     if measured > 1 and leaves < SMALL:
         st.caption(
@@ -97,7 +110,7 @@ def errors(page: str, shown: Shown) -> None:
         f"{QUERIES:,} random ranges of one to four columns. Two errors add up in an answer: the **noise** of the "
         "counts, and how **unevenly** people are spread inside the groups, which consistency cannot mend. Ranges of "
         "the release's own groups have only the first, and, if they are published, what moving negative counts to 0 "
-        "does to them."
+        f"does to them.{panels.of_persons(shown)}"
     )
     frame = remember(shown, f"range errors {workload}", lambda: range_errors(shown, str(workload)))
     panels.chart(charts.mark_real(charts.error_by_range(frame)), data=frame)
@@ -121,22 +134,23 @@ def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
     }
     if workload != GROUPS:
         answers["no noise, same groups"] = found.answers(queries, true_counts(shown)[-1])
-    epsilon, relation = float(release.parameters["epsilon"]), str(release.ledger.relation)
+    epsilon, relation = per_row(shown), str(release.ledger.relation)
     if epsilon > 0:
-        truth = panels.evaluator(shown).answers(queries)
+        truth = exact_answers(real_rows(shown), schema, queries)
         answers["flat"] = evaluate.flat_answers(
             truth, queries, schema if workload == EVERY else divided, epsilon=epsilon, relation=relation, seed=0
         )
-    frame = evaluate.by_size(evaluate.range_queries(panels.evaluator(shown).train, answers, schema, queries))
+    frame = evaluate.by_size(evaluate.range_queries(real_rows(shown), answers, schema, queries))
     return frame.assign(baseline=frame["release"].isin(["flat", "no noise, same groups"]))
 
 
 def ask(page: str, shown: Shown) -> None:
     """One range query, and what each way of counting would answer."""
     schema = shown.release.schema
+    whom = "people" if schema.unit is None else "rows"
     st.markdown(
-        "How many people …? Choose up to four columns, and in each a group or an interval. A group that the release "
-        "did not divide that finely is answered as if everybody in it were spread evenly."
+        f"How many {whom} …? Choose up to four columns, and in each a group or an interval. A group that the release "
+        f"did not divide that finely is answered as if all in it were spread evenly.{panels.of_persons(shown)}"
     )
     divided = list(released(shown).tree.leaves.family)
     key = f"{page}.ask:{id(shown)}"
@@ -153,8 +167,7 @@ def ask(page: str, shown: Shown) -> None:
     size, truth = query.size(schema), float(frame["true"].iloc[0])
     cells = "all" if size > 0.9995 else f"{100 * size:.3g} %"
     st.markdown(
-        f"This range covers **{cells}** of the domain. In the real rows **{truth:,.0f}** people fall into it "
-        f"({REAL_DATA})."
+        f"This range covers **{cells}** of the domain. **{truth:,.0f}** real {whom} fall into it ({REAL_DATA})."
     )
     near = frame["release"] != "flat"
     flat, width = frame[~near], (frame["high"] - frame["low"])
@@ -208,8 +221,8 @@ def answers(shown: Shown, query: RangeQuery) -> pd.DataFrame:
     """The answers with their intervals; the true one is read off the real rows."""
     release, counts = shown.release, released(shown)
     found = counts.tree
-    schema, epsilon = release.schema, float(release.parameters["epsilon"])
-    truth = panels.evaluator(shown).answers([query])
+    schema, epsilon = release.schema, per_row(shown)
+    truth = exact_answers(real_rows(shown), schema, [query])
     noisy, noisy_margin = found.noisy_answers([query])
     rows = [
         ("noisy: the fewest nodes", noisy[0], noisy_margin[0]),

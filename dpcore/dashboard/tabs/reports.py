@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
+from dpcore.accounting.relation import Relation
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
@@ -25,21 +26,39 @@ def reports(page: str, shown: Shown) -> None:
     release, data = shown.release, shown.data
     model, found = release.model, release.model.reports
     assert found is not None
+    unit = release.schema.unit
+    each = "one per person" if unit is None else "one per row"
+    if release.schema.persons is not None:
+        some = "" if release.ledger.relation is Relation.REPLACE else "at most "
+        each = f"{some}{release.schema.persons.rows:,} per person"
     st.markdown(
-        f"This is all that the collector has: **{found.people:,} rows of reports**, one per person, and the public "
+        f"This is all that the collector has: **{found.people:,} rows of reports**, {each}, and the public "
         f"rules by which they were made. {clear(found)}What you see of the truth is for this screen only."
+        f"{panels.of_persons(shown)}"
     )
     st.dataframe(remember(shown, "reports", lambda: first(found)), hide_index=True, key=f"{page}.reports")
-    st.caption(f"The first {FIRST} people. {where(shown)}")
-    true = data.train
+    st.caption(f"The first {FIRST} rows. {where(shown)}")
+    true = data.train.iloc[panels.likened(shown)].reset_index(drop=True)
     if release.method == "DTPD":
-        true = remember(shown, "bits", lambda: reconstruction.as_bits(data.train, release.schema, model.target))
+        true = remember(shown, "bits", lambda: reconstruction.as_bits(true, release.schema, model.target))
     bayes = model.predictor if isinstance(model.predictor, Bayes) else None
-    column(f"{page}.reported.{release.method}", found, true, bayes, partial(remember, shown))
+    cut = release.schema.persons is not None
+    column(f"{page}.reported.{release.method}", found, true, bayes, partial(remember, shown), cut=cut)
 
 
-def column(key: str, found: Reports, true: pd.DataFrame | None, bayes: Bayes | None, keep: Callable[..., Any]) -> None:
-    """One column of the reports, beside the true rows if somebody has them; `keep` remembers what was computed."""
+def column(
+    key: str,
+    found: Reports,
+    true: pd.DataFrame | None,
+    bayes: Bayes | None,
+    keep: Callable[..., Any],
+    *,
+    cut: bool = False,
+) -> None:
+    """One column of the reports, beside the true rows if somebody has them; `keep` remembers what was computed.
+
+    `cut`: the true rows are not the very ones that reported, but as many of each person's.
+    """
     mark = (lambda picture: picture) if true is None else charts.mark_real
     name = str(st.selectbox("One column", reconstruction.columns(found), key=key))
     if reconstruction.is_number(found, name):
@@ -59,7 +78,7 @@ def column(key: str, found: Reports, true: pd.DataFrame | None, bayes: Bayes | N
         return
     frame = keep(f"shares {name}", lambda: reconstruction.shares_of_column(found, true, name))
     panels.chart(mark(charts.reported_shares(frame, column=name)), data=frame)
-    told(frame, found, name)
+    told(frame, found, name, cut=cut)
 
 
 def where(shown: Shown) -> str:
@@ -89,22 +108,27 @@ def first(found: Reports) -> pd.DataFrame:
         for name, cell in zip(frame.columns, answers, strict=True)
         if not pd.isna(cell)
     ]
-    return pd.DataFrame(lines, columns=["person", "question", "report"])
+    return pd.DataFrame(lines, columns=["row", "question", "report"])
 
 
-def told(frame: pd.DataFrame, found: Reports, name: str) -> None:
+def told(frame: pd.DataFrame, found: Reports, name: str, *, cut: bool) -> None:
     """What the picture shows, in a sentence or two."""
     inside = frame["real"].between(frame["low"], frame["high"])
     tell = reconstruction.families_of(found, name)
-    people = sum(len(found.values[family]) for family in tell)
-    parts = [f"{people:,} of {found.people:,} people reported **{escaped(name)}**."]
+    rows = sum(len(found.values[family]) for family in tell)
+    parts = [f"{rows:,} of {found.people:,} rows report **{escaped(name)}**."]
     if len(tell) > 1:
-        parts = [f"{people:,} reports tell of **{escaped(name)}**, each together with another column."]
+        parts = [f"{rows:,} reports tell of **{escaped(name)}**, each together with another column."]
     if np.isfinite(frame["high"]).all() and frame["real"].isna().all():
-        parts.append("If people answered by these rules, about 95 in 100 such intervals hold their true share.")
+        parts.append("If answers were made by these rules, about 95 in 100 such intervals hold their true share.")
+    elif np.isfinite(frame["high"]).all() and cut:
+        parts.append(
+            f"{inside.sum():,} of {len(frame):,} intervals hold the share of these real rows ({REAL_DATA}). Intervals "
+            "tell of the noise alone, and not of which rows were kept: fewer than 95 in 100 may hold it."
+        )
     elif np.isfinite(frame["high"]).all():
         parts.append(
-            f"{inside.sum():,} of {len(frame):,} intervals hold the true share of these people ({REAL_DATA}); the luck "
+            f"{inside.sum():,} of {len(frame):,} intervals hold the true share of these rows ({REAL_DATA}); the luck "
             "in them is that of the lots."
         )
     else:
