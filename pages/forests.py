@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpcore.dashboard import links, panels, workbench
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import classifier, forest, paper_figures, predict, take_home
+from dpcore.dashboard.tabs import classifier, disclosure, forest, paper_figures, predict, take_home
 from dpcore.datasets import Dataset
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
@@ -27,6 +27,7 @@ def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
         "Draw again": lambda: classifier.redraws(PAGE, shown),
         "Predict": lambda: predict.predict(PAGE, shown),
         "The paper's figures": lambda: figures(data),
+        disclosure.TAB: lambda: disclosure.learned(PAGE, shown),
         "Take home": lambda: take_home.take_home(PAGE, shown, lambda: classifier.pictures(PAGE, shown)),
     }
 

@@ -7,13 +7,13 @@ import streamlit as st
 from dpcore.dashboard import links, panels, session, shell, workbench
 from dpcore.dashboard.sections import coin_game, collection, report_privacy
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import classifier, forest, paper_figures, predict, reports, take_home
+from dpcore.dashboard.tabs import classifier, disclosure, forest, paper_figures, predict, reports, take_home
 from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
 from dpcore.export import protection
 from dpcore.methods.base import PrivateEstimator
 
-PAGE, FIGURES = "responses", "The paper's figures"
+PAGE, FIGURES, FIRST = "responses", "The paper's figures", "Play the coin game"
 TOP = ("method", f"target {workbench.NOISE}")
 LAYOUT = (TOP, ("epsilon p0 theta factors",), ("randomizer", "privacy"), ("asked pairs numbers max_depth", "own"))
 NAMES = """
@@ -37,6 +37,7 @@ def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
         "Draw again": lambda: classifier.redraws(PAGE, shown),
         **({"Tree": lambda: forest.tree(PAGE, shown)} if "forest" in shown.release.artifact.released else {}),
         "Predict": lambda: predict.predict(PAGE, shown),
+        disclosure.TAB: lambda: disclosure.learned(PAGE, shown),
         "Take home": lambda: take_home.take_home(PAGE, shown, lambda: classifier.pictures(PAGE, shown)),
         FIGURES: lambda: paper_figures.figures(PAGE, data, "004", repeats=5),
     }
@@ -82,9 +83,8 @@ bench = workbench.Workbench(
 )
 shell.frame(bench.title, bench.lead)
 data = session.dataset()
-sections = {"Play the coin game": coin_game.game, "How private is one report?": report_privacy.measures}
+sections = {FIRST: coin_game.game, "How private is one report?": report_privacy.measures}
 sections |= {"Learn from reports": lambda _: bench.bench(data), "Open collected reports": collection.collection}
 with links.of(PAGE, data, "what"):
-    key, first = f"{PAGE}.what", next(iter(sections))
-    what = lasting(st.segmented_control, "What to do", key, list(sections), default=first, required=True)
+    what = lasting(st.segmented_control, "What to do", f"{PAGE}.what", [*sections], default=FIRST, required=True)
 sections[what](PAGE)

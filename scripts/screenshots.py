@@ -43,7 +43,7 @@ PAGES = (
     "audit",
     "ledger",
 )
-TABS = ("Rows", "Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home")
+TABS = ("Rows", "Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Risk", "Take home")
 NETWORK_TABS = ("Price", "Network", "Clusters", "The paper's figures", "Take home")
 TREE_TABS = ("Price", "Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims", "Take home")
 FOREST_TABS = ("Price", "Trees", "Where the budget went", "Accuracy", "Draw again", "Predict", "Take home")

@@ -22,6 +22,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, session
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.tabs import disclosure
 from dpcore.dashboard.tabs.take_home import take_home
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.verdict import CLOSE, Verdict
@@ -46,6 +47,7 @@ def tabs(page: str, shown: Shown, more: Mapping[str, Callable[[], None]]) -> dic
         "Pairs": lambda: pairs(page, shown),
         "Accuracy": lambda: accuracy(page, shown),
         **more,
+        disclosure.TAB: lambda: disclosure.learned(page, shown),
         "Take home": lambda: take_home(page, shown, lambda: comparisons(shown)),
     }
 

@@ -29,9 +29,10 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import row_numbers
 from dpcore.evaluate.learners import MODELS, again, fit_predict, require_rows
-from dpcore.methods.base import Synthesizer
+from dpcore.methods.base import PrivateClassifier, Synthesizer
 
 MATCH = "match"
+OWN_ANSWER = "the model's answer"
 ATTACKS = (MATCH, *MODELS)
 Places = NDArray[np.int64]
 
@@ -83,7 +84,7 @@ def advantage(
 
 
 def in_out_advantage(
-    method: Synthesizer,
+    method: Synthesizer | PrivateClassifier,
     frame: pd.DataFrame,
     targets: pd.DataFrame,
     schema: Schema,
@@ -112,8 +113,9 @@ def in_out_advantage(
 
     Parameters
     ----------
-    method : Synthesizer
-        Unfitted; fitted clones are asked. A `random_state` s becomes s, s + 1, ...
+    method : Synthesizer or PrivateClassifier
+        Unfitted; fitted clones are asked. A `random_state` s becomes s, s + 1, ... Of a classifier the attack is its
+        own answer about its class, which is the sensitive column; it asks for all other columns.
     frame : DataFrame
         The rows that are always in; may not hold the targets.
     targets : DataFrame
@@ -154,7 +156,10 @@ def in_out_advantage(
             inside = np.concatenate([coins, ~coins]) if paired else coins
         copy = again(method, fit)
         copy.fit(pd.concat([frame, targets[inside]], ignore_index=True), schema=schema)
-        right = correct(targets, copy.sample(rows), schema, sensitive, quasi_identifiers, attack)
+        if isinstance(copy, PrivateClassifier):
+            right = copy.predict_proba(targets).argmax(axis=1) == schema[sensitive].encode(targets[sensitive])
+        else:
+            right = correct(targets, copy.sample(rows), schema, sensitive, quasi_identifiers, attack)
         hits[fit] = right[inside].sum(), right[~inside].sum()
         bounds.append(copy.ledger_.totals)
         notes.append(copy.ledger_.void)
@@ -174,12 +179,26 @@ def in_out_advantage(
         "epsilon_of_noise": of_noise,
         "epsilon_bound": float(max(totals.bound for totals in bounds)),
         "bound": np.tanh(of_noise / 2),
-        "attack": attack,
+        "attack": OWN_ANSWER if isinstance(method, PrivateClassifier) else attack,
         "targets": 2 * m,
         "fits": fits,
         "note": " ".join(dict.fromkeys(filter(None, notes))),
     }
     return pd.DataFrame([columns])
+
+
+def set_apart(frame: pd.DataFrame, schema: Schema, most: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows that are always in, and targets by lot: an even number, at most `most` and a quarter of the rows.
+
+    If the schema's unit names persons, targets are of different ones, whose other rows are in neither.
+    """
+    persons = np.arange(len(frame)) if schema.persons is None else schema.persons.persons(frame)
+    people, first = np.unique(persons, return_index=True)
+    count = min(most, len(people) // 4) // 2 * 2
+    if count < 2:
+        raise ParameterError("There are too few rows to leave some out.", "Use data of eight people or more.")
+    chosen = np.random.default_rng(seed).choice(len(people), count, replace=False)
+    return frame[~np.isin(persons, people[chosen])], frame.iloc[first[chosen]]
 
 
 def of_other_persons(targets: pd.DataFrame, frame: pd.DataFrame, schema: Schema, *, paired: bool) -> pd.DataFrame:

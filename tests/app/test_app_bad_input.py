@@ -17,7 +17,7 @@ from dpcore.datasets.reading import MAX_BYTES
 from dpcore.domain.cells import typed
 
 GOOD = people()
-EVERY_TAB = ["Rows", "Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Take home"]
+EVERY_TAB = ["Rows", "Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Risk", "Take home"]
 SECRETS = ("Zq", "987654")  # parts of cells that nobody should see outside tables, charts and lists
 
 

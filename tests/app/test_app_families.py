@@ -27,14 +27,20 @@ OWN = {  # tabs that no other page has; the figures stand in the middle
     "taxonomy": ["Tree", "Ask a range", "Error by range", "Draw again"],
 }
 TABS = {
-    name: ["Rows", "Price", "Columns", "Pairs", "Accuracy", *own, FIGURES.get(name, "The paper's figures"), "Take home"]
+    name: [
+        *("Rows", "Price", "Columns", "Pairs", "Accuracy", *own),
+        *(FIGURES.get(name, "The paper's figures"), "Risk", "Take home"),
+    ]
     for name, own in OWN.items()
 } | {
     "forests": [
         *("Price", "Trees", "Where the budget went", "Accuracy", "Draw again", "Predict"),
-        *("The paper's figures", "Take home"),
+        *("The paper's figures", "Risk", "Take home"),
     ],
-    "responses": ["Price", "Reports", "Accuracy", "Draw again", "Tree", "Predict", "Take home", "The paper's figures"],
+    "responses": [
+        *("Price", "Reports", "Accuracy", "Draw again", "Tree", "Predict", "Risk"),
+        *("Take home", "The paper's figures"),
+    ],
 }
 SAME = {"Columns", "Pairs", "Accuracy", "Draw again", "Predict", "The paper's figures", "The patent's claims"}
 OFFERED = {(name, mode): controls.offered(name, mode) for name in TABS for mode in ("corrected", "paper")}

@@ -14,11 +14,12 @@ import driving
 import pandas as pd
 import pytest
 from driving import PAGE, ROOT, change, csv, opened, people, press, released, run, shown, started, tab, upload
-from prepared import files, marked, page, with_release
+from prepared import MARK, files, marked, page, with_release
 from screen import books, charts, dataset, errors, metrics, said, tabs, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Schema, datasets
+from dpcore.dashboard.tabs import disclosure
 from dpcore.domain.unit import Unit
 from dpcore.evaluate.verdict import Verdict
 from dpcore.export import privacy_card
@@ -132,6 +133,30 @@ def test_a_seeded_release_replays_to_the_same_rows_whatever_was_kept_aside(
     again = pd.read_csv(tmp_path / "synthetic-again.csv")
     pd.testing.assert_frame_equal(again, pd.read_csv(io.BytesIO(content["synthetic.csv"])))
     assert list(again["age"]) == list(shown(at).release.synthetic["age"])
+
+
+@pytest.mark.parametrize("name", [PAGE, "forests"])
+def test_what_could_still_be_learned_stands_beside_its_limit_and_stays_on_the_screen(
+    name: str, downloads: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driving, "PAGE", name)
+    monkeypatch.setattr(disclosure, "FITS", 4)
+    at = with_release("Risk")
+    assert "**The limit: 46.3 percentage points.**" in said(at)
+    assert "Add 1 to every number of a real table" in said(at)
+    assert "Right if the row took part" not in dict(metrics(at))
+    release, spent = shown(at).release, books(at)
+    press(at, f"{name}.learned.go")
+    told = dict(metrics(at))
+    assert told["Limit, in points"] == "46.3"
+    assert all(told[f"Right if {which}"].endswith("%") for which in ("the row took part", "it did not"))
+    assert "For your eyes only: computed from real rows, not private, and not part of the zip." in said(at)
+    assert MARK in said(at)
+    assert shown(at).release is release
+    assert books(at) == spent
+    content = files((tab(at, "Take home"), downloads[-1]())[1])
+    assert set(content) <= FILES | {"model.json"}
+    assert not any(b"took part" in raw for raw in content.values())
 
 
 def test_paper_mode_claims_one_and_costs_more_than_people_are_told() -> None:

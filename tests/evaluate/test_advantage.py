@@ -8,8 +8,10 @@ import pytest
 from small_tables import frame_of, random_codes, schema_of
 
 from dpcore.accounting.relation import Relation
-from dpcore.evaluate.disclosure import ATTACKS, advantage, correct, in_out_advantage
-from dpcore.methods import NaiveBayesSynthesizer
+from dpcore.domain.unit import Unit
+from dpcore.errors import ParameterError
+from dpcore.evaluate.disclosure import ATTACKS, OWN_ANSWER, advantage, correct, in_out_advantage, set_apart
+from dpcore.methods import METHODS, NaiveBayesSynthesizer
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import number, text
 
@@ -163,3 +165,38 @@ def test_a_private_method_stays_below_its_bound(small_frame, small_schema):
     inferred = dataclasses.replace(small_schema, source="inferred")
     void = in_out_advantage(method, crowd, targets, inferred, "ill", ["grade"], fits=4, attack="Bayes net")
     assert "void" in void["note"].item()
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+def test_of_a_classifier_the_attack_is_its_own_answer(relation):
+    """A deep tree without noise knows most rows that are in, and guesses the class of those that are not."""
+    crowd, targets, schema = rows_in_and_out(m=10)
+    targets = targets.assign(x1=[f"v{i % 2}" for i in range(20)])
+    method = METHODS["Plain forest"](target="x1", n_trees=1, max_depth=8, relation=relation)
+    found = found_by(method, crowd, targets, schema)
+    assert found["advantage"] == pytest.approx(found["correct_in"] - found["correct_out"])
+    assert found["advantage"] > 0.2
+    assert found["bound"] == 1
+    assert found["attack"] == OWN_ANSWER
+    private = METHODS["DiffPRFs"](target="x1", n_trees=1, max_depth=1, epsilon=0.01, relation=relation)
+    found = found_by(private, crowd, targets, schema, fits=20)
+    assert found["bound"] == pytest.approx(0.005, abs=1e-4)
+    assert found["advantage"] < 0.6  # noise of a hundred rows decides
+
+
+def test_rows_that_are_set_apart_are_in_one_table_only(small_frame, small_schema):
+    frame, targets = set_apart(small_frame, small_schema, 60)
+    assert len(targets) == 60
+    assert len(frame) == len(small_frame) - 60
+    assert not set(frame.index) & set(targets.index)
+    assert len(set_apart(small_frame.head(30), small_schema, 60)[1]) == 6  # a quarter, and an even number
+    with pytest.raises(ParameterError, match="too few"):
+        set_apart(small_frame.head(7), small_schema, 60)
+    named = small_frame.assign(who=[f"p{i // 3}" for i in range(len(small_frame))])
+    persons = dataclasses.replace(small_schema, unit=Unit(rows=3, column="who"))
+    frame, targets = set_apart(named, persons, 40)
+    assert targets["who"].nunique() == len(targets) == 40
+    assert not set(frame["who"]) & set(targets["who"])
+    assert len(frame) == len(named) - 3 * 40
+    method = NaiveBayesSynthesizer(epsilon=1.0)
+    assert in_out_advantage(method, frame, targets, persons, "ill", fits=4)["targets"].item() == 40

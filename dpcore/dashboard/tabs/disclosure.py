@@ -1,0 +1,149 @@
+"""What somebody who holds a release could still learn of one person: the limit by epsilon, and an attack beside it.
+
+The limit is a promise and follows from epsilon alone. The attack is tried on real rows: it is for the eyes only.
+"""
+
+import math
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.arguments import Progress
+from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import jobs
+from dpcore.dashboard.session import Shown
+from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import figures
+from dpcore.datasets import Dataset
+from dpcore.evaluate import disclosure
+from dpcore.export import protection
+from dpcore.export.model_file import Model
+from dpcore.export.release import Release
+from dpcore.methods import METHODS
+
+TAB = "Risk"
+FITS, TARGETS = 20, 400
+HOW = {name: f"learns from the release ({name})" for name in disclosure.ATTACKS}
+HOW |= {disclosure.MATCH: "looks for rows that agree in all other columns"}
+EYES = f"For your eyes only: computed from real rows, not private, and not part of the zip. {REAL_DATA}."
+NO_DISTANCE = """
+Many programs measure how far synthetic rows are from the nearest real ones, and call far private. That looks safe, and
+is not:
+
+- **It promises nothing.** Add 1 to every number of a real table: no row is a copy any more, and all can be read.
+- **It passes what memorizes in other ways.** A count of one person, a rare combination or a model can give somebody
+  away, and no row of the release is near theirs.
+- **It accuses the harmless.** Where many people are alike, rows that were made without one of them are near that one,
+  too.
+- **It tells on people itself.** It is computed from the real rows without noise. Whoever sees it for a few releases can
+  tell where real rows are.
+
+A limit that holds for every attack is a guarantee; a score that one attack fails is not.
+"""
+
+
+def learned(page: str, shown: Shown) -> None:
+    """The limit, the attack, and why there is no score of distances."""
+    release = shown.release
+    st.subheader("What could still be learned")
+    st.markdown(limit(release))
+    st.markdown(
+        f"**One attack, tried out.** Somebody {known(release)}. How often is the guess right? The method runs {FITS} "
+        "times with these settings, and real rows that were drawn by lot take part in every other run. What holds for "
+        "people in general makes a guess right in all runs; only the difference comes from taking part."
+    )
+    sensitive, attack = asked(page, release)
+    name, key = f"{page}.learned", f"learned {sensitive!r} {attack}"
+    jobs.button("Try the attack", name, "go", icon=":material/person_search:")
+    data = shown.data
+
+    def work(progress: Progress) -> None:
+        shown.memory[key] = tried(release, data, sensitive, attack, progress)
+
+    jobs.run("Trying the attack", name, work)
+    if (found := shown.memory.get(key)) is not None:
+        result(found.iloc[0], escaped(sensitive))
+    with st.expander("Why there is no score of distances to real rows"):
+        st.markdown(NO_DISTANCE)
+
+
+def limit(release: Release) -> str:
+    """What no attack can gain, in sentences; why there is no limit, where there is none."""
+    epsilon, unit = release.ledger.epsilon_bound, release.schema.unit
+    if math.isinf(epsilon):
+        return f"**There is no limit.** {escaped(release.guarantee_void)}"
+    whose = protection.protects(unit) if unit is not None else "row"
+    instead = "had not taken part" if release.ledger.relation == "add_remove" else "had had other values"
+    told = (
+        f"**The limit: {points(epsilon)} percentage points.** Whoever sees the release, whatever they know and however "
+        f"they guess, is right about a {whose} at most that much more often than if this {whose} {instead}. It follows "
+        f"from epsilon {escaped(protection.headline(unit, epsilon))} alone, and holds for every attack."
+    )
+    if unit is not None and unit.column is None:
+        told += f" For a person with {unit.rows:,} rows the limit is {points(unit.of_one(epsilon))} points."
+    return f"{told} {release.attackable}".strip()
+
+
+def points(epsilon: float) -> str:
+    """The most that an attack can gain, in percentage points, never rounded down."""
+    return f"{math.ceil(1000 * math.tanh(epsilon / 2) - 1e-9) / 10:g}"
+
+
+def known(release: Release) -> str:
+    """What the attacker knows and does."""
+    if isinstance(release.artifact, Model):
+        target = escaped(release.artifact.target)
+        return f"knows all of a row but **{target}**, asks the released model, and believes it"
+    return "knows all columns of a row but one, holds the release, and guesses that one"
+
+
+def asked(page: str, release: Release) -> tuple[str, str]:
+    """What is guessed, and how."""
+    if isinstance(release.artifact, Model):
+        return release.artifact.target, disclosure.OWN_ANSWER
+    names, likely = list(release.schema.names), release.parameters.get("target") or release.schema.target
+    left, right = st.columns(2)
+    first = names.index(likely) if likely in names else len(names) - 1
+    note = "Numbers are guessed as the bin that they are in."
+    sensitive: str = left.selectbox("What is guessed", names, index=first, key=f"{page}.sensitive", help=note)
+    attack: str = right.selectbox(
+        "How: the attacker", list(HOW), index=1, format_func=HOW.__getitem__, key=f"{page}.attack"
+    )
+    return sensitive, attack
+
+
+def tried(release: Release, data: Dataset, sensitive: str, attack: str, progress: Progress) -> pd.DataFrame:
+    """`in_out_advantage` of the method that made the release; these runs are for the screen, and never released."""
+    method: Any = METHODS[release.method](**release.parameters)
+    frame, targets = disclosure.set_apart(data.train, release.schema, TARGETS)
+    how: dict[str, Any] = (
+        {} if isinstance(release.artifact, Model) else {"attack": attack, "rows": len(release.synthetic)}
+    )
+    return disclosure.in_out_advantage(
+        method, frame, targets, release.schema, sensitive, fits=FITS, progress=progress, **how
+    )
+
+
+def result(found: Any, sensitive: str) -> None:
+    """What the attack gained, beside its limit."""
+    proved = found["epsilon_bound"]
+    told = {
+        "Right if the row took part": f"{found['correct_in']:.1%}",
+        "Right if it did not": f"{found['correct_out']:.1%}",
+        "Difference, in points": signed(found["advantage"]),
+        "Limit, in points": points(proved) if math.isfinite(proved) else "none",
+    }
+    figures(told)
+    st.markdown(
+        f"About **{sensitive}** of {found['targets']:,} rows. The difference is between {signed(found['low'])} and "
+        f"{signed(found['high'])} points ({found['confidence']:.0%} sure: the runs are {found['fits']} draws of "
+        "luck). A small difference proves nothing: another attack, or another row, may gain more. Only the limit holds "
+        "for all of them."
+    )
+    st.caption(f"{EYES} These runs are shown here and nowhere else, so nothing was charged for them.")
+
+
+def signed(share: float) -> str:
+    """A difference of shares, in percentage points."""
+    return f"{100 * share:+.1f}".replace("-", "−")

@@ -1,0 +1,51 @@
+"""The limit that the panel of risk states: exactly what epsilon gives, for the unit and the relation of the release."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from tables import SMALL, make_frame
+
+from dpcore import export
+from dpcore.dashboard.tabs import disclosure
+from dpcore.domain.unit import Unit
+from dpcore.methods import METHODS
+
+FRAME = make_frame(120, 1).assign(who=[f"p{i // 3}" for i in range(120)])
+
+
+def told(unit=None, schema=SMALL, **given):
+    schema = replace(schema, unit=unit)
+    method = METHODS["NB-Synth"](**{"epsilon": 1.0, **given}).fit(FRAME, schema=schema)
+    return disclosure.limit(export.release_of(method, "NB-Synth", method.sample(9), data_name="people.csv"))
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 0.1, 0.5, 1.0, 1.0986122886681098, 2.0, 5.0, 20.0])
+def test_the_limit_is_what_two_neighbors_allow_and_never_rounded_down(epsilon):
+    """Right with p in and q out, where p <= e^epsilon q and 1 - q <= e^epsilon (1 - p): p - q is largest at both."""
+    most = 100 * (math.exp(epsilon) - 1) / (math.exp(epsilon) + 1)
+    assert most - 1e-6 <= float(disclosure.points(epsilon)) < most + 0.1
+    assert disclosure.points(0.0) == "0"
+
+
+def test_the_limit_says_whose_it_is_and_beside_what():
+    text = told()
+    assert "**The limit: 46.3 percentage points.**" in text
+    assert "more often than if this row had not taken part" in text
+    assert "than if this row had had other values" in told(relation="replace")
+    person = told(Unit(rows=3, column="who"))
+    assert "46.3 percentage points" in person
+    assert "right about a person" in person
+    assert "epsilon 1 per person" in person
+    rows = told(Unit(rows=3))
+    assert "right about a row" in rows
+    assert "For a person with 3 rows the limit is 90.6 points." in rows  # of epsilon 3
+
+
+def test_without_a_proof_there_is_no_limit():
+    for text in (told(random_state=1), told(schema=replace(SMALL, source="inferred"))):
+        assert text.startswith("**There is no limit.** ")
+        assert "percentage points" not in text
+    assert "can be attacked" in told(noise="laplace")  # the proof is about exact arithmetic
+    printed = told(mode="paper", variant="Alg2", relation="replace")
+    assert "**The limit: 100 percentage points.**" in printed  # what is proved, and not the claim
