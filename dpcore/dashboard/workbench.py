@@ -11,6 +11,7 @@ import streamlit as st
 from dpcore import export
 from dpcore.arguments import Progress
 from dpcore.dashboard import controls, jobs, links, panels, session, shell
+from dpcore.dashboard.sections import forecast
 from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
 from dpcore.export import protection
@@ -111,6 +112,10 @@ class Workbench:
                     f"From **{shell.escaped(data.name)}**. Fit to publish: **{f'no, {why}' if why else 'yes'}**."
                 )
                 self.explained(own, public)
+        if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
+            own.set_params(**own.implied(rows))
+            with drawer:
+                forecast.draw(page, method, own, data.schema, public, rows, tried=shown is not None)
 
     def chosen(self, data: Dataset) -> tuple[PrivateEstimator, dict[str, Any], int]:
         """The method as it was chosen, its parameters that were, and how many rows are wanted."""

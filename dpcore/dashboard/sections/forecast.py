@@ -1,0 +1,130 @@
+"""What the next run will be good for, before it is paid: from public facts alone, so nothing here is given rows."""
+
+from typing import Any
+
+import streamlit as st
+
+from dpcore.arguments import Progress
+from dpcore.dashboard import jobs, session
+from dpcore.dashboard.controls import EPSILONS
+from dpcore.dashboard.shell import escaped
+from dpcore.domain.schema import Schema
+from dpcore.experiment.forecasts import Band, Expected, Forecast, forecast
+from dpcore.methods.base import Synthesizer
+from dpcore.text import number
+
+USUAL, MOST = 10_000, 1_000_000  # rows
+MOST_NAMED = 3  # pairs
+MOST_KEPT = 20
+OTHERS = ("epsilon", "noise", "random_state")  # parameters that a forecast does not hang on
+WHENCE = (
+    "**Forecast**, at no cost: the method is rehearsed on tables that chance made up after your schema and the public "
+    "number of rows. It sees no row of yours."
+)
+
+READ_OFF = "But the schema was read off them, so this is no public fact before it is declared."
+
+
+def draw(
+    page: str, method: Synthesizer, own: Synthesizer, schema: Schema, public: int | None, rows: int, *, tried: bool
+) -> None:
+    """The forecast of a run, once it is asked for; it moves with epsilon.
+
+    `own` is the method as it runs on rows, of which so many are `public`; so many `rows` are to be made. Whether this
+    page has a release decides what stands first.
+    """
+    with st.container(border=not tried):
+        st.markdown(WHENCE if schema.source == "declared" else f"{WHENCE} {READ_OFF}")
+        if public is None:
+            label = "Rows that you expect (a number that you know, not one that you count)"
+            public = int(st.number_input(label, 1, MOST, USUAL, 1_000, key=f"forecast.rows.{page}"))
+        settings = {name: value for name, value in own.get_params().items() if name not in OTHERS}
+        key = (method.title, repr(settings), schema.to_json(), public, rows)
+        known = session.kept("dpcore.forecasts", dict[Any, Forecast])
+        if key in known:
+            told(page, method, own, known[key])
+            return
+
+        def work(progress: Progress) -> None:
+            found = forecast(own, schema, public, made=rows, progress=progress)
+            while len(known) >= MOST_KEPT:
+                known.pop(next(iter(known)))
+            known[key] = found
+
+        name = f"forecast.{page}"
+        jobs.button("Forecast this run", name, "go", icon=":material/query_stats:")
+        jobs.run("Rehearsing on made-up tables", name, work)
+
+
+def told(page: str, method: Synthesizer, own: Synthesizer, found: Forecast) -> None:
+    """A forecast at the epsilon that is chosen, and the epsilon for a distance."""
+    left, right = st.columns([3, 1], gap="large")
+    with left:
+        at, plain = found.at(float(own.epsilon)), found.without_noise
+        st.markdown(expected(at, found.rows, float(method.epsilon)))
+        st.caption(parts(plain))
+        lost(at)
+    if at.pairs is None:
+        return
+    with right:
+        wanted = st.number_input("Pairs within (points)", 0.1, 100.0, 5.0, 0.5, key=f"forecast.within.{page}")
+        epsilon = found.epsilon_for(wanted / 100)
+        times = float(method.epsilon) / float(own.epsilon)  # rows of a person
+        steps = method.asks()["epsilon"].steps or EPSILONS
+        enough = next((step for step in steps if epsilon is not None and step >= times * epsilon * (1 - 1e-9)), None)
+        if epsilon is None or enough is None:
+            st.caption("No epsilon here is expected to give that.")
+            return
+        st.caption(f"Epsilon {number(times * epsilon)} is expected to give that.")
+        look: Any = {"key": f"forecast.use.{page}", "disabled": enough == method.epsilon}
+        st.button(f"Use epsilon {enough:g}", on_click=use, args=(page, enough), **look)
+
+
+def use(page: str, epsilon: float) -> None:
+    """Move the page's epsilon."""
+    st.session_state[f"{page}.epsilon"] = epsilon
+
+
+def expected(at: Expected, rows: int, epsilon: float) -> str:
+    """Columns, pairs and groups in sentences."""
+    pairs = f", nine of ten **pairs** by **{points(at.pairs)}**" if at.pairs else ""
+    group = "No **group** stands out of the noise."
+    if at.group is not None:
+        group = (
+            f"The smallest **group** that stands out: **1 in {round(1 / at.group):,} rows**, {at.group * rows:,.0f} of "
+            f"{rows:,}."
+        )
+    return (
+        f"At epsilon {number(epsilon)}, nine of ten **columns** may be off by **{points(at.columns)}**{pairs}. {group}"
+    )
+
+
+def parts(plain: Expected) -> str:
+    """Which part of a forecast is known, and which is a guess."""
+    pairs = f", pairs by {points(plain.pairs)}" if plain.pairs else ""
+    return (
+        f"Without any noise, columns would be off by {points(plain.columns)}{pairs}. That part is a guess: it hangs on "
+        "how your columns hang together, for which made-up tables stand here. The rest is noise, which is known."
+    )
+
+
+def lost(at: Expected) -> None:
+    """The pairs that will be lost, the first ones by name, and all of them on request."""
+    if not at.lost:
+        st.markdown("**Lost:** no pair, where one column told the other exactly.")
+        return
+    names = [f"{escaped(first)} × {escaped(second)}" for first, second in at.lost]
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    st.markdown(
+        f"**Lost**, {len(names):,} of {len(at.kept):,} pairs: {', '.join(names[:MOST_NAMED])}{more}. Where one column "
+        "told the other exactly, less than half of that was left."
+    )
+    if more:
+        with st.popover(f"All {len(names):,} pairs"):
+            st.markdown(", ".join(names))
+
+
+def points(band: Band) -> str:
+    """A band in points."""
+    low, high = (f"{100 * end:.{0 if end >= 0.1 else 1}f}" for end in (band.low, band.high))
+    return f"{low} to {high} points" if low != high else f"{low} points"
