@@ -58,9 +58,10 @@ def test_the_number_of_rows_is_typed_where_it_is_private_and_never_counted() -> 
     assert "of 10,000." in told[0][0]
 
 
-def test_another_setting_is_another_forecast_and_a_release_folds_it_away() -> None:
+def test_a_forecast_is_of_its_settings_and_schema_and_a_release_folds_it_away() -> None:
     at = waited(press(page(data(max_rows=400)), GO))
     assert "nine of ten" not in said(change(at, smoothing=2.0))
+    assert "before it is declared" in said(page(data(max_rows=400, source="inferred")))
     drawer = next(found for found in with_release(given=data(max_rows=400)).expander if found.label == "Settings")
     assert not drawer.proto.expanded
 
