@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import experiment
-from dpcore.dashboard import controls, housekeeping, jobs, session, shell
+from dpcore.dashboard import controls, housekeeping, jobs, session, shell, unproved
 from dpcore.dashboard.sections import sweep, sweep_results, sweep_runs
 from dpcore.errors import ParameterError
 from dpcore.experiment import Config
@@ -52,11 +52,12 @@ def settings() -> None:
 
 def offer(label: str) -> None:
     """The button for the last comparison, whatever the settings say now. It rests during a run, as the other does."""
+    label += unproved.WITHOUT if label == "Go on" and data.schema.source == "inferred" else ""
     jobs.ask(label, PAGE, "again", icon=":material/play_arrow:")
 
 
 settings()
-controls.run_button(PAGE)
+controls.run_button(PAGE, data)
 shown, last = sweep_runs.shown(data), None
 if shown is not None and len(shown.frames) < shown.planned:
     last = shown.config

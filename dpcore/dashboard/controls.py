@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore import charts
-from dpcore.dashboard import jobs, links
+from dpcore.dashboard import jobs, links, unproved
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import choice, lasting, number_choice
 from dpcore.datasets import Dataset
@@ -90,9 +90,10 @@ def offered(page: str, mode: str) -> dict[str, tuple[str, Offer]]:
     return {offer.label: (name, offer) for name, kind in kinds.items() for offer in kind.offers if offer.mode == mode}
 
 
-def method_picker(page: str, printed: str) -> tuple[str, dict[str, Any]]:
+def method_picker(page: str, printed: str, schema: Schema) -> tuple[str, dict[str, Any]]:
     """The method's name, and what its mode and variant give it."""
-    modes = {"corrected": "Corrected: guarantee proved", "paper": printed}
+    proved = "Corrected: guarantee proved" if schema.source == "declared" else "Corrected: the method is proved"
+    modes = {"corrected": proved, "paper": printed}
     mode = choice(st.radio, "Method", f"{page}.mode", modes)
     variants = offered(page, mode)
     key, renamed = f"{page}.variant.{mode}", {o.formerly: label for label, (_, o) in variants.items() if o.formerly}
@@ -252,6 +253,13 @@ def typed(
     return ()
 
 
-def run_button(key: str) -> None:
-    """The button that makes a release; outside the settings' fragment, so that a press reruns the whole page."""
-    jobs.button("Run", key, "run", type="primary", icon=":material/play_arrow:", width="stretch")
+def run_button(key: str, data: Dataset | None = None) -> None:
+    """The button that makes a release of data, or runs on invented ones.
+
+    It is outside the settings' fragment, so that a press reruns the whole page.
+    """
+    look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
+    if data is None:
+        jobs.button("Run", key, "run", **look)
+    else:
+        unproved.button("Run", key, "run", data, **look)

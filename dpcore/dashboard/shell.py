@@ -194,14 +194,17 @@ def spent() -> str:
     data = session.dataset()
     try:
         key = session.books().key(data)
-        lines = [line for line in session.books().accounts() if line.file == file_of(key) and line.looks]
+        lines = [line for line in session.books().accounts() if line.file == file_of(key)]
     except BookError:
         return ":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]"
     told = [
         f"{line.looks:,} release{'s' * (line.looks > 1)}, {price(line)} ({line.relation.short_for(line.protects)})"
         f"{for_person(line, data.schema.unit)}"
         for line in sorted(lines, key=lambda line: line.key != key)
+        if line.looks
     ]
+    if apart := sum(line.apart for line in lines):
+        told.append(f"{apart:,} release{'s' * (apart > 1)} without a guarantee, which no epsilon covers")
     return f"Spent on them: {'; '.join(told) or 'nothing yet'}"
 
 

@@ -58,7 +58,7 @@ class Workbench:
     def bench(self, data: Dataset) -> None:
         """Settings, a run, and what it gave."""
         st.fragment(self.settings)(data)
-        controls.run_button(self.page)
+        controls.run_button(self.page, data)
         copies = len(st.session_state[f"{self.page}.chosen"]) > len(("method", "parameters"))
         working = jobs.run("Making a copy" if copies else "Learning privately", self.page, self.release(data))
         shown: Shown | None = session.shown(self.page)
@@ -130,7 +130,7 @@ class Workbench:
             for column, cell in zip(row, cells, strict=True):
                 with cell:
                     if column == "method":
-                        name, given = controls.method_picker(self.page, self.printed)
+                        name, given = controls.method_picker(self.page, self.printed, data.schema)
                         method = METHODS[name](**given)
                     if "rows" in column.split():
                         rows = controls.rows_picker(self.page, data)

@@ -66,7 +66,7 @@ def test_composition_odd_shares_and_infinity_reach_the_books(books):
     assert run.epsilon_bound == books.account(SHA, ADD).totals.bound == 3
     for bound in (math.inf, math.inf, Fraction(1)):
         fit.charge(entry(Fraction(1, 2), bound))
-    found = books.account(SHA, ADD)
+    (found,) = books.runs(SHA, ADD)
     assert (found.totals.claimed, found.totals.bound, found.epsilon_bound) == (Fraction(9, 2), math.inf, math.inf)
     run = new_run(books, REPLACE)  # which need no endless digits
     for prime in (101, 103, 107, 109, 113, 127, 131, 137, 139, 149):
@@ -107,9 +107,39 @@ def test_a_fit_is_written_with_its_void(books):
     data = datasets.load("sample")
     NaiveBayesSynthesizer(epsilon=0.5, random_state=1).fit(data.train, schema=data.schema, ledger=new_run(books))
     found = books.account(SHA, ADD)
-    assert (found.epsilon_claimed, found.epsilon_bound, found.looks) == (0.5, math.inf, 1)
+    assert (found.totals, found.looks, found.apart) == ((0, 0, 0), 0, 1)
     assert "seed" in found.void
-    assert "seed" in books.runs(SHA, ADD)[0].void
+    (run,) = books.runs(SHA, ADD)
+    assert (run.epsilon_claimed, run.epsilon_bound, run.looks) == (0.5, math.inf, 1)
+    assert "seed" in run.void
+
+
+def test_what_was_proved_stays_so_beside_runs_of_which_nothing_can_be(books):
+    """Before and after them, in their own total, which caps go on counting; a run that is lost takes all of itself."""
+    for epsilon, void in ((1, ""), (5, "The schema was inferred."), (0.5, ""), (7, "A known seed.")):
+        run = new_run(books)
+        if void:
+            run.void_because(void)
+        run.child("a fit").charge(entry(Fraction(epsilon)))
+    new_run(books).charge(entry(Fraction(3), math.inf))  # which a paper prints so
+    found = books.account(SHA, ADD)
+    assert (found.totals, found.looks, found.apart) == ((1.5, 1.5, 1.5), 2, 3)
+    assert found.void == "The schema was inferred. A known seed."
+    books.set_cap(SHA, "a", ADD, 2.0)
+    lost = new_run(books)
+    lost.charge(entry(Fraction(1, 4)))
+    with pytest.raises(BudgetError, match=r"a total of epsilon 2.25 for 'people.csv', whose budget is capped at 2"):
+        new_run(books).charge(entry(Fraction(1, 2)))
+    lost.void_because("The seed was told.")
+    found = books.account(SHA, ADD)
+    assert (found.totals.bound, found.looks, found.apart) == (1.5, 2, 4)
+    for run in (lost, new_run(books)):
+        with pytest.raises(BudgetError, match="capped at 2"):
+            run.charge(entry(Fraction(0), math.inf))
+    with pytest.raises(BudgetError, match=r"capped at 2.*nothing can be proved: The seed was told"):
+        lost.charge(entry(Fraction(1, 100)))
+    new_run(books).charge(entry(Fraction(1, 2)))
+    assert books.account(SHA, ADD).totals.bound == 2
 
 
 @pytest.fixture

@@ -333,7 +333,9 @@ def test_a_ledger_of_the_first_version_keeps_every_charge(in_memory):
     books = Books(path)
     whole, void = books.account(books.key(data), REPLACE), books.account(books.key(data), ADD)
     assert (whole.totals, whole.looks, whole.cap) == ((3, 6, 6), 2, 9)
-    assert void.totals == (Fraction(1, 3), Fraction(1, 3), float("inf"))
+    assert (void.totals, void.looks, void.apart) == ((0, 0, 0), 0, 1)
+    (run,) = books.runs(void.key, ADD)
+    assert run.totals == (Fraction(1, 3), Fraction(1, 3), float("inf"))
     assert [run.name for run in books.runs(books.key(data), REPLACE)] == ["the first", "the second"]
     assert not any(sha256.encode() in part.read_bytes() for part in in_memory.iterdir())
     new_run(books, REPLACE, "the third", books.key(data)).charge(entry(Fraction(1)))

@@ -317,7 +317,8 @@ def test_what_turns_out_to_be_void_is_lost_at_once(books):
         assert ledger.epsilon_bound == math.inf
     assert (other.epsilon_bound, top.epsilon_of_noise) == (0.5, 1)
     account = books.account(SHA, ADD)
-    assert (account.epsilon_bound, account.void, account.looks) == (math.inf, "The seed was told.", 2)
+    assert (account.epsilon_bound, account.void, account.looks, account.apart) == (0, "The seed was told.", 0, 2)
+    assert books.runs(SHA, ADD)[0].epsilon_bound == math.inf
     with pytest.raises(BudgetError):
         other.charge(entry(0.1))
     with pytest.raises(ParameterError, match="no reason"):

@@ -216,7 +216,7 @@ def test_other_tables_go_through_every_tab_or_are_refused(name: str, table: str)
             assert "datasets" not in spec
             assert len(spec["description"]) > 20
     if table == "odd":
-        assert metrics(at)[1] == ("Epsilon proved", "none")
+        assert metrics(at)[1] == ("Guarantee", "none")
         assert any("inferred from the private rows" in error for error in errors(at))
 
 

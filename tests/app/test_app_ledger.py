@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from driving import PAGE, TIMEOUT, change, opened, people, press, released, run, shown, started, tab
-from prepared import data, page
+from prepared import PEOPLE, data, page
 from screen import books, charts, errors, key_of, mendable, metrics, said, widget, words
 from streamlit.testing.v1 import AppTest
 
@@ -77,19 +77,37 @@ def test_relations_and_data_have_accounts_of_their_own() -> None:
     assert len({key for key, _ in books(at)}) == 2
 
 
-def test_what_has_no_proof_has_no_total(ledger_file: Path) -> None:
+def test_what_has_no_proof_is_listed_apart(ledger_file: Path) -> None:
     at = change(page(), mode="paper")
     variants = widget(at, f"{PAGE}.variant.paper").options
     change(at, variant__paper=next(option for option in variants if "no privacy" in option))
     press(at, f"{PAGE}.run")
-    assert "no total can be proved" in said(opened(at, "ledger"))
-    assert "no guarantee is left" in said(at)
-    assert account(at, ledger_file).totals.bound == math.inf
-    at = released(page(data(people(60, seed=4))), seed=3)  # nor has what anybody can draw again
+    text = said(opened(at, "ledger"))
+    assert "Listed apart: one release without a guarantee" in text
+    assert "You have looked" not in text
+    assert "Spent on them: 1 release without a guarantee, which no epsilon covers" in text
+    (found,) = Books(ledger_file).accounts()
+    assert (found.looks, found.apart, found.totals.bound) == (0, 1, 0)
+    at = released(page(data(people(60, seed=4))), seed=3)  # so is what anybody can draw again
     released(at, relation="replace", seed=None)
-    assert sorted(looked(opened(at, "ledger"))[-2:]) == [("1", "1"), ("1", "none")]
-    assert "For teaching only" in said(at)
+    assert sorted(looked(opened(at, "ledger"))[-2:]) == [("0", "none"), ("1", "1")]
+    assert any("For teaching only" in told for table in at.dataframe for told in table.value.get("why", ()))
     assert "together they cost" not in said(at)
+
+
+def test_what_was_proved_before_a_run_without_a_guarantee_stays_so_and_is_said_to_be_a_part() -> None:
+    at = released(page(), epsilon=1.5)
+    at.session_state["dpcore.data"] = replace(PEOPLE, schema=replace(PEOPLE.schema, source="inferred"))
+    released(run(at))
+    text = said(opened(at, "ledger"))
+    assert looked(at) == [("1", "1.5")]
+    assert "from seeing those, and nothing else" in text
+    assert "You have looked once with a guarantee: total epsilon 1.5." in text
+    assert "The one above is of the other releases alone: whoever has seen this one may know anything" in text
+    assert "1 release, epsilon 1.5 (add or remove one row); 1 release without a guarantee" in text
+    proved, other = (table.value for table in at.dataframe[:2])
+    assert (len(proved), len(other)) == (1, 1)
+    assert "the schema was inferred" in other["why"][0].lower()
 
 
 def test_a_cap_refuses_and_says_so(ledger_file: Path) -> None:

@@ -14,7 +14,7 @@ import driving
 import pandas as pd
 import pytest
 from driving import PAGE, ROOT, change, csv, opened, people, press, released, run, shown, started, tab, upload
-from prepared import MARK, files, marked, page, with_release
+from prepared import MARK, data, files, marked, page, with_release
 from screen import books, charts, dataset, errors, metrics, said, tabs, widget
 from streamlit.testing.v1 import AppTest
 
@@ -209,3 +209,30 @@ def test_whose_epsilon_it_is_stands_beside_every_number() -> None:
         assert sentence in said(at)
         assert f"at most **{'73.1' if unit.column else '95.3'} % sure**" in said(at)  # of a person, by e or by e cubed
         assert ("For a person: 3 × 1 = 3 per person" in said(at)) == (unit.column is None)
+
+
+def test_without_a_declared_schema_a_run_asks_once_per_data_set_and_promises_nothing(downloads: list[Any]) -> None:
+    at = page(data(source="inferred"))
+    assert "guarantee proved" not in "".join(widget(at, f"{PAGE}.mode").options)
+    assert "Bounds or categories of people were read off its rows" in said(at)
+    assert widget(at, f"{PAGE}.run").label == "Go on without"
+    released(at)
+    assert ("Guarantee", "none") in metrics(at)
+    assert "Epsilon proved" not in said(at)
+    assert "read off its rows" not in said(at)
+    assert widget(at, f"{PAGE}.run").label == "Run without a guarantee"
+    released(at)
+    tab(at, "Draw again")
+    assert widget(at, f"{PAGE}.redraws.go").label == "Draw 20 more without a guarantee"
+    tab(at, "Take home")
+    content = files(downloads[-1]())
+    for name in ("README.md", "card.md", "report.html", "replay.ipynb", "config.json"):
+        told = content[name].decode()
+        assert "inferred" in told, name
+        assert name == "config.json" or "the guarantee is void" in told, name
+    at.session_state["dpcore.data"] = data(people(60, seed=9), "others", source="inferred")
+    assert widget(run(at), f"{PAGE}.run").label == "Go on without"  # of other data it is asked again
+    press(at, f"{PAGE}.run.declare")
+    assert at.title[0].value == "Data & schema"
+    at.session_state["dpcore.data"] = data()
+    assert widget(opened(at, PAGE), f"{PAGE}.run").label == "Run"

@@ -4,7 +4,8 @@ A session's `Ledger` knows what every question cost; the books know what all ses
 Rows are known by the HMAC of their file's content, keyed with a secret beside the ledger. There is one account per
 data set, neighboring relation and unit of protection (rows, or the persons of a column), because epsilons of different
 ones do not add up, and one line per run. Accounts of one file know each other: a cap counts what the others cost whom
-its account protects (`price`).
+its account protects (`price`). Runs of which nothing can be proved are told apart: what is proved of all others stays
+true of those, and no total holds them; a cap refuses them.
 
 What is promised:
 
@@ -88,9 +89,13 @@ class Run(Line):
 
 @dataclass(frozen=True)
 class Account(Line):
-    """All runs on one data set under one relation; `cap` refuses what would exceed it."""
+    """All runs on one data set under one relation of which something can be proved; `cap` refuses what exceeds it.
+
+    `apart`: how many releases are of other runs; `void`: why nothing can be proved of those, where it is known.
+    """
 
     cap: Epsilon | None
+    apart: int = 0
 
 
 class Books(BookFile):
@@ -131,24 +136,24 @@ class Books(BookFile):
             token, place, purpose, begun, *before = sheet.line("runs", run.place) or ("", 0, "", "")
             if token != run.token:
                 raise BookError(f"The ledger {self.path} no longer has this run.", "Nothing was drawn. Run it again.")
-            lines = {number: cells for number, *cells in sheet.lines("accounts")}
-            if place not in lines:
+            account = sheet.line("accounts", whole(place))
+            if account is None:
                 raise UnreadableError
-            key, relation, name, *earlier, cap = lines[place]
-            lines[place] = [key, relation, name, *more(earlier, spent, looks, void), cap]
+            key, relation, name, *earlier, cap = account
+            after = more(before, spent, looks, void)
+            sheet.write("runs", run.place, token, place, purpose, begun, *after)
+            sheet.write("accounts", whole(place), key, relation, name, *more(earlier, spent, looks, void), cap)
             if not drawn:
-                accounts = [told_of(line) for line in lines.values()]
-                for account in accounts:
-                    if account.file == file_of(str(key)) and account.relation == relation:
-                        refuse(account, accounts, void)
-            sheet.write("runs", run.place, token, place, purpose, begun, *more(before, spent, looks, void))
-            sheet.write("accounts", whole(place), *lines[place])
+                accounts = accounts_of(sheet)
+                for one in accounts:
+                    if one.file == file_of(str(key)) and one.relation == relation:
+                        refuse(one, accounts, void, proved=number(after[2]) < inf)
 
     def accounts(self) -> list[Account]:
         """All accounts on which something was spent, or which have a cap; the oldest first."""
         with self.transaction(writes=False) as sheet:
-            found = [told_of(line) for _, *line in sheet.lines("accounts")]
-            return [account for account in found if account.looks or account.cap is not None]
+            found = accounts_of(sheet)
+            return [account for account in found if account.looks or account.apart or account.cap is not None]
 
     def account(self, key: str, relation: Relation | str) -> Account | None:
         """The account of one data set under one relation, if there is one."""
@@ -270,11 +275,14 @@ def price(spent: Line, whom: Line) -> Epsilon:
     return paid if whom.relation is Relation.REPLACE else 2 * paid
 
 
-def refuse(capped: Account, accounts: Sequence[Account], void: str) -> None:
-    """BudgetError if an account's cap is exceeded by what it and others of its file have spent."""
+def refuse(capped: Account, accounts: Sequence[Account], void: str, *, proved: bool) -> None:
+    """BudgetError if an account's cap is exceeded by what it and others of its file have spent.
+
+    `proved`: whether anything can be proved of the run that asks; if not, any cap is exceeded, `void` may say why.
+    """
     beside = [line for line in accounts if (line.file, line.relation) == (capped.file, capped.relation)]
     prices = [price(line, capped) for line in beside]
-    total = sum(prices, start=Fraction(0))
+    total = sum(prices, start=Fraction(0)) if proved else inf
     if capped.cap is None or total <= capped.cap:
         return
     told = f"The budget of {capped.name!r} is capped at {float(capped.cap):g}, and"
@@ -283,7 +291,7 @@ def refuse(capped: Account, accounts: Sequence[Account], void: str) -> None:
             f"{told} of this run nothing can be proved: {void}",
             "Nothing was drawn. Use no seed and a schema that was declared, or remove the cap on the page Ledger.",
         )
-    if any(line.totals.bound < cost == inf for line, cost in zip(beside, prices, strict=True)):
+    if proved and any(line.totals.bound < cost == inf for line, cost in zip(beside, prices, strict=True)):
         raise BudgetError(
             f"{told} runs on the same file that protect rows, or other persons, have no price for these persons.",
             "Nothing was drawn. Declare whose rows they are as before, or remove the cap on the page Ledger.",
@@ -296,10 +304,27 @@ def refuse(capped: Account, accounts: Sequence[Account], void: str) -> None:
     )
 
 
-def told_of(line: Sequence[Cell]) -> Account:
-    """The account that a line is of."""
-    key, relation, name, *spent, cap = line
-    return Account(str(key), known(relation), str(name), *read(spent), None if cap is None else number(cap))
+def accounts_of(sheet: Sheet) -> list[Account]:
+    """All accounts. A line adds up all runs; where that is infinite, those that are not are added up here."""
+    lines = sheet.lines("accounts")
+    infinite = {place for place, _, _, _, *spent, _ in lines if number(spent[2]) == inf}
+    runs = sheet.lines("runs") if infinite else []
+    accounts = []
+    for place, key, relation, name, *spent, cap in lines:
+        totals, looks, void = read(spent)
+        parts = [read(paid) for _, _, account, _, _, *paid in runs if account == place and place in infinite]
+        proved = [part for part in parts if part[0].bound < inf]
+        apart = sum(many for _, many, _ in parts) - sum(many for _, many, _ in proved)
+        if apart:
+            totals = sum_of([part for part, _, _ in proved])
+        told = None if cap is None else number(cap)
+        accounts.append(Account(str(key), known(relation), str(name), totals, looks - apart, void, told, apart))
+    return accounts
+
+
+def sum_of(parts: Sequence[Totals]) -> Totals:
+    """Totals together."""
+    return Totals(*(sum(each, start=Fraction(0)) for each in zip(Totals(), *parts, strict=True)))
 
 
 def growth(old: Epsilon, new: Epsilon) -> Epsilon:

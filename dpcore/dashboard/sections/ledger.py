@@ -1,13 +1,14 @@
 """The ledger on the screen: what all sessions together spent on which data, caps, and where the file is."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Account, file_of, price, usual_path
+from dpcore.accounting.store import Account, Run, file_of, price, usual_path
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.dashboard import controls, panels, session
 from dpcore.dashboard.shell import escaped, for_person, mendable
@@ -50,12 +51,13 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
     epsilons = {"claimed": panels.told(account.epsilon_claimed), "proved": panels.proved(account)}
     told = {f"Epsilon {kind}, in all": epsilon for kind, epsilon in epsilons.items()}
     cap = None if account.cap is None else float(account.cap)
+    if account.apart and not account.looks:
+        told = dict.fromkeys(told, "none")
     figures({"Releases looked at": f"{account.looks:,}", **told, "Cap": "not set" if cap is None else number(cap)})
     times = "once" if account.looks == 1 else f"{account.looks:,} times"
-    total = f"total epsilon {panels.proved(account)}"
-    if math.isinf(account.epsilon_bound) and not account.void:
-        total = "no total can be proved"  # "none" could be read as nothing
-    st.markdown(f"**You have looked {times}: {total}.** {meaning(account)}")
+    times += " with a guarantee" if account.apart else ""
+    if account.looks or not account.apart:
+        st.markdown(f"**You have looked {times}: total epsilon {panels.proved(account)}.** {meaning(account)}")
     for sentence in beside(account, accounts):
         st.markdown(sentence)
     st.caption(account.relation.sentence_for(account.protects))
@@ -66,33 +68,56 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
         st.button("Set the cap", key=f"ledger.set.{key}", on_click=set_cap, args=(account, wish), disabled=wish is None)
         if account.cap is not None:
             st.button("Remove the cap", key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
-    runs = [
+    runs = session.books().runs(account.key, account.relation)[::-1]
+    if proved := [run for run in runs if math.isfinite(run.epsilon_bound)]:
+        st.dataframe(lines(proved, "epsilon proved", panels.proved), hide_index=True, key=f"ledger.{key}")
+    if account.apart:
+        st.warning(apart(account), icon=":material/gpp_bad:")
+        others = [run for run in runs if math.isinf(run.epsilon_bound)]
+        st.dataframe(lines(others, "why", why), hide_index=True, key=f"ledger.apart.{key}")
+    asked = session.accounts().get((account.key, str(account.relation)))
+    if asked is not None and asked.entries:
+        panels.table_behind(asked.to_frame(), "Every question of this session")
+
+
+def lines(runs: list[Run], last: str, say: Callable[[Run], str]) -> pd.DataFrame:
+    """Runs as a table, and what is to be said of each."""
+    rows = [
         {
             "when": f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}",
             "run": run.name,
             "releases": run.looks,
             "epsilon claimed": panels.told(run.epsilon_claimed),
-            "epsilon proved": panels.proved(run),
+            last: say(run),
         }
-        for run in reversed(session.books().runs(account.key, account.relation))
+        for run in runs
     ]
-    st.dataframe(pd.DataFrame(runs), hide_index=True, key=f"ledger.{key}")
-    asked = session.accounts().get((account.key, str(account.relation)))
-    if asked is not None and asked.entries:
-        panels.table_behind(asked.to_frame(), "Every question of this session")
+    return pd.DataFrame(rows)
+
+
+def why(run: Run) -> str:
+    """Why nothing can be proved of a run."""
+    return run.void or "No finite epsilon can be proved for it, as its source prints it."
+
+
+def apart(account: Account) -> str:
+    """What no total holds."""
+    what = "one release" if account.apart == 1 else f"{account.apart:,} releases"
+    told = f"**Listed apart: {what} without a guarantee.** No total holds what they tell. "
+    told += "The one above is of the other releases alone: whoever has" if account.looks else "Whoever has"
+    return f"{told} seen {'this one' if account.apart == 1 else 'one of these'} may know anything about these rows."
 
 
 def meaning(account: Account) -> str:
     """What a total means for one person."""
     if not account.looks:
         return "Nothing was spent yet."
-    if account.void or math.isinf(account.epsilon_bound):
-        return escaped(account.void) or controls.odds_sentence(math.inf, "all of them")
+    seen = "those, and nothing else" if account.apart else "all of them"
     unit = unit_of(account)
     if account.protects == "person" or unit is None:
         several = " Whoever has several rows pays for each." * (account.protects == "row")
-        return controls.odds_sentence(account.epsilon_bound, "all of them") + several
-    odds = controls.odds_sentence(unit.rows * account.epsilon_bound, "all of them")
+        return controls.odds_sentence(account.epsilon_bound, seen) + several
+    odds = controls.odds_sentence(unit.rows * account.epsilon_bound, seen)
     return f"That is per row{for_person(account, unit)}. For them: {odds}"
 
 
@@ -132,17 +157,18 @@ def both_relations(accounts: list[Account]) -> None:
     """What data that were asked under both relations cost altogether."""
     by_data: dict[str, dict[Relation, Account]] = {}
     for account in accounts:
-        if account.looks and not account.void:  # no sum with a void one is a bound
+        if account.looks:
             by_data.setdefault(account.key, {})[account.relation] = account
     for found in by_data.values():
         if len(found) == 2:
             one = found[Relation.REPLACE].protects
             changed = "a person's rows is removing that person" if one == "person" else "a row is removing one"
             total = 2 * found[Relation.ADD_REMOVE].epsilon_bound + found[Relation.REPLACE].epsilon_bound
+            rest = " What is listed apart is in no total." if any(each.apart for each in found.values()) else ""
             st.markdown(
                 f"The rows of **{escaped(found[Relation.REPLACE].name)}** were asked under both relations. "
                 f"Changing {changed} and adding another, so together they cost at most epsilon "
-                f"**{panels.told(total)}** under replace; under add_remove no total is known."
+                f"**{panels.told(total)}** under replace; under add_remove no total is known.{rest}"
             )
 
 

@@ -120,6 +120,7 @@ def said(
     `pace`: seconds per run, if known.
     """
     relation, unit = Relation.parse(next(iter(config.methods.values())).relation), data.schema.unit
+    declared = data.schema.source == "declared"
     for label, reason in left_out.items():
         st.caption(f":material/block: **{escaped(label)}** is left out: {escaped(reason)}")
     lacking: dict[str, list[str]] = {}
@@ -130,7 +131,7 @@ def said(
         st.caption(f"Releases a classifier and no rows, so there is no {escaped(metrics)} of it: {escaped(names)}.")
     whole = experiment.plan(config.methods, config.epsilons, config.repeats)
     rest = [run.method for place, run in enumerate(whole) if place not in finished]
-    proved = [method.epsilon for method in rest if method.mode == "corrected"]
+    proved = [method.epsilon for method in rest if method.mode == "corrected" and declared]
     parts = [f"**{runs_of(config):,} runs**"]
     if finished:
         parts.append(f"{len(finished):,} of them are finished already, and are shown without drawing them again")
@@ -140,7 +141,9 @@ def said(
             f"{'the others ' if finished else ''}together epsilon {number(fsum(proved))} "
             f"({relation.short_for(protection.protects(unit))}{person})"
         )
-    if len(proved) < len(rest):
+    if not declared:
+        parts.append("nothing can be proved of them, as the schema was read off the rows")
+    elif len(proved) < len(rest):
         parts.append("what those as printed cost is known when they have run, and may be without bound")
     st.markdown(f"{'; '.join(parts)}." + (f" About {max(pace * len(rest), 1):,.0f} seconds." if pace and rest else ""))
     if any(method.random_state is not None for method in rest):

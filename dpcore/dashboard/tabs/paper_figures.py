@@ -16,7 +16,7 @@ from dpcore import datasets
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import jobs, panels, session
+from dpcore.dashboard import jobs, panels, session, unproved
 from dpcore.dashboard.sections.sweep_runs import note
 from dpcore.dashboard.session import Spending
 from dpcore.dashboard.shell import escaped
@@ -63,7 +63,8 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
         return
     name = f"{page}.{figure.key}"
     about = "Every run is charged. Finished runs are kept if you cancel."
-    jobs.button("Make this figure", name, "go", icon=":material/play_arrow:", help=about)
+    first = min(chosen_sets, key=lambda one: one.schema.source == "declared")  # one without a guarantee, if any is
+    unproved.button("Make this figure", name, "go", first, icon=":material/play_arrow:", help=about)
     what = hash((figure.key, *((each.token, each.schema.to_json()) for each in chosen_sets)))
     memory = session.kept(f"dpcore.figure:{page}:{what}", Made)
     jobs.run("Making releases", name, partial(make, memory, session.spending(), figure, chosen_sets, count))

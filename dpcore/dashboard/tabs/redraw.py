@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress
-from dpcore.dashboard import jobs, panels, session
+from dpcore.dashboard import jobs, panels, session, unproved
 from dpcore.dashboard.session import Shown, Spending
 from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import Evaluator
@@ -46,7 +46,8 @@ def redraws(
         f"Anybody who saw them all would know more than from one: {price}, and the session's ledger is charged for it."
     )
     name = f"{page}.redraws"
-    jobs.button(f"Draw {REDRAWS} more", name, "go", icon=":material/casino:")
+    made_of = replace(shown.data, schema=shown.release.schema)
+    unproved.button(f"Draw {REDRAWS} more", name, "go", made_of, icon=":material/casino:")
     shelf, spending = session.shelf(), session.spending()
 
     def work(progress: Progress) -> None:

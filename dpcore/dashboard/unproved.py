@@ -1,0 +1,42 @@
+"""Buttons that draw noise, where no guarantee can come of it: they say so, and ask once per data set.
+
+A schema that was read off the rows gives away what it holds, however much noise is in the answers.
+"""
+
+from typing import Any
+
+import streamlit as st
+
+from dpcore.dashboard import jobs, session
+from dpcore.dashboard.shell import escaped, mendable, open_page
+from dpcore.datasets import Dataset
+
+ASKED = (
+    "**No guarantee can come of this.** Bounds or categories of {} were read off its rows, and nobody has declared "
+    "them. A release shows them as they are, without noise, and a person with them perhaps. The ledger lists it apart."
+)
+
+WITHOUT = " without a guarantee"
+
+
+def button(label: str, name: str, what: str, data: Dataset, **look: Any) -> None:
+    """A button of `jobs` for work on these data; without a declared schema it is called otherwise, and asks first."""
+    if data.schema.source == "declared":
+        jobs.button(label, name, what, **look)
+        return
+    agreed: set[str] = session.kept("dpcore.agreed", set[str])
+    if jobs.requested(name) == what:
+        agreed.add(data.token)
+    label += WITHOUT
+    if data.token in agreed:
+        jobs.button(label, name, what, **look)
+        return
+    shape = {part: look[part] for part in ("type", "icon", "width", "help") if part in look}
+    with st.popover(label, key=f"{name}.{what}.asks", **shape):
+        st.markdown(ASKED.format(escaped(data.name)))
+        with st.container(horizontal=True):
+            if st.button("Declare them first", key=f"{name}.{what}.declare", type="primary"):
+                open_page("data")
+            jobs.ask("Go on without", name, what)
+    with mendable():
+        jobs.end(name)
