@@ -37,7 +37,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
 
     data["claims"] = data["epsilon_claimed"] < math.inf
     base = alt.Chart(_to_the_edge(data, columns, edge)).encode(
-        alt.X("epsilon_of_noise:Q", **scaled("epsilon", span(0, edge))),
+        alt.X("epsilon_of_noise:Q", **scaled("epsilon", span(0, edge), tickCount=8)),
         alt.Y("name:N", sort=None, title=None, scale=as_listed(data["name"])),
         tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", f"epsilon_of_noise_text|{paid}"),
     )

@@ -19,9 +19,9 @@ def texts(column: Iterable[object]) -> pd.Series:
     return pd.Series(["(missing)" if gone else text for gone, text in zip(missing, shown, strict=True)], dtype=object)
 
 
-def short(name: str) -> str:
-    """A name of at most 40 characters."""
-    return cut(str(texts([name])[0]), 40)
+def short(name: str, most: int = 40) -> str:
+    """A name of at most so many characters."""
+    return cut(str(texts([name])[0]), most)
 
 
 def cut(text: str, most: int) -> str:

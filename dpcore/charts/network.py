@@ -26,15 +26,15 @@ SWEEPS = 24
 WIDTH = 960  # pixels, for all names
 
 
-def network(families: pd.DataFrame) -> Chart:
+def network(families: pd.DataFrame, longest: int = 40) -> Chart:
     """A Bayesian network as a graph, with what each family's table cost.
 
     `families`: one row per family, in order of selection: `child` (text); `parents` (a list or tuple of such texts,
     maybe empty); `cluster` (text or int); `cells` (of the family's table, >= 1); `epsilon` (spent on the table, >= 0; 0
-    if it was derived from another one); maybe `score`. Up to 60 nodes are named.
+    if it was derived from another one); maybe `score`. Up to 60 nodes are named, with at most `longest` letters.
     """
     parents = [list(texts(value)) if isinstance(value, list | tuple) else [] for value in families["parents"]]
-    data = _nodes(families, "child", parents)
+    data = _nodes(families, "child", parents, longest)
     row = {name: place for place, name in reversed(list(enumerate(data["name"])))}
     links = [(row[name], child) for child, own in enumerate(parents) for name in own if name in row]
     most = max(map(len, parents), default=0)
@@ -42,14 +42,14 @@ def network(families: pd.DataFrame) -> Chart:
         data,
         list(dict.fromkeys(link for link in links if link[0] != link[1])),
         ("child", "parents"),
-        title=f"The network: {len(data):,} families of up to {most} parents",
+        title=f"The network: {len(data):,} families of up to {most} parent{'s' * (most != 1)}",
         key="Arrows: from parent to child. Point at a node to light up its family.",
         seen=f"Graph of {len(data):,} nodes, arrows from parents to children, sized by epsilon, colored by table size.",
         arrows=True,
     )
 
 
-def graph(edges: pd.DataFrame, nodes: pd.DataFrame) -> Chart:
+def graph(edges: pd.DataFrame, nodes: pd.DataFrame, longest: int = 40) -> Chart:
     """An undirected graph, such as the cliques of a junction tree, with what each node's table cost.
 
     `edges`: one row per edge: `a`, `b` (texts of nodes). `nodes`: `node` (text, such as "age, income"), and `cluster`,
@@ -69,7 +69,7 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame) -> Chart:
                 found[node] = len(found)
                 queue += near[node]
     links = [(a, b) for a in found for b in near[a] if found[a] < found[b]]
-    data = _nodes(nodes, "node", [[names[other] for other in others] for others in near])
+    data = _nodes(nodes, "node", [[names[other] for other in others] for others in near], longest)
     return _drawn(
         data,
         links,
@@ -81,7 +81,7 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame) -> Chart:
     )
 
 
-def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]]) -> pd.DataFrame:
+def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]], longest: int) -> pd.DataFrame:
     """The frame under the chart's names."""
     maybe = ["score"] if "score" in frame else []
     data = tidy(frame, [name, "cluster"], ["cells", "epsilon", *maybe]).rename(columns={name: "name"})
@@ -94,7 +94,7 @@ def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]]) -> pd.
         paid=spent.map(number),
         share=spent / largest([spent.sum()], 1e-300),
         kind=np.where(spent > 0, *KINDS),
-        label=[short(text) for text in data["name"]],
+        label=[short(text, longest) for text in data["name"]],
     )
 
 

@@ -130,16 +130,15 @@ class Network(Rows):
         """Whether the families are cliques, and a tree connects them."""
         return "edges" in self.released
 
-    @property
-    def picture(self) -> Picture:
-        """The graph, and the families behind it."""
+    def picture(self, longest: int = 40) -> Picture:
+        """The graph, with names of at most so many letters, and the families behind it."""
         frame = self.families
         if not self.junction_tree:
-            return charts.network(frame), frame
+            return charts.network(frame, longest), frame
         nodes = [", ".join([family["child"], *family["parents"]]) for family in self.released["families"]]
         edges = pd.DataFrame(self.released["edges"], columns=["a", "b"])
         # One tree, hence one cluster; which table a clique comes from is another matter.
-        return charts.graph(edges, frame.assign(node=nodes, cluster=1)), frame
+        return charts.graph(edges, frame.assign(node=nodes, cluster=1), longest), frame
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -40,7 +40,9 @@ LEDGER = {"scope": "where", "name": "question", "mechanism": "mechanism", "scale
 LEDGER |= {"epsilon_claimed": "claimed, each", "epsilon_of_noise": "proved, each"}
 OF_NOISE = "of the noise, each"  # where nothing is proved
 EPSILONS = {"epsilon", "spent", "epsilon_claimed", "epsilon_of_noise", "claimed, each", "proved, each", OF_NOISE}
-LETTERS = 110  # of a subtitle's line
+LETTERS, LABEL, LONGEST = 110, 46, 80  # of a subtitle's line, of a line of an axis, and of a node's name
+MOST_CLASSES = 10  # beside each other
+LINE, SPACE = 17, 8  # pixels of a label's line, and around a label
 POINTING = re.compile(r" ?Point at [^.]*\.")  # which nobody can, on paper
 NAMED = re.compile(r'\bid="([^"]+)"')
 
@@ -136,7 +138,7 @@ def pictures_of(release: Release) -> Iterable[Picture]:
     """The charts of what was released besides rows."""
     artifact = release.artifact
     if isinstance(artifact, Network):
-        yield artifact.picture
+        yield artifact.picture(LONGEST)
     tree = artifact.released.get("tree")
     if isinstance(tree, ReleasedTree):
         nodes = count_tree_frames.nodes(tree, most=MOST_NODES)
@@ -171,7 +173,9 @@ def tables_of(bayes: Bayes) -> str:
 
 
 def shares(title: str, labels: Sequence[str], parts: Mapping[str, Floats]) -> str:
-    """Shares as bars with their numbers: the 40 largest, in their order."""
+    """Shares as bars with their numbers: the 40 largest, in their order; beside each other those of 10 at most."""
+    untold = rest(len(parts) - MOST_CLASSES, "more classes are in model.json")
+    parts = dict(list(parts.items())[:MOST_CLASSES])
     most = np.max([np.asarray(part, dtype=float) for part in parts.values()], axis=0)
     kept = np.sort(np.argsort(-most, kind="stable")[:MOST_VALUES])
     longest = max(float(most.max(initial=0.0)), 1e-9)
@@ -184,11 +188,21 @@ def shares(title: str, labels: Sequence[str], parts: Mapping[str, Floats]) -> st
         lines.append(f"<tr><td>{escape(str(labels[place])) or '(empty)'}</td>{cells}</tr>")
     caption = f"<figcaption>{escape(title)}</figcaption>"
     more = rest(len(labels) - len(kept), "rarer values are not drawn")
-    return f"<figure>{caption}<table class='shares'>{head}<tbody>{''.join(lines)}</tbody></table>{more}</figure>"
+    return (
+        f"<figure>{caption}<table class='shares'>{head}<tbody>{''.join(lines)}</tbody></table>{more}{untold}</figure>"
+    )
 
 
 def rest(many: int, told: str) -> str:
     """How many are left out, if any, and where they are."""
+    if many == 1:
+        told = (
+            told.replace("values are", "value is")
+            .replace("rows are", "row is")
+            .replace("classes are", "class is")
+            .replace("columns are", "column is")
+        )
+        told = told.replace("more are", "more is")
     return f"<p class='faded'>{many:,} {told}.</p>" if many > 0 else ""
 
 
@@ -221,12 +235,29 @@ def svg(chart: Any, place: int) -> str:
         spec |= {"width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
     said = POINTING.sub("", " ".join(spec["title"].get("subtitle", [])))
     spec["title"]["subtitle"] = textwrap.wrap(said, LETTERS)
+    spelled(spec)
     spec["background"] = "white"  # which the charts' letters are dark on
     spec.setdefault("config", {}).setdefault("view", {})["stroke"] = None
     drawn = str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
     for i, name in enumerate(dict.fromkeys(NAMED.findall(drawn))):  # the library counts on from chart to chart
         drawn = drawn.replace(f'id="{name}"', f'id="p{place}-{i}"').replace(f"url(#{name})", f"url(#p{place}-{i})")
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(chart.description)}" ', 1)
+
+
+def spelled(spec: dict[str, Any]) -> None:
+    """Labels beside bars in full: nobody can point at what is cut on paper. Long ones take several lines."""
+    spec.setdefault("config", {}).setdefault("axis", {})["labelLimit"] = 0
+    most = 1
+    for part in (spec, *spec.get("layer", [])):
+        down = part.get("encoding", {}).get("y", {})
+        names = (down.get("scale") or {}).get("domain")
+        if down.get("type") == "nominal" and isinstance(names, list):
+            lines = [textwrap.wrap(name, LABEL) or [name] for name in names]
+            most = max([most, *map(len, lines)])
+            said = f"{json.dumps(lines)}[indexof({json.dumps(names)}, datum.value)]"
+            down["axis"] = {**(down.get("axis") or {}), "labelExpr": said}
+    if isinstance(spec.get("height"), dict):
+        spec["height"] = {"step": max(spec["height"]["step"], LINE * most + SPACE)}
 
 
 def table(frame: pd.DataFrame, epsilons: Collection[str] = EPSILONS) -> str:

@@ -1,5 +1,6 @@
 """The report: one harmless file with all charts, which needs no network, and no real row unless asked for."""
 
+import html
 import re
 from functools import cache
 
@@ -133,12 +134,37 @@ def test_many_values_and_many_classes_fit(monkeypatch):
     assert ">v19<" not in wide
     many = report.shares("t", ["a", "b"], {f"c{i}": np.array([0.25, 0.75]) for i in range(9)})
     assert many.count("25.0%") == 9
+    more = report.shares("t", ["a", "b"], {f"c{i}": np.array([0.25, 0.75]) for i in range(11)})
+    assert more.count("25.0%") == report.MOST_CLASSES == 10  # a sheet of paper is as wide as that
+    assert "1 more class is in model.json." in more
     assert "<rect" not in many
     frame = pd.DataFrame({"x": np.arange(500), "y": [np.nan, np.inf] * 250, "z": [["a", "<b>"]] * 500})
     table = report.figure(charts.odds_icons(0.5), frame, 0)
     assert "300 more rows are not shown" in table
     assert "<td class='number'>∞</td>" in table
     assert "a, &lt;b&gt;" in table
+
+
+def test_labels_beside_bars_are_whole():
+    """On paper nobody can point at what is cut: every word of every name is in the picture."""
+    names = ["short", 'counts of household_net_income_after_taxes_and_transfers_2023 × "region" (NUTS\\2), by sex']
+    names.append(" ".join(f"word{i}" for i in range(40)))
+    frame = pd.DataFrame({"name": names, "epsilon_claimed": 0.5, "epsilon_of_noise": 0.5, "void": False})
+    drawn = html.unescape("".join(re.findall(r">([^<]*)<", report.svg(charts.epsilon_split(frame), 0))))
+    assert "…" not in drawn
+    squeezed = re.sub(r"\s", "", drawn)
+    assert all(word in squeezed for name in names for word in (name.replace(" ", ""),))
+    tall = [
+        float(re.search(r'height="([\d.]+)"', report.svg(charts.epsilon_split(frame.head(n)), 0))[1]) for n in (1, 2)
+    ]
+    assert tall[1] > tall[0] + 45  # one more row of 30, and room for the second line in both
+
+
+def test_nodes_of_a_network_have_their_names():
+    name = "Satisfaction with municipal health services in the last twelve months"
+    frame = pd.DataFrame({"child": [name], "parents": [[]], "cluster": 1, "cells": 4, "epsilon": 0.5})
+    assert f">{name}<" in report.svg(charts.network(frame, report.LONGEST), 0)
+    assert f">{name}<" not in report.svg(charts.network(frame), 0)
 
 
 def test_a_class_may_have_the_name_of_an_epsilon(monkeypatch):

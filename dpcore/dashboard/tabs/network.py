@@ -16,7 +16,7 @@ from dpcore.text import number
 def network(shown: Shown) -> None:
     """The network as a graph, and its families as a table."""
     found = shown.release.artifact_as(Network)
-    picture, frame = found.picture
+    picture, frame = found.picture()
     measured, exact = int((frame["epsilon"] > 0).sum()), math.isinf(shown.release.ledger.epsilon_claimed)
     what = f"{len(frame):,} families, {measured:,} of them measured with noise of their own"
     if found.junction_tree:
