@@ -21,7 +21,7 @@ from dpcore.methods.parameters import Choice, Control, Flag
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 RELEASE = (
-    "About you: whether you are in the data, or which of two rows is yours. Worst case over all observers and all "
+    "About you: whether you are in the data, or what they say of you. Worst case over all observers and all "
     "people; pure epsilon; for one release. Holds with a declared schema and without a seed; as printed, only where "
     "its proof holds."
 )
@@ -65,13 +65,16 @@ def epsilon_picker(
     about: str = RELEASE,
     seen: str = "the release",
     rows: int = 1,
+    persons: bool = False,
 ) -> float:
-    """Epsilon on a logarithmic scale, with what it means for a person of so many rows. Touches no data."""
+    """Epsilon on a logarithmic scale, with what it means for a person of so many rows. Touches no data.
+
+    `persons`: runs protect persons with all rows, and not single rows.
+    """
     left, right = st.columns([3, 1], gap="large", vertical_alignment="center")
-    note = (
-        "How much one row can change the probability of any outcome: at most by the factor e to the epsilon. A person "
-        "with several rows has less protection."
-    )
+    who = "one person, with all rows," if persons else "one row"
+    several = "" if persons else " A person with several rows has less protection."
+    note = f"How much {who} can change the probability of any outcome: at most by the factor e to the epsilon.{several}"
     look = {"value": default, "help": note}
     epsilon: float = number_choice(left.select_slider, "Privacy budget epsilon", f"{key}.epsilon", options, **look)
     with left:
@@ -158,7 +161,9 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
             unit = data.schema.unit
             rows = 1 if unit is None or unit.column is not None else unit.rows
             about = told or RELEASE
-            given = {"epsilon": epsilon_picker(page, usual, control.steps or EPSILONS, about, method.seen, rows)}
+            persons = data.schema.persons is not None
+            steps = control.steps or EPSILONS
+            given = {"epsilon": epsilon_picker(page, usual, steps, about, method.seen, rows, persons)}
         case "relation":
             allowed = method.relations_in(method.mode) if control.shown is None else (control.shown,)
             names = [name for name in RELATIONS if name in allowed]

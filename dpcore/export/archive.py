@@ -88,10 +88,12 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
 
 def rows_of_reports(release: Release) -> str:
     """How many rows of reports a person has."""
-    unit = release.schema.persons
-    return (
-        "one row per person" if unit is None or unit.rows == 1 else f"{unit.rows:,} rows per person, one below another"
-    )
+    unit = release.schema.unit
+    if unit is None or unit.rows == 1:
+        return "one row per person"
+    if unit.column is None:
+        return f"one row per row of the table, of which a person has {unit.rows:,} at most"
+    return f"{unit.rows:,} rows per person, one below another"
 
 
 def again_by(release: Release) -> str:

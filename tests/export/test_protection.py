@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from dpcore.export.model_file import Model
 from dpcore.export.privacy_card import card
 from dpcore.methods import METHODS
 
+NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w.,])|(?<![\w.])\d{3,9}(?![\w.])")
 PERSONS, ROWS = Unit(rows=3, column="who <b>"), Unit(rows=3)
 FRAME = make_frame(120, 1).assign(**{"who <b>": [f"pseudonym {i // 4}" for i in range(120)]})
 
@@ -42,6 +44,27 @@ def test_an_epsilon_says_whose_it_is():
         assert "one person" in protection.neighbors(PERSONS, relation)
         assert "one row" in protection.neighbors(ROWS, relation)
         assert "3 times as much" in protection.protected(ROWS, relation)
+
+
+@pytest.mark.parametrize("name", ["NB-Synth", "PrivBayes refined", "TaxonomyRelease", "DiffPRFs", "PPNB"])
+def test_no_file_counts_rows_persons_or_what_was_cut(name):
+    """Of 1,733 rows of 619 persons, 2 of each at most count; under replace the number of persons is public."""
+    frame = make_frame(1_733, 1).assign(who=[f"pseudonym {i if i < 619 else i % 311}" for i in range(1_733)])
+    many = frame["who"].value_counts()
+    kept = int(many.clip(upper=2).sum())
+    schema = replace(SMALL, unit=Unit(rows=2, column="who"), max_rows=None)
+    for relation in METHODS[name].relations:
+        method = METHODS[name](epsilon=0.5, relation=str(relation), random_state=5).fit(frame, schema=schema)
+        rows = method.sample(20) if hasattr(method, "sample") else None
+        release = export.release_of(method, name, rows, data_name="people.csv")
+        private = {1_733, kept, 1_733 - kept} | ({619} if relation == "add_remove" else set())
+        with zipfile.ZipFile(io.BytesIO(export.bundle(release))) as archive:
+            for file in archive.namelist():
+                text = archive.read(file).decode()
+                if file.endswith(".html"):  # where lines of pictures stand is no number for people
+                    text = " ".join(re.findall(r">([^<]+)<", text))
+                found = {int(number.replace(",", "")) for number in NUMBER.findall(text)}
+                assert not found & private, (file, relation)
 
 
 @pytest.mark.parametrize(

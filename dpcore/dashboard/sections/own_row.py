@@ -84,7 +84,7 @@ def own(page: str, data: Dataset) -> None:
 
 def settings(key: str, data: Dataset) -> Asked:
     """Method, epsilon, person, and what becomes of them."""
-    epsilon = controls.epsilon_picker(key)
+    epsilon = controls.epsilon_picker(key, persons=data.schema.persons is not None)
     left, right = st.columns(2, gap="large")
     with left:
         names = [name for name in METHODS if target(data) or "target" not in METHODS[name]().get_params()]

@@ -108,7 +108,7 @@ def errors(page: str, shown: Shown) -> None:
     )
     st.markdown(
         f"{QUERIES:,} random ranges of one to four columns. Two errors add up in an answer: the **noise** of the "
-        "counts, and how **unevenly** people are spread inside the groups, which consistency cannot mend. Ranges of "
+        "counts, and how **unevenly** rows are spread inside the groups, which consistency cannot mend. Ranges of "
         "the release's own groups have only the first, and, if they are published, what moving negative counts to 0 "
         f"does to them.{panels.of_persons(shown)}"
     )
@@ -180,7 +180,7 @@ def ask(page: str, shown: Shown) -> None:
         )
     panels.chart(charts.mark_real(charts.range_answers(frame[near] if apart else frame)), data=frame)
     st.caption(
-        f"Lines are 95 % intervals of the noise. They do not know how unevenly people are spread inside a group. {FLAT}"
+        f"Lines are 95 % intervals of the noise. They do not know how unevenly rows are spread inside a group. {FLAT}"
     )
     with st.expander("Two ways to answer (the patent's figures 1 and 2)"):
         panels.chart(charts.frameworks())
