@@ -58,6 +58,22 @@ def test_upload_declare_and_run(visitor):
     expect(cells.filter(has_text="PrivBayes refined, corrected mode")).to_have_count(1)
 
 
+def test_without_a_declared_schema_a_run_is_asked_for_twice_and_listed_apart(visitor):
+    visitor.open()
+    visitor.upload("people.csv", table().to_csv(index=False).encode())
+    visitor.press("Use these data")
+    visitor.press("Make a synthetic table (recommended)")
+    page = visitor.page
+    page.get_by_role("button", name=re.compile("Run without a guarantee")).click()
+    visitor.press("Go on without")
+    expect(visitor.metric("Guarantee")).to_have_text("none")
+    expect(page.get_by_role("button", name="Go on without")).to_have_count(0)
+    visitor.press("Run without a guarantee")
+    expect(visitor.metric("Guarantee")).to_have_text("none")
+    assert visitor.ledger() == ["0", "none", "none"]
+    expect(page.get_by_role("alert").filter(has_text="Listed apart: 2 releases without a guarantee")).to_be_visible()
+
+
 def test_names_are_text_and_never_markup(visitor):
     frame = table(MARKUP[:3]).assign(
         **{MARKUP[3]: np.where(np.arange(400) % 3, "<i>v</i>", "[v](https://example.org)")}

@@ -102,10 +102,11 @@ def why(run: Run) -> str:
 
 def apart(account: Account) -> str:
     """What no total holds."""
-    what = "one release" if account.apart == 1 else f"{account.apart:,} releases"
-    told = f"**Listed apart: {what} without a guarantee.** No total holds what they tell. "
+    one = account.apart == 1
+    what = "one release" if one else f"{account.apart:,} releases"
+    told = f"**Listed apart: {what} without a guarantee.** No total holds what {'it tells' if one else 'they tell'}. "
     told += "The one above is of the other releases alone: whoever has" if account.looks else "Whoever has"
-    return f"{told} seen {'this one' if account.apart == 1 else 'one of these'} may know anything about these rows."
+    return f"{told} seen {'this one' if one else 'one of these'} may know anything about these rows."
 
 
 def meaning(account: Account) -> str:
