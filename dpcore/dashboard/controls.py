@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import streamlit as st
@@ -25,6 +26,9 @@ RELEASE = (
     "people; pure epsilon; for one release. Holds with a declared schema and without a seed; as printed, only where "
     "its proof holds."
 )
+# Up to an epsilon, what it is called. Ponomareva and others (2023) call up to 1 strong and up to 10 reasonable; here
+# the worst case speaks, in which 3 makes somebody who was 50:50 unsure 95 % sure.
+USUAL = {0.1: "◀ strict", 1.0: "usual", 3.0: "generous", math.inf: "weak ▶"}
 RELATIONS = {"add_remove": "Add or remove one row", "replace": "Change one row's values"}
 MEANT = {
     "add_remove": "The number of rows stays private.",
@@ -71,20 +75,31 @@ def epsilon_picker(
 
     `persons`: runs protect persons with all rows, and not single rows.
     """
-    left, right = st.columns([3, 1], gap="large", vertical_alignment="center")
+    left, right = st.columns([5, 2], gap="large", vertical_alignment="center")
     who = "one person, with all rows," if persons else "one row"
     several = "" if persons else " A person with several rows has less protection."
-    note = f"How much {who} can change the probability of any outcome: at most by the factor e to the epsilon.{several}"
+    note = (
+        f"How much {who} can change the probability of any outcome: at most by the factor e to the epsilon.{several} "
+        "Below: up to 0.1 for a person, up to 1, up to 3, and more."
+    )
     look = {"value": default, "help": note}
     epsilon: float = number_choice(left.select_slider, "Privacy budget epsilon", f"{key}.epsilon", options, **look)
     with left:
-        with st.container(horizontal=True, horizontal_alignment="distribute"):
-            st.caption("◀ more private", width="content")
-            st.caption("more accurate ▶", width="content")
+        if seen == "the release":  # people who randomize their own answers spend more
+            ranges(options, rows)
         st.markdown(odds_sentence(rows * epsilon, seen))
         st.caption(about)
     right.vega_lite_chart(charts.specification(icons(rows * epsilon)), width="content", key=f"{key}.icons")
     return epsilon
+
+
+def ranges(options: Sequence[float], rows: int) -> None:
+    """What usual ranges of epsilon are called, below the slider; they are meant for a person, who has so many rows."""
+    ends = [0.0, *(end / rows for end in USUAL)]
+    parts = [sum(low < step <= high for step in options) for low, high in pairwise(ends)]
+    seen = [(words, steps) for words, steps in zip(USUAL.values(), parts, strict=True) if steps]
+    for place, (words, _) in zip(st.columns([steps for _, steps in seen], gap="xsmall"), seen, strict=True):
+        place.caption(words)
 
 
 def offered(page: str, mode: str) -> dict[str, tuple[str, Offer]]:
@@ -102,7 +117,13 @@ def method_picker(page: str, printed: str, schema: Schema) -> tuple[str, dict[st
     key, renamed = f"{page}.variant.{mode}", {o.formerly: label for label, (_, o) in variants.items() if o.formerly}
     if (asked := st.session_state.get(key)) in renamed:
         st.session_state[key] = renamed[asked]
-    name, offer = variants[lasting(st.radio, "Variant", key, list(variants))]
+    usual, several = next(iter(variants)), mode == "corrected" and len(variants) > 1
+    chosen, other = st.container(), st.session_state.get(key, usual) != usual
+    with st.expander("Others, for comparison", expanded=other, key=f"fold.{key}") if several else chosen:
+        label = lasting(st.radio, "Variant", key, list(variants))
+    name, offer = variants[label]
+    if several:
+        chosen.markdown(f"**{label}** {'(recommended)' if label == usual else '(for comparison)'}")
     if mode == "paper":
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         st.markdown((good if offer.holds else bad).format(offer.remark))
@@ -258,13 +279,13 @@ def typed(
     return ()
 
 
-def run_button(key: str, data: Dataset | None = None) -> None:
-    """The button that makes a release of data, or runs on invented ones.
+def run_button(key: str, data: Dataset | None = None, place: jobs.Place = None) -> None:
+    """The button that makes a release of data, or runs on invented ones; it stands in its place.
 
     It is outside the settings' fragment, so that a press reruns the whole page.
     """
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if data is None:
-        jobs.button("Run", key, "run", **look)
+        jobs.button("Run", key, "run", place, **look)
     else:
-        unproved.button("Run", key, "run", data, **look)
+        unproved.button("Run", key, "run", data, place, **look)

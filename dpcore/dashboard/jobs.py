@@ -10,6 +10,7 @@ Work in a thread touches neither Streamlit nor the session's state; what it need
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from threading import Event, Thread
 from typing import Any, TypeVar
 
@@ -22,13 +23,14 @@ from dpcore.dashboard.shell import mendable
 
 Value = TypeVar("Value")
 Work = Callable[[Progress], object]
+Place = AbstractContextManager[Any] | None
 PATIENCE = 0.5  # seconds in which most work is over, and nobody sees a bar
 LOOK = 0.5  # seconds between two looks at work
 GRACE = 5.0  # seconds in which a connection that was lost may come back
 
 
 class CanceledError(Exception):
-    """Nobody waits for the work any more."""
+    """Nobody waits for the work any more. It may say what was paid for it all the same."""
 
 
 class Job(Thread):
@@ -39,12 +41,13 @@ class Job(Thread):
         self.work, self.visit = work, visit
         self.fraction, self.told, self.canceled = 0.0, title, Event()
         self.error: Exception | None = None
+        self.paid = ""  # what stays charged of work that was canceled
 
     def run(self) -> None:
         try:
             self.work(self.progress)
-        except CanceledError:
-            pass
+        except CanceledError as error:
+            self.paid = str(error)
         except Exception as error:  # the page raises it: a thread has nobody to tell
             self.error = error
 
@@ -94,9 +97,13 @@ def ask(label: str, name: str, what: str, **look: Any) -> None:
     st.button(label, key=f"{name}.{what}:{ticket}", **look)
 
 
-def button(label: str, name: str, what: str, **look: Any) -> None:
-    """A button that asks for what `run` does under this name, rests meanwhile, and tells why the last run failed."""
-    ask(label, name, what, **look)
+def button(label: str, name: str, what: str, place: Place = None, **look: Any) -> None:
+    """A button that asks for what `run` does under this name, and rests meanwhile.
+
+    It stands in its place; why the last run failed is told in the whole width below.
+    """
+    with place or nullcontext():
+        ask(label, name, what, **look)
     with mendable():
         end(name)
 
@@ -125,10 +132,12 @@ def run(title: str, name: str, work: Work, *, now: bool = False) -> bool:
 
 
 def end(name: str) -> None:
-    """Forget work that is over; raise why it failed, if it did. Whoever calls `run` does this before."""
+    """Forget work that is over; tell what it cost if it was canceled, raise why it failed. Comes before `run`."""
     job = under_way(name)
     if job is not None and not job.is_alive():
         del session.work()[name]
+        if job.paid:
+            st.info(job.paid, icon=":material/stop_circle:")
         if job.error is not None:
             raise job.error
 

@@ -32,6 +32,7 @@ from dpcore.methods import METHODS
 from dpcore.text import number
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
+HANGS = f"{REAL_DATA}. It hangs on the real rows, as nothing else in this line does."
 FIRST = 8  # rows: two tables fit a laptop
 MOST_NAMED = 3  # pairs
 UNEVEN = 1.5  # times as far off as the largest group: who pays more
@@ -70,11 +71,10 @@ def headline(shown: Shown) -> None:
     kept = ("Guarantee", "none") if release.schema.source == "inferred" else (f"Epsilon proved{whose}", proved(ledger))
     cells[1].metric(*kept, border=True)
     cells[2].metric(*release.artifact.size, border=True)
-    cells[3].metric("Run time", f"{release.seconds:.2f} s", border=True)
+    cells[3].metric("⚠ Run time", f"{release.seconds:.2f} s", border=True, help=HANGS)
     st.caption(
         f"{escaped(release.method)}, {release.parameters['mode']} mode, made from {escaped(release.data_name)}. "
-        f"{ledger.relation.sentence_for(protection.protects(unit))} {escaped(release.noise_label)}. "
-        f"The run time, and it alone, hangs on the rows ({REAL_DATA})."
+        f"{ledger.relation.sentence_for(protection.protects(unit))}"
     )
     if person := protection.for_person(unit, ledger.epsilon_bound):
         st.info(f"One person may have several rows. For a person: {escaped(person)}.", icon=":material/groups:")
@@ -149,6 +149,7 @@ def price(shown: Shown) -> None:
             "bound: the guarantee is void."
         )
     chart(charts.epsilon_split(frame))
+    st.caption(f"{escaped(shown.release.noise_label)}.")
     table_behind(frame, "What each person reported" if reported(shown) else "Every question that was asked of the rows")
 
 

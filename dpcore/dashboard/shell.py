@@ -16,7 +16,7 @@ import streamlit as st
 
 from dpcore import dashboard
 from dpcore.accounting.store import Line, file_of
-from dpcore.dashboard import FOLDER, housekeeping, lessons, links, session
+from dpcore.dashboard import FOLDER, housekeeping, lessons, links, session, steps
 from dpcore.datasets import Dataset
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError, DataError, DPCoreError
@@ -45,6 +45,16 @@ SECTIONS = {
     ],
 }
 # In the dark theme the primary color is bright, as it has letters of its own; on buttons, letters have to be dark.
+# The card of the data stands above the menu, and a page begins below the bar of buttons, so that more of it is seen.
+ROOM = (
+    "<style>[data-testid='stSidebarContent'] {display: flex; flex-direction: column} "
+    "[data-testid='stSidebarHeader'] {height: 2.5rem} "
+    "[data-testid='stSidebarNav'] {order: 1} [data-testid='stSidebarNavSeparator'] {display: none} "
+    "[data-testid='stSidebarUserContent'] {padding: 0 1.25rem 0.5rem} "
+    "[data-testid='stMainBlockContainer'] {padding: 3rem 3rem 2rem} "
+    "h1 {padding: 0 0 0.5rem !important; font-size: 2rem !important} "
+    "[data-testid='stMetric'] {padding-block: 0} [data-testid='stMetricValue'] {font-size: 1.75rem}</style>"
+)
 DARK_LETTERS = "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117}</style>"
 TITLES = {key: (title, icon) for entries in SECTIONS.values() for key, title, icon in entries}
 _once = Lock()
@@ -132,27 +142,30 @@ def frame(title: str, lead: str) -> None:
         if "dpcore.alone" not in st.session_state:
             st.session_state["dpcore.alone"] = True
             st.rerun()
+    st.html(ROOM)
     if st.context.theme.type == "dark":
         st.html(DARK_LETTERS)
     data = session.dataset()
     with st.sidebar:
-        st.caption("Data in use")
-        st.markdown(f"**{escaped(data.name)}** · {len(data.train):,} rows to learn from, {len(data.test):,} to test on")
+        st.markdown(
+            f"**{escaped(data.name)}** · {len(data.train):,} rows to learn from, {len(data.test):,} to test on ⚠",
+            help="The data in use. Comparisons read the real rows: what is marked ⚠ must not be published, nor must "
+            "these row counts and the time that a run takes.",
+        )
         if data.schema.source == "inferred":
             st.markdown(":red[:material/warning: inferred schema: no guarantee]")
         st.caption(spent())
         if any(job.is_alive() for job in session.work().values()):
             under_way()
-        st.caption(
-            "Teaching tool. Comparisons read the real rows: what is marked so must not be published, "
-            "nor must these row counts and the time that a run takes."
-        )
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
     gone(data)
-    lessons.bar(st.session_state.get("dpcore.page", ""))
-    st.title(title)
-    st.markdown(lead)
+    shown = st.session_state.get("dpcore.page", "")
+    lessons.bar(shown)
+    steps.bar(shown)
+    st.title(title, anchor=False)
+    if lead:
+        st.markdown(lead)
 
 
 def gone(data: Dataset) -> None:
@@ -173,6 +186,7 @@ def gone(data: Dataset) -> None:
         )
         if own.button("Load my data again", type="primary", key="dpcore.load_again"):
             del st.query_params[links.OWN]
+            st.session_state["data.source"] = "upload"
             open_page("data")
         if sample.button("Keep the sample", key="dpcore.go_on"):
             del st.query_params[links.OWN]

@@ -3,6 +3,7 @@
 A schema that was read off the rows gives away what it holds, however much noise is in the answers.
 """
 
+from contextlib import nullcontext
 from typing import Any
 
 import streamlit as st
@@ -19,20 +20,20 @@ ASKED = (
 WITHOUT = " without a guarantee"
 
 
-def button(label: str, name: str, what: str, data: Dataset, **look: Any) -> None:
+def button(label: str, name: str, what: str, data: Dataset, place: jobs.Place = None, **look: Any) -> None:
     """A button of `jobs` for work on these data; without a declared schema it is called otherwise, and asks first."""
     if data.schema.source == "declared":
-        jobs.button(label, name, what, **look)
+        jobs.button(label, name, what, place, **look)
         return
     agreed: set[str] = session.kept("dpcore.agreed", set[str])
     if jobs.requested(name) == what:
         agreed.add(data.token)
     label += WITHOUT
     if data.token in agreed:
-        jobs.button(label, name, what, **look)
+        jobs.button(label, name, what, place, **look)
         return
     shape = {part: look[part] for part in ("type", "icon", "width", "help") if part in look}
-    with st.popover(label, key=f"{name}.{what}.asks", **shape):
+    with place or nullcontext(), st.popover(label, key=f"{name}.{what}.asks", **shape):
         st.markdown(ASKED.format(escaped(data.name)))
         with st.container(horizontal=True):
             if st.button("Declare them first", key=f"{name}.{what}.declare", type="primary"):

@@ -1,5 +1,6 @@
 """The page of a family of methods: settings, a run, and what it gave."""
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -9,6 +10,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from dpcore import export
+from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.dashboard import controls, jobs, links, panels, session, shell
 from dpcore.dashboard.sections import forecast
@@ -18,6 +20,7 @@ from dpcore.export import protection
 from dpcore.methods import METHODS, offers
 from dpcore.methods.base import PrivateEstimator, Synthesizer
 from dpcore.methods.parameters import Control
+from dpcore.text import number
 
 NEXT = ("next",)
 NOISE = "relation noise random_state"
@@ -50,15 +53,17 @@ class Workbench:
 
     def draw(self, before: Callable[[Dataset], None] = lambda _: None) -> None:
         """The page; `before` draws what comes before the settings."""
-        shell.frame(self.title, self.lead)
+        shell.frame(self.title, "" if session.shown(self.page) else self.lead)
         data = session.dataset()
         before(data)
         self.bench(data)
 
     def bench(self, data: Dataset) -> None:
         """Settings, a run, and what it gave."""
-        st.fragment(self.settings)(data)
-        controls.run_button(self.page, data)
+        left, right = st.columns([5, 1])
+        with left:
+            st.fragment(self.settings)(data)
+        controls.run_button(self.page, data, right)
         copies = len(st.session_state[f"{self.page}.chosen"]) > len(("method", "parameters"))
         working = jobs.run("Making a copy" if copies else "Learning privately", self.page, self.release(data))
         shown: Shown | None = session.shown(self.page)
@@ -85,7 +90,10 @@ class Workbench:
             start = time.perf_counter()
             method: Any = METHODS[name](**given)
             ledger = spending.account(data, method.relation, f"{name}, {method.mode} mode")
-            method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
+            try:
+                method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
+            except jobs.CanceledError as stopped:
+                raise jobs.CanceledError(paid(ledger)) from stopped
             copy = [method.sample(*rows)] if rows else []
             made = export.release_of(method, name, *copy, data_name=data.name, reading=data.reading)
             shelf[page] = Shown(replace(made, seconds=time.perf_counter() - start, page=known), data)
@@ -107,11 +115,9 @@ class Workbench:
                 if told := own.foretold(public):
                     st.caption(told)
                 st.caption(f"Next run: {self.told(method) if self.told else self.next_run(method, rows)}")
-                why = offers.unfit(method, data.schema)
-                st.caption(
-                    f"From **{shell.escaped(data.name)}**. Fit to publish: **{f'no, {why}' if why else 'yes'}**."
-                )
                 self.explained(own, public)
+            why = offers.unfit(method, data.schema)
+            st.caption(f"From **{shell.escaped(data.name)}**. Fit to publish: **{f'no, {why}' if why else 'yes'}**.")
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
             with drawer:
@@ -149,6 +155,14 @@ class Workbench:
         person = protection.for_person(unit, method.epsilon)
         price = f"epsilon {method.epsilon:g} ({relation})" + f": {person}" * bool(person)
         return f"{name}{price}, {mode}{size}. {CHARGED}"
+
+
+def paid(ledger: Ledger) -> str:
+    """What a run that was canceled has cost."""
+    if not ledger.epsilon_bound:
+        return "The run was stopped before it asked anything: **nothing was charged.**"
+    price = "without a bound" if math.isinf(ledger.epsilon_bound) else f"epsilon {number(ledger.epsilon_bound)}"
+    return f"The run was stopped. What it had asked by then **stays charged: {price}.**"
 
 
 def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, int | None]:

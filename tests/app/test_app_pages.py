@@ -18,7 +18,7 @@ def test_every_page_through_the_app() -> None:
         run(opened(at, page))
         assert len(at.title) == 1
         assert (at.title[0].value == home) == (page == "home")
-        assert "Data in use" in [caption.value for caption in at.sidebar.caption]
+        assert at.sidebar.markdown[0].value.startswith("**sample**")
         assert not at.error, page
         assert books(at) == {}  # no page asks the rows unasked
 
@@ -95,7 +95,10 @@ def test_a_display_widget_answers_at_once(slow_charts: None, whole_sample) -> No
 def test_what_hangs_on_the_rows_is_marked() -> None:
     """The time of a run and, under add_remove, the number of rows are answers that nobody paid for."""
     at = with_release("Accuracy")
-    assert "The run time, and it alone, hangs on the rows (⚠ Uses real data: do not publish)." in said(at)
-    assert "nor must these row counts and the time that a run takes." in said(at)
+    (time,) = [metric for metric in at.metric if metric.label == "⚠ Run time"]
+    assert time.proto.help.startswith("⚠ Uses real data: do not publish.")
+    in_use = at.sidebar.markdown[0]
+    assert in_use.value.endswith("⚠")
+    assert "nor must these row counts and the time that a run takes." in in_use.proto.help
     (told,) = [text.value for text in at.markdown if "real rows that no method has seen" in text.value]
     assert "Uses real data" in told

@@ -236,6 +236,7 @@ def test_a_release_that_is_canceled_before_the_door_is_asked_costs_nothing(
     with monkeypatch.context() as patch:
         cancel(patch, "Asking the door")
         press(at, f"{PAGE}.run")
+    assert "nothing was charged" in said(at)
     nothing_runs(at)
     assert not at.error
     assert shown(at) is first
