@@ -68,7 +68,8 @@ def headline(shown: Shown) -> None:
     unit = release.schema.unit
     whose = f", per {protection.protects(unit)}" if unit is not None else ""
     cells[0].metric(f"Epsilon claimed{whose}", told(ledger.epsilon_claimed), border=True)
-    kept = ("Guarantee", "none") if release.schema.source == "inferred" else (f"Epsilon proved{whose}", proved(ledger))
+    proof = "Proved for exact arithmetic" if release.attackable else "Epsilon proved"
+    kept = ("Guarantee", "none") if release.schema.source == "inferred" else (f"{proof}{whose}", proved(ledger))
     cells[1].metric(*kept, border=True)
     cells[2].metric(*release.artifact.size, border=True)
     cells[3].metric("⚠ Run time", f"{release.seconds:.2f} s", border=True, help=HANGS)

@@ -186,6 +186,7 @@ def test_a_seed_is_for_teaching_and_usual_noise_may_be_published() -> None:
     change(at, noise="laplace", seed=None)
     assert errors(at)  # what is on the screen is still the seeded release
     assert not shown(released(at)).release.publishable
+    assert ("Proved for exact arithmetic", "1") in metrics(at)
     assert "for teaching" in said(at)
     assert "these numbers can be attacked" in said(at)
 
