@@ -11,7 +11,30 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.unit import MOST_ROWS, Unit
 from dpcore.export import protection
 
-PEOPLE = {"patient", "customer", "user", "person", "client", "member", "student", "employee", "subject", "citizen"}
+PEOPLE = {
+    "citizen",
+    "client",
+    "customer",
+    "donor",
+    "driver",
+    "employee",
+    "guest",
+    "member",
+    "participant",
+    "passenger",
+    "patient",
+    "person",
+    "pupil",
+    "resident",
+    "respondent",
+    "rider",
+    "student",
+    "subject",
+    "subscriber",
+    "user",
+    "voter",
+    "worker",
+}
 WORDS = re.compile("[a-z]+")
 NOBODY = ""  # no column says so
 
