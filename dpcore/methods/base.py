@@ -284,8 +284,7 @@ class Synthesizer(PrivateEstimator):
         Parameters
         ----------
         n : int, optional
-            How many; by default as many as the release itself says the data have, or, where each person fills as many
-            places as the others (a `Unit` with a column, under replace), one for every person.
+            How many; by default as many as the release says the data have; of persons under replace, one for each.
 
         Returns
         -------
@@ -297,19 +296,17 @@ class Synthesizer(PrivateEstimator):
         if n is not None and not is_whole(n, 1):
             raise ParameterError("The number of rows to sample is not a positive whole number.", "Try n=10_000.")
         if n is not None and n > (most := most_rows(self.schema_)):
-            raise ParameterError(
-                f"So many rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do.",
-                f"Pass n={most:_} or less.",
-            )
+            told = f"So many rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do."
+            raise ParameterError(told, f"Pass n={most:_} or less.")
         rng = generator(self.random_state, 2)
         return self.schema_.decode(self._sample(n, rng), rng)
 
     def _rows_of(self, estimate: float) -> int:
         """How many rows to sample if nobody says: the release's own estimate, at most the public bound."""
-        unit = self.schema_.persons
-        if self.relation == Relation.REPLACE:
-            return max(round(estimate / (1 if unit is None else unit.rows)), 1)  # of persons: of the places of each
-        rows = max(round(estimate), 1)
+        unit, places = self.schema_.persons, self.relation == Relation.REPLACE  # in which a person has several
+        rows = max(round(estimate / (unit.rows if places and unit else 1)), 1)
+        if places:
+            return rows
         if self.schema_.max_rows is not None:
             return min(rows, self.schema_.max_rows)
         if rows > most_rows(self.schema_):

@@ -6,6 +6,7 @@ it would cost to show it is said.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -60,7 +61,7 @@ def own(page: str, data: Dataset) -> None:
     with st.expander(f"The person’s values. {REAL_DATA}"), mendable():
         values(data, asked)
     price(asked)
-    look = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
+    look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     jobs.button("Run on my own table", key, "run", **look)
     last = session.kept("dpcore.twins.own", dict[str, tuple[Asked, str, Case, Twins]])
 
