@@ -242,8 +242,8 @@ def known(name: str) -> None:
 
 
 def open_page(name: str) -> None:
-    """Go to another page."""
-    st.switch_page(page(name))
+    """Go to another page. What its address says of own data is said at once: later, it would be one more step back."""
+    st.switch_page(page(name), query_params={links.OWN: "1"} if session.dataset().reading is not None else None)
 
 
 @contextmanager

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
+from scripts.screenshots import settle, started
+
 pytestmark = pytest.mark.browser
 
 MARKUP = "<b>x</b>", "a.b[0]:Q", "[l](javascript:alert(1))", "**bold** :red[z] $x$"
@@ -126,3 +128,40 @@ def literal(page, *shown):
     assert made == []
     for text in shown:
         expect(page.get_by_text(text).filter(visible=True).first).to_be_visible()
+
+
+def in_own_words(page):
+    """The sentence that own data are gone, which nobody has to scroll to."""
+    told = page.get_by_role("alert").filter(has_text="This is a new session, with the bundled sample.")
+    expect(told).to_be_visible()
+    box = told.bounding_box()
+    assert 0 <= box["y"] < box["y"] + box["height"] < page.viewport_size["height"]
+
+
+def test_own_data_never_give_way_to_the_sample_in_silence(visitor, context, tmp_path):
+    """Back keeps them; another tab, a refresh and another server say that they are gone."""
+    page = context.new_page()  # of which nobody watches the console: it says that the server is gone
+    with started(tmp_path / "first.log") as server:
+        visitor = type(visitor)(page, server.address)
+        visitor.open()
+        visitor.upload("people.csv", table().to_csv(index=False).encode())
+        visitor.declare()
+        visitor.press("Use these data")
+        visitor.press("Make a synthetic table (recommended)")
+        page.go_back()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Data & schema")
+        settle(page)
+        assert "people.csv" in visitor.data_in_use
+        other = context.new_page()
+        other.goto(page.url)
+        in_own_words(other)
+        other.close()
+        page.reload()
+        in_own_words(page)
+    with started(tmp_path / "second.log", port=server.port):
+        page.reload()
+        in_own_words(page)
+        visitor.press("Load my data again")
+        expect(page.get_by_role("radio", name="My own file")).to_be_checked()
+        expect(page.get_by_text("This is a new session")).to_have_count(0)
+    page.close()
