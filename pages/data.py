@@ -16,14 +16,12 @@ shell.frame(
 )
 intake.choose()
 rows = intake.current()
-if rows.fixed is not None:
-    st.caption(shell.escaped(rows.read_as))
+st.caption(intake.summary(rows))
 for doubt in rows.doubts:
     st.warning(shell.escaped(doubt), icon=":material/help:")
 whose = "real data, for your eyes only" if rows.people else "nobody's rows"
 with st.expander(f"The first rows of {shell.escaped(rows.name)}: {whose}", expanded=False):
     st.dataframe(rows.frame.head(20), hide_index=True)
-    st.caption(shell.escaped(rows.read_as))
 
 st.subheader("What is public")
 headers = [str(name) for name in rows.frame.columns]
@@ -43,7 +41,7 @@ read_off = declaration.read_off(rows, base)
 key = f"{rows.token}:{hash((base.to_json(), read_off))}"  # another file or another schema: other widgets
 table = schema_editor.editor(schema_editor.schema_frame(base, headers, read_off), key=f"data.editor:{key}")
 
-used = [str(name) for name in table.loc[table["use"] != schema_editor.IGNORED, "name"]]
+used = [str(name) for name in table.loc[table["use"].eq(True), "name"]]
 back = left_out.brought_back(rows.found, used, key)
 left, middle, right = st.columns(3, vertical_alignment="bottom")
 options = [None, *used]

@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import Column, Schema, Unit, datasets
 from dpcore.dashboard.sections.intake import SOURCES
-from dpcore.dashboard.sections.schema_editor import IGNORED
 from dpcore.errors import DataError
 
 OTHER = Schema(columns=(Column(name="Zqother", kind="integer", lower=0, upper=9),))
@@ -133,13 +132,13 @@ def test_what_names_people_is_left_out_and_comes_back_by_one_tick() -> None:
     assert f"One patient_id has up to {most} rows in this file" in said(at)
     assert widget(at, "data.target").value == "outcome"
     before = table(at)
-    assert before["notes"]["use"] == "ignore"
+    assert before["notes"]["use"] is False
     assert (before["admitted"]["kind"], before["admitted"]["lower"][:4]) == ("date", "2019")
     assert (before["bill"]["form"], before["birth_date"]["form"]) == ("1234.50", "d/m/y")
     names = list(before)
     edit(at, {names.index("admitted"): {"lower": "2018-01-01", "upper": "2024-12-31", "bins": "month"}})
     bring_back(at, "patient")
-    assert table(at)["patient_id"]["use"] == "use"
+    assert table(at)["patient_id"]["use"] is True
     assert table(at)["admitted"]["lower"] == "2018-01-01"  # what was edited stays
     assert folded(at) == ["Left out: visit_id (identifier), notes (free text)"]
     schema = saved(declare(at))
@@ -240,7 +239,7 @@ def test_lines_are_declared_one_by_one_by_a_tick_or_by_changing_them(uploaded: A
     assert undeclared(at) == ["town", "ill"]
     edit(at, {0: {"bins": "4", "missing": True}, 1: {"kind": "ordered"}})  # whose values are still those of the rows
     assert undeclared(at) == ["age", "town", "ill"]
-    edit(at, {0: {"upper": "120"}, 1: {"categories": ["Zqa", "Zqb", "Zqc", "Zqd"]}, 2: {"use": IGNORED}})
+    edit(at, {0: {"upper": "120"}, 1: {"categories": ["Zqa", "Zqb", "Zqc", "Zqd"]}, 2: {"use": False}})
     assert undeclared(at) == []
     edit(at, {0: {"upper": "120"}, 1: {"public": True}})
     assert saved(at).source == "inferred"
@@ -284,7 +283,7 @@ def test_declarations_that_contradict_themselves_cannot_be_used(uploaded: AppTes
         ({0: {"bins": "many"}}, "bins"),
         ({0: {"kind": "categorical"}}, "no categories"),
         ({1: {"outside": "clip"}}, "nowhere to go"),
-        ({row: {"use": "ignore"} for row in range(3)}, "no columns"),
+        ({row: {"use": False} for row in range(3)}, "no columns"),
     ):
         (told,) = mendable(edit(uploaded, edits))
         assert cause in told
@@ -308,7 +307,7 @@ def test_class_column_rows_kept_aside_and_columns_left_out(uploaded: AppTest) ->
     assert press(opened(at, "data"), "data.learn").title[0].value == "Trees & forests"
     at = opened(at, PAGE)
     assert [widget(at, f"{PAGE}.{name}").value for name in ("target", "rows")] == ["town", 500]
-    edit(opened(at, "data"), {1: {"use": "ignore"}})
+    edit(opened(at, "data"), {1: {"use": False}})
     assert list(widget(at, "data.target").options) == ["(none)", "age", "ill"]
     schema = saved(at)
     assert (schema.names, schema.target) == (("age", "ill"), None)
@@ -380,7 +379,7 @@ def test_a_repeating_identifier_makes_epsilon_a_persons() -> None:
     three = people(120).assign(patient_id=[f"P{i % 40:04}" for i in range(120)])  # of each of forty patients
     at = upload(started("data"), "visits.csv", csv(three))
     assert widget(at, "data.persons").value == "patient_id"  # recognized, and in no column of the table
-    assert table(at)["patient_id"]["use"] == IGNORED
+    assert table(at)["patient_id"]["use"] is False
     assert "Protected is one person with all rows" in said(at)
     widget(at, "data.rows_each").set_value(2)
     schema = saved(declare(run(at)))

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import housekeeping, session
-from dpcore.dashboard.shell import mendable, open_page
+from dpcore.dashboard.shell import escaped, mendable, open_page
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.formats import FORMATS
@@ -156,6 +156,17 @@ def how_to_read(page: str) -> dict[str, Any]:
         decimal = DECIMALS[right.selectbox("Decimal mark", DECIMALS, key=f"{page}.decimal")]
     declared = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     return {name: value for name, value in declared.items() if value is not None}
+
+
+def summary(rows: Intake) -> str:
+    """What was read: of an upload, how much, how it was read, and what is left out."""
+    if rows.fixed is not None:
+        return escaped(rows.read_as)
+    missing, out = float(rows.frame.isna().to_numpy().mean()), sum(not one.kept for one in rows.found)
+    cells = f"{missing:.2%} of the cells are missing" if missing else "no cell is missing"
+    left = {0: "no column is left out", 1: "**one column is left out**"}.get(out, f"**{out:,} columns are left out**")
+    shape = f"**{len(rows.frame):,} rows, {rows.frame.shape[1]:,} columns**"
+    return f"{shape}; {cells}; {left} (for your eyes only). {escaped(rows.read_as)}"
 
 
 def onward() -> None:

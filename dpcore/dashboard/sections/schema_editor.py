@@ -18,21 +18,19 @@ from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import SchemaError
 from dpcore.text import as_text
 
-USED, IGNORED = "use", "ignore"
-
 
 def schema_frame(schema: Schema, headers: list[str], read_off: Collection[str] = ()) -> pd.DataFrame:
-    """One row per header of the data: what the schema says of it, or "ignore" if it says nothing.
+    """One row per header of the data: what the schema says of it, not in use if it says nothing.
 
     Where lines were read off the rows, a tick in each says whether somebody has declared it.
     """
     rows = []
     for name in headers:
         column = schema[name] if name in schema.names else None
-        row: dict[str, Any] = {"use": IGNORED, "name": name, "kind": "categorical", "lower": None, "upper": None}
+        row: dict[str, Any] = {"use": False, "name": name, "kind": "categorical", "lower": None, "upper": None}
         row |= {"bins": "", "categories": [], "missing": False, "outside": "refuse", "form": ""}
         if column is not None:
-            row |= {"use": USED, "kind": column.kind, "missing": column.missing, "outside": column.outside}
+            row |= {"use": True, "kind": column.kind, "missing": column.missing, "outside": column.outside}
             if column.numeric:
                 tell, tell_cut = (iso, iso) if column.kind == "date" else (as_text, lambda cut: repr(float(cut)))
                 cuts = column.bins
@@ -53,7 +51,7 @@ def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
     """
     columns = []
     for row in table.to_dict("records"):
-        if row["use"] == IGNORED:
+        if not row["use"]:
             continue
         name = str(row["name"])
         known = base[name] if name in base.names else None
@@ -131,7 +129,7 @@ def editor(base: pd.DataFrame, key: str) -> pd.DataFrame:
     config = st.column_config
     outside = "What happens to values outside: an error, or the nearest bound (for categories: missing)."
     columns = {
-        "use": config.SelectboxColumn("Role", options=[USED, IGNORED], required=True, width="small"),
+        "use": config.CheckboxColumn("Use", width="small", help="Unticked: the column is left out."),
         "name": config.TextColumn("Column", pinned=True),
         "public": config.CheckboxColumn(
             "Public", width="small", help="Ticked: you would have written this line without looking at these rows."
