@@ -390,13 +390,21 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
         save("ledger")
 
 
+def pick(page: Page, text: str) -> None:
+    """Choose a mode or a variant; what is there for comparison is folded away."""
+    option = page.get_by_test_id("stRadio").get_by_text(text, exact=True)
+    if not option.is_visible():
+        page.get_by_text("Others, for comparison", exact=True).click()
+    option.click()
+    settle(page)
+
+
 def released(page: Page, mode: str, variant: str) -> None:
     """A release of one variant on a page that offers several."""
     if not page.get_by_text(mode, exact=True).is_visible():
         page.get_by_text("Settings", exact=True).click()
-    for text in (mode, variant):
-        page.get_by_test_id("stRadio").get_by_text(text, exact=True).click()
-        settle(page)
+    pick(page, mode)
+    pick(page, variant)
     page.get_by_role("button", name="Run", exact=True).click()
     settle(page)
 

@@ -16,6 +16,7 @@ from dpcore.charts.base import mark_real, specification
 from dpcore.charts.counts import count_tree, error_by_range, level_errors, range_answers
 from dpcore.charts.curves import compared, curves, sweep, sweep_variance
 from dpcore.charts.epsilon import claimed_vs_bound, epsilon_split, forest_budget, known_epsilon, odds_icons
+from dpcore.charts.forecasts import forecast_bands
 from dpcore.charts.frameworks import frameworks
 from dpcore.charts.matrices import affinity, channel_matrix, confusion, pair_heatmap, pair_tables
 from dpcore.charts.mechanisms import (
@@ -49,10 +50,11 @@ from dpcore.text import odds
 __all__ = [
     "accuracy", "affinity", "answer_strip", "average_errors", "averaging", "belief", "channel_matrix",
     "choice_ratios", "claimed_vs_bound", "classifier_scores", "coin_estimates", "compared", "confusion", "costs",
-    "count_tree", "crowd", "curves", "descriptions", "election", "epsilon_split", "error_by_range", "forest_budget",
-    "forest_tree", "frameworks", "game_scores", "graph", "importance", "known_epsilon", "level_errors", "loss_sums",
-    "marginal", "mark_real", "network", "odds", "odds_icons", "pair_heatmap", "pair_tables", "possible_numbers",
-    "range_answers", "ratio_band", "redraws", "reported_numbers", "reported_shares", "round_worlds", "running_average",
-    "specification", "split_table", "steps", "sweep", "sweep_variance", "tails", "taxonomy", "telltale", "trust",
-    "two_worlds", "votes", "world_piles", "world_ratios", "worst_columns",
+    "count_tree", "crowd", "curves", "descriptions", "election", "epsilon_split", "error_by_range",
+    "forecast_bands", "forest_budget", "forest_tree", "frameworks", "game_scores", "graph", "importance",
+    "known_epsilon", "level_errors", "loss_sums", "marginal", "mark_real", "network", "odds", "odds_icons",
+    "pair_heatmap", "pair_tables", "possible_numbers", "range_answers", "ratio_band", "redraws", "reported_numbers",
+    "reported_shares", "round_worlds", "running_average", "specification", "split_table", "steps", "sweep",
+    "sweep_variance", "tails", "taxonomy", "telltale", "trust", "two_worlds", "votes", "world_piles",
+    "world_ratios", "worst_columns",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 import pytest
 from driving import change, people, press, run
 from prepared import data, page, with_release
-from screen import said, widget
+from screen import charts, said, widget
 
 from dpcore.dashboard.sections import forecast as section
 from dpcore.experiment import forecasts
@@ -36,6 +36,7 @@ def test_a_forecast_moves_with_epsilon_and_gives_one_for_a_distance() -> None:
     assert "At epsilon 1, nine of ten **columns** may be off" in first
     assert "of 400." in first
     assert "**Lost**" in first
+    assert any("How far off" in str(chart) for chart in charts(at))
     assert not at.session_state["dpcore.accounts"]  # nothing was asked of any row
     change(at, epsilon=10.0)
     assert "At epsilon 10, nine of ten" in said(at)

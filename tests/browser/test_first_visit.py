@@ -37,7 +37,10 @@ def test_first_visit(visitor):
     assert visitor.metric("Epsilon proved").inner_text() == "1"
     assert visitor.metric("Synthetic rows").inner_text() == "20,000"
 
-    charts(visitor.tab("Price"), 2)
+    price = visitor.tab("Price")
+    box = price.get_by_test_id("stVegaLiteChart").first.bounding_box()
+    assert box["y"] + box["height"] <= page.viewport_size["height"], "the first chart is not whole on the first screen"
+    charts(price, 2)
     charts(visitor.tab("Columns"), 2)
     charts(visitor.tab("Pairs"), 2)
     charts(visitor.tab("Accuracy"), 1)

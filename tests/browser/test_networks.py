@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from scripts.screenshots import pick
+
 pytestmark = pytest.mark.browser
 
 VARIANT = "HMPrivBayes: small networks over clusters of bits"
@@ -17,7 +19,7 @@ def test_adult(visitor, adult):
     visitor.press("Use these data")
     expect(page.get_by_text("These data are in use now.")).to_be_visible()
     visitor.go("Bayesian networks")
-    page.get_by_test_id("stRadio").get_by_text(VARIANT, exact=True).click()
+    pick(page, VARIANT)
     expect(page.get_by_role("radio", name=VARIANT)).to_be_checked()
     visitor.run()
     assert visitor.headline()[:2] == ["1", "1"]

@@ -214,7 +214,14 @@ def levels(names=("all rows", "age")):
     return frame("level divides which error", rows)
 
 
+def forecast(names=NAMES):
+    steps = np.repeat([0.03, 1.0, 10.0], len(names))
+    off = 0.3 / (1 + steps)
+    return pd.DataFrame({"of": [*names] * 3, "epsilon": steps, "low": off / 2, "middle": off, "high": 2 * off})
+
+
 RESULTS: dict[str, Picture] = {
+    "forecast_bands": (forecast, lambda f: charts.forecast_bands(f, epsilon=1.0, low=0.03, high=10.0)),
     "marginal": (shares, lambda f: charts.marginal(f, column=TITLE)),
     "worst_columns": (lambda names=NAMES: pairs(names).rename(columns={"a": "attributes"}), charts.worst_columns),
     "reported_shares": (shares, lambda f: charts.reported_shares(f, column=TITLE)),

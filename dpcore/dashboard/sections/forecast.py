@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
+from dpcore import charts
 from dpcore.arguments import Progress
-from dpcore.dashboard import jobs, session
+from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.controls import EPSILONS
 from dpcore.dashboard.shell import escaped
 from dpcore.domain.schema import Schema
@@ -62,6 +64,7 @@ def told(page: str, method: Synthesizer, own: Synthesizer, found: Forecast) -> N
     with left:
         at, plain = found.at(float(own.epsilon)), found.without_noise
         st.markdown(expected(at, found.rows, float(method.epsilon)))
+        drawn(found, float(method.epsilon), float(method.epsilon) / float(own.epsilon))
         st.caption(parts(plain))
         lost(at)
     if at.pairs is None:
@@ -78,6 +81,18 @@ def told(page: str, method: Synthesizer, own: Synthesizer, found: Forecast) -> N
         st.caption(f"Epsilon {number(times * epsilon)} is expected to give that.")
         look: Any = {"key": f"forecast.use.{page}", "disabled": enough == method.epsilon}
         st.button(f"Use epsilon {enough:g}", on_click=use, args=(page, enough), **look)
+
+
+def drawn(found: Forecast, epsilon: float, times: float) -> None:
+    """The bands by the page's epsilon, which is so many times that of a row."""
+    rows = [
+        {"of": of, "epsilon": times * step.epsilon, "low": band.low, "middle": band.middle, "high": band.high}
+        for step in found.steps
+        for of, band in (("pairs", step.pairs), ("columns", step.columns))
+        if band is not None
+    ]
+    ends = (times * found.steps[0].epsilon, times * found.steps[-1].epsilon)
+    panels.chart(charts.forecast_bands(pd.DataFrame(rows), epsilon=epsilon, low=ends[0], high=ends[1]))
 
 
 def use(page: str, epsilon: float) -> None:

@@ -1,0 +1,40 @@
+"""How far off a run is expected to be, before it."""
+
+import altair as alt
+import pandas as pd
+
+from dpcore.charts.base import Chart, near
+from dpcore.charts.colors import INK, RELEASED, SERIES
+from dpcore.charts.frames import tidy
+from dpcore.charts.marks import keyed, scaled, single, span, tooltips
+
+KINDS = {"pairs": RELEASED, "columns": SERIES[2]}
+FAR = 100  # points; the axis is the same for all forecasts, and its root shows small distances
+TICKS = [0, 1, 5, 10, 25, 50, FAR]
+
+
+def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: float) -> Chart:
+    """The bands of 90 % of what columns and pairs are expected to be off by, on a log axis of epsilon from low to high.
+
+    `frame`: one row per epsilon and kind: `of` ("columns" or "pairs"), `epsilon`, and as shares `low`, `middle`,
+    `high`. A line stands at the epsilon that is chosen.
+    """
+    data = tidy(frame, ["of"], ["epsilon", "low", "middle", "high"]).dropna()
+    for end in ("low", "middle", "high"):
+        data[end] = (100 * data[end]).clip(0, FAR)
+    steps = sorted({*data["epsilon"]})
+    across = alt.X("epsilon:Q", **scaled("epsilon", span(low, high, type="log"), format="~g", values=steps))
+    up = scaled("points off", span(0, FAR, type="sqrt"), values=TICKS)
+    tips = tooltips("of|what", "epsilon|epsilon|~g", "low|from, in points|.3~g", "high|to, in points|.3~g")
+    color = keyed(alt.Color, "of", KINDS, KINDS.values(), legend=alt.Legend(symbolOpacity=1))
+    base = alt.Chart(data).encode(across, color, tooltip=tips)
+    bands = base.mark_area(opacity=0.3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
+    middles = base.mark_line(strokeWidth=3, point=True).encode(alt.Y("middle:Q", **up))
+    chosen = single(epsilon=min(max(epsilon, low), high)).encode(across, tooltip=tooltips("epsilon|chosen"))
+    return near(
+        bands + middles + chosen.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=2),
+        "How far off, at which epsilon",
+        seen=f"Bands of what columns and pairs are expected to be off by, from epsilon {low:g} to {high:g}; "
+        f"chosen is {epsilon:g}.",
+        height=330,
+    )
