@@ -86,6 +86,11 @@ def uploaded(address: str) -> float:
     return sum(map(float, told))
 
 
+def holds(address: str, least: float, below: float) -> bool:
+    """Whether the server comes to hold so many bytes: it may count late, and let go late, on a busy computer."""
+    return any(least <= uploaded(address) < below for _ in range(10))
+
+
 @pytest.mark.slow
 def test_a_server_keeps_one_upload_of_a_visitor_and_none_of_one_who_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -99,12 +104,12 @@ def test_a_server_keeps_one_upload_of_a_visitor_and_none_of_one_who_left(
             me.set("data.source", string_array_value=["My own file"])
             for place in range(4):
                 me.upload("data.file", f"{place}.csv", raw)
-            assert len(raw) <= uploaded(server.address) < 2 * len(raw)
+            assert holds(server.address, len(raw), 2 * len(raw))
             me.open(PAGE)
-            assert uploaded(server.address) < len(raw)
+            assert holds(server.address, 0, len(raw))
             me.open("data")
             me.upload("data.file", "last.csv", raw)
-        assert 0 in (uploaded(server.address) for _ in range(10))
+        assert holds(server.address, 0, 1)
 
 
 @pytest.mark.slow
