@@ -51,8 +51,8 @@ ROOM = (
     "[data-testid='stSidebarHeader'] {height: 2.5rem} "
     "[data-testid='stSidebarNav'] {order: 1} [data-testid='stSidebarNavSeparator'] {display: none} "
     "[data-testid='stSidebarUserContent'] {padding: 0 1.25rem 0.5rem} "
-    "[data-testid='stMainBlockContainer'] {padding: 3rem 3rem 2rem} "
-    "h1 {padding: 0 0 0.5rem !important; font-size: 2rem !important} "
+    "[data-testid='stMainBlockContainer'] {padding: 2.5rem 3rem 2rem} "
+    "h1 {padding: 0 0 0.25rem !important; font-size: 2rem !important} "
     "[data-testid='stMetric'] {padding-block: 0} [data-testid='stMetricValue'] {font-size: 1.75rem}</style>"
 )
 DARK_LETTERS = "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117}</style>"

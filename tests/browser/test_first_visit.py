@@ -107,7 +107,7 @@ def test_settings_that_were_opened_are_folded_away_by_a_release(visitor):
     drawer = visitor.page.locator("details").filter(has=visitor.page.locator("summary", has_text="Settings"))
     for _ in range(2):
         expect(drawer).not_to_have_attribute("open", "")
-        drawer.locator("summary").click()
+        drawer.locator("summary").first.click()
         expect(visitor.page.get_by_role("slider", name="Privacy budget epsilon")).to_be_visible()
         settle(visitor.page)
         visitor.run()
