@@ -136,7 +136,7 @@ def ask(visitor) -> None:
     handle = page.get_by_role("slider", name="age").first
     handle.press("ArrowRight")
     settle(page)
-    said = panel.get_by_text(re.compile(r"^This range covers .* of the domain\. In the real rows [\d,]+ people"))
+    said = panel.get_by_text(re.compile(r"^This range covers .* of the domain\. [\d,]+ real people"))
     expect(said).to_be_visible()
     before = said.inner_text()
     for answer in ("noisy: the fewest nodes", "consistent", "published groups", "true count"):
