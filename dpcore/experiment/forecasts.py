@@ -133,12 +133,14 @@ class Forecast:
         whole = math.log(after.epsilon / before.epsilon)
         part = math.log(epsilon / before.epsilon) / whole if whole else 0.0
         near = after if part > 0.5 else before
-        alone = before.pairs is None or after.pairs is None
+        pairs = None
+        if before.pairs is not None and after.pairs is not None:
+            pairs = before.pairs.towards(after.pairs, part)
         group = near.group if None in (before.group, after.group) else between(before.group, after.group, part)
         return Expected(
             epsilon,
             before.columns.towards(after.columns, part),
-            None if alone else before.pairs.towards(after.pairs, part),  # type: ignore[union-attr,arg-type]
+            pairs,
             group,
             near.kept,
         )
