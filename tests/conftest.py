@@ -1,14 +1,17 @@
 """Fixtures: small private tables with a declared schema, Adult where it can be found, and noise that is watched."""
 
 import os
+import random
+import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import vl_convert
 from hypothesis import settings
+from numpy.random import bit_generator
 from sources import Watched
 from tables import SMALL, make_frame
 from threadpoolctl import threadpool_limits
@@ -19,10 +22,14 @@ from dpcore.accounting.store import BookedLedger, Books
 from dpcore.domain.schema import Schema
 from dpcore.door import Door
 from dpcore.errors import DataError
+from dpcore.mechanisms.noise import opendp_noise
+
+LUCK = random.Random()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seeds", default="3", help="how many seeds a loop over seeds takes: a number, or all")
+    parser.addoption("--luck", default="1", help="tests draw from their names and this: another one is other luck")
 
 
 @pytest.fixture
@@ -41,8 +48,35 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     threadpool_limits(1)  # of what is loaded already
     examples = 100 if config.getoption("--seeds") == "all" else 20
-    settings.register_profile("patient", deadline=None, max_examples=examples)  # a busy computer is not a failure
+    settings.register_profile(
+        "patient",
+        deadline=None,  # a busy computer is not a failure
+        max_examples=examples,
+        derandomize=config.getoption("--luck") == "1",
+    )
     settings.load_profile("patient")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef, request: pytest.FixtureRequest) -> Iterator[None]:
+    """What many tests share draws from its own name, whichever test comes first."""
+    if fixturedef.scope != "function":
+        LUCK.seed(f"{request.config.getoption('--luck')} {fixturedef.baseid} {fixturedef.argname}")
+    return (yield)
+
+
+@pytest.fixture(autouse=True)
+def luck(request, monkeypatch):
+    """What the operating system draws for noise and lots, a test draws from its name: it fails always, or never.
+
+    OpenDP's library is the exception: it has entropy of its own. It draws only where a test asks for it by name.
+    """
+    LUCK.seed(f"{request.config.getoption('--luck')} {request.node.nodeid}")
+    monkeypatch.setattr(bit_generator, "randbits", LUCK.getrandbits)
+    monkeypatch.setattr(secrets, "randbits", LUCK.getrandbits)
+    monkeypatch.setattr(datasets, "randbits", LUCK.getrandbits)
+    monkeypatch.setattr(os, "urandom", LUCK.randbytes)
+    monkeypatch.setattr(opendp_noise, "FEW", -1)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from scipy import stats
 from dpcore.door.exact_family_scores import Block
 from dpcore.errors import ParameterError
 from dpcore.mechanisms import noise as noises
-from dpcore.mechanisms.noise import NOISES, NoNoise, generator, make_noise
+from dpcore.mechanisms.noise import NOISES, NoNoise, generator, make_noise, opendp_noise
 
 RARE = 1e-6
 VOTES = np.array([30.0, 25.0, 8.0, 2.0])
@@ -74,6 +74,7 @@ def test_seeds_reproduce_and_streams_differ():
 def test_opendp_is_loaded_when_it_is_needed_or_in_the_background(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp", None)  # whoever loads it fails
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    monkeypatch.setattr(opendp_noise, "FEW", 20)
     noise = make_noise("auto", None)
     assert noise.counts(np.zeros(1_000, dtype=np.int64), 1.0).any()
     with pytest.raises(ImportError):
