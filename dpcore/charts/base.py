@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import altair as alt
 import pandas as pd
 
-from dpcore.charts.colors import FADED
+from dpcore.charts.colors import FADED, INK
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
@@ -29,13 +29,16 @@ def present(chart: Any, title: str, *, seen: str, key: str = "", offset: int = 1
     if not isinstance(chart, alt.FacetChart):
         size = {"width": "container"} | size
     look: Any = {"anchor": "start", "offset": offset, "fontSize": 18, "subtitleFontSize": 15, "subtitlePadding": 6}
-    heading = alt.TitleParams(textwrap.wrap(title, 66), subtitle=textwrap.wrap(key, 76), subtitleColor=FADED, **look)
+    look |= {"color": INK, "subtitleColor": FADED}
+    heading = alt.TitleParams(textwrap.wrap(title, 66), subtitle=textwrap.wrap(key, 76), **look)
     margin = {"left": 4, "right": 14, "top": 4, "bottom": 8}
     letters: Any = {"labelFontSize": 14, "titleFontSize": 14, "labelLimit": 230}
+    letters |= {"labelColor": INK, "titleColor": FADED}  # the theme's own are too pale in the light
     # A line as a whole has no words of its own: who listens hears the description, and the marks of its points.
     config = alt.Config(  # at once: every change of a chart copies all of it
         axis=alt.AxisConfig(**letters, titleLimit=400, labelFlush=False),
         legend=alt.LegendConfig(**letters, orient="top", gradientLength=220),
+        header=alt.HeaderConfig(labelColor=INK),
         line=alt.LineConfig(aria=False),
         area=alt.AreaConfig(aria=False),
     )

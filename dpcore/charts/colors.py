@@ -6,6 +6,7 @@ REAL, RELEASED, CLAIMED, NEUTRAL = "#808080", "#1f77d4", "#c2571a", "#787878"
 # Letters as dark or as bright as the theme's, which marks and subtitles do not take from it by themselves.
 INK = alt.ExprRef("luminance(background) < 0.2 ? '#f5f5f5' : '#1a1a1a'")
 FADED = alt.ExprRef("luminance(background) < 0.2 ? '#b4bac4' : '#5a606a'")
+MIDDLE = 0.179  # the luminance on which black and white letters have the same contrast
 SERIES = [CLAIMED, RELEASED, "#2a8a4a", "#a05ab4", "#d13b6a", "#0d8a94", "#8d7316", "#6b6be0", "#c43bc4", "#96705c"]
 SERIES += ["#6f8f1a"]  # the first color and shape are for a claim
 _STAR = "M0,-1L.29,-.4L.95,-.31L.48,.15L.59,.81L0,.5L-.59,.81L-.48,.15L-.95,-.31L-.29,-.4Z"

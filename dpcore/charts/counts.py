@@ -8,13 +8,25 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, panels, present
 from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES, SHAPES
-from dpcore.charts.frames import LETTER, distinct, in_order, largest, short, tidy
-from dpcore.charts.marks import NO_TIP, color_and_shape, ink_on, looks, means, ruled, scaled, span, tooltips
+from dpcore.charts.frames import distinct, in_order, largest, short, tidy
+from dpcore.charts.marks import (
+    NO_TIP,
+    color_and_shape,
+    fitted,
+    ink_on_shade,
+    looks,
+    means,
+    ruled,
+    scaled,
+    span,
+    tooltips,
+    words,
+)
 
 NUMBER = ",.10~g"
 LOOKS = {"noisy": (SERIES[0], "circle"), "consistent": (RELEASED, "diamond")}
 WHICH = [*LOOKS]
-BAND = 34
+BAND, SHORTEST = 34, 36  # pixels: of a row, and of a text
 
 
 def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
@@ -94,7 +106,7 @@ def range_answers(frame: pd.DataFrame) -> Chart:
     dots = base.mark_point(filled=True, shape="diamond", size=150, opacity=1, color=RELEASED)
     layers = [bars.encode(alt.X("low:Q", **across), alt.X2("high:Q")), dots.encode(alt.X("estimate:Q", **across))]
     if len(data) and (truth := data["true"].iloc[0]) == truth:
-        look: Any = {"color": NEUTRAL, "fontSize": 13, "baseline": "bottom", "align": "center"}
+        look: Any = {"baseline": "bottom", "align": "center"}
         place, name = alt.X("at:Q", **across), f"true count {truth:,.0f}"
         rule, said = ruled(place, truth, name, {"y": alt.value(-4)}, look, color=REAL, strokeWidth=3)
         layers = [rule, *layers, said]
@@ -122,14 +134,15 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     data["row"] = _rows(data)
     order = in_order(data["row"])
     total = largest(data["right"], 1.0)
-    room = (data["right"] - data["left"]) / total * width / (LETTER * 12) - 1
-    data["text"] = [_fitted(label, most) for label, most in zip(data["label"], room.fillna(0), strict=True)]
+    data["room"] = (data["right"] - data["left"]) / total * width - 6
+    data["text"] = data["label"]
     parts = []
     for which in WHICH:
         count, margin = data[which], data[f"{which}_margin"]
         shade = (count - data["true"]).abs() if private else margin
         part = data.assign(which=which, low=count - margin, high=count + margin, shade=shade)
-        blank = part[count.isna()].drop_duplicates("row").assign(left=0.0, right=total, text="(not measured)")
+        blank = part[count.isna()].drop_duplicates("row")
+        blank = blank.assign(left=0.0, right=total, room=width, text="(not measured)")
         parts += [part[count.notna()], blank]
     unused = ["label", "divides", "level", "noisy_margin", "consistent_margin"]
     both = pd.concat(parts, ignore_index=True).drop(columns=unused)
@@ -148,10 +161,10 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     counted, blanks = (base.transform_filter(f"datum.shade {sign} null") for sign in ("!==", "==="))
     boxes = counted.mark_rect(stroke=NEUTRAL, strokeWidth=0.4)
     boxes = boxes.encode(alt.X("left:Q", **across), alt.X2("right:Q"), color)
-    middle: Any = {"x": alt.X("middle:Q", **across), "text": alt.Text("text:N")}
     named, blanks = (part.transform_calculate(middle="(datum.left + datum.right) / 2") for part in (counted, blanks))
-    named = named.mark_text(fontSize=12).encode(color=ink_on("shade", 0.36 * highest), **middle)
-    blanks = blanks.mark_text(fontSize=12, color=NEUTRAL).encode(tooltip=NO_TIP, **middle)
+    middle = alt.X("middle:Q", **across)
+    named = fitted(named.encode(middle), "text", width, SHORTEST, fontSize=12, color=ink_on_shade("shade"))
+    blanks = words(blanks.encode(middle), "text", fontSize=12)
     pictures = [name for name in WHICH if name in set(both["which"])]
     size: Any = {"columns": 1, "width": width, "height": BAND * max(len(order), 1)}
     what = "absolute error of each count" if private else "half the width of each count's 95% interval"
@@ -168,13 +181,6 @@ def _rows(data: pd.DataFrame) -> list[str]:
     alike = data.groupby("level")["divides"].transform("nunique") == 1
     levels = zip(data["level"], data["divides"], alike, strict=True)
     return [f"{level:.0f}: {short(name)}" if same else f"level {level:.0f}" for level, name, same in levels]
-
-
-def _fitted(label: str, most: float) -> str:
-    """The label if there is place for a good part of it."""
-    if len(label) <= most:
-        return label
-    return f"{label[: int(most) - 1]}…" if most >= 6 else ""
 
 
 def level_errors(frame: pd.DataFrame) -> Chart:

@@ -239,12 +239,12 @@ def piled(down: pd.Series) -> list[int]:
 
 def _levels(base: alt.Chart) -> tuple[Any, Any]:
     """The lines of `_level_rows`, and their names; `base` has the axis."""
-    base = base.encode(color=alt.condition("datum.claimed > 0", alt.value(CLAIMED), alt.value(NEUTRAL)))
-    lines = base.transform_filter("datum.rule > 0").mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
-    lines = lines.encode(tooltip=tooltips("label|reference", "value|value|.4~g"))
+    base = base.transform_filter("datum.rule > 0")
+    color = alt.condition("datum.claimed > 0", alt.value(CLAIMED), alt.value(NEUTRAL))
+    lines = base.mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
+    lines = lines.encode(color=color, tooltip=tooltips("label|reference", "value|value|.4~g"))
     look: Any = {"align": "left", "baseline": "bottom", "dy": alt.ExprRef("datum.lift"), "fontSize": 13}
-    names = base.transform_filter("datum.rule > 0").encode(x=alt.value(4))
-    return lines, words(names, "names", **look, lineBreak="\n", lineHeight=LINE)
+    return lines, words(base.encode(x=alt.value(4)), "names", **look, lineBreak="\n", lineHeight=LINE)
 
 
 def compared(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import Chart, near, panels, present
-from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
+from dpcore.charts.colors import CLAIMED, REAL, RELEASED, SERIES
 from dpcore.charts.frames import MOST_ENTRIES, as_listed, distinct, in_order, largest, texts, tidy
 from dpcore.charts.marks import NO_TIP, captions, color_and_shape, diamonds, scaled, single, span, tooltips, words
 from dpcore.text import number
@@ -43,7 +43,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     )
     bound = base.mark_bar(color=RELEASED, height={"band": 0.6})
     claimed = diamonds(base.transform_filter("datum.claims"), CLAIMED).encode(x="epsilon_claimed:Q")
-    amount = captions(base, "epsilon_of_noise_text", align="left", dx=12, fontSize=14, color=NEUTRAL)
+    amount = captions(base, "epsilon_of_noise_text", align="left", dx=12)
     return present(
         bound + claimed + amount,
         "Where did epsilon go?",
@@ -79,7 +79,7 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     color = alt.Color("who:N", scale=alt.Scale(domain=who, range=[CLAIMED, RELEASED]), legend=None)
     bars = base.mark_bar(height={"band": 0.6}).encode(color, x2=alt.X2("low"))
     return present(
-        bars + captions(base, "epsilon_text", align="left", dx=8, fontSize=16, fontWeight="bold", color=NEUTRAL),
+        bars + captions(base, "epsilon_text", align="left", dx=8, fontSize=16, fontWeight="bold"),
         "Epsilon: claimed and proved",
         seen=f"Claimed is epsilon {data['epsilon_text'][0]}; the provable bound is {data['epsilon_text'][1]}.",
         height=alt.Step(52),
@@ -134,7 +134,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     if not bounded:
         arrow = stop.mark_point(shape="triangle-right", filled=True, size=500, color=RELEASED, opacity=1)
         layers.append(arrow.encode(tooltip=tooltips("most|by proof")))
-    look: Any = {"fontSize": 16, "color": INK, "fontWeight": "bold"}
+    look: Any = {"fontSize": 16, "fontWeight": "bold"}
     layers.append(words(start, "least", align="right" if lower > 0.6 * edge else "left", dy=-24, **look))
     layers.append(words(stop, "most", align="right" if end > 0.4 * edge else "left", dy=26, **look))
     claim = claim.encode(down)
@@ -175,7 +175,7 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "Where epsilon goes on th
         tooltip=tooltips("row|level", "purpose|for", "amount|epsilon", "total|the level’s sum"),
     )
     far = base.encode(alt.X("max(stop):Q", **across))  # in the same data as the bars, so that panels can share it
-    totals = words(far, "total", align="left", dx=6, fontSize=14, color=NEUTRAL)
+    totals = words(far, "total", align="left", dx=6)
     sums = {which: number(frame[name].fillna(math.inf).sum()) for name, which in called.items()}
     said = f"epsilon {sums['claimed']}" if same else ", ".join(f"{name} {amount}" for name, amount in sums.items())
     size: Any = {"columns": 1, "width": 620, "height": 34 * len(order)}

@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 
 from dpcore.charts.base import Chart, near
-from dpcore.charts.colors import FADED, INK, REAL, RELEASED
+from dpcore.charts.colors import FADED, REAL, RELEASED
 from dpcore.charts.marks import canvas, words
 
 WIDTH, HEIGHT, HALF, TALL = 700, 250, 75, 26  # pixels: of the picture, and of half a box
@@ -39,12 +39,12 @@ def frameworks() -> Chart:
     return near(
         alt.layer(
             frames.encode(x2="right", y2="low"),
-            words(marks(boxes), "text", fontSize=16, fontWeight="bold", color=INK),
+            words(marks(boxes), "text", fontSize=16, fontWeight="bold"),
             lines,
             heads.encode(alt.Angle("angle:Q", scale=None)),
-            words(marks(above, "middle"), "text", dy=-11, fontSize=14, color=INK),
-            words(marks(below, "middle"), "text", dy=14, fontSize=14, color=INK),
-            words(marks(names), "text", align="left", fontSize=15, color=FADED),
+            words(marks(above, "middle"), "text", dy=-11),
+            words(marks(below, "middle"), "text", dy=14),
+            words(marks(names), "text", align="left", color=FADED),
         ),
         "Two ways to answer",
         seen="Interactive: a user asks the data owner, who adds noise to every answer and spends epsilon on it. "

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from dpcore.charts.colors import NEUTRAL
+from dpcore.charts.colors import INK, MIDDLE, NEUTRAL
 
 NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is slow to find one for a text or a dict
 
@@ -79,7 +79,17 @@ def words(base: Any, field: str, number: str = "", **look: Any) -> Any:
 def captions(base: Any, field: str, number: str = "", **look: Any) -> Any:
     """A field's texts, or its numbers in this format, with the tooltip of what they stand on."""
     text = alt.Text(f"{field}:Q", format=number) if number else alt.Text(f"{field}:N")
-    return base.mark_text(**look).encode(text=text)
+    return base.mark_text(**{"color": INK, "fontSize": 15} | look).encode(text=text)
+
+
+def fitted(base: Any, field: str, wide: float, least: int = 0, **look: Any) -> Any:
+    """A field's texts, cut to the pixels that `room` says, on a canvas that is as `wide` until it is stretched.
+
+    The tooltip of what they stand on holds all of them. Where there is room for less than `least` pixels is no text.
+    """
+    room = f"datum.room * width / {wide}"
+    seen: dict[str, Any] = {"opacity": alt.ExprRef(f"{room} < {least} ? 0 : 1")} if least else {}
+    return captions(base, field, limit=alt.ExprRef(f"max(1, {room})"), **seen, **look)
 
 
 def boxes(base: Any, left: alt.X, right: str, top: alt.Y, *, floor: float = 0, **look: Any) -> Any:
@@ -87,9 +97,14 @@ def boxes(base: Any, left: alt.X, right: str, top: alt.Y, *, floor: float = 0, *
     return base.mark_rect(**look).encode(left, top, x2=right, y2=alt.datum(floor))
 
 
-def ink_on(shade: str, least: float) -> Any:
-    """The color of letters on cells whose field `shade` makes them bright from `least` on."""
-    return alt.condition(f"datum.{shade} > {least}", alt.value("#1c1c1c"), alt.value("#f2f2f2"))
+def ink_on(fill: str) -> alt.ExprRef:
+    """The color of letters on marks that are filled so, as an expression says."""
+    return alt.ExprRef(f"luminance({fill}) < {MIDDLE} ? '#fefefe' : '#010101'")
+
+
+def ink_on_shade(shade: str) -> alt.ExprRef:
+    """The color of letters on cells that have the color of their field `shade`."""
+    return ink_on(f"scale('color', datum.{shade})")
 
 
 def diamonds(base: alt.Chart, color: str) -> Any:

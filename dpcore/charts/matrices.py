@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, present
 from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, in_order, largest, short, texts, tidy
-from dpcore.charts.marks import captions, ink_on, tooltips
+from dpcore.charts.marks import captions, ink_on_shade, tooltips
 
 MOST_WRITTEN = 12
 
@@ -106,12 +106,13 @@ def confusion(frame: pd.DataFrame) -> Chart:
     down = alt.Y("truth:N", title="true class", scale=alt.Scale(domain=names))
     tips = tooltips("truth|true class", "predicted|predicted as", "count|rows|,", "share|share of its class|.1%")
     base = alt.Chart(data, height=alt.Step(64 if few else 40 if written else 17)).encode(across, down, tooltip=tips)
-    known = base.transform_filter("datum.share !== null").encode(color=ink_on("share", 0.45))
+    known = base.transform_filter("datum.share !== null")
+    ink = ink_on_shade("share")
     layers = [_colored(base, "share", "share of the true class", 1)]
     if written:
-        layers.append(captions(known, "share", ".0%", fontSize=16, fontWeight="bold", dy=-9 if few else 0))
+        layers.append(captions(known, "share", ".0%", color=ink, fontSize=16, fontWeight="bold", dy=-9 if few else 0))
     if few:
-        layers.append(captions(known, "count", ",", fontSize=13, dy=11))
+        layers.append(captions(known, "count", ",", color=ink, fontSize=13, dy=11))
     return present(
         alt.layer(*layers),
         "What is taken for what",
@@ -133,9 +134,9 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
         alt.Y("truth:N", title="what is true", scale=alt.Scale(domain=names)),
         tooltip=tooltips("truth|true value", "reported|reported", "probability|probability|.2%"),
     )
-    numbers = captions(base, "probability", ".1%", fontSize=15, fontWeight="bold")
+    numbers = captions(base, "probability", ".1%", color=ink_on_shade("probability"), fontWeight="bold")
     return present(
-        _colored(base, "probability", "probability", 1) + numbers.encode(color=ink_on("probability", 0.45)),
+        _colored(base, "probability", "probability", 1) + numbers,
         "What becomes of an answer",
         key="Each row of cells sums to 100 %. The more alike the rows, the less a report tells.",
         seen=f"Matrix of the probabilities with which {len(names)} true values are reported as each value.",
@@ -187,4 +188,4 @@ def _heat(
     heat = _colored(base, "shade", title, highest, "~%" if "%" in number else "~g")
     if len(across) - gaps > room:
         return alt.layer(heat)
-    return heat + captions(base, "shade", number, fontSize=13).encode(color=ink_on("shade", 0.6 * highest))
+    return heat + captions(base, "shade", number, fontSize=13, color=ink_on_shade("shade"))

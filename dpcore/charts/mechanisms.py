@@ -44,7 +44,7 @@ def _pairs(data: pd.DataFrame, first: str, color: str, most: float, heading: str
     bars = base.mark_bar(color=color, height={"band": 0.6}).encode(alt.X(f"{first}:Q", **across))
     moved = base.mark_point(shape="diamond", filled=False, size=150, strokeWidth=2.5, color=INK, opacity=1)
     data["edge"] = data[[first, second]].max(axis=1) if len(data) else []
-    amounts = words(base.encode(alt.X("edge:Q", **across)), first, tip, align="left", dx=12, fontSize=15, color=INK)
+    amounts = words(base.encode(alt.X("edge:Q", **across)), first, tip, align="left", dx=12)
     said = ", ".join(f"{name} {value:.4g}" for name, value in zip(data["candidate"], data[first], strict=True))
     layers = alt.layer(bars, moved.encode(alt.X(f"{second}:Q", **across)), amounts)
     key = "Bars and numbers: before. Hollow diamonds: after one voter."
@@ -212,7 +212,7 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     colors = alt.Scale(domain=parts, range=[SERIES[(2 * place + 1) % len(SERIES)] for place in range(len(parts))])
     cells = base.mark_rect(strokeWidth=1).encode(alt.Color("part:N", scale=colors, legend=None), shown)
     return near(
-        alt.layer(cells, captions(base, "part", fontSize=14, color=INK)),
+        alt.layer(cells, captions(base, "part")),
         title,
         key=f"Bright: {len(touched)} of {len(parts)} may change.",
         seen=f"A table of {len(people)} rows and {len(columns)} columns in {len(parts)} parts; "
@@ -251,7 +251,7 @@ def telltale(frame: pd.DataFrame) -> Chart:
     bars = base.mark_bar(color=CLAIMED, width={"band": 0.6})
     said = ", ".join(f"{count}: {share:.2%}" for count, share in zip(data["count"], data["share"], strict=True))
     return near(
-        alt.layer(bars, words(base, "text", dy=-10, fontSize=15, fontWeight="bold", color=INK)),
+        alt.layer(bars, words(base, "text", dy=-10, fontWeight="bold")),
         "Answers that give their world away, with full numbers",
         seen=f"Share of answers that are impossible in the other world, by true count: {said}.",
         height=320,

@@ -130,7 +130,7 @@ def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows:
         areas = pd.DataFrame(boxes, columns=["x", "y", "x2", "y2"]).assign(label=headings)
         frames = marks(areas).encode(alt.X2("x2:Q"), alt.Y2("y2:Q"))
         frames = frames.mark_rect(color=NEUTRAL, opacity=0.1, cornerRadius=8)
-        bold: Any = {"fontSize": 13, "fontWeight": "bold", "color": NEUTRAL}
+        bold: Any = {"fontSize": 13, "fontWeight": "bold"}
         layers = [frames, *layers, words(marks(areas), "label", align="left", dx=8, dy=15, **bold)]
     if arrows:
         layers.append(_heads(marks, paths, radius, (WIDTH, height), 70 if named else 40).encode(**look))
@@ -140,7 +140,7 @@ def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows:
     dots = marks(data).mark_point(filled=True, opacity=1, stroke=NEUTRAL, strokeWidth=1)
     layers.append(dots.encode(*_looks(data, low, high), tooltip=tooltips(*tips)).add_params(pointed))
     if named:
-        aside: Any = {"align": "left", "dx": alt.ExprRef("datum.radius + 4"), "fontWeight": 600, "color": NEUTRAL}
+        aside: Any = {"align": "left", "dx": alt.ExprRef("datum.radius + 4"), "fontWeight": 600}
         layers.append(words(marks(data[["x", "y", "label", "radius"]]), "label", **aside, fontSize=letters))
     return present(alt.layer(*layers), height=height + 150, **told)  # what fits its container counts title and legend
 

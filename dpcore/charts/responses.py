@@ -61,12 +61,12 @@ def trust() -> Chart:
         alt.X("left:Q", **across), color, alt.Stroke("holds:N", scale=colors, legend=None), x2="right"
     )
     middle = alt.X("middle:Q", **across)
-    heads = words(base.encode(middle), "head", fontSize=16, fontWeight="bold", dy=-9, color=INK)
-    feet = words(base.encode(middle), "foot", fontSize=14, dy=10, color=INK)
+    heads = words(base.encode(middle), "head", fontSize=16, fontWeight="bold", dy=-9)
+    feet = words(base.encode(middle), "foot", fontSize=14, dy=10)
     lines = walk.mark_rule(strokeWidth=3).encode(color, alt.X("left:Q", **across), x2=alt.X2("right"))
     tips = walk.mark_point(shape="triangle-right", filled=True, size=170, opacity=1)
     tips = tips.encode(color, alt.X("right:Q", **across))
-    said = words(walk.encode(middle), "text", fontSize=14, fontWeight="bold", dy=-14, color=INK)
+    said = words(walk.encode(middle), "text", fontWeight="bold", dy=-14)
     return near(
         alt.layer(frames, heads, feet, lines, tips, said),
         "Who sees the truth?",
@@ -144,17 +144,17 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
 
     title, axis = "share of people whose true answer is yes", {"format": "~%", "tickCount": 12, "grid": False}
     across = scaled(title, span(left, right, zero=False), **axis)
-    bold: Any = {"fontWeight": "bold", "color": INK}
+    bold: Any = {"fontWeight": "bold"}
     ends: Any = {"from": [left, 1.0], "to": [0.0, right], "edge": [0.0, 1.0], "middle": [left / 2, (1 + right) / 2]}
     area = alt.Chart(pd.DataFrame(ends | {"text": "impossible: noise"})).encode(tooltip=NO_TIP)
     shade = area.mark_rect(color=NEUTRAL, opacity=0.22).encode(alt.X("from:Q", **across), x2=alt.X2("to"))
     label = area.encode(alt.X("middle:Q", **across), y=alt.value(6))
     edges = area.mark_rule(color=NEUTRAL, strokeWidth=1.5).encode(alt.X("edge:Q", **across))
-    layers = [shade, edges, words(label, "text", fontSize=14, baseline="top", **bold)]
+    layers = [shade, edges, words(label, "text", baseline="top", **bold)]
     at, said, look = (
         alt.X("at:Q", **across),
         f"truth {100 * truth:.3g} %",
-        {"fontSize": 15, "baseline": "bottom", **bold},
+        {"baseline": "bottom", **bold},
     )
     layers += ruled(at, truth, said, {"y": alt.value(-4)}, look, "only the game knows", color=REAL, strokeWidth=4)
 
@@ -174,7 +174,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     room = first["low"] - left if toward == "left" else right - first["high"]
     sides: Any = {"left": ("low", {"align": "right", "dx": -10}), "right": ("high", {"align": "left", "dx": 10})}
     field, look = sides[toward] if (room > 0.2 * (right - left)).all() else ("shown", {"dy": 22})
-    layers.append(words(here.encode(alt.X(f"{field}:Q", **across)), "text", fontSize=15, **bold, **look))
+    layers.append(words(here.encode(alt.X(f"{field}:Q", **across)), "text", **bold, **look))
     outside = int(((data["estimate"] < 0) | (data["estimate"] > 1)).sum())
     many = f" Dots: {len(data) - 1:,} other crowds with the same truth; {outside:,} of all are impossible."
     many = many if repeated else ""
@@ -218,7 +218,7 @@ def descriptions(
         meet = single(x=crossing[0], value=crossing[1], label=f"both {100 * crossing[1]:.1f} %").encode(across, up)
         dot = meet.mark_point(color=INK, filled=False, size=180, strokeWidth=3, opacity=1)
         layers.append(dot.encode(tooltip=tooltips("label|they meet", "x|at|.3~g")))
-        layers.append(words(meet, "label", color=INK, align="left", dx=8, dy=16, fontSize=14, fontWeight="bold"))
+        layers.append(words(meet, "label", align="left", dx=8, dy=16, fontWeight="bold"))
     return present(
         alt.layer(*layers),
         name,
@@ -262,7 +262,7 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
     layers = [*_lines(base, looks, *tips), dots]
     for name, move in ((FRESH, -15), (KEPT, 16)):  # above and below, so that neither is on the other
         own = base.transform_filter(alt.FieldOneOfPredicate("series", [name]))
-        bold: Any = {"fontSize": 15, "fontWeight": "bold", "color": INK}
+        bold: Any = {"fontWeight": "bold"}
         layers.append(words(own, "label", align="right", dx=-4, dy=move, **bold))
     if alone is not None:
         place: Any = {"x": 14, "align": "left", "dy": 13, "baseline": "middle"}
@@ -306,9 +306,7 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
 def _level(value: float, label: str, *, x: Any, **look: Any) -> list[Any]:
     """A level rule, and its name at `x`."""
     rule: Any = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2}
-    found: list[Any] = ruled(
-        alt.Y("at:Q"), value, label, {"x": alt.value(x)}, {"fontSize": 14, "color": INK} | look, **rule
-    )
+    found: list[Any] = ruled(alt.Y("at:Q"), value, label, {"x": alt.value(x)}, look, **rule)
     return found
 
 

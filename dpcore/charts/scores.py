@@ -55,7 +55,7 @@ def _upright(text: str, value: float, align: Any) -> list[Any]:
     """An upright rule at an accuracy, with its name and value above it."""
     if not math.isfinite(value):
         return []
-    name = {"align": align, "dx": -4 if align == "right" else 4, "fontSize": 13, "baseline": "bottom", "color": NEUTRAL}
+    name = {"align": align, "dx": -4 if align == "right" else 4, "baseline": "bottom"}
     look: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
     across = alt.X("at:Q", title="accuracy")
     rule: list[Any] = ruled(across, value, f"{text} {value:.1%}", {"y": alt.value(-4)}, name, **look)
@@ -123,7 +123,7 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
     last = base.transform_aggregate(
         mean="mean(score)", right="max(score)", high="max(high)", groupby=["model", "measure"]
     ).transform_calculate(right="max(datum.right, datum.high || 0)", text="format(datum.mean, '.1%')")
-    said = words(last.encode(alt.X("right:Q", **across)), "text", align="left", dx=11, fontSize=13, color=NEUTRAL)
+    said = words(last.encode(alt.X("right:Q", **across)), "text", align="left", dx=11)
     each = "One mark per run; bar: 95% t-interval of the mean, which is written beside it. " if repeated else ""
     return present(
         alt.layer(*([bars] if repeated else []), dots, said),
@@ -156,7 +156,7 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
     tips = tooltips("row|step", "text|changes accuracy by", "start|from|.2%", "stop|to|.2%")
     spans = base.mark_bar(color=RELEASED, opacity=0.55, height={"band": 0.55})
     spans = spans.encode(alt.X("start:Q", **across), x2=alt.X2("stop"), tooltip=tips)
-    look: Any = {"align": "left", "dx": 12, "fontSize": 15, "fontWeight": "bold", "color": NEUTRAL}
+    look: Any = {"align": "left", "dx": 12, "fontWeight": "bold"}
     said = words(base.encode(alt.X("end:Q", **across)), "text", **look)
     own = alt.condition(f"datum.row === '{NOISY}'", alt.value(RELEASED), alt.value(REAL))
     dots = marks.mark_point(filled=True, shape="diamond", size=210, opacity=1)
@@ -186,7 +186,7 @@ def importance(frame: pd.DataFrame) -> Chart:
     )
     bars = base.mark_bar(color=RELEASED, height={"band": 0.65})
     return present(
-        bars + words(base, "share", ".1%", align="left", dx=6, fontSize=14, color=NEUTRAL),
+        bars + words(base, "share", ".1%", align="left", dx=6),
         f"What the trees ask about{capped}",
         key="How much each column’s divisions lower the impurity of classes, by noisy counts: from the release alone.",
         seen=f"The {len(data)} columns that matter most to the released trees, by their share of the gain.",

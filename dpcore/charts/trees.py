@@ -14,17 +14,17 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import NEUTRAL, SERIES
-from dpcore.charts.frames import LETTER, cut, in_order, largest, texts, tidy
-from dpcore.charts.marks import canvas, keyed, tooltips, words
+from dpcore.charts.frames import LETTER, in_order, largest, texts, tidy
+from dpcore.charts.marks import canvas, fitted, ink_on, keyed, tooltips, words
 from dpcore.text import number
 
 CLASSES = [SERIES[i] for i in (1, 6, 4, 2, 3, 5, 9, 7, 10, 8)]  # neighbors differ in blue and yellow
-DARK, LIGHT, PALE = "#1c1c1c", "#f6f6f6", "#ececec"
+PALE = "#ececec"
 BOX, STEP = 36, 44
 ROOM = 6.5  # a letter's width
-READABLE = 3.5  # contrast
+LARGEST = 320  # box, and line
 MOST_LEAVES = 150
-LONGEST = 34  # letters of a group's name
+LONGEST = 34  # letters of a name that places are made for
 GAP = 18
 WIDTH = 960  # pixels, for all texts
 
@@ -38,30 +38,31 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "A released tree", width: i
     data = _boxes(frame)
     parents = pd.Index(data["place"]).get_indexer(data["parent"])
     data = data.join(STEP * (_rows(parents) + 0.5)).join(_columns(data, width), on="level")
-    for name, start, stop in (("head", "left", "right"), ("foot", "left", "right"), ("branch", "start", "left")):
-        room = (data[stop] - data[start] - 10) / ROOM
-        data[name] = [cut(text, max(int(most), 2)) for text, most in zip(data[name], room, strict=True)]
     height = largest(data["y"], 0.0) + STEP / 2
     data = data.assign(top=data["y"] - BOX / 2, bottom=data["y"] + BOX / 2, inset=data["left"] + 7)
 
     marks = canvas(width, height)
-    fields = ["left", "right", "top", "bottom", "fill", "label", "path", "asks", "noisy", "counts", "share", "spent"]
+    told = ["path", "asks", "noisy", "counts", "label", "share", "spent", "folded"]
     tips = ["path|branch", "asks|divided by", "noisy|noisy number of records|,.1f", "counts|consistent number|,.1f"]
     tips += ["label|most probable class", "share|its probability|.1%", "spent|epsilon so far"]
-    boxes = marks(data[[*fields, "folded"]], "left", "top").mark_rect(cornerRadius=7)
-    fill, tips = alt.Fill("fill:N", scale=None), [*tips, "folded|nodes below, not drawn|,"]
-    boxes = boxes.encode(x2=alt.X2("right"), y2=alt.Y2("bottom"), fill=fill, tooltip=tooltips(*tips))
+    tip = tooltips(*tips, "folded|nodes below, not drawn|,")
+    boxes = marks(data[["left", "right", "top", "bottom", "fill", *told]], "left", "top").mark_rect(cornerRadius=7)
+    fill = alt.Fill("fill:N", scale=None)
+    boxes = boxes.encode(x2=alt.X2("right"), y2=alt.Y2("bottom"), fill=fill, tooltip=tip)
     codes = dict(data.sort_values("code")[["label", "code"]].to_numpy())
     colors = [CLASSES[code % len(CLASSES)] for code in codes.values()]
     legend = alt.Legend(symbolOpacity=1, symbolSize=160)
     key = marks(data[["left", "y", "label"]], "left").mark_point(filled=True, shape="square", opacity=0)
     key = key.encode(keyed(alt.Color, "label", codes, colors, title="most probable class", legend=legend))
     look: Any = {"align": "left", "baseline": "middle", "fontSize": 12}
-    inside = marks(data[["inset", "y", "head", "foot", "ink"]], "inset").encode(alt.Color("ink:N", scale=None))
-    heads, feet = words(inside, "head", **look, dy=-8, fontWeight="bold"), words(inside, "foot", **look, dy=8)
-    plain = data[["start", "right", "y", "branch", "more"]]
-    branches = words(marks(plain, "start"), "branch", **look | {"baseline": "bottom"}, dx=5, dy=-3, color=NEUTRAL)
-    rest = words(marks(plain, "right"), "more", **look, dx=6, color=NEUTRAL)
+    lines = data[["inset", "y", "head", "foot", "fill", *told]].assign(room=data["right"] - data["left"] - 10)
+    inside = marks(lines, "inset").encode(tooltip=tip)
+    black = look | {"color": ink_on("datum.fill")}
+    heads = fitted(inside, "head", width, **black, dy=-8, fontWeight="bold")
+    feet = fitted(inside, "foot", width, **black, dy=8)
+    ways = marks(data[["start", "y", "branch", *told]].assign(room=data["left"] - data["start"] - 10), "start")
+    branches = fitted(ways.encode(tooltip=tip), "branch", width, **look | {"baseline": "bottom"}, dx=5, dy=-3)
+    rest = words(marks(data[["right", "y", "more"]], "right"), "more", **look, dx=6)
     gone = int(data["folded"].where(data["parent"] < 0, 0).sum())
     note = f" {gone:,} more nodes are not drawn (+)." if gone else ""
     paid = "; epsilon spent (ε) down to here" if data["spent"].any() else ""
@@ -102,16 +103,15 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
     certain = ((data["share"].fillna(even) - even) / (1 - even)).clip(0, 1)
     colors = [CLASSES[code % len(CLASSES)] for code in data["code"]]
     data["fill"] = [_paler(color, 0.2 + 0.8 * part) for color, part in zip(colors, certain, strict=True)]
-    light = np.array([_contrast(LIGHT, fill) >= READABLE for fill in data["fill"]], dtype=bool)
-    return data.assign(ink=np.where(light, LIGHT, DARK))
+    return data
 
 
 def _columns(data: pd.DataFrame, width: int) -> pd.DataFrame:
     """Per level where its branches' lines `start`, its boxes (`left`, `right`), and the next level's lines (`hang`)."""
     longest = data.assign(box=data[["head", "foot"]].map(len).max(axis=1), line=data["branch"].map(len))
     needs = longest.groupby("level")[["line", "box"]].max() * ROOM + [26, 18]
-    needs["line"] = needs["line"].where(needs.index > 0, 0).clip(upper=190)
-    needs["box"] = needs["box"].clip(80, 190)
+    needs["line"] = needs["line"].where(needs.index > 0, 0).clip(upper=LARGEST)
+    needs["box"] = needs["box"].clip(80, LARGEST)
     tail = 40 if (data["more"] != "").any() else 4
     gap = 12.0  # from a box to the line that its branches leave
     flat = needs.to_numpy(float)
@@ -164,13 +164,6 @@ def _channels(color: str) -> Any:
     return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
 
 
-def _contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colors, as the web's guidelines define it."""
-    parts = np.array([_channels(one), _channels(other)]) / 255
-    lights = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
-    return float((lights.max() + 0.05) / (lights.min() + 0.05))
-
-
 def taxonomy(frame: pd.DataFrame) -> Chart:
     """A column's public tree: values down the right side, groups between them and the root.
 
@@ -188,15 +181,16 @@ def taxonomy(frame: pd.DataFrame) -> Chart:
     height = step * ends + step
 
     marks = canvas(WIDTH, height)
-    inner, values = drawn[~drawn["end"]], drawn[drawn["end"]]
-    dots = marks(drawn[["x", "y", "name", "path", "leaves", "size"]]).mark_point(filled=True, opacity=1, color=NEUTRAL)
+    told = ["name", "path", "leaves"]
+    dots = marks(drawn[["x", "y", "size", *told]]).mark_point(filled=True, opacity=1, color=NEUTRAL)
     tips = tooltips("name|node", "path|path from the root", "leaves|values,")
     dots = dots.encode(alt.Size("size:Q", scale=None, legend=None), tooltip=tips)
-    look: Any = {"align": "left", "color": NEUTRAL, "fontSize": letters}
-    groups = marks(inner[["y", "label"]].assign(x=inner["start"]))
+    look: Any = {"align": "left", "fontSize": letters}
+    names = marks(drawn[["y", "label", "room", *told, "end"]].assign(x=drawn["at"])).encode(tooltip=tips)
+    groups, values = (names.transform_filter(f"{sign}datum.end") for sign in ("!", ""))
     lines = _lines(marks, drawn.assign(left=drawn["x"], right=drawn["x"], hang=drawn["x"]))
-    layers = [lines, dots, words(groups, "label", **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]
-    layers.append(words(marks(values[["x", "y", "label"]]), "label", **look, dx=9, baseline="middle"))
+    layers = [lines, dots, fitted(groups, "label", WIDTH, **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]
+    layers.append(fitted(values, "label", WIDTH, **look, dx=9, baseline="middle"))
     steps = "1 level" if deepest == 1 else f"{deepest:,} levels"
     return present(
         alt.layer(*layers),
@@ -243,19 +237,20 @@ def _across(data: pd.DataFrame, letters: int, width: int) -> pd.DataFrame:
         f" ({leaves:,})" if end and leaves > 1 and path else ""
         for leaves, end, path in zip(data["leaves"], data["end"], data["path"], strict=True)
     ]
-    labels = [cut(name, LONGEST - len(count)) + count for name, count in zip(data["name"], counts, strict=True)]
-    room = pd.Series([float(len(label)) for label in labels], index=data.index) * letters * LETTER
+    label = data["name"] + pd.Series(counts, index=data.index, dtype=object)
+    room = label.str.len().clip(upper=LONGEST) * letters * LETTER
     depth, end = data["depth"].to_numpy(), data["end"]
     all_wide = width - float(room[end].max()) - 2 * GAP
     wide = room[~end].groupby(data["depth"]).max().to_numpy(float) + GAP
     wide += np.clip((all_wide - wide.sum()) / max(len(wide), 1), 0, 140)
     edges = np.concatenate([[0.0], np.cumsum(wide)])
     edges *= min(1.0, all_wide / max(edges[-1], 1.0))
-    fits = (np.diff(edges, append=width)[depth] - 6) // (letters * LETTER)
-    fits = np.where(end, LONGEST, fits.clip(1, LONGEST)).astype(int)
+    last = edges[-1] + 2 * GAP
     return data.assign(
-        label=[cut(label, most) for label, most in zip(labels, fits, strict=True)],
+        label=label,
         start=edges[depth],
-        x=np.where(end, edges[-1] + 2 * GAP, edges[np.minimum(depth + 1, len(edges) - 1)]),
+        at=np.where(end, last, edges[depth]),
+        room=np.where(end, width - last - 9, np.diff(edges, append=width)[depth] - 10),
+        x=np.where(end, last, edges[np.minimum(depth + 1, len(edges) - 1)]),
         size=np.where(end, 45, 75),
     )

@@ -220,7 +220,7 @@ def _event(data: pd.DataFrame, across: Any, edge: float, hits: tuple[int, int], 
     shade = shade.encode(x2="to", tooltip=tooltips("text|runs with the event"))
     rule = base.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=2).encode(tooltip=NO_TIP)
     look: Any = {"align": "left" if left else "right", "dx": 8 if left else -8, "baseline": "top"}
-    look |= {"fontSize": 16, "fontWeight": "bold", "color": INK, "lineBreak": "\n"}
+    look |= {"fontSize": 16, "fontWeight": "bold", "lineBreak": "\n"}
     return [shade, rule, words(base.encode(y=alt.value(6)), "text", **look)]
 
 
