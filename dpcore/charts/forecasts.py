@@ -6,11 +6,9 @@ import pandas as pd
 from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import INK, RELEASED, SERIES
 from dpcore.charts.frames import tidy
-from dpcore.charts.marks import keyed, scaled, single, span, tooltips
+from dpcore.charts.marks import distances, keyed, scaled, single, span, tooltips
 
 KINDS = {"pairs": RELEASED, "columns": SERIES[2]}
-FAR = 100  # points; the axis is the same for all forecasts, and its root shows small distances
-TICKS = [0, 1, 5, 10, 25, 50, FAR]
 
 
 def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: float) -> Chart:
@@ -21,11 +19,11 @@ def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: flo
     """
     data = tidy(frame, ["of"], ["epsilon", "low", "middle", "high"]).dropna()
     for end in ("low", "middle", "high"):
-        data[end] = (100 * data[end]).clip(0, FAR)
+        data[end] = data[end].clip(0, 1)
     steps = sorted({*data["epsilon"]})
     across = alt.X("epsilon:Q", **scaled("epsilon", span(low, high, type="log"), format="~g", values=steps))
-    up = scaled("points off", span(0, FAR, type="sqrt"), values=TICKS)
-    tips = tooltips("of|what", "epsilon|epsilon|~g", "low|from, in points|.3~g", "high|to, in points|.3~g")
+    up = distances("points off", 100)
+    tips = tooltips("of|what", "epsilon|epsilon|~g", "low|off from|.3~p", "high|to|.3~p")
     color = keyed(alt.Color, "of", KINDS, KINDS.values(), legend=alt.Legend(symbolOpacity=1))
     base = alt.Chart(data).encode(across, color, tooltip=tips)
     bands = base.mark_area(opacity=0.3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))

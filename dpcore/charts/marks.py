@@ -16,6 +16,19 @@ def span(low: float, high: float, **more: Any) -> alt.Scale:
     return alt.Scale(domain=[low, high], nice=False, **more)
 
 
+ROOTS = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1]
+
+
+def root() -> alt.Scale:
+    """From 0 to 1 for every release, so that two can be compared at a glance; roots leave small numbers to be seen."""
+    return span(0, 1, type="sqrt")
+
+
+def distances(title: str, times: int = 1) -> dict[str, Any]:
+    """The axis of distances from 0 to 1, told as so many times as much."""
+    return scaled(title, root(), values=ROOTS, labelExpr=f"format({times} * datum.value, '~g')")
+
+
 def scaled(title: str | list[str] | None, scale: alt.Scale, **axis: Any) -> dict[str, Any]:
     """A channel's title, its scale, and how its axis looks."""
     return {"title": title, "scale": scale} | ({"axis": alt.Axis(**axis)} if axis else {})

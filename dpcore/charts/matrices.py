@@ -7,26 +7,27 @@ import altair as alt
 import pandas as pd
 
 from dpcore.charts.base import Chart, present
-from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, in_order, largest, short, texts, tidy
-from dpcore.charts.marks import captions, ink_on_shade, tooltips
+from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, in_order, short, texts, tidy
+from dpcore.charts.marks import captions, ink_on_shade, root, span, tooltips, words
 
 MOST_WRITTEN = 12
+UNSEEN = "\u200b"  # a name that nobody sees
 
 
 def pair_heatmap(frame: pd.DataFrame) -> Chart:
     """How well each pair of columns survives, as a symmetric matrix.
 
     `frame`: one row per unordered pair: `a`, `b` (columns); `avd`, `floor` (average variation distance, 0..1, of the
-    release and of a same-size resample). The scale ends at 0.1 or above, so that mere noise does not look alarming.
+    release and of a same-size resample). Colors are the same for every release.
     """
     pairs = tidy(frame, ["a", "b"], ["avd", "floor"]).dropna(subset=["avd"])
     names = in_order([*pairs["a"], *pairs["b"]])
     cells = _mirrored(pairs).rename(columns={"avd": "shade"})
-    tips = tooltips("x|column", "y|and", "shade|AVD|.3f", "floor|noise floor|.3f")
+    tips = tooltips("x|column", "y|and", "shade|distance|.3f", "floor|fresh sample|.3f")
     return present(
-        _heat(cells, tips, names, names, title="AVD", least=0.1),
+        _heat(cells, tips, names, names, title="distance"),
         "How far each pair of columns is from the real data",
-        key="Average variation distance (AVD): 0 = the same, 1 = nothing in common.",
+        key="0 = the same, 1 = nothing in common. Colors are the same for every release.",
         seen=f"Matrix of the distance between release and real data for each pair of {len(names)} columns.",
     )
 
@@ -34,8 +35,8 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
 def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame) -> Chart:
     """The noisy score of each pair of columns, or bits, as a symmetric matrix in the order of clusters.
 
-    `frame`: one row per unordered pair: `a`, `b` (texts), `score` (noisy: it may be negative, which is drawn as 0, and
-    above what a score can be, which is drawn as it is). `clusters`: from each text to its cluster, as a mapping or as
+    `frame`: one row per unordered pair: `a`, `b` (texts), `score` (noisy: what is below 0 is drawn as 0, and what is
+    above 1 as 1). `clusters`: from each text to its cluster, as a mapping or as
     a frame of `column` and `cluster`; a gap parts one cluster from the next. Up to 60 columns are named.
     """
     if isinstance(clusters, pd.DataFrame):
@@ -47,18 +48,18 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame)
     cells, groups = _mirrored(pairs), in_order(cluster.values())
     order: list[str] = []
     for group in groups:
-        gap = ["\u200b" * len(order)] if order else []  # a name that nobody sees
+        gap = [UNSEEN * len(order)] if order else []
         order += [*gap, *(name for name in cluster if cluster[name] == group)]
 
-    below = int((pairs["score"] < 0).sum())
-    cells = cells.assign(shade=cells["score"].clip(lower=0), group=[cluster[name] for name in cells["x"]])
+    below, above = int((pairs["score"] < 0).sum()), int((pairs["score"] > 1).sum())
+    cells = cells.assign(shade=cells["score"].clip(0, 1), group=[cluster[name] for name in cells["x"]])
     cells["other"] = [cluster[name] for name in cells["y"]]
     tips = tooltips("x|column", "y|and", "score|noisy score|.4~g", "group|cluster", "other|and cluster")
     clipped = f" {below:,} of {len(pairs):,} are below 0, which only noise can do, and drawn as 0." if below else ""
-    title = "noisy score (clipped at 0)" if below else "noisy score"
+    clipped += f" {above:,} are above 1, and drawn as 1." if above else ""
     gaps, named = len(order) - len(cluster), len(cluster) <= MOST_NAMED
     return present(
-        _heat(cells, tips, order, order, title=title, least=1e-6, gaps=gaps, named=named),
+        _heat(cells, tips, order, order, title="noisy score", gaps=gaps, named=named),
         "How much each pair of columns says about each other, with noise",
         key=f"Ordered by cluster; gaps part {len(groups):,} clusters.{clipped}" if len(groups) > 1 else clipped.strip(),
         seen=f"Matrix of the noisy scores of the pairs of {len(cluster):,} columns, in {len(groups):,} clusters.",
@@ -70,6 +71,7 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
 
     `frame`: one row per cell and source: `x_value`, `y_value`, `source` ("real" or "released"), `share` (0..1). A cell
     that is not in the frame stays blank. The 40 largest values of a column are drawn, the rest summed.
+    Names of the released ones begin with a space of no width, so that both stand on one axis.
     """
     cells = tidy(frame, ["x_value", "y_value", "source"], ["share"]).dropna()
     cells.columns = pd.Index(["x", "y", "source", "shade"])
@@ -84,11 +86,16 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
 
     titles = short(x), short(y)
     tips = tooltips("x|across", "y|down", "source|source", "shade|share|.2%")
-    heat = _heat(cells, tips, *names, title="share", number=".1%", least=1e-6, room=5, titles=titles)
-    header = alt.Header(title=None, labelFontSize=15, labelFontWeight="bold", labelPadding=6)
+    cells["x"] = cells["x"].where(cells["source"] == "real", UNSEEN + cells["x"])
+    across = [*names[0], UNSEEN, *(UNSEEN + name for name in names[0])] if names[0] else []
+    heads = pd.DataFrame({"x": across[:: len(names[0]) + 1], "text": ["real", "released"] if across else []})
+    heat = _heat(cells, tips, across, names[1], title="share", number=".1%", room=10, titles=titles, gaps=1)
+    place = alt.X("x:N", scale=alt.Scale(domain=across))
+    head = words(alt.Chart(heads).encode(place, y=alt.value(-10)), "text", align="left", fontWeight="bold")
     return present(
-        heat.properties(width=240).facet(column=alt.Column("source:N", sort=["real", "released"], header=header)),
+        alt.layer(heat, head),
         f"{titles[0]} and {titles[1]} together, real and released",
+        key="Colors are the same for every release.",
         seen=f"Two heat maps of the joint shares of {titles[0]} and {titles[1]}: real and released.",
     )
 
@@ -108,7 +115,7 @@ def confusion(frame: pd.DataFrame) -> Chart:
     base = alt.Chart(data, height=alt.Step(64 if few else 40 if written else 17)).encode(across, down, tooltip=tips)
     known = base.transform_filter("datum.share !== null")
     ink = ink_on_shade("share")
-    layers = [_colored(base, "share", "share of the true class", 1)]
+    layers = [_colored(base, "share", "share of the true class")]
     if written:
         layers.append(captions(known, "share", ".0%", color=ink, fontSize=16, fontWeight="bold", dy=-9 if few else 0))
     if few:
@@ -136,7 +143,7 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
     )
     numbers = captions(base, "probability", ".1%", color=ink_on_shade("probability"), fontWeight="bold")
     return present(
-        _colored(base, "probability", "probability", 1) + numbers,
+        _colored(base, "probability", "probability") + numbers,
         "What becomes of an answer",
         key="Each row of cells sums to 100 %. The more alike the rows, the less a report tells.",
         seen=f"Matrix of the probabilities with which {len(names)} true values are reported as each value.",
@@ -149,9 +156,12 @@ def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([pairs, other], ignore_index=True).rename(columns={"a": "x", "b": "y"})
 
 
-def _colored(base: alt.Chart, shade: str, title: str, highest: float, number: str = "~%") -> Any:
-    """Cells from dark at 0 to bright at the highest number."""
-    scale, legend = alt.Scale(scheme="viridis", domain=[0, highest]), alt.Legend(format=number)
+def _colored(base: alt.Chart, shade: str, title: str, number: str = "~%", *, small: bool = False) -> Any:
+    """Cells from dark at 0 to bright at 1; `small` numbers can be told apart."""
+    scale = root() if small else span(0, 1)
+    scale.scheme = "viridis"
+    look: Any = {"values": [0, 0.05, 0.25, 0.5, 1], "offset": 28} if small else {}
+    legend = alt.Legend(labelExpr=f"format(datum.value, '{number}')", **look)
     return base.mark_rect().encode(alt.Color(f"{shade}:Q", title=title, scale=scale, legend=legend))
 
 
@@ -162,18 +172,17 @@ def _heat(
     down: list[str],
     *,
     title: str,
-    least: float,
     number: str = ".2f",
     room: int = MOST_NUMBERED,
     titles: Sequence[str | None] = (None, None),
     gaps: int = 0,
     named: bool = True,
 ) -> Any:
-    """Cells at `x`, `y`, colored by `shade` from 0 to `least` or above, with numbers if at most `room` are across.
+    """Cells at `x`, `y`, colored by `shade`, small ones too, with numbers if at most `room` are across.
 
     `gaps` of the names on each side stand for nothing; cells that are not `named` are as low as fits.
     """
-    highest, many = largest(cells["shade"], least), len(down) - gaps
+    many = len(down) - gaps
     few = len(across) - gaps <= MOST_NUMBERED
     below: Any = {"labelAngle": -50, "labelOverlap": False} if few else {"labelAngle": -90, "labelFontSize": 11}
     beside: Any = {"labelOverlap": False}
@@ -185,7 +194,7 @@ def _heat(
         alt.Y("y:N", title=titles[1], scale=alt.Scale(domain=down), axis=alt.Axis(**beside)),
         tooltip=tips,
     )
-    heat = _colored(base, "shade", title, highest, "~%" if "%" in number else "~g")
+    heat = _colored(base, "shade", title, "~%" if "%" in number else "~g", small=True)
     if len(across) - gaps > room:
         return alt.layer(heat)
     return heat + captions(base, "shade", number, fontSize=13, color=ink_on_shade("shade"))

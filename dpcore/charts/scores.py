@@ -7,10 +7,22 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, panels, present
-from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES
-from dpcore.charts.frames import as_listed, distinct, in_order, largest, short, t_quantile, tidy
-from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, looks, means, ruled, scaled, span, tooltips, words
+from dpcore.charts.base import Chart, present
+from dpcore.charts.colors import INK, NEUTRAL, REAL, RELEASED, SERIES
+from dpcore.charts.frames import as_listed, distinct, in_order, largest, t_quantile, tidy
+from dpcore.charts.marks import (
+    NO_TIP,
+    color_and_shape,
+    distances,
+    keyed,
+    looks,
+    means,
+    ruled,
+    scaled,
+    span,
+    tooltips,
+    words,
+)
 
 TRAINED_ON = {
     "released": (RELEASED, "diamond"),
@@ -19,6 +31,8 @@ TRAINED_ON = {
 }
 SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
 WHO = ["released", "reference"]
+ROW = 110  # pixels
+TO_LEFT = "datum.first && datum.value > 0.3"
 MOST_BARS = 15
 EXACT, MIDDLE, NOISY = "exact trees", "same trees, exact counts", "released"
 STRUCTURE, LEAVES = "cost of choices", "cost of noisy counts"
@@ -33,7 +47,7 @@ def accuracy(frame: pd.DataFrame, *, majority: float) -> Chart:
     """
     data = tidy(frame, ["model", "trained_on"], ["accuracy"]).dropna()
     base = alt.Chart(data).encode(
-        alt.X("accuracy:Q", **scaled("accuracy", alt.Scale(zero=False, padding=14), **PERCENT)),
+        alt.X("accuracy:Q", **accuracies("accuracy")),
         alt.Y("model:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.25)),
         alt.YOffset("trained_on:N", sort=list(TRAINED_ON)),
         tooltip=tooltips("model|model", "trained_on|trained on", "accuracy|accuracy|.1%"),
@@ -51,6 +65,11 @@ def accuracy(frame: pd.DataFrame, *, majority: float) -> Chart:
     )
 
 
+def accuracies(title: str | None) -> dict[str, Any]:
+    """The axis of accuracies, which is the same for every release."""
+    return scaled(title, span(0, 1), **PERCENT)
+
+
 def _upright(text: str, value: float, align: Any) -> list[Any]:
     """An upright rule at an accuracy, with its name and value above it."""
     if not math.isfinite(value):
@@ -62,10 +81,11 @@ def _upright(text: str, value: float, align: Any) -> list[Any]:
     return rule
 
 
-def redraws(frame: pd.DataFrame) -> Chart:
-    """The same method run again and again, to see how lucky the release on the screen is.
+def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, small: bool = True) -> Chart:
+    """The same method run again and again, to see how lucky the release on the screen is, on one axis from 0 to 1.
 
-    `frame`: one row per metric and run: `metric`, `value`, `run`, `chosen` (bool: the release on the screen).
+    `frame`: one row per metric and run: `metric`, `value` (0..1), `run`, `chosen` (bool: the release on the screen).
+    `references`: `metric`, `label`, `value`. With `small`, numbers near 0 can be told apart.
     """
     which = ["another draw", "this release"]
     data = tidy(frame, ["metric", "run"], ["value"])
@@ -74,22 +94,49 @@ def redraws(frame: pd.DataFrame) -> Chart:
     data = data.dropna(subset=["value"]).sort_values("which", kind="stable")  # the release is drawn last, on top
     data["lane"] = data.groupby("metric").cumcount() * 0.618 % 1
 
+    across = distances("") if small else accuracies("")
+    down = alt.Y("metric:N", axis=None, scale=alt.Scale(domain=metrics, padding=0.05))
     base = alt.Chart(data).encode(
-        alt.X("value:Q", **scaled(None, alt.Scale(zero=False, padding=14), tickCount=7)),
+        down,
+        alt.X("value:Q", **across),
         tooltip=tooltips("metric|metric", "run|run", "value|value|.4~g", "which|which"),
     )
     draws = base.mark_point(filled=True, opacity=0.9).encode(
-        alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[-0.15, 1.15])),
+        alt.YOffset("lane:Q", scale=alt.Scale(domain=[-0.55, 1.55])),
         *color_and_shape("which", which, [REAL, RELEASED], ["circle", "diamond"]),
         size=alt.condition("datum.which == 'this release'", alt.value(260), alt.value(80)),
     )
-    median = base.mark_rule(color=NEUTRAL, strokeWidth=3).encode(x="median(value):Q", tooltip=NO_TIP)
-    return present(
-        panels(median + draws, "metric", metrics, columns=1, width=560, height=90),
-        f"{short(metrics[0])}: the same method, drawn again" if len(metrics) == 1 else "The same method, drawn again",
-        key="One mark per run. Upright line: median.",
-        seen=f"{data['run'].nunique()} runs per metric, with their median; the release on the screen stands out.",
+    known = pd.DataFrame(columns=["metric", "label", "value"]) if references is None else references
+    beside = tidy(known[known["metric"].isin(metrics)], ["metric", "label"], ["value"]).dropna()
+    beside["first"] = beside["value"] == beside.groupby("metric")["value"].transform("min")
+    beside["text"] = [f"{label} {value:.3g}" for label, value in zip(beside["label"], beside["value"], strict=True)]
+    rule = alt.Chart(beside).encode(down, alt.X("value:Q", **across), tooltip=tooltips("text|reference"))
+    rules = rule.mark_point(shape="stroke", angle=90, size=3600, strokeWidth=3, color=INK, opacity=1)
+    said = [  # the lowest to the left of its line, if there is room
+        words(rule.transform_filter(left), "text", align=align, dx=dx, dy=ROW / 2 - 14, fontSize=13)
+        for left, align, dx in ((TO_LEFT, "right", 2), (f"!({TO_LEFT})", "left", -2))
+    ]
+    names = pd.DataFrame({"metric": metrics, "text": [_spread(data, metric) for metric in metrics]})
+    heads = words(
+        alt.Chart(names).encode(down, x=alt.value(0)), "text", align="left", dy=14 - ROW / 2, fontWeight="bold"
     )
+    return present(
+        alt.layer(rules, draws, heads, *said),
+        "The same method, drawn again",
+        key="One mark per run, on an axis that is the same for every release."
+        + (" Upright line: for reference." if len(beside) else ""),
+        seen=f"{data['run'].nunique()} runs per metric; the release on the screen stands out. "
+        f"{'; '.join(names['text'])}.",
+        height=alt.Step(ROW),
+    )
+
+
+def _spread(data: pd.DataFrame, metric: str) -> str:
+    """A metric, what the release on the screen has of it, and between what the others lie."""
+    own = data[data["metric"] == metric].set_index("which")["value"]
+    here = [f"{value:.3g}" for value in own[own.index == "this release"]]
+    low, high = (f"{end:.3g}" for end in own[own.index == "another draw"].agg(["min", "max"]))
+    return f"{metric}: {', '.join([*here, f'others {low} to {high}' if 'nan' not in low else 'no others'])}"
 
 
 def classifier_scores(frame: pd.DataFrame) -> Chart:
@@ -111,7 +158,7 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
         alt.Y("model:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
         alt.YOffset("measure:N", scale=alt.Scale(domain=measures, paddingInner=0)),
     )
-    across = scaled("on real test rows", alt.Scale(zero=False, padding=20), **PERCENT)
+    across = accuracies("on real test rows")
     colors = keyed(alt.Color, "who", WHO, [RELEASED, REAL], legend=alt.Legend(symbolOpacity=1))
     grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeColor": NEUTRAL}  # black is lost in the dark
     kinds = keyed(alt.Shape, "measure", measures, ["circle", "diamond"], legend=alt.Legend(symbolOpacity=1, **grey))
@@ -151,7 +198,7 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
     steps["text"] = [f"{value:.1%}" for value in steps["accuracy"]]
     order = [name for name in (EXACT, STRUCTURE, MIDDLE, LEAVES, NOISY) if name in {*moves["row"], *steps["row"]}]
     down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.2))
-    across = scaled("accuracy", alt.Scale(zero=False, padding=24), **PERCENT)
+    across = accuracies("accuracy")
     base, marks = alt.Chart(moves).encode(down), alt.Chart(steps).encode(down, alt.X("accuracy:Q", **across))
     tips = tooltips("row|step", "text|changes accuracy by", "start|from|.2%", "stop|to|.2%")
     spans = base.mark_bar(color=RELEASED, opacity=0.55, height={"band": 0.55})

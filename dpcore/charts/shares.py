@@ -8,34 +8,33 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, NEUTRAL, REAL, RELEASED
-from dpcore.charts.frames import MOST_ENTRIES, MOST_VALUES, as_listed, distinct, short, tidy
-from dpcore.charts.marks import NO_TIP, diamonds, single, tooltips
+from dpcore.charts.frames import MOST_ENTRIES, as_listed, distinct, largest, short, tidy
+from dpcore.charts.marks import NO_TIP, diamonds, distances, scaled, single, span, tooltips
 
 PERCENT: Any = {"format": "~%", "tickCount": 6}
+ENDS = (0.1, 0.25, 0.5, 1.0)  # of axes of shares: so few, that two releases of one column rarely have two
+RARE, FEW, MOST = 0.01, 12, 25  # a share; values that are drawn however rare, and that are drawn at most
 
 
 def marginal(frame: pd.DataFrame, *, column: str) -> Chart:
     """One column's shares, real and released, with the noise floor.
 
     `frame`: one row per value, in the order to draw: `value`; `real`, `released` (shares, 0..1); `floor_low`,
-    `floor_high` (the share's 2.5 % and 97.5 % points in same-size resamples of the real data). The 40 largest values
-    are drawn, the rest told in words.
+    `floor_high` (the share's 2.5 % and 97.5 % points in same-size resamples of the real data). Of many values the
+    frequent ones are drawn, and the others together.
     """
     data = distinct(tidy(frame, ["value"], ["real", "released", "floor_low", "floor_high"]), "value")
-    kept, capped = _largest(data, "released")
-    others, data = data.loc[~kept, ["real", "released"]].sum(), data[kept]  # as a bar they would dwarf the rest
-    rest = f" Others together: {others['real']:.1%} real, {others['released']:.1%} released." if capped else ""
-    tips = ["released|released|.2%", "floor_low|noise floor from|.2%", "floor_high|to|.2%"]
+    data, capped = _frequent(data, ["real", "released"])
+    tips = ["released|released|.2%", "floor_low|fresh samples from|.2%", "floor_high|to|.2%"]
+    across = scaled("share of records", _shares(data[["real", "released", "floor_high"]]), **PERCENT)
     base, share, end, height = _by_value(data, ["real|real|.2%", *tips], scale=as_listed(data["value"]))
     real = base.mark_bar(color=REAL, opacity=0.5)
     floor = base.mark_rule(color=NEUTRAL, strokeWidth=5).encode(share("floor_low:Q"), end("floor_high"))
     return present(
-        real.encode(share("real:Q", title="share of records", axis=alt.Axis(**PERCENT)))
-        + floor
-        + diamonds(base, RELEASED).encode(share("released:Q")),
+        real.encode(share("real:Q", **across)) + floor + diamonds(base, RELEASED).encode(share("released:Q")),
         f"{short(column)}: real and released shares{capped}",
-        key=f"Bar: real. Diamond: released. Line: 95% of same-size resamples of the real data.{rest}",
-        seen=f"Shares of the values of {short(column)}, real and released, with the noise floor.",
+        key="Bar: real. Diamond: released. Line: where 95% of fresh samples of the real rows are.",
+        seen=f"Shares of the values of {short(column)}, real and released, with those of fresh samples.",
         height=height,
     )
 
@@ -44,13 +43,13 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     """One column's true shares, what people reported, and what is reconstructed from the reports.
 
     `frame`: one row per value, in the order to draw: `value`; `real` (NaN if nobody knows), `reported` (NaN if reports
-    are no values), `reconstructed`, `low`, `high` (its 95 % interval). The 40 values with the largest shares are drawn.
+    are no values), `reconstructed`, `low`, `high` (its 95 % interval). Of many values the frequent ones are drawn, and
+    the others together.
     """
     known = frame["real"].notna().any()
     shares = ["real", "reported", "reconstructed"]
     data = distinct(tidy(frame, ["value"], [*shares, "low", "high"]), "value")
-    kept, capped = _largest(data, "reported" if known else "reconstructed")
-    data = data[kept]
+    data, capped = _frequent(data, [*(["real"] if known else []), "reconstructed"])
     ends = [0.0, *data[shares].to_numpy().ravel()]
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
     room = 0.5 * (high - low)  # intervals may be wider than anything worth seeing
@@ -58,11 +57,10 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     tips = [*(f"{name}|{name}|.2%" for name in shares[1:]), "low|95% interval from|.2%", "high|to|.2%"]
     tips = [*(["real|true|.2%"] if known else []), *tips]
     base, share, end, height = _by_value(data, tips)
-    scale = alt.Scale(nice=True, zero=True)
     real = base.mark_bar(color=REAL, opacity=0.5)
     across: Any = {"width" if share is alt.Y else "height": {"band": 0.9}}
     layers = [
-        real.encode(share("real:Q", title="share of people", axis=alt.Axis(**PERCENT), scale=scale)),
+        real.encode(share("real:Q", **scaled("share of people", _shares(data[[*shares, "low", "high"]]), **PERCENT))),
         base.mark_tick(color=CLAIMED, thickness=4, **across).encode(share("reported:Q")),
         base.mark_rule(color=RELEASED, strokeWidth=2).encode(share("low:Q"), end("high")),
         diamonds(base, RELEASED).encode(share("reconstructed:Q")),
@@ -80,10 +78,23 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     )
 
 
-def _largest(data: pd.DataFrame, other: str) -> tuple[Any, str]:
-    """Which values have the largest shares, real or other, and what a title says if these are not all."""
-    kept = data.index.isin(data[["real", other]].max(axis=1).nlargest(MOST_VALUES).index)
-    return kept, "" if kept.all() else f" (top {MOST_VALUES} of {len(kept):,} values)"
+def _frequent(data: pd.DataFrame, by: list[str]) -> tuple[pd.DataFrame, str]:
+    """The values that are frequent by one of these shares, the others as one, and what a title says of them."""
+    most = data[by].max(axis=1)
+    kept = most.rank(method="first", ascending=False).le(FEW) | most.ge(RARE)
+    kept &= most.rank(method="first", ascending=False).le(MOST)
+    if (rare := int((~kept).sum())) < 2:
+        return data, ""
+    others = data[~kept].drop(columns=["value", "floor_low", "floor_high", "low", "high"], errors="ignore")
+    rest = others.sum(min_count=1).to_frame().T.assign(value=f"({rare:,} others)")
+    found = distinct(pd.concat([data[kept], rest], ignore_index=True), "value")
+    return found, f" (the {int(kept.sum())} most frequent of {len(data):,} values)"
+
+
+def _shares(data: pd.DataFrame) -> alt.Scale:
+    """Shares on an axis that is rarely another for another release of the same column."""
+    low, high = float(np.nanmin([0.0, *data.min()])), largest(data.max(), 0.0)
+    return span(low, next((end for end in ENDS if end >= 1.02 * high), max(high, 1.0)))
 
 
 def _by_value(data: pd.DataFrame, tips: list[str], **along: Any) -> tuple[alt.Chart, Any, Any, Any]:
@@ -167,15 +178,17 @@ def worst_columns(frame: pd.DataFrame) -> Chart:
     data = distinct(data.head(MOST_ENTRIES), "attributes")
     base = alt.Chart(data).encode(
         alt.Y("attributes:N", sort=None, title=None, scale=as_listed(data["attributes"])),
-        tooltip=tooltips("attributes|columns", "avd|AVD|.3f", "floor|noise floor|.3f"),
+        tooltip=tooltips("attributes|columns", "avd|distance|.3f", "floor|fresh sample|.3f"),
     )
-    distance = alt.X("avd:Q", title="average variation distance (0 = the same)", axis=alt.Axis(tickCount=8))
-    release = base.mark_bar(color=RELEASED, opacity=0.65, height={"band": 0.55}).encode(distance)
-    floor = base.mark_tick(color=NEUTRAL, thickness=4, height={"band": 0.95}).encode(x="floor:Q")
+    across = distances("distance (0 = the same, 1 = nothing in common)")
+    release, fresh = alt.X("avd:Q", **across), alt.X("floor:Q", **across)
+    beyond = base.mark_rule(color=RELEASED, strokeWidth=4, opacity=0.5).encode(fresh, x2=alt.X2("avd"))
+    floor = base.mark_tick(color=NEUTRAL, thickness=4, height={"band": 0.8}).encode(fresh)
     return present(
-        release + floor,
+        beyond + floor + diamonds(base, RELEASED).encode(release),
         f"Where the release is furthest from the real data{capped}",
-        key="Bar: release. Upright line: noise floor, a same-size resample of the real data.",
-        seen="Distance from the real data per set of columns, largest first, beside the noise floor.",
+        key="Diamond: release. Upright line: a fresh sample of the real rows, which is as near as chance allows. "
+        "The axis is the same for every release.",
+        seen="Distance from the real data per set of columns, largest first, beside that of a fresh sample.",
         height=alt.Step(28),
     )

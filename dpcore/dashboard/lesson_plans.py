@@ -51,7 +51,7 @@ LESSONS: dict[str, Lesson] = {
             Step(
                 "naive_bayes",
                 "Now a whole table. Press **Run**: a model is learned with epsilon 1, and new rows are drawn from "
-                "it. Then open **Columns**: bars are distances from the real rows, grey lines those of a fresh sample "
+                "it. In **Columns**, diamonds are distances from the real rows, grey lines those of a fresh sample "
                 "of the real rows. Below, one column value by value: grey are the real rows, blue the copy.",
                 copy_at(1.0),
             ),

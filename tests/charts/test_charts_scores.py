@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from pictures import accuracies, draws, importances, scores, steps
 from scipy.stats import t
-from specs import domain, marks_of, rows_of, spec_of, subtitle, title, types_of
+from specs import domain, marks_of, rows_of, subtitle, title, types_of
 
 from dpcore import charts
 from dpcore.charts.colors import REAL, RELEASED
@@ -19,15 +19,26 @@ def test_accuracy_shows_its_references_only_if_there_are_any():
         assert rows_of(charts.accuracy(accuracies(["tree"]), majority=majority), "label")["label"].tolist() == named
 
 
-def test_the_release_on_the_screen_is_drawn_on_top():
-    chart = charts.redraws(draws(["AVD"]))
-    rows = rows_of(chart)
-    assert rows["which"].tolist() == ["another draw"] * 4 + ["this release"]
-    assert rows["run"].iloc[-1] == "3"
-    assert spec_of(chart)["width"] == "container"
-    several = spec_of(charts.redraws(draws(["AVD", "accuracy"])))
-    assert several["spec"]["width"] == 560
-    assert several["resolve"]["scale"]["x"] == "independent"
+def test_the_release_on_the_screen_is_drawn_on_top_of_others_and_beside_references():
+    beside = pd.DataFrame({"metric": ["AVD", "AVD", "else"], "label": ["low", "high", "no"], "value": [0.1, 0.5, 0.2]})
+    chart = charts.redraws(draws(["AVD", "accuracy"]), references=beside)
+    rows = rows_of(chart, "lane")
+    assert rows["which"].tolist() == ["another draw"] * 8 + ["this release"] * 2
+    assert {*rows.tail(2)["run"]} == {"3"}
+    assert "AVD: 0.3, others 0 to 0.4" in rows_of(chart, "text")["text"].tolist()
+    assert rows_of(chart, "label")["text"].tolist() == ["low 0.1", "high 0.5"]
+    alone = charts.redraws(draws(["AVD"]).query("run == 3"))
+    assert "AVD: 0.3, no others" in rows_of(alone, "text")["text"].tolist()
+
+
+def test_axes_of_accuracies_and_of_redraws_are_the_same_for_every_release():
+    for worse in (1.0, 0.01):
+        found = accuracies(["tree"]).assign(accuracy=0.9 * worse)
+        low = scores().assign(accuracy=0.8 * worse)
+        again = draws(["AVD"]).assign(value=0.3 * worse)
+        drawn = [charts.accuracy(found, majority=0.7), charts.classifier_scores(low), charts.redraws(again)]
+        drawn += [charts.costs(steps(accuracy=[0.5 * worse] * 3)), charts.redraws(again, small=False)]
+        assert [domain(chart, "x") for chart in drawn] == [(0, 1)] * 5
 
 
 def test_the_release_is_blue_and_references_grey():

@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from pictures import intervals, shares
-from specs import domain, rows_of, subtitle, title, types_of
+from specs import domain, rows_of, spec_of, subtitle, title, types_of
 
-from dpcore import charts
+from dpcore import charts, datasets
+from dpcore.evaluate.evaluator import Evaluator
+from dpcore.methods.naive_bayes import NaiveBayesSynthesizer
 
 
 def test_marginal_keeps_order_values_and_labels():
@@ -18,13 +20,41 @@ def test_marginal_keeps_order_values_and_labels():
     assert title(chart) == "age: real and released shares"
 
 
-def test_a_long_marginal_keeps_the_largest_and_tells_the_rest():
-    frame = shares([f"v{i}" for i in range(1000)])
-    frame["released"] = frame["real"]
-    chart = charts.marginal(frame, column="age")
-    assert rows_of(chart)["value"].tolist() == [f"v{i}" for i in range(960, 1000)]
-    assert title(chart) == "age: real and released shares (top 40 of 1,000 values)"
-    assert f"{frame['real'][:960].sum():.1%} real" in subtitle(chart)
+def test_of_many_values_the_frequent_ones_are_drawn_and_the_others_as_one():
+    rare = [0.9, *[0.1 / 40] * 40]
+    for real, released, kept in ((rare, rare, 12), ([0.02] * 41, rare, 25), (rare, [0.02] * 41, 25)):
+        frame = shares([f"v{i}" for i in range(41)]).assign(real=real, released=released)
+        chart = charts.marginal(frame, column="age")
+        rows = rows_of(chart)
+        assert rows["value"].tolist() == [*(f"v{i}" for i in range(kept)), f"({41 - kept} others)"]
+        assert rows[["real", "released"]].sum().tolist() == pytest.approx([sum(real), sum(released)])
+        assert rows[["floor_low", "floor_high"]].iloc[-1].isna().all()
+        assert title(chart) == f"age: real and released shares (the {kept} most frequent of 41 values)"
+    assert len(rows_of(charts.marginal(shares([f"v{i}" for i in range(13)]), column="age"))) == 13
+
+
+def test_releases_at_two_epsilons_stand_on_the_same_axes():
+    """What is far from the real rows looks far, and two screens can be compared at a glance."""
+    data = datasets.load("sample")
+    real, found = Evaluator(data), []
+    for epsilon in (1.0, 0.01):
+        made = NaiveBayesSynthesizer(epsilon=epsilon, x_source="model", random_state=0).fit(
+            data.train, schema=data.schema
+        )
+        away, fresh = real.distances(made.sample(5_000), 1), real.floors(1, repeats=1)
+        frame = away.assign(floor=fresh["avd"], attributes=away["attributes"].str[0])
+        chart = charts.worst_columns(frame)
+        found.append(
+            (rows_of(chart)["avd"].mean(), spec_of(chart)["layer"][0]["encoding"]["x"]["scale"], domain(chart, "x"))
+        )
+    (near, one, *_), (far, other, ends) = found
+    assert far > 5 * near
+    assert one == other == {"domain": [0, 1], "type": "sqrt", "nice": False}
+    assert ends == (0, 1)
+    for high, end in ((0.04, 0.1), (0.2, 0.25), (0.24, 0.25), (0.4, 0.5), (0.9, 1.0)):
+        assert domain(
+            charts.marginal(shares(["a", "b"]).assign(real=high, released=0.0, floor_high=0.0), column="x"), "y"
+        ) == (0, end)
 
 
 def test_worst_columns_come_first():
@@ -46,7 +76,7 @@ def test_reported_shares_have_a_bar_a_tick_an_interval_and_a_diamond():
     # Wide intervals do not flatten everything; reports that are no values have no tick in the key.
     assert rows_of(charts.reported_shares(shares(low=-50.0, high=np.inf), column="x"), "low")["low"].min() > -1
     assert "reported" not in subtitle(charts.reported_shares(shares(reported=np.nan), column="x"))
-    assert "top 40 of 90" in title(charts.reported_shares(shares(list(range(90))), column="x"))
+    assert "25 most frequent of 90" in title(charts.reported_shares(shares(list(range(90))), column="x"))
 
 
 def test_numbers_with_and_without_reconstruction():

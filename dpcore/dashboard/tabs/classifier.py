@@ -11,7 +11,7 @@ from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, panels
-from dpcore.dashboard.session import Shown, remember
+from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs import redraw
 from dpcore.datasets import Dataset
@@ -95,14 +95,6 @@ def redraws(page: str, shown: Shown) -> None:
             for metric, values in again
         ]
         st.markdown(f"Nine of ten runs have {' and '.join(told)} ({REAL_DATA}).")
-        target = shown.release.model.target
-        accuracy, balanced = remember(
-            shown, "majority", lambda: evaluate.references(shown.data, [MAJORITY], target=target)["value"]
-        )
-        st.caption(
-            f"For reference: always saying the most frequent class has {accuracy:.1%} accuracy and {balanced:.1%} "
-            f"balanced accuracy ({REAL_DATA}). More references are on the tab Accuracy."
-        )
 
 
 def compared(shown: Shown, progress: Progress) -> Comparison:

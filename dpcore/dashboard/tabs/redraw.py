@@ -12,10 +12,10 @@ import streamlit as st
 from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session, unproved
-from dpcore.dashboard.session import Shown, Spending
+from dpcore.dashboard.session import Shown, Spending, remember
 from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import Evaluator
-from dpcore.evaluate.learners import again
+from dpcore.evaluate.learners import MAJORITY, again
 from dpcore.experiment import engine
 from dpcore.experiment.engine import Measure, Run
 from dpcore.export.model_file import Model
@@ -25,6 +25,7 @@ from dpcore.methods.base import Synthesizer
 from dpcore.text import number
 
 REDRAWS = 20
+DISTANCE, LEARNED = "{}-way distance", "accuracy of logistic regression"
 
 
 def redraws(
@@ -62,7 +63,10 @@ def redraws(
     if shown.redraws is not None:
         if (drawn := int(shown.redraws["run"].max())) < REDRAWS:
             st.info(f"Stopped after {drawn} of {REDRAWS}. They were charged, and these are they.")
-        panels.chart(charts.mark_real(charts.redraws(shown.redraws)), data=shown.redraws)
+        beside = remember(shown, "beside redraws", lambda: references(shown))
+        small = DISTANCE.format(1) in set(shown.redraws["metric"])
+        picture = charts.redraws(shown.redraws, references=beside, small=small)
+        panels.chart(charts.mark_real(picture), data=shown.redraws)
     if shown.looks is not None and draw is not None:
         draw(shown.looks)
 
@@ -121,6 +125,21 @@ def draw_again(
             shown.looks = pd.concat(measure.looks, ignore_index=True) if measure.looks else None
 
 
+def references(shown: Shown) -> pd.DataFrame:
+    """What redraws are seen beside: a fresh sample of the real rows, and always saying the most frequent class."""
+    release, real = shown.release, panels.evaluator(shown)
+    models, found = isinstance(release.artifact, Model), []
+    if not models:
+        degrees = range(1, min(2, len(release.schema)) + 1)
+        found = [(DISTANCE.format(k), "a fresh sample of the real rows", real.floor(f"{k}-way AVD")) for k in degrees]
+    target = release.model.target if models else release.parameters.get("target") or release.schema.target
+    if target is not None and len(real.test):
+        kept = evaluate.references(shown.data, [MAJORITY], target=target).set_index("metric")["value"]
+        called = {name: name for name in kept.index} if models else {"accuracy": LEARNED}
+        found += [(said, "always the most frequent class", kept[name]) for name, said in called.items()]
+    return pd.DataFrame(found, columns=["metric", "label", "value"])
+
+
 def of_rows(release: Release, real: Evaluator) -> Callable[[pd.DataFrame], dict[str, float]]:
     """Distances of synthetic rows, and the accuracy that they teach."""
     target = release.parameters.get("target") or release.schema.target
@@ -128,10 +147,10 @@ def of_rows(release: Release, real: Evaluator) -> Callable[[pd.DataFrame], dict[
     def measure(synthetic: pd.DataFrame) -> dict[str, float]:
         codes = release.schema.encode(synthetic)
         degrees = range(1, min(2, len(release.schema)) + 1)
-        found = {f"{k}-way distance": float(real.distances(codes, k, most=None)["avd"].mean()) for k in degrees}
+        found = {DISTANCE.format(k): float(real.distances(codes, k, most=None)["avd"].mean()) for k in degrees}
         if target is not None and len(real.test):
             scores = real.learned(codes, target, models=evaluate.MODELS[:1], include_real=False)
-            found["accuracy of logistic regression"] = float(scores["accuracy"].iloc[0])
+            found[LEARNED] = float(scores["accuracy"].iloc[0])
         return found
 
     return measure
