@@ -63,6 +63,16 @@ def short(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 100_000 else f"{number:,.6g}"
 
 
+def claim(epsilon: float) -> str:
+    """What is claimed, for people: the sign for infinity looks like praise."""
+    return number(epsilon) if math.isfinite(epsilon) else "nothing"
+
+
+def limit(epsilon: float) -> str:
+    """What something can cost at most, for people."""
+    return number(epsilon) if math.isfinite(epsilon) else "no limit"
+
+
 def number(epsilon: float) -> str:
     """An epsilon >= 0 for people, wherever it is shown: never rounded down, and infinity as its sign.
 

@@ -19,7 +19,7 @@ rows = intake.current()
 st.caption(intake.summary(rows))
 for doubt in rows.doubts:
     st.warning(shell.escaped(doubt), icon=":material/help:")
-whose = "real data, for your eyes only" if rows.people else "nobody's rows"
+whose = "real data, for your eyes only" if rows.people else "made up, of no real person"
 with st.expander(f"The first rows of {shell.escaped(rows.name)}: {whose}", expanded=False):
     st.dataframe(rows.frame.head(20), hide_index=True)
 

@@ -50,5 +50,6 @@ for place, (name, lesson) in zip(st.columns(3, gap="large"), lessons.LESSONS.ite
 st.divider()
 st.subheader("What does epsilon mean?")
 from dpcore.dashboard import controls  # noqa: E402  charts take longest to load: all that is above is shown by then
+from dpcore.dashboard.sections import epsilon_in_use  # noqa: E402
 
-controls.epsilon_picker("home")
+epsilon_in_use.answered(controls.epsilon_picker("home"))

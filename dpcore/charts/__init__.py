@@ -35,6 +35,7 @@ from dpcore.charts.network import graph, network
 from dpcore.charts.responses import averaging, coin_estimates, crowd, descriptions, tails, trust
 from dpcore.charts.scores import accuracy, classifier_scores, costs, importance, redraws
 from dpcore.charts.shares import marginal, reported_numbers, reported_shares, steps, worst_columns
+from dpcore.charts.spending import staircase
 from dpcore.charts.trees import forest_tree, taxonomy
 from dpcore.charts.worlds import (
     answer_strip,
@@ -54,7 +55,7 @@ __all__ = [
     "forecast_bands", "forest_budget", "forest_tree", "frameworks", "game_scores", "graph", "importance",
     "known_epsilon", "level_errors", "loss_sums", "marginal", "mark_real", "network", "odds", "odds_icons",
     "pair_heatmap", "pair_tables", "possible_numbers", "range_answers", "ratio_band", "redraws", "reported_numbers",
-    "reported_shares", "round_worlds", "running_average", "specification", "split_table", "steps", "sweep",
+    "reported_shares", "round_worlds", "running_average", "specification", "split_table", "staircase", "steps", "sweep",
     "sweep_variance", "tails", "taxonomy", "telltale", "trust", "two_worlds", "votes", "world_piles",
     "world_ratios", "worst_columns",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ from dpcore.methods.parameters import Choice, Control, Flag
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 RELEASE = (
     "About you: whether you are in the data, or what they say of you. Worst case over all observers and all "
-    "people; pure epsilon; for one release. Holds with a declared schema and without a seed; as printed, only where "
+    "people; for one release, without delta. Holds with a declared schema and without a seed; as printed, only where "
     "its proof holds."
 )
 # Up to an epsilon, what it is called. Ponomareva and others (2023) call up to 1 strong and up to 10 reasonable; here

@@ -14,9 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, evaluate
-from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Line
 from dpcore.arguments import Ints, Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, session
@@ -29,12 +27,13 @@ from dpcore.evaluate.verdict import CLOSE, Verdict
 from dpcore.export import protection
 from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
-from dpcore.text import number
+from dpcore.text import claim, limit, number
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 HANGS = f"{REAL_DATA}. It hangs on the real rows, as nothing else in this line does."
 FIRST = 8  # rows: two tables fit a laptop
 MOST_NAMED = 3  # pairs
+COSTS = "It can cost up to"  # the epsilon that can be proved
 UNEVEN = 1.5  # times as far off as the largest group: who pays more
 PAIRS_AT_MOST = 60  # columns; beyond it the pairs panel compares a sample of the pairs
 
@@ -67,10 +66,15 @@ def headline(shown: Shown) -> None:
     cells = st.columns(4)
     unit = release.schema.unit
     whose = f", per {protection.protects(unit)}" if unit is not None else ""
-    cells[0].metric(f"Epsilon claimed{whose}", told(ledger.epsilon_claimed), border=True)
-    proof = "Proved for exact arithmetic" if release.attackable else "Epsilon proved"
-    kept = ("Guarantee", "none") if release.schema.source == "inferred" else (f"{proof}{whose}", proved(ledger))
-    cells[1].metric(*kept, border=True)
+    claims = "The paper claims" if release.parameters["mode"] == "paper" else "Claimed"
+    cells[0].metric(f"{claims}{whose}", claim(ledger.epsilon_claimed), border=True)
+    more = ledger.epsilon_bound > ledger.epsilon_claimed
+    costs = "It can cost up to, in exact arithmetic" if release.attackable else COSTS
+    with cells[1].container(key="over" if more else None):
+        if release.schema.source == "inferred":
+            st.metric("Guarantee", "none", border=True)
+        else:
+            st.metric(f"{costs}{whose}", limit(ledger.epsilon_bound), border=True)
     cells[2].metric(*release.artifact.size, border=True)
     cells[3].metric("⚠ Run time", f"{release.seconds:.2f} s", border=True, help=HANGS)
     st.caption(
@@ -126,12 +130,13 @@ def price(shown: Shown) -> None:
     bound = ledger.epsilon_bound
     chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=bound))
     left, right = st.columns(2, gap="large")
+    more = bound > ledger.epsilon_claimed
     for place, title, epsilon in (
-        (left, "What is claimed", ledger.epsilon_claimed),
-        (right, "What can be proved", bound),
+        (left, f"Claimed: {claim(ledger.epsilon_claimed)}", ledger.epsilon_claimed),
+        (right, f"{COSTS}: {limit(bound)}", bound),
     ):
         with place:
-            st.markdown(f"**{title}: {'epsilon ' + number(epsilon) if math.isfinite(epsilon) else 'no epsilon'}**")
+            st.markdown(f":red[**{title}**]" if place is right and more else f"**{title}**")
             if place is left and math.isinf(epsilon):
                 st.markdown("Its source promises nothing that could be put so.")
             else:
@@ -162,11 +167,11 @@ def reported(shown: Shown) -> bool:
 def factor(entries: pd.DataFrame, rows: int = 1) -> str:
     """How many times what is claimed some questions can cost somebody with so many rows, in a sentence."""
     claimed, bound = rows * entries["epsilon_claimed"].sum(), rows * entries["epsilon_of_noise"].sum()
-    paid = "Of the noise alone" if entries["void"].any() else "It can cost up to"
+    paid = "Of the noise alone" if entries["void"].any() else COSTS
     if math.isinf(claimed):
         return ""
     if math.isinf(bound):
-        return f"Claimed: epsilon {number(claimed)}. Provable: none."
+        return f"Claimed: epsilon {number(claimed)}. {COSTS}: no limit."
     ratio = bound / claimed if claimed else 0.0
     times = f", **{ratio:{',.0f' if ratio >= 100 else '.3g'}} times** as much" if claimed else ""
     return f"Claimed: epsilon {number(claimed)}. {paid}: epsilon {number(bound)}{times}."
@@ -298,8 +303,8 @@ def of_persons(shown: Shown) -> str:
     places = f"{unit.rows:,} {'row' if unit.rows == 1 else 'rows'}"
     many = places if shown.release.ledger.relation is Relation.REPLACE else f"at most {places}"
     return (
-        f" The release is made of {many} of each person, by secret lots; the real rows beside it are cut likewise, by "
-        "other lots."
+        f" The release is made of {many} of each person, drawn in secret; the real rows beside it are drawn likewise, "
+        "anew."
     )
 
 
@@ -333,16 +338,6 @@ def table_behind(frame: pd.DataFrame, title: str) -> None:
         st.dataframe(frame, hide_index=True)
 
 
-def proved(ledger: Ledger | Line) -> str:
-    """The epsilon that a ledger or a line of the books guarantees, for people: "none" where there is none."""
-    return told(ledger.epsilon_bound)
-
-
 def amount(epsilon: float) -> str:
     """An epsilon in a sentence."""
     return f"epsilon {number(epsilon)}" if math.isfinite(epsilon) else "no epsilon"
-
-
-def told(epsilon: float) -> str:
-    """An epsilon for people: the sign for infinity looks like praise."""
-    return number(epsilon) if math.isfinite(epsilon) else "none"

@@ -48,14 +48,19 @@ SECTIONS = {
 # The card of the data stands above the menu, and a page begins below the bar of buttons, so that more of it is seen.
 ROOM = (
     "<style>[data-testid='stSidebarContent'] {display: flex; flex-direction: column} "
-    "[data-testid='stSidebarHeader'] {height: 2.5rem} "
+    "[data-testid='stSidebarHeader'], [data-testid='stHeader'], [data-testid='stToolbar'] {height: 2.5rem; "
+    "min-height: 2.5rem} "
     "[data-testid='stSidebarNav'] {order: 1} [data-testid='stSidebarNavSeparator'] {display: none} "
     "[data-testid='stSidebarUserContent'] {padding: 0 1.25rem 0.5rem} "
     "[data-testid='stMainBlockContainer'] {padding: 2.5rem 3rem 2rem} "
     "h1 {padding: 0 0 0.25rem !important; font-size: 2rem !important} "
-    "[data-testid='stMetric'] {padding-block: 0} [data-testid='stMetricValue'] {font-size: 1.75rem}</style>"
+    "[data-testid='stMetric'] {padding-block: 0} [data-testid='stMetricValue'] {font-size: 1.75rem} "
+    ".st-key-over [data-testid='stMetricValue'] {color: #b3261e}</style>"
 )
-DARK_LETTERS = "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117}</style>"
+DARK_LETTERS = (
+    "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117} "
+    ".st-key-over [data-testid='stMetricValue'] {color: #ff8a80}</style>"
+)
 TITLES = {key: (title, icon) for entries in SECTIONS.values() for key, title, icon in entries}
 _once = Lock()
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)

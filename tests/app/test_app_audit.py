@@ -94,7 +94,7 @@ def test_a_flaw_is_caught_and_the_result_is_kept_by_its_case(monkeypatch: pytest
     assert titles(at) == TITLES
     assert REAL_DATA not in str(charts(at))
     found = metrics(at)
-    assert dict(found)["Epsilon claimed"] == "1"
+    assert dict(found)["Claimed"] == "1"
     assert float(dict(found)["At least, by this attack"]) > 1
     assert dict(found)["Runs in each world"] == "300"
     before = charts(at)[1][0]
@@ -127,7 +127,7 @@ def test_verdicts_say_what_an_attack_proves(monkeypatch: pytest.MonkeyPatch) -> 
     assert "Only a part of the run is attacked" in said(at)
     press(change(at, method="NoPrivacy", trials=20), f"{PAGE}.run")
     assert "No claim to refute" in said(at)
-    assert dict(metrics(at))["Epsilon claimed"] == "none"
+    assert dict(metrics(at))["Claimed"] == "nothing"
 
     def unlucky(case, *args, **kwargs):
         found = original(case, *args, **kwargs)

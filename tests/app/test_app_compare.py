@@ -77,8 +77,10 @@ def test_runs_are_charged_drawn_and_marked():
     assert len(made.frames) == made.planned == 8
     key = (key_of(at), "add_remove")
     assert books(at)[key] == (8, 10.0, 10.0)
-    assert "These 8 runs together: epsilon claimed 10, proved 10 (add or remove one row)" in said(at).replace("**", "")
-    assert tabs(at) == ["accuracy", "2-way AVD", "Run time", "Medians", "Take away"]
+    assert "These 8 runs together claim epsilon 10 and can cost up to 10 (add or remove one row)" in said(at).replace(
+        "**", ""
+    )
+    assert tabs(at) == ["accuracy", "2-way distance", "Run time", "Medians", "Take away"]
     ((spec, tables),) = charts(at)
     title = spec["title"]
     assert title["text"][0] == "Accuracy"
@@ -111,7 +113,7 @@ def test_numbers_are_those_of_the_library():
     made = comparison(at)
     direct = experiment.sweep(data=made.data, n_jobs=1, **made.config.asked)
     pd.testing.assert_frame_equal(experiment.tidy(made.frames).drop(columns="seconds"), direct.drop(columns="seconds"))
-    assert "proved none (8 runs have none); the noise alone would give 10 (add" in said(at).replace("**", "")
+    assert "can cost up to no limit (for 8 of them); the noise alone would give 10 (add" in said(at).replace("**", "")
     assert "A known seed made the noise" in " ".join(errors(at))
     assert "proved" not in widget(at, f"{PAGE}.axis.void").options
     change(at, **{"axis.void": "of the noise alone"})

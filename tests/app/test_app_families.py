@@ -1,7 +1,6 @@
 """What holds on every page of methods: each variant from Run to zip, settings that only wait, and odd tables."""
 
 import json
-import math
 from typing import Any
 
 import driving
@@ -18,7 +17,7 @@ from dpcore.dashboard import controls
 from dpcore.dashboard.tabs import paper_figures, redraw
 from dpcore.export import report
 from dpcore.methods import METHODS
-from dpcore.text import number
+from dpcore.text import claim, limit
 
 FIGURES = {"taxonomy": "The patent's claims"}
 OWN = {  # tabs that no other page has; the figures stand in the middle
@@ -59,10 +58,6 @@ def this_page(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(report, "svg", lambda *_: "<svg></svg>")
 
 
-def told(epsilon: float) -> str:
-    return number(epsilon) if math.isfinite(epsilon) else "none"
-
-
 @pytest.mark.parametrize(("name", "mode", "variant"), VARIANTS)
 def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downloads: list[Any]) -> None:
     """The release is what was asked for, is charged as its ledger says, and is told, marked and taken home as that."""
@@ -76,14 +71,14 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
     ledger = release.ledger
     account = key_of(at), METHODS[kind](**wanted).relation
     assert books(at) == {account: (len(ledger.entries), ledger.epsilon_claimed, ledger.epsilon_bound)}
-    assert [value for _, value in metrics(at)[:2]] == [told(ledger.epsilon_claimed), told(ledger.epsilon_bound)]
+    assert [value for _, value in metrics(at)[:2]] == [claim(ledger.epsilon_claimed), limit(ledger.epsilon_bound)]
     assert errors(at) == ([release.guarantee_void] if release.guarantee_void else [])
     if mode == "corrected":
         assert ledger.epsilon_bound == pytest.approx(ledger.epsilon_claimed) == pytest.approx(wanted["epsilon"])
         assert not release.guarantee_void
         assert release.publishable
     elif METHODS[kind].provable_printed == "none":
-        assert metrics(at)[1][1] == "none"
+        assert metrics(at)[1][1] == "no limit"
         assert release.guarantee_void
     gone = {one for one, there in (("Reports", release.artifact.reports), ("Tree", "DT" in kind)) if not there}
     assert tabs(at) == [one for one in TABS[name] if name != "responses" or one not in gone]

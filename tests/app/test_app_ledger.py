@@ -31,7 +31,7 @@ def looked(at: AppTest) -> list[tuple[str, str]]:
     """Releases and epsilons of every account on the page."""
     looks, proved = (
         [value for label, value in metrics(at) if label == name]
-        for name in ("Releases looked at", "Epsilon proved, in all")
+        for name in ("Releases looked at", "It can cost up to, in all")
     )
     return list(zip(looks, proved, strict=True))
 

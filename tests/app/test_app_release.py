@@ -44,7 +44,7 @@ def test_first_start_to_export(downloads: list[Any]) -> None:
     assert release.data_name == "sample"
     told = dict(metrics(at))
     assert told["Synthetic rows"] == f"{len(release.synthetic):,}"
-    assert told["Epsilon claimed"] == told["Epsilon proved"] == "1"
+    assert told["Claimed"] == told["It can cost up to"] == "1"
     for name in tabs(at):
         tab(at, name)
         assert not at.error, name
@@ -162,7 +162,7 @@ def test_what_could_still_be_learned_stands_beside_its_limit_and_stays_on_the_sc
 def test_paper_mode_claims_one_and_costs_more_than_people_are_told() -> None:
     at = with_release("Price", "paper", "Algorithm 2: random rows, labels by the exponential mechanism")
     bound = shown(at).release.ledger.epsilon_bound
-    assert dict(metrics(at))["Epsilon claimed"] == "1"
+    assert dict(metrics(at))["The paper claims"] == "1"
     assert 50 < bound < math.inf
     assert any("claims epsilon 1" in error and f"{bound:,.0f}" in error for error in errors(at))
     assert "practically certain" in said(at)
@@ -170,7 +170,7 @@ def test_paper_mode_claims_one_and_costs_more_than_people_are_told() -> None:
     algorithm_1 = "Algorithm 1: random rows, labels by the exact model (no privacy)"
     released(at, mode="paper", variant__paper=algorithm_1)
     assert any("No finite epsilon" in error for error in errors(at))
-    assert "none" in said(opened(at, "ledger"))
+    assert "without a guarantee" in said(opened(at, "ledger"))
 
 
 def test_a_seed_is_for_teaching_and_usual_noise_may_be_published() -> None:
@@ -186,7 +186,7 @@ def test_a_seed_is_for_teaching_and_usual_noise_may_be_published() -> None:
     change(at, noise="laplace", seed=None)
     assert errors(at)  # what is on the screen is still the seeded release
     assert not shown(released(at)).release.publishable
-    assert ("Proved for exact arithmetic", "1") in metrics(at)
+    assert ("It can cost up to, in exact arithmetic", "1") in metrics(at)
     assert "for teaching" in said(at)
     assert "these numbers can be attacked" in said(at)
 
@@ -204,7 +204,7 @@ def test_whose_epsilon_it_is_stands_beside_every_number() -> None:
         at.session_state["dpcore.data"] = datasets.Dataset("own", frame.head(60), frame.tail(30), declared)
         at = released(at)
         told = dict(metrics(at))
-        assert told[f"Epsilon proved, per {label}"] == told[f"Epsilon claimed, per {label}"] == "1"
+        assert told[f"It can cost up to, per {label}"] == told[f"Claimed, per {label}"] == "1"
         assert f"What is protected: one {label}" in [radio.label for radio in at.radio]
         assert line in said(at)
         assert sentence in said(at)
@@ -219,7 +219,7 @@ def test_without_a_declared_schema_a_run_asks_once_per_data_set_and_promises_not
     assert widget(at, f"{PAGE}.run").label == "Go on without"
     released(at)
     assert ("Guarantee", "none") in metrics(at)
-    assert "Epsilon proved" not in said(at)
+    assert "It can cost up to" not in said(at)
     assert "read off its rows" not in said(at)
     assert widget(at, f"{PAGE}.run").label == "Run without a guarantee"
     released(at)

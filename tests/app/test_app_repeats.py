@@ -170,7 +170,7 @@ def test_a_release_comes_whatever_is_pressed_meanwhile(small: AppTest, monkeypat
         assert [found.proto.text for found in at.get("progress")] == ["Making a copy: Done"]
         assert not at.button(f"cancel:{PAGE}").disabled
         assert shown(at) is first
-        assert "Epsilon proved" in said(at)
+        assert "It can cost up to" in said(at)
     opened(at, "ledger")
     pause.end(at)
     opened(at, PAGE)

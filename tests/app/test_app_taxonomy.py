@@ -56,7 +56,7 @@ def test_remarks_tell_apart_what_is_wrong_as_printed() -> None:
         assert "The paper's proof is wrong" not in text
     for variant in PAPER[1:]:  # paid once, and as coded
         released(choose(at, "paper", variant))
-        assert (metrics(at)[1][1] == "none") == (variant == PAPER[2])
+        assert (metrics(at)[1][1] == "no limit") == (variant == PAPER[2])
         assert errors(at) == [shown(at).release.guarantee_void]
         assert shown(at).release.ledger.epsilon_bound > 1
 
@@ -173,7 +173,7 @@ def test_a_query_is_answered_in_every_way(mode: str, variant: str, monkeypatch: 
     at = with_release("Ask a range", mode, variant)
     first = shown(at)
     found = answered(query(at, ["age", "ill"]))
-    assert list(found.index) == ["noisy: the fewest nodes", "consistent", "flat", "published groups"]
+    assert list(found.index) == ["noisy: as few groups as will do", "consistent", "flat", "published groups"]
     real = dataset(at).train
     truth = int(((real["age"] >= 14) & (real["ill"] == "yes")).sum())
     assert set(found["true"]) == {truth}
@@ -221,7 +221,7 @@ def flat_columns(method: TaxonomyRelease) -> list[str]:
 def test_every_workload_and_no_noise_as_a_reference() -> None:
     at = with_release("Error by range", iterations=1)
     first, seen = shown(at), []
-    methods = {"consistent", "noisy: the fewest nodes", "published groups", "flat"}
+    methods = {"consistent", "noisy: as few groups as will do", "published groups", "flat"}
     for workload in (count_tree.GROUPS, count_tree.DIVIDED, count_tree.EVERY, count_tree.GROUPS):
         change(at, workload=workload)
         (table,) = [t.value for t in at.dataframe if "absolute" in t.value]

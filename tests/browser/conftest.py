@@ -65,11 +65,11 @@ class Visitor:
         """From the first page to a release of the bundled sample."""
         self.open()
         self.press("Try it now")
-        expect(self.metric("Epsilon proved")).to_be_visible()
+        expect(self.metric("It can cost up to")).to_be_visible()
 
     def run(self) -> None:
         self.press("Run")
-        expect(self.metric("Epsilon proved")).to_be_visible()
+        expect(self.metric("It can cost up to")).to_be_visible()
 
     def tab(self, name: str) -> Locator:
         """Open a tab; its panel."""
@@ -98,12 +98,12 @@ class Visitor:
         return found.get_by_test_id("stMetricValue")
 
     def headline(self) -> list[str]:
-        return [self.metric(label).inner_text() for label in ("Epsilon claimed", "Epsilon proved", "⚠ Run time")]
+        return [self.metric(label).inner_text() for label in ("Claimed", "It can cost up to", "⚠ Run time")]
 
     def ledger(self) -> list[str]:
         """What the ledger page says of the only data set that was used: releases looked at, claimed, proved."""
         self.go("Ledger")
-        labels = ("Releases looked at", "Epsilon claimed, in all", "Epsilon proved, in all")
+        labels = ("Releases looked at", "Claimed, in all", "It can cost up to, in all")
         return [self.metric(label).inner_text() for label in labels]
 
     def upload(self, name: str, content: bytes) -> None:

@@ -38,10 +38,10 @@ def test_two_methods_are_compared_and_taken_away(visitor):
     assert "Spent on them: nothing yet" in visitor.data_in_use
     visitor.press("Run")
     settle(page, SECONDS)
-    cost = "These 8 runs together: epsilon claimed 10, proved 10 (add or remove one row)"
+    cost = "These 8 runs together claim epsilon 10 and can cost up to 10 (add or remove one row)"
     expect(page.get_by_text(cost)).to_be_visible()
     assert spent(visitor) == (8, 10.0)
-    for name in ("accuracy", "2-way AVD", "Run time"):
+    for name in ("accuracy", "2-way distance", "Run time"):
         panel = visitor.tab(name)
         expect(panel.get_by_test_id("stVegaLiteChart").locator("canvas, svg").first).to_be_visible()
         expect(panel.get_by_text("The numbers behind this chart")).to_contain_text("do not publish")
@@ -76,6 +76,6 @@ def test_cancel_keeps_what_is_finished_and_it_goes_on(visitor):
     assert spent(visitor)[0] >= finished
     page.get_by_role("button", name="Go on", exact=True).click()
     settle(page, SECONDS)
-    expect(page.get_by_text("These 45 runs together: epsilon claimed 39, proved 39")).to_be_visible()
+    expect(page.get_by_text("These 45 runs together claim epsilon 39 and can cost up to 39")).to_be_visible()
     releases, _ = spent(visitor)
     assert 45 <= releases <= 45 + 8  # what workers had begun when they were stopped is charged, too

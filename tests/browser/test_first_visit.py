@@ -33,8 +33,8 @@ def charts(panel: Locator, count: int) -> None:
 def test_first_visit(visitor):
     visitor.try_now()
     page = visitor.page
-    assert visitor.metric("Epsilon claimed").inner_text() == "1"
-    assert visitor.metric("Epsilon proved").inner_text() == "1"
+    assert visitor.metric("Claimed").inner_text() == "1"
+    assert visitor.metric("It can cost up to").inner_text() == "1"
     assert visitor.metric("Synthetic rows").inner_text() == "20,000"
 
     price = visitor.tab("Price")

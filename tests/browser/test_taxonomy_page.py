@@ -139,7 +139,7 @@ def ask(visitor) -> None:
     said = panel.get_by_text(re.compile(r"^This range covers .* of the domain\. [\d,]+ real people"))
     expect(said).to_be_visible()
     before = said.inner_text()
-    for answer in ("noisy: the fewest nodes", "consistent", "published groups", "true count"):
+    for answer in ("noisy: as few groups as will do", "consistent", "published groups", "true count"):
         expect(
             panel.get_by_test_id("stVegaLiteChart").first.locator("svg").get_by_text(re.compile(f"^{answer}"))
         ).to_be_visible()

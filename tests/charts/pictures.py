@@ -48,6 +48,10 @@ def draws(names=NAMES):
     return frame("metric value run chosen", [(m, 0.1 * r, r, r == 3) for m in names for r in range(5)])
 
 
+def spending(names=NAMES):
+    return frame("run when epsilon_bound", [(name, "today", 0.5) for name in names])
+
+
 def entries(names=NAMES):
     epsilon = np.linspace(0, 1, len(names))
     return pd.DataFrame({"name": names, "epsilon_claimed": epsilon, "epsilon_of_noise": 2 * epsilon, "void": False})
@@ -240,6 +244,7 @@ RESULTS: dict[str, Picture] = {
     "costs": (steps, charts.costs),
     "importance": (importances, charts.importance),
     "epsilon_split": (entries, charts.epsilon_split),
+    "staircase": (spending, lambda f: charts.staircase(f, cap=2.5)),
     "claimed_vs_bound": (entries, lambda _: charts.claimed_vs_bound(claimed=1, bound=INF)),
     "odds_icons": (entries, lambda _: charts.odds_icons(0.73)),
     "frameworks": (entries, lambda _: charts.frameworks()),

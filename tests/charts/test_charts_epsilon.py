@@ -81,3 +81,17 @@ def test_bars_are_stacked_level_by_level_with_claim_and_bound_apart_and_what_is_
     assert far["start"] == pytest.approx(0.1)
     assert far["stop"] > 0.7
     assert "claimed 1, provable bound ∞" in subtitle(chart)
+
+
+def test_every_run_is_a_step_on_what_was_spent_before_it_and_the_cap_is_on_the_axis():
+    frame = pd.DataFrame({"run": ["a", "b", "a"], "when": "today"})
+    chart = charts.staircase(frame.assign(epsilon_bound=[0.5, 0.25, 1]), cap=3)
+    rows = rows_of(chart, "step")
+    assert rows["before"].tolist() == [0, 0.5, 0.75]
+    assert rows["after"].tolist() == [0.5, 0.75, 1.75]
+    assert domain(chart, "y") == pytest.approx([0, 1.12 * 3])
+    many = pd.DataFrame({"run": range(50), "when": "now", "epsilon_bound": 0.1})
+    rows = rows_of(charts.staircase(many), "step")
+    assert len(rows) == 40
+    assert rows["run"][0] == "(11 earlier runs)"
+    assert rows["after"].iloc[-1] == pytest.approx(5)

@@ -27,7 +27,7 @@ from dpcore.methods.local.base import LocalClassifier
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
-from dpcore.text import number
+from dpcore.text import claim, limit, number
 
 WHERE = (
     "Both files are in the zip of a release that was learned from reports (tab Take home), if that has a finite "
@@ -121,8 +121,8 @@ def about(found: Collection) -> None:
         f"together. {reports.clear(made)}"
     )
     st.caption(
-        f"Its file says: {escaped(str(said['method']))}, epsilon claimed {panels.told(said['epsilon_claimed'])}, "
-        f"proved {panels.told(said['epsilon_bound'])}. {escaped(str(said.get('unit', '')))}"
+        f"Its file says: {escaped(str(said['method']))}, claimed: {claim(said['epsilon_claimed'])}, "
+        f"can cost up to: {limit(said['epsilon_bound'])}. {escaped(str(said.get('unit', '')))}"
     )
     if said["guarantee_void"]:
         st.warning(escaped(str(said["guarantee_void"])), icon=":material/gpp_bad:")

@@ -55,7 +55,7 @@ def asking(page: str) -> None:
         )
         assumed(
             f"a count of {TRUTH} that you change by 1 (add or remove one person), Laplace noise drawn anew for every "
-            "answer; pure epsilon. “Typical” is the standard deviation."
+            "answer. “Typical” is the standard deviation."
         )
         added(epsilon, answers)
         panels.table_behind(found, "The answers, one by one")
@@ -70,14 +70,14 @@ def added(epsilon: float, answers: int) -> None:
     label = f"epsilon {number(likely)} with delta {SMALL_DELTA:g}"
     look(
         f"with whole-number noise each answer moves the log odds by +{epsilon:g} or −{epsilon:g}. All {answers} in one "
-        f"direction, {number(worst)}, is what pure epsilon books; most sums are far from it."
+        f"direction, {number(worst)}, is what epsilon alone, without delta, books; most sums are far from it."
     )
     found = teaching.losses(epsilon, answers)
     panels.chart(charts.loss_sums(found, worst=worst, likely=likely, label=label))
     assumed(
         f"geometric noise, the same count each time, you are in the data (without you: the mirror image). For these "
-        f"answers together: pure epsilon {number(worst)}, and also ({number(likely)}, {SMALL_DELTA:g}), both exact. "
-        "The ledger of the other pages books pure epsilons and their sum."
+        f"answers together: epsilon {number(worst)} without delta, and also ({number(likely)}, {SMALL_DELTA:g}), both "
+        "exact. The ledger of the other pages books epsilons without delta, and their sum."
     )
     panels.table_behind(found, "The sums and their probabilities")
 
@@ -114,12 +114,12 @@ def groups(page: str) -> None:
         st.markdown(moved)
         st.markdown(
             f"Everybody has cells in all {parts} groups of columns, so that their costs add up: {parts} × {epsilon:g} "
-            f"= {number(columns)}. Paper 001 books its clusters of columns as if they were groups of people; "
-            "its claim is too small for that reason (page Bayesian networks)."
+            f"= {number(columns)}. The paper of HMPrivBayes books its clusters of columns as if they were groups of "
+            "people; its claim is too small for that reason (page Bayesian networks)."
         )
         assumed(
             "for people: how many rows are in each group, and a public rule from a row to its group. For columns: how "
-            "many rows have a “yes” in each group’s columns. Each count moves by 1 at most; pure epsilon; neighbors: "
+            "many rows have a “yes” in each group’s columns. Each count moves by 1 at most; neighbors: "
             f"{controls.RELATIONS[relation.value].lower()}."
         )
         both = pd.concat([table.assign(split=name) for name, table in tables.items()], ignore_index=True)

@@ -7,15 +7,17 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpcore import charts
 from dpcore.accounting.relation import Relation
 from dpcore.accounting.store import Account, Run, file_of, price, usual_path
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.dashboard import controls, panels, session
+from dpcore.dashboard.panels import COSTS
 from dpcore.dashboard.shell import escaped, for_person, mendable
 from dpcore.dashboard.widgets import figures
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError
-from dpcore.text import number
+from dpcore.text import claim, limit, number
 
 
 def read_accounts() -> list[Account] | None:
@@ -48,8 +50,7 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
     key = f"{account.key}.{account.relation}"
     words = controls.relation_words(account.relation, account.protects == "person").lower()
     st.subheader(f"{escaped(account.name)} · {words}", anchor=False)
-    epsilons = {"claimed": panels.told(account.epsilon_claimed), "proved": panels.proved(account)}
-    told = {f"Epsilon {kind}, in all": epsilon for kind, epsilon in epsilons.items()}
+    told = {"Claimed, in all": claim(account.epsilon_claimed), f"{COSTS}, in all": limit(account.epsilon_bound)}
     cap = None if account.cap is None else float(account.cap)
     if account.apart and not account.looks:
         told = dict.fromkeys(told, "none")
@@ -57,12 +58,12 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
     times = "once" if account.looks == 1 else f"{account.looks:,} times"
     times += " with a guarantee" if account.apart else ""
     if account.looks or not account.apart:
-        st.markdown(f"**You have looked {times}: total epsilon {panels.proved(account)}.** {meaning(account)}")
+        st.markdown(f"**You have looked {times}: total epsilon {limit(account.epsilon_bound)}.** {meaning(account)}")
     for sentence in beside(account, accounts):
         st.markdown(sentence)
     st.caption(account.relation.sentence_for(account.protects))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        label = "Refuse what would take the proved total above"
+        label = "Refuse what could cost more than this, in all"
         look: Any = {"placeholder": "no cap", "width": 320}
         wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, key=f"ledger.cap.{key}", **look)
         st.button("Set the cap", key=f"ledger.set.{key}", on_click=set_cap, args=(account, wish), disabled=wish is None)
@@ -70,7 +71,9 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
             st.button("Remove the cap", key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
     runs = session.books().runs(account.key, account.relation)[::-1]
     if proved := [run for run in runs if math.isfinite(run.epsilon_bound)]:
-        st.dataframe(lines(proved, "epsilon proved", panels.proved), hide_index=True, key=f"ledger.{key}")
+        panels.chart(charts.staircase(steps(proved[::-1]), cap=cap))
+        costs = lines(proved, "can cost up to", lambda run: limit(run.epsilon_bound))
+        st.dataframe(costs, hide_index=True, key=f"ledger.{key}")
     if account.apart:
         st.warning(apart(account), icon=":material/gpp_bad:")
         others = [run for run in runs if math.isinf(run.epsilon_bound)]
@@ -80,14 +83,25 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
         panels.table_behind(asked.to_frame(), "Every question of this session")
 
 
+def steps(runs: list[Run]) -> pd.DataFrame:
+    """Runs as the steps of a staircase."""
+    rows = [(run.name, moment(run), run.epsilon_bound) for run in runs]
+    return pd.DataFrame(rows, columns=["run", "when", "epsilon_bound"])
+
+
+def moment(run: Run) -> str:
+    """When a run began, where this computer is."""
+    return f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
 def lines(runs: list[Run], last: str, say: Callable[[Run], str]) -> pd.DataFrame:
     """Runs as a table, and what is to be said of each."""
     rows = [
         {
-            "when": f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}",
+            "when": moment(run),
             "run": run.name,
             "releases": run.looks,
-            "epsilon claimed": panels.told(run.epsilon_claimed),
+            "claimed": claim(run.epsilon_claimed),
             last: say(run),
         }
         for run in runs
@@ -134,7 +148,7 @@ def beside(account: Account, accounts: list[Account]) -> list[str]:
     for other in accounts:
         if other.file != account.file or other.key == account.key or not other.looks:
             continue
-        spent = f"epsilon {panels.proved(other)}" if math.isfinite(other.epsilon_bound) else "no provable epsilon"
+        spent = f"epsilon {number(other.epsilon_bound)}" if math.isfinite(other.epsilon_bound) else "no limit"
         made = f"{other.looks:,} release{'s' * (other.looks > 1)} of the same file"
         if account.protects == "person" and other.protects == "row":
             words = other.relation.short
@@ -147,7 +161,7 @@ def beside(account: Account, accounts: list[Account]) -> list[str]:
             cost, own = float(price(other, account)), account.epsilon_bound
             told.append(
                 f"**Besides, {made} protect persons ({escaped(other.name)}), with {spent}.** A row pays at most "
-                f"epsilon {panels.told(cost)} for that, in all {panels.told(cost + own)}; a cap counts both."
+                f"epsilon {limit(cost)} for that, in all {limit(cost + own)}; a cap counts both."
             )
         else:
             told.append(f"**Besides, {made} protect others ({escaped(other.name)}), with {spent}.** No total is known.")
@@ -169,7 +183,7 @@ def both_relations(accounts: list[Account]) -> None:
             st.markdown(
                 f"The rows of **{escaped(found[Relation.REPLACE].name)}** were asked under both relations. "
                 f"Changing {changed} and adding another, so together they cost at most epsilon "
-                f"**{panels.told(total)}** under replace; under add_remove no total is known.{rest}"
+                f"**{limit(total)}** under replace; under add_remove no total is known.{rest}"
             )
 
 

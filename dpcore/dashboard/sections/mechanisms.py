@@ -13,6 +13,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import controls, panels, session, shell
+from dpcore.dashboard.sections import epsilon_in_use
 from dpcore.dashboard.widgets import choice, figures, lasting, number_choice
 from dpcore.mechanisms.randomizers import ERRPH
 from dpcore.teaching import choices, counts
@@ -85,7 +86,7 @@ def noise(page: str) -> None:
         panels.chart(charts.ratio_band(found, epsilon=epsilon, whole=mechanism.whole))
         panels.chart(charts.answer_strip(drawn, low=low, high=high))
         st.caption(
-            f"{DRAWN} answers of each world. The same lots at every setting; only the button draws others. From one "
+            f"{DRAWN} answers of each world. The same luck at every setting; only the button draws anew. From one "
             "dot of unknown color, could you tell its row?"
         )
         assumed(f"{ONE_COUNT}. Guarantee of one answer: {guarantee}.")
@@ -99,16 +100,16 @@ def told(mechanism: counts.CountNoise) -> str:
         look(
             f"in the tails the ratio leaves the band. What one world has above e^epsilon = {factor:.3g} times the "
             f"other (orange) sums to **delta = {mechanism.delta:g}**; an answer is outside the band with probability "
-            f"{mechanism.outside:.3g}. Gaussian noise is (epsilon, delta), **never pure epsilon**."
+            f"{mechanism.outside:.3g}. Gaussian noise always needs a delta: no epsilon holds **without one**."
         )
         return f"({epsilon:g}, {mechanism.delta:g}), with the smallest such noise"
     steps = f"at every whole number it is {factor:.3g} or one over it, exactly" if mechanism.whole else "it is flat"
     beyond = "" if mechanism.whole else " below and above both counts"
     look(
-        f"the ratio of the two worlds stays between {1 / factor:.3g} and {factor:.3g}, which is e^±epsilon: "
-        f"{steps}{beyond}. No answer tells more about you."
+        f"the ratio of the two worlds stays between {1 / factor:.3g} and {factor:.3g}, which are 1/e^epsilon and "
+        f"e^epsilon: {steps}{beyond}. No answer tells more about you."
     )
-    return f"pure epsilon {epsilon:g}"
+    return f"epsilon {epsilon:g}, without delta"
 
 
 @st.fragment
@@ -200,9 +201,9 @@ def response(page: str) -> None:
             f"same epsilon: about ± {100 * central:.2g} points."
         )
         assumed(
-            f"everybody answers once, and tosses alone. Local pure epsilon {epsilon:g}: it hides what you answer, from "
-            "everybody, and not whether you take part. ±: two standard deviations of "
-            "the lots and of the noise; which people were asked is another matter."
+            f"everybody answers once, and tosses alone. Epsilon {epsilon:g}, without delta: it hides what you answer, "
+            "from everybody, and not whether you take part. ±: two standard deviations of "
+            "the tosses and of the noise; which people were asked is another matter."
         )
         panels.table_behind(matrix, "The numbers behind this chart")
 
@@ -225,8 +226,8 @@ def beliefs(page: str) -> None:
             f"**{100 * high:.3g} %**."
         )
         assumed(
-            "pure epsilon; two possibilities that differ in your row only; beliefs about all other rows are the same "
-            "in both. What the others’ rows tell about people like you, a release may tell with or without you."
+            "two possibilities that differ in your row only; beliefs about all other rows are the same in both. "
+            "What the others’ rows tell about people like you, a release may tell with or without you."
         )
     with right:
         chances = {"At least": low, "Before": prior, "At most": high}
@@ -238,3 +239,4 @@ def beliefs(page: str) -> None:
         found = pd.DataFrame({"prior": grid, **ends})
         panels.chart(charts.belief(found, prior=prior))
         panels.table_behind(found, "The numbers behind this chart")
+    epsilon_in_use.answered(epsilon)

@@ -128,5 +128,6 @@ def scores(page: str, rules: Rules, playing: Game) -> None:
     st.caption(
         "**Low scores prove nothing.** That nobody guessed well here says that these players, with this one number, "
         "did not; another release of the same table, or a cleverer attack, may tell more. Only the proof bounds "
-        "them all. Assumed: one person is added or removed, pure epsilon, a fair coin, and one release per round."
+        "them all. Assumed: one person is added or removed, epsilon without delta, a fair coin, one release a "
+        "round."
     )

@@ -164,8 +164,8 @@ def told(asked: Asked, case: Case, done: Twins) -> None:
     result = done.result
     total = asked.runs * result.trials * result.bound
     neighbors = controls.relation_words(asked.relation, case.schema.persons is not None).lower()
-    cost = f"epsilon {number(total)}" if math.isfinite(total) else "more than any epsilon"
+    cost = f"epsilon {number(total)}" if math.isfinite(total) else "no limit"
     st.markdown(
         f"Row {asked.row:,}, {asked.method}, {asked.mode} mode. {case.story} Neighbors: "
-        f"{neighbors}; pure epsilon, for one run; all these runs together: {cost}."
+        f"{neighbors}; epsilon for one run; all these runs together: {cost}."
     )

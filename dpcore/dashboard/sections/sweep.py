@@ -67,7 +67,7 @@ def ask(page: str, data: Dataset) -> tuple[Config, dict[str, str]]:
         epsilons = pills(f"{page}.epsilons", "Epsilons", controls.EPSILONS, USUAL_EPSILONS, "{:g}".format)
         modes = pills(f"{page}.modes", "Methods run", list(MODES), ["corrected"], MODES.__getitem__)
     with middle:
-        measures = pills(f"{page}.measures", "Measured by", MEASURES, USUAL_MEASURES)
+        measures = pills(f"{page}.measures", "Measured by", MEASURES, USUAL_MEASURES, in_words)
         note = "The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows."
         model = lasting(st.selectbox, "Learner on synthetic rows", f"{page}.model", MODELS, help=note)
     with right:
@@ -77,6 +77,11 @@ def ask(page: str, data: Dataset) -> tuple[Config, dict[str, str]]:
         seed = lasting(st.number_input, "Seed (empty: none)", f"{page}.seed", 0, 2**31, None, step=1, help=note)
     how = {"epsilons": epsilons, "repeats": repeats, "measures": measures, "models": [model]}
     return plan_of(names, modes, relation, seed, data, **how)
+
+
+def in_words(metric: str) -> str:
+    """What people read of a measure: the papers call a distance AVD, average variation distance."""
+    return metric.replace("AVD", "distance")
 
 
 def pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], told: Any = str) -> list[Any]:

@@ -15,10 +15,10 @@ from dpcore.accounting.relation import Relation
 from dpcore.accounting.tally import EPSILONS
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
-from dpcore.dashboard.sections.sweep import LOCAL
+from dpcore.dashboard.sections.sweep import LOCAL, in_words
 from dpcore.dashboard.sections.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import lasting
+from dpcore.dashboard.widgets import choice
 from dpcore.domain.unit import Unit
 from dpcore.evaluate.baselines import FLOOR, REAL
 from dpcore.evaluate.evaluator import RANGE_ERROR
@@ -28,16 +28,20 @@ from dpcore.export.quoting import spreadsheet_csv
 from dpcore.text import number
 
 Axis = Literal["claimed", "proved", "of the noise alone"]
+NONE = ("nothing", "no limit", "no limit")  # of `EPSILONS`, where there is none
 NOISE: Axis = "of the noise alone"
 FEWEST = 3  # runs, below which nobody is told apart
 Y_TITLES = {RANGE_ERROR: "mean error, share of all rows"}
 EXPLAINED = {
-    "accuracy": "Share of real test rows whose class is told right. Higher is better.",
-    "balanced accuracy": "The share of a class's real test rows told right, mean over classes. Higher is better.",
+    "accuracy": "Share of real test rows whose class is predicted right. Higher is better.",
+    "balanced accuracy": "The share of a class's real test rows predicted right, mean over classes. Higher is better.",
     RANGE_ERROR: "How far answers to 200 random queries on 1 to 3 columns are off, as a share of all rows. Lower is "
     "better.",
 }
-DISTANCE = "How far shares of values are off, in all sets of that many columns: 0 is equal, 1 has nothing in common."
+DISTANCE = (
+    "How far shares of values are off, in all sets of that many columns: 0 is equal, 1 has nothing in common. Papers "
+    "call it AVD, the average variation distance."
+)
 SHORT = {MAJORITY: "majority class", REAL: "learned from real rows", FLOOR: "fresh sample of the real rows"}
 
 
@@ -54,7 +58,7 @@ def results(page: str, made: Comparison) -> None:
     good = frame[frame["error"] == ""]
     tabs: dict[str, Callable[[], None]] = {}
     if len(good):
-        tabs = {metric: partial(measure, page, made, good, metric) for metric in config.measures}
+        tabs = {in_words(metric): partial(measure, page, made, good, metric) for metric in config.measures}
         tabs |= {"Run time": lambda: run_time(page, made, good), "Medians": lambda: tables(good)}
     lost = frame[frame["error"] != ""]
     if len(lost):
@@ -67,27 +71,28 @@ def price(frame: pd.DataFrame, void: str, unit: Unit | None) -> None:
     """What all runs together cost, by relation; they never add up across relations."""
     runs = frame[frame["error"] == ""].drop_duplicates(["method", "epsilon", "repeat"])
     for relation, part in runs.groupby("relation"):
-        claimed, of_noise, bound = (total_or_none(part[name]) for name in EPSILONS)
+        claimed, of_noise, bound = (together(part[name], none) for name, none in zip(EPSILONS, NONE, strict=True))
         alone = "" if of_noise == bound else f"; the noise alone would give {of_noise}"
         words = Relation(str(relation)).short_for(protection.protects(unit))
         total = fsum(part["epsilon_bound"])
         if math.isfinite(total) and (person := protection.for_person(unit, total)):
             words = f"{words}: {person}"
         st.markdown(
-            f"These **{len(part):,} runs together**: epsilon claimed {claimed}, proved {bound}{alone} ({words}), "
-            "because they are all of the same rows. Looking at all of them, or publishing the best, costs that much."
+            f"These **{len(part):,} runs** together claim epsilon {claimed} and can cost up to {bound}{alone} "
+            f"({words}), because they are all of the same rows. Looking at all of them, or publishing "
+            "the best, costs that much."
         )
     if void:
         st.error(void, icon=":material/gpp_bad:")
 
 
-def total_or_none(epsilons: pd.Series) -> str:
-    """Their sum for people: none as soon as one has none."""
+def together(epsilons: pd.Series, none: str) -> str:
+    """Their sum for people, or what is said as soon as one has none."""
     without = np.isinf(epsilons)
     if not without.any():
         return f"**{number(fsum(epsilons))}**"
     others = f"; the other {(~without).sum():,}: {number(fsum(epsilons[~without]))}"
-    return f"**none** ({without.sum():,} runs have none{others if not without.all() else ''})"
+    return f"**{none}** (for {without.sum():,} of them{others if not without.all() else ''})"
 
 
 def measure(page: str, made: Comparison, good: pd.DataFrame, metric: str) -> None:
@@ -98,14 +103,14 @@ def measure(page: str, made: Comparison, good: pd.DataFrame, metric: str) -> Non
         return
     st.markdown(EXPLAINED.get(metric, f"{DISTANCE} Lower is better."))
     learned = frame.loc[frame["model"] != "", "model"].unique()
-    title = metric[:1].upper() + metric[1:]
+    title = in_words(metric)[:1].upper() + in_words(metric)[1:]
     if len(learned):
         st.caption(
-            f"Synthetic rows: {escaped(learned[0])} learns from them, and tells real rows. Methods that release a "
-            "classifier: that one tells them."
+            f"Synthetic rows: {escaped(learned[0])} learns from them and predicts real rows. Methods that release a "
+            "classifier: that one predicts them."
         )
     log = metric == RANGE_ERROR or "AVD" in metric
-    draw(page, made, frame, title, Y_TITLES.get(metric, metric), references(made, metric), log_y=log)
+    draw(page, made, frame, title, Y_TITLES.get(metric, in_words(metric)), references(made, metric), log_y=log)
 
 
 def references(made: Comparison, metric: str) -> pd.DataFrame:
@@ -139,14 +144,15 @@ def draw(
     """One chart, against the epsilon that somebody chose to see."""
     axes: list[Axis] = ["claimed", NOISE if made.void else "proved"]
     key, how = f"{page}.axis{'.void' if made.void else ''}", {"default": "claimed", "required": True}
-    axis: Axis = lasting(st.segmented_control, "Epsilon on the axis", key, axes, **how)
+    words = {axis: "can cost up to" if axis == "proved" else axis for axis in axes}
+    axis: Axis = choice(st.segmented_control, "Epsilon on the axis", key, words, **how)
     if axis == NOISE:
         st.caption("What the noise alone would give. It is no guarantee, and none is proved: see above.")
     column = {"proved": "epsilon_bound", NOISE: "epsilon_of_noise"}.get(axis, "epsilon_claimed")
     without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
     if len(without):
         missing = ", ".join(dict.fromkeys(without["method"].map(escaped)))
-        what = "is claimed" if axis == "claimed" else "can be proved"
+        what = "is claimed" if axis == "claimed" else "limits the cost"
         st.info(f"Not drawn, because no epsilon {what} of them: {missing}.", icon=":material/info:")
     if len(without) == len(frame):
         return

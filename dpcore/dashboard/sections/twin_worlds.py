@@ -22,6 +22,7 @@ from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.base import LocalClassifier
 from dpcore.teaching.histogram_pair import piled
+from dpcore.text import claim, limit, number
 
 MODES = {"paper": "As printed", "corrected": "Corrected"}
 TRIALS = (20, 50, 100, 200, 300, 400, 500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 10_000)
@@ -129,7 +130,7 @@ def told(case: Case) -> None:
         for place, world, table in zip(st.columns(2, gap="large"), "AB", tables(case.pair), strict=True):
             place.markdown(f"**World {world}**: {int(table['rows'].sum()):,} rows")
             place.dataframe(table, hide_index=True, height="content")
-        promise = "none is claimed" if case.expected == "no claim" else "pure epsilon, for one run"
+        promise = "none is claimed" if case.expected == "no claim" else "epsilon, for one run"
         st.caption(
             f"Neighbors: {controls.RELATIONS[case.relation].lower()}. Guarantee: {promise}. Method: "
             f"`{' '.join(str(case.estimator).split())}`. The attacker sees what one run releases, and makes one number "
@@ -161,7 +162,7 @@ def headline(case: Case, done: Twins) -> None:
     """The verdict, and the epsilons that it compares."""
     result = done.result
     verdict(case, done)
-    epsilons = {"Epsilon claimed": panels.told(result.claimed), "Epsilon proved": panels.told(result.bound)}
+    epsilons = {"Claimed": claim(result.claimed), panels.COSTS: limit(result.bound)}
     epsilons["At least, by this attack"] = at_least(result.lower_bound)
     figures({**epsilons, "Runs in each world": f"{result.trials:,}"})
     st.caption(f"Took {done.seconds:.1f} seconds. Another {result.trials:,} runs would give other numbers, a little.")
@@ -190,7 +191,7 @@ def pictures(page: str, case: Case, twins: Twins, *, real: bool = False) -> None
 def verdict(case: Case, twins: Twins) -> None:
     """The verdict, to be read from the last row."""
     result = twins.result
-    least, claimed = at_least(result.lower_bound), panels.told(result.claimed)
+    least, claimed = at_least(result.lower_bound), claim(result.claimed)
     what = "what is attacked costs" if case.step else "this run costs"
     sure = f"with {100 * result.confidence:.0f} % confidence"
     with st.container(border=True):
@@ -199,7 +200,7 @@ def verdict(case: Case, twins: Twins) -> None:
             st.markdown(f"### With {sure[5:]}, {what} at least epsilon {least}, and {claimed} is claimed.")
             if result.lower_bound > result.bound:
                 st.markdown(
-                    f"It is even more than what is proved, {panels.told(result.bound)}. Either this is one of the 5 in "
+                    f"It is even more than what is proved, {number(result.bound)}. Either this is one of the 5 in "
                     "100 false alarms (run it again), or the proof or the program is wrong."
                 )
         elif twins.verdict == "not caught":
@@ -210,12 +211,12 @@ def verdict(case: Case, twins: Twins) -> None:
             if result.bound > result.claimed:
                 st.markdown(
                     "All the same, the claim has no proof for these neighbors: what can be proved is "
-                    + (f"epsilon {panels.told(result.bound)}." if math.isfinite(result.bound) else "no epsilon at all.")
+                    + (f"epsilon {number(result.bound)}." if math.isfinite(result.bound) else "no epsilon at all.")
                 )
             else:
                 st.markdown(
                     "What protects people is the proof: every question that is asked of the rows is paid for, "
-                    f"together {panels.told(result.bound)}."
+                    f"together {limit(result.bound)}."
                 )
         else:
             st.markdown("# :orange[:material/info: No claim to refute]")

@@ -12,7 +12,7 @@ from dpcore.dashboard.session import Shown, remember
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.forest import Forest
-from dpcore.text import number
+from dpcore.text import claim, limit, number
 
 MOST_NODES, LARGEST = 40, 20
 COMPOSED = {
@@ -125,6 +125,6 @@ def accounts(ledger: Ledger) -> pd.DataFrame:
     """From the whole run to the inside of one tree: what each costs."""
     way = forest_frames.inward(ledger)
     named = zip(["all trees together", *(part.name for part in way[1:])], way, strict=True)
-    rows = [(name, panels.told(at.epsilon_claimed), panels.told(at.epsilon_of_noise)) for name, at in named if name]
-    paid = "epsilon of the noise alone" if ledger.void else "epsilon proved"
-    return pd.DataFrame(rows, columns=["account", "epsilon claimed", paid])
+    rows = [(name, claim(at.epsilon_claimed), limit(at.epsilon_of_noise)) for name, at in named if name]
+    paid = "of the noise alone" if ledger.void else "can cost up to"
+    return pd.DataFrame(rows, columns=["account", "claimed", paid])

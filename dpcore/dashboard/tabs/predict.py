@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
-from dpcore.dashboard import housekeeping, panels
+from dpcore.dashboard import housekeeping
 from dpcore.dashboard.sections.intake import how_to_read
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped, mendable
@@ -18,7 +18,7 @@ from dpcore.errors import DPCoreError
 from dpcore.export.model_file import Model
 from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
 from dpcore.postprocess.naive_bayes import Bayes
-from dpcore.text import canonical
+from dpcore.text import canonical, claim, limit
 
 Value = TypeVar("Value")
 HERE, FILE = "The model on this page", "A model from a file"
@@ -121,7 +121,7 @@ def about(model: Model, whence: str = "") -> str:
     return (
         f"**{escaped(str(told['method']))}** predicts **{escaped(model.target)}** "
         f"({', '.join(escaped(str(name)) for name in model.classes_[:6])}{' …' if len(model.classes_) > 6 else ''}). "
-        f"{what}: {many}. {whence}epsilon claimed {panels.told(claimed)}, proved {panels.told(bound)}."
+        f"{what}: {many}. {whence}epsilon claimed: {claim(claimed)}, can cost up to: {limit(bound)}."
     )
 
 

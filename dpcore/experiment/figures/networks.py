@@ -135,7 +135,7 @@ def risks(data: Dataset, count: int) -> Plan:
 
 def lacks_rows(data: Dataset) -> str:
     """Why rows cannot be drawn by lot."""
-    told = "it draws rows by public lots, which would not keep what is promised to persons with several."
+    told = "it draws rows at random in public, which would not keep what is promised to persons with several."
     return told if data.schema.persons is not None else ""
 
 

@@ -73,7 +73,7 @@ LEAVES_ALONE = (
     "The guarantee holds. But with noise on the leaves alone there is nothing that consistency can gain, unless the "
     "number of rows is public: what the patent claims of it does not."
 )
-GUIDES = "Half of epsilon chooses columns that tell the classes apart. Off: the columns take turns, for free."
+GUIDES = "Half of epsilon chooses the columns by which the classes differ most. Off: the columns take turns, for free."
 FIRST = (
     "Leaves first: no consistent answer has more than 1.1 times the noise that it has from the leaves alone, and large "
     "ranges have much less, if the number of rows is private (a public one helps the leaves as much). Equal shares "

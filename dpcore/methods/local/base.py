@@ -25,7 +25,7 @@ WIDEST = 1e100  # numbers are squared
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 ABOUT = (
     "About you: what you answered, all your answers together. Worst case over all observers, the collector among "
-    "them; pure epsilon; for one round of questions. Holds with a declared schema and without a seed; as printed, only "
+    "them; for one round of questions. Holds with a declared schema and without a seed; as printed, only "
     "where its proof holds."
 )
 HIDDEN = "Hides what you answer, not whether you take part."
@@ -120,9 +120,9 @@ class LocalClassifier(PrivateClassifier):
         if not rules:
             return NoNoise.label.capitalize()
         told = " and ".join(rules)
-        lots = f"NumPy's lots, {'un' * (self.random_state is None)}seeded: for teaching"
+        lots = f"NumPy's random numbers, {'un' * (self.random_state is None)}seeded: for teaching"
         if noise_kind(self.noise, self.random_state) == "opendp":
-            lots = "lots from the operating system's entropy" + ", exact discrete noise" * ("laplace" in rules)
+            lots = "chance from the operating system's entropy" + ", exact discrete noise" * ("laplace" in rules)
         return f"{told[:1].upper()}{told[1:]}; {lots}"
 
     def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, Floats]:

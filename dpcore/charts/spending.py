@@ -1,0 +1,55 @@
+"""What was spent on the same rows, release by release, against a cap."""
+
+import altair as alt
+import pandas as pd
+
+from dpcore.charts.base import Chart, near
+from dpcore.charts.colors import CLAIMED, INK, RELEASED
+from dpcore.charts.frames import largest, tidy
+from dpcore.charts.marks import captions, ruled, scaled, span, tooltips
+from dpcore.text import number
+
+FEWEST = 10  # places: one run alone is not all of the picture
+MOST = 40  # steps that can be told apart; earlier ones are one
+
+
+def staircase(frame: pd.DataFrame, *, cap: float | None = None) -> Chart:
+    """Every run as a step on what was spent before it.
+
+    `frame`: one row per run, the first one first: `run`, `when` (text) and `epsilon_bound` (>= 0; what is not finite is
+    no step). `cap`: a line at what is refused.
+    """
+    data = tidy(frame, ["run", "when"], ["epsilon_bound"]).dropna().reset_index(drop=True)
+    if len(data) > MOST:
+        early, rest = data.iloc[: len(data) - MOST + 1], data.iloc[len(data) - MOST + 1 :]
+        first = early.tail(1).assign(run=f"({len(early):,} earlier runs)", epsilon_bound=early["epsilon_bound"].sum())
+        data = pd.concat([first, rest], ignore_index=True)
+    total = data["epsilon_bound"].cumsum()
+    data = data.assign(step=data.index + 1, before=total - data["epsilon_bound"], after=total, floor=0.0)
+    data = data.assign(cost=data["epsilon_bound"].map(number), total=total.map(number))
+    edge = 1.12 * largest([*total, cap or 0.0], 1e-3)
+    height = scaled("epsilon, in all", span(0, edge), tickCount=6)
+    up = alt.Y("after:Q", **height)
+    places = [*range(1, max(FEWEST, len(data)) + 1)]
+    runs = scaled("runs, the earliest first", alt.Scale(domain=places), labelAngle=0)
+    across = alt.X("step:O", **runs)
+    tips = tooltips("run|run", "when|when", "cost|can cost up to", "total|in all, until then")
+    base = alt.Chart(data.drop(columns="epsilon_bound")).encode(across, tooltip=tips)
+    spent = base.mark_bar(opacity=0.25, color=RELEASED, width={"band": 1}).encode(up, alt.Y2("floor:Q"))
+    steps = base.mark_bar(color=RELEASED, width={"band": 1}).encode(up, alt.Y2("before:Q"))
+    layers = [spent, steps]
+    if len(data) <= MOST // 2:
+        layers.append(captions(base.encode(up), "total", dy=-9, fontSize=14, color=INK))
+    if cap is not None:
+        name = {"align": "left", "dy": -8, "fontSize": 14, "color": INK}
+        line = {"color": CLAIMED, "strokeDash": [6, 4], "strokeWidth": 2}
+        layers += ruled(alt.Y("at:Q", **height), cap, f"cap {number(cap)}", {"x": alt.value(4)}, name, "cap", **line)
+    room = "" if cap is None else f" The cap is {number(cap)}."
+    spent_in_all = number(total.max() if len(total) else 0.0)
+    return near(
+        alt.layer(*layers),
+        "What was spent, run by run",
+        key="Dark: what a run can cost. Pale: what was spent before it." + " Dashed: the cap." * (cap is not None),
+        seen=f"A staircase of {len(data)} runs that can cost up to {spent_in_all} in all.{room}",
+        height=300,
+    )
