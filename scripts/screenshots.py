@@ -38,6 +38,7 @@ PAGES = (
     "taxonomy",
     "forests",
     "responses",
+    "attacks",
     "mechanisms",
     "compare",
     "audit",
@@ -57,6 +58,7 @@ MECHANISM_TABS = (
     "Disjoint groups",
     "Floating point",
 )
+ATTACK_TABS = ("Who is alone", "Secrets from counts", "Who took part", "Distance looks safe")
 COMPARISON_TABS = ("accuracy", "2-way AVD", "Run time", "Medians")
 CORRECTED = "Corrected: guarantee proved"
 QUIET = (
@@ -357,6 +359,15 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                         settle(page)
                 name = "paper" if mode.startswith("As") else variant.partition(":")[0]
                 save(f"responses-{slug(name)}-{slug(tab)}")
+    if "attacks" in only:
+        go(page, "Attacks")
+        for tab in ATTACK_TABS:
+            page.get_by_role("tab", name=tab, exact=True).click()
+            settle(page)
+            save(f"attacks-{slug(tab)}")
+            page.get_by_role("tabpanel", name=tab).get_by_text("2. With noise").click()
+            settle(page)
+            save(f"attacks-{slug(tab)}-noise")
     if "mechanisms" in only:
         go(page, "Mechanisms")
         for tab in MECHANISM_TABS:

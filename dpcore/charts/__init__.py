@@ -12,6 +12,7 @@ A chart is as wide as its container, but one with panels cannot be: its `width` 
 `chart.description` is the alternative text. `specification` converts a chart, and nothing else does.
 """
 
+from dpcore.charts.attacks import groups_apart, share_found, share_right
 from dpcore.charts.base import mark_real, specification
 from dpcore.charts.counts import count_tree, error_by_range, level_errors, range_answers
 from dpcore.charts.curves import compared, curves, sweep, sweep_variance
@@ -52,10 +53,11 @@ __all__ = [
     "accuracy", "affinity", "answer_strip", "average_errors", "averaging", "belief", "channel_matrix",
     "choice_ratios", "claimed_vs_bound", "classifier_scores", "coin_estimates", "compared", "confusion", "costs",
     "count_tree", "crowd", "curves", "descriptions", "election", "epsilon_split", "error_by_range",
-    "forecast_bands", "forest_budget", "forest_tree", "frameworks", "game_scores", "graph", "importance",
-    "known_epsilon", "level_errors", "loss_sums", "marginal", "mark_real", "network", "odds", "odds_icons",
-    "pair_heatmap", "pair_tables", "possible_numbers", "range_answers", "ratio_band", "redraws", "reported_numbers",
-    "reported_shares", "round_worlds", "running_average", "specification", "split_table", "staircase", "steps", "sweep",
+    "forecast_bands", "forest_budget", "forest_tree", "frameworks", "game_scores", "graph", "groups_apart",
+    "importance", "known_epsilon", "level_errors", "loss_sums", "marginal", "mark_real", "network", "odds",
+    "odds_icons", "pair_heatmap", "pair_tables", "possible_numbers", "range_answers", "ratio_band", "redraws",
+    "reported_numbers", "reported_shares", "round_worlds", "running_average", "share_found", "share_right",
+    "specification", "split_table", "staircase", "steps", "sweep",
     "sweep_variance", "tails", "taxonomy", "telltale", "trust", "two_worlds", "votes", "world_piles",
     "world_ratios", "worst_columns",
 ]  # fmt: skip

@@ -39,6 +39,7 @@ SECTIONS = {
     "Collect": [("responses", "Randomized responses", ":material/casino:")],
     "Compare": [("compare", "Compare methods", ":material/compare_arrows:")],
     "Understand": [
+        ("attacks", "Attacks", ":material/person_search:"),
         ("mechanisms", "Mechanisms", ":material/functions:"),
         ("audit", "Twin worlds", ":material/compare:"),
         ("ledger", "Ledger", ":material/receipt_long:"),

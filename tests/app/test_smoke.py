@@ -20,7 +20,7 @@ def test_pages_are_those_of_the_menu() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_page_alone(page: str) -> None:
     at = run(AppTest.from_file(ROOT / "pages" / f"{page}.py", default_timeout=TIMEOUT))
-    titles = {"home": "See what privacy costs"}
+    titles = {"home": "See what privacy costs", "attacks": "Why removing names is not enough"}
     assert [title.value for title in at.title] == [titles.get(page, TITLES[page][0])]
     assert at.sidebar.markdown[0].value.startswith("**sample**")
     assert not at.error

@@ -81,10 +81,11 @@ def test_pages_before_and_after_other_runs(visitor, inspected):
     for tab in ("Trees", "Where the budget went"):
         visitor.tab(tab)
         inspected(f"forests, {tab}")
-    visitor.go("Mechanisms")
-    for tab in page.get_by_role("tab").all_inner_texts()[1:]:
-        visitor.tab(tab)
-        inspected(f"mechanisms, {tab}")
+    for title in ("Attacks", "Mechanisms"):
+        visitor.go(title)
+        for tab in page.get_by_role("tab").all_inner_texts()[1:]:
+            visitor.tab(tab)
+            inspected(f"{title}, {tab}")
     visitor.go("Data & schema")
     page.get_by_role("radio", name="My own file").click()
     settle(page)

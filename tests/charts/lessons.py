@@ -12,7 +12,7 @@ import pandas as pd
 from dpcore import charts
 from dpcore.charts.responses import CORRECTED, PRINTED
 from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR
-from dpcore.teaching import choices, composition, counts, histogram_pair, membership_game, report_privacy
+from dpcore.teaching import averages, choices, composition, counts, histogram_pair, membership_game, report_privacy
 from dpcore.teaching.membership_game import BEST, PLAYERS, Game, Rules
 from dpcore.text import number, odds
 
@@ -142,6 +142,18 @@ def ratioed(**how):
     return lambda: binned().frame, lambda data: ratios(data, **how)
 
 
+def attacked():
+    return pd.DataFrame({"epsilon": [0.01, 1.0, 100.0, 10_000.0], "share": [0.39, 0.52, 0.91, 1.0]})
+
+
+def found_out(**band):
+    return pd.DataFrame({"number": [1, 2, 3], "share": [0.0, 0.2, math.nan], **band})
+
+
+def scored():
+    return averages.histogram(np.array([3.0, 4.0, 99.0]), np.array([0.0, 1.0, -1.0]), np.arange(-4.0, 11.0))
+
+
 def known(**epsilons):
     return said, lambda _: charts.known_epsilon(**epsilons)
 
@@ -192,4 +204,19 @@ LESSONS: dict[str, Picture] = {
     "round_worlds": rounds(Rules(1.0), at=4.0),
     "round_worlds, nothing": rounds(Rules(0.1, "paper")),
     "game_scores": (played, lambda data: charts.game_scores(data, limit=limit())),
+    "share_right": (attacked, lambda data: charts.share_right(data, epsilon=1.0, exact=0.98, title="Right")),
+    "share_found": (
+        lambda: found_out(low=0.0, high=[0.1, 0.4, 0.9]),
+        lambda data: charts.share_found(data, at=2, what="columns", most=9, title="Alone", found="alone"),
+    ),
+    "share_found, beside a coin": (
+        found_out,
+        lambda data: charts.share_found(data, at=2, what="questions", most=9, title="T", found="right", lowest=0.4),
+    ),
+    "groups_apart": (
+        scored,
+        lambda data: charts.groups_apart(
+            data, groups={"outside": "did not", "inside": "took part"}, what="score", title="Scores"
+        ),
+    ),
 }

@@ -1,0 +1,169 @@
+"""Attacks on tables without names: what exact numbers give away, and what noise leaves of it.
+
+Scales are fixed, so that two settings can be told apart, and two attacks compared.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from dpcore.charts.base import Chart, near
+from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED
+from dpcore.charts.frames import tidy
+from dpcore.charts.marks import NO_TIP, boxes, diamonds, keyed, ruled, scaled, single, span, tooltips, words
+from dpcore.text import number, odds
+
+LEAST, MOST = 0.01, 10_000.0  # epsilons
+LOWEST = 0.4  # share right: luck goes a little below that of a coin
+COLORS = (REAL, RELEASED, CLAIMED)
+SHARES = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+BOLD: dict[str, Any] = {"fontSize": 15, "fontWeight": "bold", "color": INK}
+HERE: dict[str, Any] = {"color": INK, "strokeWidth": 2, "strokeDash": [6, 4]}
+
+
+def share_right(frame: pd.DataFrame, *, epsilon: float, exact: float, title: str) -> Chart:
+    """How often an attack is right against epsilon, beside the most that epsilon allows, a coin, and exact numbers.
+
+    `frame`: one row per epsilon (0.01 to 10,000): `epsilon`, `share`. `epsilon`: the one that is chosen. `exact`: the
+    share without noise.
+    """
+    data = tidy(frame, [], ["epsilon", "share"]).dropna()
+    data = data.assign(at=data["share"].clip(LOWEST, 1.0), text=[percent(share) for share in data["share"]])
+    steps = np.geomspace(LEAST, MOST, 121)
+    allowed = pd.DataFrame({"epsilon": steps, "at": [odds(step) for step in steps]})
+    ticks = [0.01, 0.1, 1.0, 10.0, 100.0, 1_000.0, 10_000.0]
+    scale = span(LEAST, MOST, type="log")
+    across = alt.X("epsilon:Q", **scaled("epsilon (log scale)", scale, values=ticks, format=",~g", grid=False))
+    up = alt.Y("at:Q", **_shares("right", LOWEST))
+    most = alt.Chart(allowed).mark_line(color=CLAIMED, strokeWidth=3, strokeDash=[8, 4])
+    base = alt.Chart(data).encode(across, up, tooltip=tooltips("epsilon|epsilon|,~g", "share|right|.1%"))
+    chosen = data[np.isclose(data["epsilon"], epsilon, rtol=1e-3)]
+    here = alt.Chart(chosen).encode(across, up, tooltip=tooltips("epsilon|epsilon|,~g", "share|right|.1%"))
+    side = "left" if epsilon < 1_000 else "right"
+    layers = [
+        *_level(up, 0.5, "a coin: 50 %", strokeDash=[2, 3]),
+        *_level(up, exact, f"exact numbers: {percent(exact)}"),
+        most.encode(across, up, tooltip=tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%")),
+        single(epsilon=epsilon).mark_rule(**HERE).encode(across, tooltip=NO_TIP),
+        base.mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone").encode(tooltip=NO_TIP),
+        base.mark_point(filled=True, size=70, color=RELEASED, opacity=1),
+        diamonds(here, RELEASED),
+        words(here, "text", align=side, dx=10 if side == "left" else -10, dy=-14, **BOLD),
+    ]
+    said = "".join(f" At epsilon {number(epsilon)}: {text}." for text in chosen["text"])
+    return near(
+        alt.layer(*layers),
+        title,
+        key="Blue: this attack. Orange, dashed: the most that epsilon allows any attack.",
+        seen=f"{title}, against epsilon from 0.01 to 10,000, on a scale from 40 % to 100 %. Exact numbers: "
+        f"{percent(exact)}.{said}",
+        height=310,
+    )
+
+
+def share_found(
+    frame: pd.DataFrame, *, at: int, what: str, most: int, title: str, found: str, lowest: float = 0.0, key: str = ""
+) -> Chart:
+    """The share of people that is found out against how much is known, and the place that is chosen.
+
+    `frame`: one row per number: `number`, `share`, and maybe `low`, `high`, the ends of a band. `at`: the number that
+    is chosen, up to `most`. `what` is counted, and `found` is what the share says. `lowest`: where the scale begins; if
+    above 0, a coin is marked.
+    """
+    band = ["low", "high"] if "low" in frame else []
+    data = tidy(frame, [], ["number", "share", *band]).dropna(subset=["number"])
+    known = data.dropna(subset=["share"])
+    known = known.assign(at=known["share"].clip(lowest, 1.0), text=[percent(share) for share in known["share"]])
+    step = max(most // 10, 1)
+    ticks = list(range(0 if lowest else 1, most + 1, step))
+    across = alt.X(
+        "number:Q", **scaled(what, span(min(ticks), most, padding=12), values=ticks, format=",d", grid=False)
+    )
+    up = alt.Y("at:Q", **_shares(found, lowest))
+    tips = tooltips(f"number|{what}|,.0f", f"share|{found}|.1%")
+    base = alt.Chart(known).encode(across, up, tooltip=tips)
+    here = alt.Chart(known[known["number"] == at]).encode(across, up, tooltip=tips)
+    layers: list[Any] = _level(up, 0.5, "a coin: 50 %", strokeDash=[2, 3]) if lowest else []
+    if band:
+        ends = alt.Chart(data.dropna(subset=band)).mark_area(color=NEUTRAL, opacity=0.22)
+        layers.append(ends.encode(across, alt.Y("low:Q", **_shares(found, lowest)), alt.Y2("high:Q"), tooltip=NO_TIP))
+    side = "left" if at < 0.7 * most else "right"
+    layers += [
+        single(number=at).mark_rule(**HERE).encode(across, tooltip=NO_TIP),
+        base.mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone").encode(tooltip=NO_TIP),
+        base.mark_point(filled=True, size=70, color=RELEASED, opacity=1),
+        diamonds(here, RELEASED),
+        words(here, "text", align=side, dx=10 if side == "left" else -10, dy=16, **BOLD),
+    ]
+    said = "".join(f" At {at:,}: {text}." for text in known.loc[known["number"] == at, "text"])
+    return near(
+        alt.layer(*layers),
+        title,
+        key=key,
+        seen=f"{title}: {found}, against {what} up to {most:,}, on a scale from {100 * lowest:.0f} % to 100 %.{said}",
+        height=310,
+    )
+
+
+def groups_apart(
+    frame: pd.DataFrame,
+    *,
+    groups: Mapping[str, str],
+    what: str,
+    title: str,
+    highest: float = 1.0,
+    key: str = "",
+    ends: tuple[float, float] | None = None,
+) -> Chart:
+    """Bars beside each other: where on one axis the people (or rows) of two or three groups are.
+
+    `frame`: one row per bin: `from`, `to`, and a share for each of `groups`, which names its column and tells what it
+    is. `highest`: where the scale of shares ends. `ends`: of the axis; by default those of the bins.
+    """
+    data = tidy(frame, [], ["from", "to", *groups]).dropna()
+    width = (data["to"] - data["from"]) / (len(groups) + 0.4)
+    parts = []
+    for place, (column, name) in enumerate(groups.items()):
+        left = data["from"] + (place + 0.2) * width
+        part = {"group": name, "left": left, "right": left + 0.92 * width, "share": data[column], "begin": data["from"]}
+        parts.append(pd.DataFrame(part))
+    bars = pd.concat(parts, ignore_index=True)
+    bars = bars[bars["share"] > 0].assign(top=bars["share"].clip(upper=highest))
+    low, high = ends or ((data["from"].min(), data["to"].max()) if len(data) else (0.0, 1.0))
+    across = alt.X("left:Q", **scaled(what, span(float(low), float(high)), tickMinStep=1, format="d", grid=False))
+    up = alt.Y("top:Q", **scaled("share of each group", span(0, highest), values=SHARES, format="~%"))
+    legend = alt.Legend(
+        symbolType="square", symbolSize=300, symbolOpacity=1, labelFontSize=15, labelLimit=420, offset=4
+    )
+    color = keyed(alt.Color, "group", groups.values(), COLORS[: len(groups)], legend=legend)
+    tips = tooltips("group|group", "begin|from|.3~g", "share|share|.1%")
+    base = alt.Chart(bars).encode(color, tooltip=tips)
+    return near(
+        boxes(base, across, "right", up, opacity=0.9, clip=True),
+        title,
+        key=key,
+        seen=f"{title}: distributions of {' and '.join(groups.values())}. {key}",
+        height=340,
+    )
+
+
+def _shares(title: str, lowest: float) -> dict[str, Any]:
+    """A fixed axis of shares up to all."""
+    values = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0] if lowest else SHARES
+    return scaled(title, span(lowest, 1.0, zero=False), values=values, format="~%")
+
+
+def _level(up: alt.Y, value: float, label: str, **look: Any) -> list[Any]:
+    """A level line, and its name below its left end."""
+    name: dict[str, Any] = {"align": "left", "fontSize": 14, "color": INK, "dy": 14}
+    rule: dict[str, Any] = {"color": REAL, "strokeWidth": 2} | look
+    return list(ruled(up, value, label, {"x": alt.value(8)}, name, **rule))
+
+
+def percent(share: float) -> str:
+    """A share for people: three digits, and never rounded up to all."""
+    shown = f"{100 * share:.3g}"
+    return "over 99.9 %" if shown == "100" and share < 1 else f"{shown} %"
