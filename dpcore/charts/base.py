@@ -36,7 +36,7 @@ def present(chart: Any, title: str, *, seen: str, key: str = "", offset: int = 1
     letters |= {"labelColor": INK, "titleColor": FADED}  # the theme's own are too pale in the light
     # A line as a whole has no words of its own: who listens hears the description, and the marks of its points.
     config = alt.Config(  # at once: every change of a chart copies all of it
-        axis=alt.AxisConfig(**letters, titleLimit=400, labelFlush=False),
+        axis=alt.AxisConfig(**letters, titleLimit=520, labelFlush=False),
         legend=alt.LegendConfig(**letters, orient="top", gradientLength=220),
         header=alt.HeaderConfig(labelColor=INK),
         line=alt.LineConfig(aria=False),

@@ -24,6 +24,8 @@ SPREADS = {  # what an interval of runs shows
 LINE, GAP = 15, 3  # pixels: of a name, and below it
 LEGEND, LETTER = 860, 6.4  # pixels: of a row of a legend on the narrowest screen, and of a letter there
 HEIGHT, TINY = 270, 1e-12  # pixels of a panel, less what its axis is rounded to; what a flat one is told as
+AXES = {"claimed": "epsilon claimed", "proved": "epsilon that it can cost up to"}
+AXES["of the noise alone"] = "epsilon of the noise alone"
 PURE = "Pure epsilon, per release"
 LOCAL = "of one person's reports in the local model, where nobody is trusted with true rows"
 
@@ -275,7 +277,7 @@ def compared(
     shown = frame[np.isfinite(frame[column].to_numpy(dtype=float)) & (frame[column] > 0)]
     look: Any = {"y_title": y_title, "title": title, "references": references, "log_x": True, "log_y": log_y}
     look |= {"mode": "mode", "center": "median", "interval": "deciles", "among": names and list(texts(names))}
-    chart = curves(shown, x=column, y="value", x_title=f"epsilon {x}", **look)
+    chart = curves(shown, x=column, y="value", x_title=AXES[x], **look)
     sentences = [*_promises(shown, relations, local), f"Data: {texts([data])[0]}."]
     heading: Any = getattr(chart, "title").copy()  # noqa: B009 - Altair does not type it
     heading.subtitle = [*heading.subtitle, *(line for text in sentences for line in textwrap.wrap(text, 100))]

@@ -1,34 +1,40 @@
 """Epsilon: claimed, proved and found by an attack, where it went, and what it means."""
 
 import math
+from itertools import starmap
 from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, near, panels, present
-from dpcore.charts.colors import CLAIMED, REAL, RELEASED, SERIES
+from dpcore.charts.base import Chart, near, present
+from dpcore.charts.colors import CLAIMED, REAL, RELEASED, SERIES, hatched
 from dpcore.charts.frames import MOST_ENTRIES, as_listed, distinct, in_order, largest, texts, tidy
 from dpcore.charts.marks import NO_TIP, captions, color_and_shape, diamonds, scaled, single, span, tooltips, words
-from dpcore.text import number
+from dpcore.text import claim, limit, number
 
 PURPOSES = {"counts of records": SERIES[5], "choices": SERIES[6], "classes in leaves": SERIES[3], "other": REAL}
-WHICH = {"epsilon_claimed": "claimed", "epsilon_of_noise": "provable bound"}
+CLAIM, COST = "claimed", "can cost up to"
+WHICH = {"epsilon_claimed": CLAIM, "epsilon_of_noise": COST}
 VOID = "of the noise alone"  # where that is no bound
+NO_LIMIT = "no limit"
 FAR = 8  # how many times farther than the rest an epsilon may be and still be drawn to scale
+TABLES = {"counts": "tables", "report": "answers"}  # what entries "counts of age" and "report of age" are
+MOST_ALIKE = 6  # kinds of tables that are told one by one
 
 
 def epsilon_split(frame: pd.DataFrame) -> Chart:
     """Where epsilon went: what the ledger books per entry name.
 
     `frame`: one row per ledger entry: `name`; `epsilon_claimed`, `epsilon_of_noise` (0..inf); `void`: whether the
-    latter is no bound. Entries of one name are summed; the 20 largest names are drawn, the rest summed.
+    latter is no bound. Entries of one name are summed, and tables of one price are told together; the 20 largest are
+    drawn, the rest summed.
     """
     columns = [*WHICH]
-    paid = "what the noise alone costs" if frame["void"].any() else "provable bound"
+    paid = "what the noise alone costs" if frame["void"].any() else "what it can cost up to"
     data = pd.DataFrame({"name": texts(frame["name"])} | {name: frame[name].to_numpy(float) for name in columns})
-    data = data.fillna(math.inf).groupby("name", sort=False).sum().reset_index()
+    data = _alike(data.fillna(math.inf).groupby("name", sort=False).sum().reset_index())
     data = data.sort_values(columns[::-1], ascending=False, kind="stable").reset_index(drop=True)
     if len(data) > MOST_ENTRIES:
         rest = {"name": f"({len(data) - MOST_ENTRIES:,} others)", **data[columns].iloc[MOST_ENTRIES:].sum()}
@@ -41,11 +47,12 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
         alt.Y("name:N", sort=None, title=None, scale=as_listed(data["name"])),
         tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", f"epsilon_of_noise_text|{paid}"),
     )
-    bound = base.mark_bar(color=RELEASED, height={"band": 0.6})
+    endless = "datum.epsilon_of_noise_endless"
+    bars = base.mark_bar(height={"band": 0.6}).encode(color=_solid(endless))
     claimed = diamonds(base.transform_filter("datum.claims"), CLAIMED).encode(x="epsilon_claimed:Q")
-    amount = captions(base, "epsilon_of_noise_text", align="left", dx=12)
+    amount = captions(base, "epsilon_of_noise_text", align="left", dx=_beside(endless))
     return present(
-        bound + claimed + amount,
+        alt.layer(bars, _onward(base.transform_filter(endless)), claimed, amount),
         "Where did epsilon go?",
         key=f"Bar and number: {paid}." + (" Diamond: claimed." if data["claims"].any() else " None is claimed."),
         seen=f"Epsilon per step of the method, largest first: {paid}, and what the paper claims.",
@@ -53,17 +60,39 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     )
 
 
+def _alike(data: pd.DataFrame) -> pd.DataFrame:
+    """Tables and answers of one price as one entry, and all of a kind as one if they have many prices."""
+    heads = [name.partition(" of ")[0] for name in data["name"]]
+    parts = []
+    for head, own in data.groupby(pd.Series(heads, index=data.index), sort=False):
+        prices = own.groupby([*WHICH], sort=False)
+        if head not in TABLES or (prices.ngroups == len(own) and len(own) <= MOST_ALIKE):
+            parts.append(own)
+            continue
+        several = prices if prices.ngroups <= MOST_ALIKE else own.groupby(lambda _: 0)
+        parts += [one if len(one) == 1 else _together(one, TABLES[str(head)]) for _, one in several]
+    return pd.concat([data.head(0), *parts], ignore_index=True)
+
+
+def _together(own: pd.DataFrame, called: str) -> pd.DataFrame:
+    """Entries as one, which says how many there are and what each costs."""
+    low, high = (limit(end) for end in own["epsilon_of_noise"].agg(["min", "max"]))
+    each = f"{called} × {high}" if low == high else f"{called} of {low} to {high}"
+    return own[[*WHICH]].sum().to_frame().T.assign(name=f"{len(own):,} {each}")
+
+
 def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     """The epsilon (0..inf) that a paper claims beside the one that can be proved; the log scale gives the odds too."""
-    who = ["claimed", "provable bound"]
+    who = [CLAIM, COST]
     positive = [value for value in (claimed, bound) if 0 < value < math.inf]
     first = min(-2, math.floor(math.log10(min(positive, default=1))))
     last = min(300, max(1, math.ceil(math.log10(max(positive, default=1)) + 0.1)))
     low, high = 10.0**first, 10.0**last
     data = _to_the_edge(pd.DataFrame({"who": who, "epsilon": [float(claimed), float(bound)]}), ["epsilon"], high)
-    data = data.assign(low=low, epsilon=data["epsilon"].clip(lower=low))
-    if math.isinf(claimed):  # which is no claim, and no bar
-        data.loc[0, ["epsilon", "epsilon_text"]] = low, "none"
+    data = data.assign(low=low, epsilon=data["epsilon"].clip(lower=low)).rename(columns={"epsilon_endless": "endless"})
+    if math.isinf(claimed):  # which is no claim, and no mark
+        data.loc[0, ["epsilon", "epsilon_text", "endless"]] = low, claim(claimed), False
+    data["marked"] = ~data["endless"] & ((data["who"] == COST) | math.isfinite(claimed))
 
     powers = np.arange(first, last + 1, 1 + (last - first) // 10)
     ticks = [times * 10.0**power for power in powers for times in ((1, 3) if last - first <= 4 else (1,))]
@@ -73,26 +102,51 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     title = "epsilon, and how sure someone who was 50:50 can become"
     base = alt.Chart(data).encode(
         alt.X("epsilon:Q", **scaled(title, span(low, high, type="log"), **shown)),
-        alt.Y("who:N", sort=None, title=None),
+        alt.Y("who:N", title=None, scale=alt.Scale(domain=who), axis=alt.Axis(labelFontSize=16)),
         tooltip=tooltips("who|epsilon", "epsilon_text|value"),
     )
-    color = alt.Color("who:N", scale=alt.Scale(domain=who, range=[CLAIMED, RELEASED]), legend=None)
-    bars = base.mark_bar(height={"band": 0.6}).encode(color, x2=alt.X2("low"))
+    looks = color_and_shape("who", who, [CLAIMED, RELEASED], ["diamond", "circle"], legend=None)
+    # A length on a log axis says nothing, so there are points; only what has no limit fills the axis.
+    points = base.transform_filter("datum.marked").mark_point(filled=True, size=320, opacity=1).encode(*looks)
+    far = base.transform_filter("datum.endless")
+    filled = far.mark_bar(height={"band": 0.5}, color=hatched(RELEASED)).encode(x2=alt.X2("low"))
+    said: Any = {"align": "left", "fontSize": 17, "fontWeight": "bold"}
     return present(
-        bars + captions(base, "epsilon_text", align="left", dx=8, fontSize=16, fontWeight="bold"),
-        "Epsilon: claimed and proved",
-        seen=f"Claimed is epsilon {data['epsilon_text'][0]}; the provable bound is {data['epsilon_text'][1]}.",
+        alt.layer(filled, _onward(far), points, captions(base, "epsilon_text", dx=_beside("datum.endless"), **said)),
+        "Epsilon: claimed, and what it can cost",
+        key=f"Striped: {NO_LIMIT}." if math.isinf(bound) else "",
+        seen=f"Claimed is epsilon {data['epsilon_text'][0]}; it can cost up to {data['epsilon_text'][1]}.",
         height=alt.Step(52),
     )
 
 
+def _told(which: str, amount: str) -> str:
+    """An amount, and which it is: what can cost "up to no limit" just has none."""
+    return amount if amount == NO_LIMIT else f"{which} {amount}"
+
+
 def _to_the_edge(data: pd.DataFrame, columns: list[str], edge: float) -> pd.DataFrame:
-    """Epsilons as lengths, the infinite ones up to the edge, and as texts in columns that end in `_text`."""
-    texts = {
-        f"{name}_text": [number(value) if value < math.inf else "∞ (no guarantee)" for value in data[name]]
-        for name in columns
-    }
-    return data.assign(**{name: data[name].fillna(math.inf).clip(0, edge) for name in columns}, **texts)
+    """Epsilons as lengths, the infinite ones up to the edge; as `_text`s, and whether they are `_endless`."""
+    known = {name: data[name].fillna(math.inf) for name in columns}
+    said = {f"{name}_text": [limit(value) for value in values] for name, values in known.items()}
+    endless = {f"{name}_endless": ~np.isfinite(values.to_numpy()) for name, values in known.items()}
+    return data.assign(**{name: values.clip(0, edge) for name, values in known.items()}, **said, **endless)
+
+
+def _solid(endless: str) -> Any:
+    """The color of bars, and stripes where an expression says that they go on without limit."""
+    return alt.condition(endless, alt.value(hatched(RELEASED)), alt.value(RELEASED))
+
+
+def _onward(base: Any) -> Any:
+    """What points beyond the edge where bars end there."""
+    look: Any = {"shape": "triangle-right", "size": 260, "color": RELEASED, "xOffset": 9}
+    return base.mark_point(filled=True, opacity=1, **look)
+
+
+def _beside(endless: str) -> alt.ExprRef:
+    """How far from the end of a bar its number stands."""
+    return alt.ExprRef(f"{endless} ? 26 : 14")
 
 
 def odds_icons(probability: float, *, title: str | None = None) -> Chart:
@@ -118,33 +172,33 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     edge = 1.3 * max(usual, proved if bounded else 0.0)
     end = min(max(proved, lower), edge) if bounded else edge
     least = f"at least {math.floor(1000 * lower) / 1000:g}" if lower else "at least 0: the attack found nothing"
-    most = f"proved: at most {number(proved)}" if math.isfinite(proved) else "no epsilon is proved"
+    most = f"proved: at most {number(proved)}" if math.isfinite(proved) else f"{NO_LIMIT} is proved"
     claim_text = number(claimed) if finite else "no epsilon"
     across = scaled("epsilon", span(0, edge), tickCount=6, grid=False)
     rows = ["is claimed", "can cost"]
     axis = alt.Axis(minExtent=74, labelFontSize=16, ticks=False)
     down = alt.Y("row:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=axis)
-    claim = single(row=rows[0], at=claimed if finite else edge, text=claim_text)
-    claim = claim.encode(alt.X("at:Q", **across), tooltip=tooltips("text|claimed"))
+    marked = single(row=rows[0], at=claimed if finite else edge, text=claim_text)
+    marked = marked.encode(alt.X("at:Q", **across), tooltip=tooltips("text|claimed"))
     cost = single(**{"row": rows[1], "from": lower, "to": end, "least": least, "most": most}).encode(down)
     start, stop = cost.encode(alt.X("from:Q", **across)), cost.encode(alt.X("to:Q", **across))
-    bar = start.mark_bar(color=RELEASED, opacity=0.75, height=22)
-    layers: list[Any] = [claim.mark_rule(color=CLAIMED, strokeWidth=3, strokeDash=[6, 4])] if finite else []
+    bar = start.mark_bar(color=RELEASED if math.isfinite(proved) else hatched(RELEASED), opacity=0.75, height=22)
+    layers: list[Any] = [marked.mark_rule(color=CLAIMED, strokeWidth=3, strokeDash=[6, 4])] if finite else []
     layers.append(bar.encode(x2=alt.X2("to"), tooltip=tooltips("least|by this attack", "most|by proof")))
     if not bounded:
-        arrow = stop.mark_point(shape="triangle-right", filled=True, size=500, color=RELEASED, opacity=1)
-        layers.append(arrow.encode(tooltip=tooltips("most|by proof")))
+        layers.append(_onward(stop).encode(tooltip=tooltips("most|by proof")))
     look: Any = {"fontSize": 16, "fontWeight": "bold"}
     layers.append(words(start, "least", align="right" if lower > 0.6 * edge else "left", dy=-24, **look))
     layers.append(words(stop, "most", align="right" if end > 0.4 * edge else "left", dy=26, **look))
-    claim = claim.encode(down)
+    marked = marked.encode(down)
     left = finite and claimed < 0.6 * edge
-    layers += [diamonds(claim, CLAIMED)] if finite else []
-    layers.append(words(claim, "text", align="left" if left else "right", dx=14 if left else -14, **look))
+    layers += [diamonds(marked, CLAIMED)] if finite else []
+    layers.append(words(marked, "text", align="left" if left else "right", dx=14 if left else -14, **look))
     return near(
         alt.layer(*layers),
         "What is claimed, and what is known",
-        key="Blue: where the real epsilon lies. Left end: the attack, 95 % sure. Right end: the proof.",
+        key="Blue: where the real epsilon lies. Left end: the attack, 95 % sure. Right end: the proof."
+        + (f" Striped: {NO_LIMIT}." if math.isinf(proved) else ""),
         seen=f"Claimed: {claim_text}. It can cost {least}; {most}.",
         height=alt.Step(84),
     )
@@ -153,37 +207,41 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
 def forest_budget(frame: pd.DataFrame, *, title: str = "Where epsilon goes on the way down") -> Chart:
     """Where epsilon goes on the way down a tree: a bar per level, a color per purpose.
 
-    `frame`: of `forest_frames.budget`. If claim and noise differ there is a picture for each; what is infinite is drawn
-    to the edge and named.
+    `frame`: of `forest_frames.budget`. If claim and noise differ there is a bar for each; what is infinite is striped.
     """
     same = bool((frame["epsilon_claimed"] == frame["epsilon_of_noise"]).all())
     called = WHICH | ({"epsilon_of_noise": VOID} if frame["void"].any() else {})
     parts = [_stacked(frame, name, which) for name, which in called.items() if not same or name == "epsilon_of_noise"]
     data = pd.concat(parts, ignore_index=True)
     edge = 1.15 * largest(data["stop"], 1e-3)
+    data["endless"] = data["stop"].isna()
     data = data.assign(stop=data["stop"].fillna(edge), start=data["start"].fillna(edge))
-    order = in_order(data["row"])
-    down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.25))
+    both = zip(data["which"], data["total"], strict=True)
+    data["text"] = data["total"] if same else list(starmap(_told, both))
+    order, which = in_order(data["row"]), in_order(data["which"])
+    down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3))
+    beside = alt.YOffset("which:N", scale=alt.Scale(domain=which, paddingInner=0.1))
     across = scaled("epsilon", span(0, 1.1 * edge), format="~g", tickCount=6)
     names = [name for name in PURPOSES if name in set(data["purpose"])]
-    colors = alt.Scale(domain=names, range=[PURPOSES[name] for name in names])
-    base = alt.Chart(data).encode(down)
-    bars = base.mark_bar().encode(
-        alt.X("start:Q", **across),
-        alt.Color("purpose:N", title=None, scale=colors),
-        x2=alt.X2("stop"),
-        tooltip=tooltips("row|level", "purpose|for", "amount|epsilon", "total|the level’s sum"),
-    )
-    far = base.encode(alt.X("max(stop):Q", **across))  # in the same data as the bars, so that panels can share it
-    totals = words(far, "total", align="left", dx=6)
-    sums = {which: number(frame[name].fillna(math.inf).sum()) for name, which in called.items()}
-    said = f"epsilon {sums['claimed']}" if same else ", ".join(f"{name} {amount}" for name, amount in sums.items())
-    size: Any = {"columns": 1, "width": 620, "height": 34 * len(order)}
+    colors = alt.Color("purpose:N", title=None, scale=alt.Scale(domain=names, range=[PURPOSES[name] for name in names]))
+    base = alt.Chart(data).encode(down, beside)
+    tips = tooltips("row|level", "which|this is", "purpose|for", "amount|epsilon", "total|the level’s sum")
+    bars = base.encode(alt.X("start:Q", **across), x2=alt.X2("stop"), tooltip=tips)
+    known = bars.transform_filter("!datum.endless").mark_bar().encode(colors)
+    far = bars.transform_filter("datum.endless").mark_bar(color=hatched(RELEASED))
+    last = data.groupby(["row", "which"], sort=False).agg({"stop": "max", "endless": "any", "text": "first"})
+    ends = alt.Chart(last.reset_index()).encode(alt.X("stop:Q", **across), down, beside)
+    totals = words(ends, "text", align="left", dx=_beside("datum.endless"))
+    arrows = _onward(ends.transform_filter("datum.endless")).encode(tooltip=NO_TIP)
+    sums = {name: limit(frame[column].fillna(math.inf).sum()) for column, name in called.items()}
+    said = f"epsilon {sums[CLAIM]}" if same else ", ".join(starmap(_told, sums.items()))
     return present(
-        panels(alt.layer(bars, totals), "which", in_order(data["which"]), **size),
+        alt.layer(known, far, arrows, totals),
         title,
-        key=f"The dearest way from the root to a leaf: {said}.",
+        key=f"The dearest way from the root to a leaf: {said}."
+        + (f" Striped: {NO_LIMIT}." if data["endless"].any() else ""),
         seen=f"Epsilon on {len(order)} levels of a tree: for counts of records, for choices, for classes in leaves.",
+        height=alt.Step(22 if len(which) > 1 else 34),
     )
 
 
@@ -198,5 +256,5 @@ def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:
     stop = amount.groupby(data["row"]).cumsum()
     total = amount.groupby(data["row"]).transform("sum")
     start = stop.shift().where(data["row"] == data["row"].shift(), 0.0)
-    data = data.drop(columns="level").assign(amount=[number(v) for v in value], total=[number(v) for v in total])
+    data = data.drop(columns="level").assign(amount=[limit(v) for v in value], total=[limit(v) for v in total])
     return data.assign(start=start.where(np.isfinite(start)), stop=stop.where(np.isfinite(stop)))

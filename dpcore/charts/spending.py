@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 
 from dpcore.charts.base import Chart, near
-from dpcore.charts.colors import CLAIMED, INK, RELEASED
+from dpcore.charts.colors import CLAIMED, RELEASED
 from dpcore.charts.frames import largest, tidy
 from dpcore.charts.marks import captions, ruled, scaled, span, tooltips
 from dpcore.text import number
@@ -39,9 +39,9 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None) -> Chart:
     steps = base.mark_bar(color=RELEASED, width={"band": 1}).encode(up, alt.Y2("before:Q"))
     layers = [spent, steps]
     if len(data) <= MOST // 2:
-        layers.append(captions(base.encode(up), "total", dy=-9, fontSize=14, color=INK))
+        layers.append(captions(base.encode(up), "total", dy=-9))
     if cap is not None:
-        name = {"align": "left", "dy": -8, "fontSize": 14, "color": INK}
+        name = {"align": "left", "dy": -8}
         line = {"color": CLAIMED, "strokeDash": [6, 4], "strokeWidth": 2}
         layers += ruled(alt.Y("at:Q", **height), cap, f"cap {number(cap)}", {"x": alt.value(4)}, name, "cap", **line)
     room = "" if cap is None else f" The cap is {number(cap)}."

@@ -42,7 +42,7 @@ def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
     page, html = Page(told.html), told.html
     texts = "".join(page.texts)
     # All charts are in it, as images.
-    titles = ["Epsilon: claimed and proved", "Where did epsilon go?", *TITLES[name]]
+    titles = ["Epsilon: claimed, and what it can cost", "Where did epsilon go?", *TITLES[name]]
     assert all(f">{title}" in html for title in titles)
     pictures = [attrs for tag, attrs in page.tags if tag == "svg" and attrs.get("role") == "img"]
     assert len(pictures) >= len(titles)
