@@ -1,5 +1,6 @@
 """The page Attacks: every part without noise and with it, on the sample whatever data are in use; nothing is spent."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,3 +127,9 @@ def test_people_stay_those_of_the_sample_when_somebody_uses_data_of_their_own() 
         assert widget(at, f"{PAGE}.{PARTS[name][0]}.step").value == "exact"
     assert dataset(at).name == "people.csv"
     assert books(at) == {}
+    at = started()
+    whole = at.session_state["dpcore.data"]
+    at.session_state["dpcore.data"] = replace(whole, schema=whole.schema.select(["age", "sex"]))
+    at = opened(at, PAGE)
+    for name in PARTS:
+        assert not mendable(tab(at, name))

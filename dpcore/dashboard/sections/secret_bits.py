@@ -92,7 +92,7 @@ def hidden(key: str, bits: np.ndarray, number: int, epsilon: float) -> None:
     st.markdown(
         f"**Every count gets noise, and all {number:,} answers share epsilon {epsilon:,g}.** You may be in every "
         f"group, so each answer has one part in {number:,}: its noise has scale {number:,} / {epsilon:,g} = "
-        f"{scale:,.4g}."
+        f"{scale:{',.0f' if scale >= 100 else '.3g'}}."
     )
     left, right = st.columns([1, 4], gap="medium")
     with left:

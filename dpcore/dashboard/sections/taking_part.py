@@ -118,7 +118,7 @@ def apart(frame: pd.DataFrame, title: str) -> None:
         charts.groups_apart(
             frame,
             groups=GROUPS,
-            what="score, in standard deviations of those who did not take part",
+            what="score (0: like others; 1: as far off as others usually are)",
             title=title,
             highest=0.7,
             key="What is beyond an end of the axis stands in the last bar.",
