@@ -1,7 +1,8 @@
 """A synthesizer's network: families as nodes and arrows, or cliques and the edges between them.
 
-Parents stand above their children, clusters side by side. A line that skips rows keeps clear of the names on its way,
-and the lines of one parent share theirs. Places are computed here; Vega turns the arrow heads, as any width needs them.
+Parents stand above their children, clusters side by side. A line crosses the rows of names upright, and goes aside
+between them only, so that none runs through a name at any width; one that skips rows keeps clear of the names on its
+way, and the lines of one parent share theirs. A parent of all others is told in words.
 """
 
 import math
@@ -22,7 +23,7 @@ from dpcore.text import number
 Links = list[tuple[int, int]]
 Point = tuple[float, float]
 KINDS = {"measured": "circle", "derived": "diamond"}
-SWEEPS = 24
+SWEEPS, FEWEST = 24, 3
 WIDTH = 960  # pixels, for all names
 
 
@@ -37,16 +38,25 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
     data = _nodes(families, "child", parents, longest)
     row = {name: place for place, name in reversed(list(enumerate(data["name"])))}
     links = [(row[name], child) for child, own in enumerate(parents) for name in own if name in row]
-    most = max(map(len, parents), default=0)
+    links = list(dict.fromkeys(link for link in links if link[0] != link[1]))
+    most, implied = max(map(len, parents), default=0), _parent_of_all(len(data), links)
+    told = [f"Not drawn: {data['label'][node]} is a parent of every other one." for node in implied]
     return _drawn(
         data,
-        list(dict.fromkeys(link for link in links if link[0] != link[1])),
+        [link for link in links if link[0] not in implied],
         ("child", "parents"),
         title=f"The network: {len(data):,} families of up to {most} parent{'s' * (most != 1)}",
-        key="Arrows: from parent to child. Point at a node to light up its family.",
-        seen=f"Graph of {len(data):,} nodes, arrows from parents to children, sized by epsilon, colored by table size.",
+        key=" ".join(["Arrows: from parent to child.", *told, "Point at a node to light up its family."]),
+        seen=f"Graph of {len(data):,} nodes, arrows from parents to children, sized by epsilon, colored by table size. "
+        + " ".join(told),
         arrows=True,
     )
+
+
+def _parent_of_all(count: int, links: Links) -> list[int]:
+    """Who is a parent of all others, of which there are several: a class, mostly."""
+    below = [parent for parent, _ in links]
+    return [node for node in dict.fromkeys(below) if below.count(node) == count - 1 >= FEWEST]
 
 
 def graph(edges: pd.DataFrame, nodes: pd.DataFrame, longest: int = 40) -> Chart:
@@ -121,9 +131,10 @@ def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows:
         "color": alt.condition(pointed, alt.value(RELEASED), alt.value(NEUTRAL)),
         "opacity": alt.condition(pointed, alt.value(1), alt.value(0.75 if len(links) <= 60 else 0.55)),
     }
-    points = [(edge, node, rank, *at) for edge, (node, path) in enumerate(paths) for rank, at in enumerate(path)]
+    ways = [(edge, node, _upright(path, 0.35 * step)) for edge, (node, path) in enumerate(paths)]
+    points = [(edge, node, rank, *at) for edge, node, path in ways for rank, at in enumerate(path)]
     bends = pd.DataFrame(points, columns=["edge", "node", "rank", "x", "y"])
-    lines = marks(bends).mark_line(interpolate="cardinal")
+    lines = marks(bends).mark_line(interpolate="basis")
     thickness = alt.condition(pointed, alt.value(3), alt.value(1.5 if named else 1))
     layers: list[Any] = [lines.encode(**look, strokeWidth=thickness, detail=alt.Detail("edge:N"), order="rank:Q")]
     if len(clusters) > 1:
@@ -133,7 +144,7 @@ def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows:
         bold: Any = {"fontSize": 13, "fontWeight": "bold"}
         layers = [frames, *layers, words(marks(areas), "label", align="left", dx=8, dy=15, **bold)]
     if arrows:
-        layers.append(_heads(marks, paths, radius, (WIDTH, height), 70 if named else 40).encode(**look))
+        layers.append(_heads(marks, [(node, path) for _, node, path in ways], radius, 70 if named else 40, **look))
 
     tips = [f"name|{called[0]}", f"near|{called[1]}", "cluster|cluster", "cells|cells of its table|,", "paid|epsilon"]
     tips += ["share|share of epsilon|.1%", "kind|table", *(["score|noisy score|.4~g"] if "score" in data else [])]
@@ -163,27 +174,27 @@ def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
     ]
 
 
-def _heads(marks: Any, paths: list[tuple[int, Any]], radius: Any, size: tuple[float, float], area: int) -> alt.Chart:
-    """A triangle at the end of each path, just outside the node, turned as the path arrives."""
-    rows = [(node, *path[-1], *_arrival(path), radius[node] + area**0.5 / 2) for node, path in paths]
-    right, down = f"(datum.dx * width / {size[0]})", f"(datum.dy * height / {size[1]})"
-    back = f"-datum.gap / max(1e-9, sqrt({right} * {right} + {down} * {down}))"
-    heads: alt.Chart = marks(pd.DataFrame(rows, columns=["node", "x", "y", "dx", "dy", "gap"])).mark_point(
-        shape="triangle",
-        filled=True,
-        size=area,
-        angle=alt.ExprRef(f"atan2({right}, -{down}) * 180 / PI"),
-        xOffset=alt.ExprRef(f"{back} * {right}"),
-        yOffset=alt.ExprRef(f"{back} * {down}"),
-    )
-    return heads
+def _upright(path: Sequence[Point], rise: float) -> list[Point]:
+    """What a spline follows from point to point: it leaves and reaches each of them upright, so near a row it is so.
+
+    A line between two of one row goes below it.
+    """
+    found = [path[0]]
+    for (x, y), (right, below) in pairwise(path):
+        found += [(x, y + rise), (right, below - rise)] if below > y else [(x, y - rise), (right, below + rise)]
+        if below == y:
+            found[-2:] = [(x, y + rise), (right, y + rise)]
+        found.append((right, below))
+    return found
 
 
-def _arrival(path: Sequence[Point]) -> Point:
-    """The direction in which Vega's cardinal curve through these points reaches the last one."""
-    before, bend, end = np.array([path[-2 if len(path) == 2 else -3], *path[-2:]])
-    x, y = end - bend - (end - before) / 6 * (len(path) > 2)
-    return float(x), float(y)
+def _heads(marks: Any, paths: list[tuple[int, Any]], radius: Any, area: int, **look: Any) -> Any:
+    """A triangle at the end of each path, just outside the node, pointing as the path arrives."""
+    rows = [(node, *way[-1], way[-2][1] < way[-1][1], radius[node] + area**0.5 / 2) for node, way in paths]
+    data = pd.DataFrame(rows, columns=["node", "x", "y", "down", "gap"])
+    turn: Any = {"angle": alt.ExprRef("datum.down ? 180 : 0")}
+    turn["yOffset"] = alt.ExprRef("datum.down ? -datum.gap : datum.gap")
+    return marks(data).mark_point(shape="triangle", filled=True, size=area, **turn).encode(**look)
 
 
 def _arrange(links: Links, clusters: Sequence[int], left: Any, right: Any, width: float, step: float) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 from dpcore import charts
 from dpcore.charts.frames import LETTER
-from dpcore.charts.network import _arrange, _arrival, apart
+from dpcore.charts.network import _arrange, _upright, apart
 
 BITS = [f"marital-status bit {bit}" for bit in range(52)]
 
@@ -88,16 +88,12 @@ def test_many_nodes_are_an_overview_without_names_that_still_tells_each_node():
     assert sum(len(layer.data) for layer in chart.layer if "rank" in layer.data) < 5000
 
 
-def test_derived_tables_have_another_shape_and_shares_sum_to_one_and_heads_turn_as_their_curves_arrive():
+def test_derived_tables_have_another_shape_and_shares_sum_to_one():
     chart = charts.network(network(BITS[:10], 1))
     nodes = nodes_of(chart)
     assert list(nodes["kind"]) == ["derived", *["measured"] * 4] * 2
     assert nodes["share"].sum() == pytest.approx(1)
     assert nodes.loc[nodes["kind"] == "derived", "share"].eq(0).all()
-    (head,) = [layer["mark"] for layer in chart.to_dict()["layer"] if layer["mark"].get("shape") == "triangle"]
-    assert all("width" in head[key]["expr"] and "height" in head[key]["expr"] for key in ("angle", "xOffset"))
-    assert _arrival([(0, 0), (3, 4)]) == (3, 4)
-    assert _arrival([(0, 0), (0, 6), (6, 12)]) == (5, 4)
 
 
 def test_families_that_make_no_sense_are_drawn_as_far_as_they_do():
@@ -107,6 +103,48 @@ def test_families_that_make_no_sense_are_drawn_as_far_as_they_do():
     assert len(layers_of(chart)["triangle"]) == 2  # a -> b and b -> a
     assert nodes_of(chart)["cells"].isna().sum() == 2
     assert "epsilon" not in chart.to_dict()["layer"][-2]["encoding"]["size"]
+
+
+def spline(points, steps=30):
+    """The places of a uniform cubic spline that begins and ends at its first and last point, as Vega draws it."""
+    ends = np.array([points[0], points[0], *points, points[-1], points[-1]], dtype=float)
+    u = np.linspace(0, 1, steps)[:, None]
+    weights = np.stack([(1 - u) ** 3, 3 * u**3 - 6 * u**2 + 4, -3 * u**3 + 3 * u**2 + 3 * u + 1, u**3]) / 6
+    return np.concatenate([(weights * ends[k : k + 4, None, :]).sum(axis=0) for k in range(len(ends) - 3)])
+
+
+@pytest.mark.parametrize(("count", "clusters", "most"), [(14, 1, 1), (40, 4, 3), (52, 1, 3)])
+def test_no_line_runs_through_a_name_at_any_width(count, clusters, most):
+    chart = charts.network(network([name[:14] + name[-2:] for name in BITS[:count]], clusters, most))
+    parts, letters = layers_of(chart), 14 if count <= 20 else 12
+    names = parts["text"]
+    for _, line in parts["line"].groupby("edge"):
+        x, y = spline(line.sort_values("rank")[["x", "y"]].to_numpy()).T
+        for wider in (1, 1.5):  # places are stretched, and letters are not
+            for name in names.itertuples():
+                left = wider * name.x + name.radius + 4
+                right = left + 0.5 * letters * len(name.label)
+                beside = (abs(y - name.y) < 0.4 * letters) & (wider * x > left) & (wider * x < right)
+                assert not beside.any(), (name.label, wider)
+
+
+def test_a_parent_of_all_others_is_told_and_not_drawn():
+    frame = network(BITS[:8], 1, most=1)
+    frame["parents"] = [[], *([BITS[0], *parents] for parents in frame["parents"][1:])]
+    chart = charts.network(frame)
+    assert "Not drawn: marital-status bit 0 is a parent of every other one." in " ".join(chart.title.subtitle)
+    assert "is a parent of every other one" in chart.description
+    nodes, lines = nodes_of(chart), layers_of(chart)["line"]
+    starts = lines[lines["rank"] == 0]
+    assert not (starts[["x", "y"]] == nodes.loc[BITS[0], ["x", "y"]]).all(axis=1).any()
+    assert BITS[0] in nodes.loc[BITS[7], "near"]
+    assert "Not drawn" not in charts.network(frame.head(3)).description
+
+
+def test_a_line_leaves_and_arrives_upright():
+    assert _upright([(0, 0), (6, 10)], 3) == [(0, 0), (0, 3), (6, 7), (6, 10)]
+    assert _upright([(0, 10), (6, 0)], 3) == [(0, 10), (0, 7), (6, 3), (6, 0)]
+    assert _upright([(0, 0), (6, 0)], 3) == [(0, 0), (0, 3), (6, 3), (6, 0)]
 
 
 def test_lines_keep_clear_of_the_nodes_on_their_way_and_values_as_near_to_their_wishes_as_can_be():
