@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 from driving import change, csv, people, press, released, run, shown, tab
 from prepared import asked, at_once, choose, data, marked, nothing_new, page, with_release
-from screen import books, charts, mendable, said, widget, words
+from screen import books, charts, mendable, metrics, said, widget, words
 from streamlit.testing.v1 import AppTest
 from test_app_repeats import cancel, nothing_runs
 
@@ -126,6 +127,22 @@ def test_predictions_for_a_file_and_by_another_model(ready: AppTest) -> None:
     released(run(at))
     assert predicted(at).model is not shown(at).release.model
     assert "predicted by an earlier model" in said(at)
+
+
+def test_one_person_by_hand_is_predicted_as_in_a_file(ready: AppTest) -> None:
+    at, model = ready, shown(ready).release.model
+    columns = [column for column in model.schema.columns if column.name != "ill"]
+    controls = [one for one in (*at.selectbox, *at.select_slider) if one.key.startswith("forests.person.")]
+    assert [one.label for one in sorted(controls, key=lambda one: one.key)] == [column.name for column in columns]
+    last = {column.name: column.upper if column.numeric else column.categories[-1] for column in columns}
+    for one in controls:
+        one.set_value(last[one.label])
+    run(at)
+    found = model.predictions(pd.DataFrame([last])).iloc[0]
+    told = dict(metrics(at))
+    assert told["Predicted ill"] == found["predicted ill"]
+    assert told["The model’s probability"] == f"{100 * found['probability']:.1f} %"
+    assert books(at) == {}
 
 
 def test_bad_files_are_told_and_lose_nothing(ready: AppTest) -> None:

@@ -11,6 +11,7 @@ from dpcore.dashboard import housekeeping
 from dpcore.dashboard.sections.intake import how_to_read
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.tabs.one_person import one_person
 from dpcore.dashboard.tabs.take_home import download
 from dpcore.datasets.formats import FORMATS
 from dpcore.datasets.reading import MAX_BYTES, read_frame
@@ -50,11 +51,14 @@ def predict(page: str, shown: Shown | None) -> None:
     st.markdown(about(model, "" if source == HERE else "Its file says: "))
     if model.about["guarantee_void"]:
         st.warning(escaped(str(model.about["guarantee_void"])), icon=":material/gpp_bad:")
+    one_person(page, model)
     by(page, model)
 
 
 def by(page: str, model: Model) -> None:
     """What a model says of the rows of a file."""
+    st.divider()
+    st.markdown("**All rows of a file**")
     needed = [name for name in model.schema.names if name != model.target]
     with st.expander(f"What the file must hold: {len(needed):,} columns"):
         rows = [{"column": name, "allowed": allowed(model, name)} for name in needed]
