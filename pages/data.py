@@ -23,7 +23,7 @@ whose = "real data, for your eyes only" if rows.people else "made up, of no real
 with st.expander(f"The first rows of {shell.escaped(rows.name)}: {whose}", expanded=False):
     st.dataframe(rows.frame.head(20), hide_index=True)
 
-st.subheader("What is public")
+st.header("What is public")
 headers = [str(name) for name in rows.frame.columns]
 with shell.mendable():
     uploaded = housekeeping.uploader("Load a schema (JSON)", type="json", key="data.schema_file")

@@ -38,7 +38,7 @@ with right, st.popover("Go on from a release", icon=":material/settings_backup_r
                 shell.open_page(page)
     st.caption("Restores what the page's controls said. The data are not in it: choose them on Data & schema.")
 
-st.subheader("Lessons of five minutes", anchor=False)
+st.header("Lessons of five minutes", anchor=False)
 for place, (name, lesson) in zip(st.columns(3, gap="large"), lessons.LESSONS.items(), strict=True):
     with place.container(border=True, height="stretch"):
         st.markdown(f"**{lesson.title}**")
@@ -48,7 +48,7 @@ for place, (name, lesson) in zip(st.columns(3, gap="large"), lessons.LESSONS.ite
             shell.open_page(lesson.steps[0].page)
 
 st.divider()
-st.subheader("What does epsilon mean?")
+st.header("What does epsilon mean?")
 from dpcore.dashboard import controls  # noqa: E402  charts take longest to load: all that is above is shown by then
 from dpcore.dashboard.sections import epsilon_in_use  # noqa: E402
 

@@ -55,6 +55,7 @@ ROOM = (
     "[data-testid='stSidebarUserContent'] {padding: 0 1.25rem 0.5rem} "
     "[data-testid='stMainBlockContainer'] {padding: 2.5rem 3rem 2rem} "
     "h1 {padding: 0 0 0.25rem !important; font-size: 2rem !important} "
+    "[data-testid='stHeading'] h2 {font-size: 1.5rem} .st-key-verdict h2 {font-size: 2.25rem !important} "
     "[data-testid='stMetric'] {padding-block: 0} [data-testid='stMetricValue'] {font-size: 1.75rem} "
     ".st-key-over [data-testid='stMetricValue'] {color: #b3261e}</style>"
 )
@@ -76,8 +77,10 @@ def page(name: str) -> StreamlitPage:
 def navigation() -> StreamlitPage:
     """Page set-up and the menu."""
     st.set_option("client.showSidebarNavigation", True)  # off until now: the bare names of the files in `pages/`
-    st.set_page_config(page_title="dpcore", page_icon="🛡️", layout="wide")  # a material icon would be fetched
-    return st.navigation({name: [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()})
+    st.set_page_config(page_icon="🛡️", layout="wide")  # before the menu, whose material icons would be fetched
+    chosen = st.navigation({name: [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()})
+    st.set_page_config(page_title=f"{chosen.title} · dpcore")
+    return chosen
 
 
 def load() -> None:

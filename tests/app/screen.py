@@ -47,7 +47,7 @@ def mendable(at: AppTest) -> list[str]:
 
 def said(at: AppTest) -> str:
     """Texts, captions, alerts and metrics, without the backslashes that make Markdown literal."""
-    kinds = ("title", "subheader", "markdown", "caption", "error", "warning", "info", "success", "metric")
+    kinds = ("title", "header", "markdown", "caption", "error", "warning", "info", "success", "metric")
     parts = [f"{getattr(e, 'label', '')} {e.value}" for kind in kinds for e in at.get(kind)]
     return "\n".join(parts).replace("\\", "")
 

@@ -68,7 +68,7 @@ def test_relations_and_data_have_accounts_of_their_own() -> None:
     released(at, relation="replace", epsilon=3.0)
     released(at)
     opened(at, "ledger")
-    assert len({found.value for found in at.subheader}) == 2
+    assert len({found.value for found in at.header}) == 2
     assert looked(at) == [("1", "2"), ("2", "6")]
     assert "together they cost at most epsilon **10** under replace" in said(at)  # 2 * 2 + 6
     at.session_state["dpcore.data"] = data(people(60, seed=4), "others", source="inferred")
@@ -150,7 +150,7 @@ def test_accounts_of_rows_and_of_persons_of_one_file_name_each_other(ledger_file
     assert "protect single rows, with epsilon 1 (add or remove one row)" in told
     assert "protect persons (own, persons of 'who'), with epsilon 0.5." in told
     assert "A row pays at most epsilon 1 for that, in all 2; a cap counts both." in told
-    assert [found.value for found in at.subheader] == [
+    assert [found.value for found in at.header] == [
         "own, persons of 'who' · add or remove one person",
         "own · add or remove one row",
     ]

@@ -1,4 +1,4 @@
-"""Every page, empty and with results, in both themes, as axe sees it: nothing serious is wrong that is ours."""
+"""Every page, empty and with results, in both themes, as axe sees it: nothing serious is wrong that is ours, and headings come in order."""
 
 import json
 import os
@@ -23,7 +23,7 @@ CHECK = """async ([known, only]) => {
     const rules = only ? {runOnly: {type: 'rule', values: only}} : {};
     const found = await axe.run(document, {resultTypes: ['violations'], iframes: false, preload: false, ...rules});
     return found.violations
-        .filter(rule => ['serious', 'critical'].includes(rule.impact))
+        .filter(rule => ['serious', 'critical'].includes(rule.impact) || rule.id === 'heading-order')
         .flatMap(rule => rule.nodes.map(node => [rule.id, node]))
         .filter(([id, node]) => !known.some(([rule, place]) =>
             rule === id && document.querySelector(node.target.at(-1))?.closest(place)))
@@ -67,6 +67,7 @@ def test_every_page(visitor, inspected, theme):
         inspected(f"naive_bayes, {tab}", only)
     for name, title in PAGES:
         visitor.go(title)
+        expect(visitor.page).to_have_title(f"{title} · dpcore")
         inspected(name, only)
 
 

@@ -93,7 +93,7 @@ def test_deep_link_to_a_fresh_server(visitor, program, tmp_path):
         titles = [title for entries in SECTIONS.values() for _, title, _ in entries]
         expect(menu.get_by_role("link").get_by_role("paragraph")).to_have_text(titles)
         expect(menu).to_contain_text(re.compile("Start.*Synthesize.*Classify.*Understand", re.DOTALL))
-        expect(page).to_have_title("dpcore")
+        expect(page).to_have_title("Naive Bayes · dpcore")
         page.get_by_role("slider", name="Privacy budget epsilon").press("ArrowRight")
         expect(page.get_by_text("Next run: epsilon 1.5")).to_be_visible()
         visitor.run()

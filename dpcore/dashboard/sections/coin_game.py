@@ -54,13 +54,13 @@ def game(page: str) -> None:
         "Elsewhere a curator holds the true rows. **Here nobody holds them:** you trust only your coin, and pay with "
         "much more noise."
     )
-    st.subheader("The rule")
+    st.header("The rule")
     rule = rule_picker(f"{page}.coin")
     st.divider()
-    st.subheader("1. Play one answer")
+    st.header("1. Play one answer")
     one(f"{page}.coin", rule)
     st.divider()
-    st.subheader("2. Watch a crowd do it")
+    st.header("2. Watch a crowd do it")
     many(f"{page}.coin", rule)
 
 

@@ -61,13 +61,13 @@ def collection(page: str) -> None:
     about(found.collection)
     model = learned(key, found)
     made = found.collection.reports
-    st.subheader("What people reported")
+    st.header("What people reported")
     st.dataframe(found.first, hide_index=True, key=f"{key}.first")
     st.caption(f"The first {reports.FIRST} people.")
     bayes = model.predictor if model is not None and isinstance(model.predictor, Bayes) else None
     reports.column(f"{key}.column", made, None, bayes, partial(found.remember, model))
     if model is not None:
-        st.subheader("Predict")
+        st.header("Predict")
         predict.by(key, model)
 
 

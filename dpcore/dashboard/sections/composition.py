@@ -64,7 +64,7 @@ def asking(page: str) -> None:
 
 def added(epsilon: float, answers: int) -> None:
     """How the losses of geometric answers add up."""
-    st.subheader("How privacy losses add up")
+    st.header("How privacy losses add up")
     likely = teaching.loss_epsilon(epsilon, answers, SMALL_DELTA)
     worst = answers * epsilon
     label = f"epsilon {number(likely)} with delta {SMALL_DELTA:g}"

@@ -49,7 +49,7 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
     """One data set under one relation: totals, cap, runs, and this session's questions; `accounts` are all."""
     key = f"{account.key}.{account.relation}"
     words = controls.relation_words(account.relation, account.protects == "person").lower()
-    st.subheader(f"{escaped(account.name)} · {words}", anchor=False)
+    st.header(f"{escaped(account.name)} · {words}", anchor=False)
     told = {"Claimed, in all": claim(account.epsilon_claimed), f"{COSTS}, in all": limit(account.epsilon_bound)}
     cap = None if account.cap is None else float(account.cap)
     if account.apart and not account.looks:

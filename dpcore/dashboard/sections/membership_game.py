@@ -80,13 +80,13 @@ def result(one: Round, guess: bool | None) -> None:
     """What was released, and after the guess the truth."""
     with st.container(border=True, gap="xsmall"):
         if len(one.answers) == 1:
-            st.markdown(f"### Released: {one.number} ill people")
+            st.markdown(f"## Released: {one.number} ill people")
         else:
             said = ", ".join(str(answer) for answer in one.answers)
-            st.markdown(f"### Released: {said}")
+            st.markdown(f"## Released: {said}")
             st.markdown(f"{one.number} of {ASKED} answers are above {COUNT}.")
         if guess is None:
-            st.markdown("### In or out?")
+            st.markdown("## In or out?")
             return
         right = guess == one.inside
         icon = ":green[:material/check_circle: Right]" if right else ":red[:material/cancel: Wrong]"
@@ -98,7 +98,7 @@ def result(one: Round, guess: bool | None) -> None:
 def scores(page: str, rules: Rules, playing: Game) -> None:
     """How often guesses were right, beside what epsilon allows."""
     limit, best = odds(rules.epsilon), best_share(rules)
-    st.subheader("Scores")
+    st.header("Scores")
     held = f"If epsilon {rules.epsilon:g} is true, nobody is right in more than **{100 * limit:.1f} %** of all rounds "
     held += "in the long run"
     if rules.asked == 1:

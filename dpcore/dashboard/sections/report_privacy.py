@@ -58,7 +58,7 @@ def pickers(key: str) -> tuple[int, float]:
 def categories(page: str) -> None:
     """Measures of one report about categories."""
     key = f"{page}.measures"
-    st.subheader("What does one report give away?")
+    st.header("What does one report give away?")
     st.caption(
         "**RRPH:** tell the truth with probability p0; otherwise a coin says yes or no. **ERRPH:** the same with k "
         "values and a fair lot. **Warner:** tell the truth with probability p; otherwise say the opposite. **Breach:** "
@@ -130,7 +130,7 @@ def curves(size: int) -> pd.DataFrame:
 def averaging(page: str) -> None:
     """The averaging attack and its remedy."""
     key = f"{page}.averaging"
-    st.subheader("Asked again and again")
+    st.header("Asked again and again")
     size, p0 = pickers(key)
     channel = ERRPH(size, p0=p0)
     frame = report_privacy.averaging(channel, ASKED)
@@ -164,7 +164,7 @@ def averaging(page: str) -> None:
 def numbers(page: str) -> None:
     """Numbers: the width that is claimed, the one that is left, and the tails."""
     key = f"{page}.numbers"
-    st.subheader("Numbers: y = a·x + b")
+    st.header("Numbers: y = a·x + b")
     st.markdown(
         f"True numbers are normal with mean {MEAN:g} and variance {VARIANCE:g}. The paper says how wide an interval "
         "still holds a share of them after a report, and takes the width that it has **before** any report."

@@ -194,9 +194,9 @@ def verdict(case: Case, twins: Twins) -> None:
     least, claimed = at_least(result.lower_bound), claim(result.claimed)
     what = "what is attacked costs" if case.step else "this run costs"
     sure = f"with {100 * result.confidence:.0f} % confidence"
-    with st.container(border=True):
+    with st.container(border=True, key="verdict"):
         if twins.verdict == "caught":
-            st.markdown("# :red[:material/gavel: Caught]")
+            st.markdown("## :red[:material/gavel: Caught]")
             st.markdown(f"### With {sure[5:]}, {what} at least epsilon {least}, and {claimed} is claimed.")
             if result.lower_bound > result.bound:
                 st.markdown(
@@ -204,7 +204,7 @@ def verdict(case: Case, twins: Twins) -> None:
                     "100 false alarms (run it again), or the proof or the program is wrong."
                 )
         elif twins.verdict == "not caught":
-            st.markdown("# :blue[:material/help: Not caught, which proves nothing]")
+            st.markdown("## :blue[:material/help: Not caught, which proves nothing]")
             found = f"{sure.capitalize()} at least epsilon {least}, by this attack"
             found = found if result.lower_bound else "This attack shows nothing"
             st.markdown(f"### {found}; {claimed} is claimed. Another attack might show more.")
@@ -219,7 +219,7 @@ def verdict(case: Case, twins: Twins) -> None:
                     f"together {limit(result.bound)}."
                 )
         else:
-            st.markdown("# :orange[:material/info: No claim to refute]")
+            st.markdown("## :orange[:material/info: No claim to refute]")
             st.markdown(f"### The source claims no epsilon; {sure}, at least {least} is leaked.")
 
 

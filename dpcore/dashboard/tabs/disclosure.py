@@ -46,7 +46,7 @@ A limit that holds for every attack is a guarantee; a score that one attack fail
 def learned(page: str, shown: Shown) -> None:
     """The limit, the attack, and why there is no score of distances."""
     release = shown.release
-    st.subheader("What could still be learned")
+    st.header("What could still be learned")
     st.markdown(limit(release))
     st.markdown(
         f"**One attack, tried out.** Somebody {known(release)}. How often is the guess right? The method runs {FITS} "
