@@ -93,12 +93,12 @@ def test_only_the_buttons_draw_other_lots_and_the_guarantee_is_named_with_the_no
     again = answers(press(at, f"{PAGE}.noise.redraw"), title)
     assert again != first
     assert answers(run(at), title) == again
-    assert "Guarantee of one answer: pure epsilon 1" in said(at)  # it is named with the noise
+    assert "Guarantee of one answer: epsilon 1, without delta" in said(at)  # it is named with the noise
     change(at, noise__mechanism="Geometric", noise__epsilon=2.0)
     assert "between 0.135 and 7.39" in said(at)
     assert "It never leaves the band" in drawing(at, "How much")[0]["description"]
     change(at, noise__mechanism="Gaussian", noise__delta=0.01)
-    assert "never pure epsilon" in said(at)
+    assert "no epsilon holds **without one**" in said(at)
     assert "Guarantee of one answer: (2, 0.01)" in said(at)
     assert "It leaves the band" in drawing(at, "How much")[0]["description"]
     tab(at, "Asking again")

@@ -1,4 +1,4 @@
-"""Every page, empty and with results, in both themes, as axe sees it: nothing serious is wrong that is ours, and headings come in order."""
+"""Every page, empty and with results, in both themes, as axe sees it: nothing serious is ours; headings in order."""
 
 import json
 import os

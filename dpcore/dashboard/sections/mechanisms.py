@@ -201,9 +201,9 @@ def response(page: str) -> None:
             f"same epsilon: about ± {100 * central:.2g} points."
         )
         assumed(
-            f"everybody answers once, and tosses alone. Epsilon {epsilon:g}, without delta: it hides what you answer, "
-            "from everybody, and not whether you take part. ±: two standard deviations of "
-            "the tosses and of the noise; which people were asked is another matter."
+            f"everybody answers once, and tosses alone, with epsilon {epsilon:g}, without delta: it hides what you "
+            "answer, from everybody, and not whether you take part. ±: two standard deviations of the tosses "
+            "and of the noise; which people were asked is another matter."
         )
         panels.table_behind(matrix, "The numbers behind this chart")
 
@@ -226,7 +226,8 @@ def beliefs(page: str) -> None:
             f"**{100 * high:.3g} %**."
         )
         assumed(
-            "two possibilities that differ in your row only; beliefs about all other rows are the same in both. "
+            "epsilon without delta; two possibilities that differ in your row only; the same beliefs about all "
+            "other rows in both. "
             "What the others’ rows tell about people like you, a release may tell with or without you."
         )
     with right:
