@@ -70,7 +70,7 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
     data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
     outside = data["log_ratio"].abs() > epsilon * (1 + 1e-9)
     data["where"] = np.where(outside, "outside the band", "inside the band")
-    most = largest(data["log_ratio"].abs(), 1.3 * epsilon) * 1.04
+    most = min(largest(data["log_ratio"].abs(), 1.3 * epsilon) * 1.04, 3 * epsilon)
     up = scaled("ratio", span(-most, most), **STACKED, values=[-epsilon, 0, epsilon], labelExpr=TIMES)
     tips = tooltips("answer|answer|.4~g", "ratio|times as likely with you|.3~g", "where|epsilon allows it")
     across = alt.X("answer:Q", **_answers(data, whole))
@@ -102,6 +102,8 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
     data = tidy(frame, ["world"], ["answer"]).dropna()
     data["world"] = data["world"].map(YOU)
     data["shown"] = data["answer"].clip(low, high)
+    beyond = int((data["shown"] != data["answer"]).sum())
+    told = f"{beyond} of {len(data)} are beyond the edges, and drawn there." if beyond else ""
     turn = data.groupby("world").cumcount()
     data["lane"] = (data["world"] == YOU["without"]).astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
     look: Any = {"values": [0, 1], "labelExpr": "datum.value > 0.5 ? 'without' : 'with'", "ticks": False}
@@ -116,8 +118,9 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
     return near(
         base.mark_point(filled=True, size=110, opacity=0.8, **CLIP),
         "Answers that were drawn",
-        seen=f"{len(data)} answers as dots, in two rows: without you and with you.",
-        height=190,
+        key=told,
+        seen=f"{len(data)} answers as dots, in two rows: without you and with you. {told}",
+        height=215 if told else 190,
     )
 
 

@@ -12,7 +12,7 @@ It falls as s grows, so the smallest s for a delta is found by bisection.
 """
 
 from functools import cached_property
-from math import ceil, exp, inf, isfinite
+from math import ceil, exp, inf, isfinite, log, tanh
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,11 @@ class CountNoise:
 
     def log_density(self, noise: Floats) -> Floats:
         """The logarithm of the density of noise; of its probability for whole numbers, minus infinity between them."""
-        return np.asarray((self._distribution.logpmf if self.whole else self._distribution.logpdf)(noise))
+        if self.name == "Gaussian":
+            return np.asarray(self._distribution.logpdf(noise))
+        peak = tanh(self.epsilon / 2) if self.whole else self.epsilon / 2  # SciPy has the logarithm of 0, far out
+        found = log(peak) - self.epsilon * np.abs(noise)
+        return np.where(noise == np.round(noise), found, -inf) if self.whole else found
 
     def quantile(self, share: Floats) -> Floats:
         """The smallest noise that is not exceeded with that probability, in (0, 1)."""
@@ -104,18 +108,20 @@ def gaussian_sigma(epsilon: float, delta: float) -> float:
     return high
 
 
-def worlds(noise: CountNoise, count: int, places: int = 401) -> pd.DataFrame:
+def worlds(noise: CountNoise, count: int, places: int = 401, *, window: float | None = None) -> pd.DataFrame:
     """Both worlds' densities (probabilities for whole numbers) around a count, and their log ratio, one row per answer.
 
     A world's limit is the smaller of its density and e^epsilon times the other's; what it has above sums to delta.
+    Answers are as far from both counts as the `window` says, or as far as nearly all noise goes.
     """
-    reach = max(3.6 * noise.deviation, 1.5)
+    usual = max(3.6 * noise.deviation, 1.5)
+    reach = usual if window is None else window
     if noise.whole:
         answers = np.arange(count - ceil(reach), count + 1 + ceil(reach) + 1, dtype=float)
     else:
         corners = [count, count + 0.5, count + 1]
-        spread = np.linspace(count - reach, count + 1 + reach, places)
-        answers = np.unique(np.concatenate([spread, corners]))
+        spread = [np.linspace(count - far, count + 1 + far, places) for far in {reach, min(reach, usual)}]
+        answers = np.unique(np.concatenate([*spread, corners]))
     without, with_you = noise.log_density(answers - count), noise.log_density(answers - count - 1)
     found = {
         "answer": answers,

@@ -12,7 +12,13 @@ EPSILONS = (0.1, 5.0)
 TABS: dict[str, tuple[list[str], dict[str, tuple[Any, ...]]]] = {  # its charts, and its settings to their ends
     "Noise on a count": (
         ["Two worlds, one person apart", "How much an answer tells about you", "Answers that were drawn"],
-        {"count": (0, 1_000_000), "epsilon": EPSILONS, "mechanism": ("Geometric", "Gaussian"), "delta": (0.1, 1e-6)},
+        {
+            "window": (5, 150),
+            "count": (0, 1_000_000),
+            "epsilon": EPSILONS,
+            "mechanism": ("Geometric", "Gaussian"),
+            "delta": (0.1, 1e-6),
+        },
     ),
     "Choosing": (
         ["The votes", "Who is drawn", "What one voter changes"],

@@ -64,6 +64,8 @@ def test_answers_beyond_the_axis_are_at_its_ends():
     rows = rows_of(charts.answer_strip(frame, low=90, high=110), "shown")
     assert rows["shown"].tolist() == [90, 100, 110]
     assert rows["answer"].tolist() == [50, 100, 400]
+    assert "2 of 3 are beyond the edges" in subtitle(charts.answer_strip(frame, low=90, high=110))
+    assert "edges" not in charts.answer_strip(frame, low=0, high=500).description
     assert rows.loc[rows["world"] == "without you", "lane"].min() > rows.loc[rows["world"] == "with you", "lane"].max()
 
 

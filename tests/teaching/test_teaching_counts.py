@@ -67,6 +67,20 @@ def test_ratios_of_pure_mechanisms_reach_epsilon_and_never_pass_it():
         assert set(whole["log_ratio"].abs().round(9)) == {round(epsilon, 9)}
 
 
+def test_a_window_shows_the_same_answers_at_every_epsilon():
+    for name, epsilon in product(("Laplace", "Geometric", "Gaussian"), (*EPSILONS, 5.0)):
+        noise = CountNoise(name, epsilon, 0.01)
+        for window in (5, 150):
+            frame = worlds(noise, 100, window=window)
+            assert (frame["answer"].min(), frame["answer"].max()) == (100 - window, 101 + window)
+            assert np.isfinite(frame.to_numpy()).all()
+            if not noise.whole:  # what is narrow in a wide window is no polygon
+                assert (
+                    frame["answer"].diff().where(frame["without"] > 0.01 * frame["without"].max()).max()
+                    < noise.deviation
+                )
+
+
 def test_gaussian_delta_is_what_one_world_has_above_the_other():
     for epsilon, delta in ((0.1, 0.05), (1.0, 0.05), (1.0, 1e-3), (3.0, 0.01)):
         noise = CountNoise("Gaussian", epsilon, delta)

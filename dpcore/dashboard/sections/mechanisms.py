@@ -20,6 +20,7 @@ from dpcore.teaching import choices, counts
 
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 DELTAS = (0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
+WINDOWS = (5, 15, 50, 150)
 DRAWN, PEOPLE = 20, 1_000
 NAMES = {
     "Laplace": "Laplace: any number",
@@ -72,11 +73,13 @@ def noise(page: str) -> None:
             note = "Large enough to be seen here. In earnest it should be far below one in the number of people."
             delta = number_choice(st.select_slider, "delta", f"{key}.delta", DELTAS, value=0.05, help=note)
         count = int(lasting(st.number_input, "True count without you", f"{key}.count", 0, 1_000_000, 100))
+        note = "The charts show the same answers at every epsilon. Zoom in or out here."
+        window = number_choice(st.select_slider, "Show answers within ±", f"{key}.window", WINDOWS, value=15, help=note)
         mechanism = noise_of(name, epsilon, delta)
         seed = redrawn(key, f"Draw {DRAWN} others")
         shown = {"Standard deviation": mechanism.deviation, "95 % are within ±": mechanism.within()}
         figures({label: f"{value:.3g}" for label, value in shown.items()}, beside=False)
-    found = counts.worlds(mechanism, count)
+    found = counts.worlds(mechanism, count, window=window)
     room = 0.6 if mechanism.whole else 0.0
     low, high = float(found["answer"].min()) - room, float(found["answer"].max()) + room
     drawn = counts.draws(mechanism, count, seed, DRAWN)
@@ -90,7 +93,8 @@ def noise(page: str) -> None:
             "dot of unknown color, could you tell its row?"
         )
         assumed(f"{ONE_COUNT}. Guarantee of one answer: {guarantee}.")
-        panels.table_behind(found.assign(ratio=np.exp(found["log_ratio"])), "The numbers behind these charts")
+        behind = found.assign(ratio=np.exp(found["log_ratio"].clip(-700, 700)))
+        panels.table_behind(behind, "The numbers behind these charts")
 
 
 def told(mechanism: counts.CountNoise) -> str:
@@ -169,7 +173,7 @@ def result(votes: tuple[int, ...], epsilon: float, voter: choices.Voter, chosen:
             "knows all other votes reads off the last one. Here a lot decides in every case, so that each result "
             "stays possible with and without you."
         )
-    shown = found.assign(ratio=np.exp(found["log_ratio"]))
+    shown = found.assign(ratio=np.exp(found["log_ratio"].clip(-700, 700)))
     panels.table_behind(shown.drop(columns="log_ratio"), "The numbers behind these charts (other: after one voter)")
 
 
