@@ -6,9 +6,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, panels, present
+from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES, SHAPES
-from dpcore.charts.frames import distinct, in_order, largest, short, tidy
+from dpcore.charts.frames import UNSEEN, distinct, in_order, largest, short, tidy
 from dpcore.charts.marks import (
     NO_TIP,
     color_and_shape,
@@ -150,8 +150,12 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
 
     tips = ["name|node", "noisy|noisy count|,.1f", "consistent|consistent count|,.1f"]
     tips += ["true|true count|,.0f", "noise|noise|,.1f"] if private else []
+    both["row"] = both["row"].where(both["which"] == WHICH[0], UNSEEN + both["row"])
+    names = [WHICH[0], *order, WHICH[1], *(UNSEEN + name for name in order)]  # one picture below the other
+    bold = alt.condition(alt.FieldOneOfPredicate("value", WHICH), alt.value("bold"), alt.value("normal"))
+    down = alt.Axis(labelFontWeight=bold, labelOverlap=False)
     base = alt.Chart(both).encode(
-        alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.06)),
+        alt.Y("row:N", title=None, scale=alt.Scale(domain=names, paddingInner=0.06), axis=down),
         tooltip=tooltips(*tips, "low|interval from|,.1f", "high|to|,.1f"),
     )
     across: Any = {"axis": None, "scale": span(0, total, zero=False)}
@@ -165,14 +169,13 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     middle = alt.X("middle:Q", **across)
     named = fitted(named.encode(middle), "text", width, SHORTEST, fontSize=12, color=ink_on_shade("shade"))
     blanks = words(blanks.encode(middle), "text", fontSize=12)
-    pictures = [name for name in WHICH if name in set(both["which"])]
-    size: Any = {"columns": 1, "width": width, "height": BAND * max(len(order), 1)}
     what = "absolute error of each count" if private else "half the width of each count's 95% interval"
     return present(
-        panels(alt.layer(boxes, named, blanks), "which", pictures, **size),
+        alt.layer(boxes, named, blanks),
         "The tree of counts, before and after consistency",
         key=f"A rectangle per node, as wide as its leaves; below it, its children. Color: {what}.",
         seen=f"Two pictures of a tree of {len(data):,} nodes in {len(order)} levels, noisy and consistent, by {what}.",
+        height=alt.Step(BAND),
     )
 
 

@@ -75,9 +75,11 @@ def curves(
         data = pd.concat([data, rules.assign(series="", mode="")], ignore_index=True)
 
     axis_title = f"{y_title} (log scale)" if log_y else y_title
-    up = scaled(axis_title, alt.Scale(zero=False), tickCount=6)
+    most = data["names"].map(lambda names: names.count("\n") + 1 if names else 0).max() if len(data) else 0
+    room = 10 + LINE * int(most)  # where the highest line has its names, below the legend
+    up = scaled(axis_title, alt.Scale(zero=False, padding=room), tickCount=6)
     if log_y:
-        up = scaled(axis_title, alt.Scale(type="log", nice=False, padding=10), format="~g", tickCount=5)
+        up = scaled(axis_title, alt.Scale(type="log", nice=False, padding=room), format="~g", tickCount=5)
     base = alt.Chart(data).encode(alt.Y("value:Q", **up))
     own, run_data = base.transform_filter("datum.rule < 1"), data[data["rule"] < 1]
     runs = _curves(own, run_data, x_title, axis_title, log_x, center, 0 if claimed_first else 1, among)

@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+UNSEEN = "\u200b"  # a name that nobody sees, and what tells one from another that looks the same
 LETTER = 0.58  # its width, as a share of its height
 MOST_VALUES, MOST_ENTRIES, MOST_NUMBERED, MOST_NAMED = 40, 20, 15, 60
 

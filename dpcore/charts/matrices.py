@@ -7,11 +7,10 @@ import altair as alt
 import pandas as pd
 
 from dpcore.charts.base import Chart, present
-from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, in_order, short, texts, tidy
+from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, UNSEEN, in_order, short, texts, tidy
 from dpcore.charts.marks import captions, ink_on_shade, root, span, tooltips, words
 
 MOST_WRITTEN = 12
-UNSEEN = "\u200b"  # a name that nobody sees
 
 
 def pair_heatmap(frame: pd.DataFrame) -> Chart:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from pictures import answers, counted, errors, levels
-from specs import marks_of, rows_of, spec_of, subtitle, types_of, walk
+from specs import domain, marks_of, rows_of, spec_of, subtitle, types_of, walk
 
 from dpcore import charts
 
@@ -49,7 +49,10 @@ def test_an_answer_with_its_interval_beside_the_truth_if_that_is_known():
 def test_a_tree_is_drawn_noisy_and_consistent_on_one_scale():
     chart = charts.count_tree(counted())
     spec, rows = spec_of(chart), rows_of(chart)
-    assert spec["facet"]["sort"] == ["noisy", "consistent"]
+    names = domain(chart, "y")
+    assert [name.replace("\u200b", "") for name in names] == [*names[:3], "consistent", *names[1:3]]
+    assert {*rows.query("which == 'consistent'")["row"]} == {*names[4:]}
+    assert spec["width"] == "container"
     shades = rows.set_index(["which", "name"])["shade"]
     assert shades["noisy", "all rows"] == 7  # |10 - 3|
     assert shades["consistent"].tolist() == [2, 2, 2]

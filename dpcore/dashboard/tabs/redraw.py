@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -127,13 +128,13 @@ def draw_again(
 
 def references(shown: Shown) -> pd.DataFrame:
     """What redraws are seen beside: a fresh sample of the real rows, and always saying the most frequent class."""
-    release, real = shown.release, panels.evaluator(shown)
+    release = shown.release
     models, found = isinstance(release.artifact, Model), []
-    if not models:
-        degrees = range(1, min(2, len(release.schema)) + 1)
-        found = [(DISTANCE.format(k), "a fresh sample of the real rows", real.floor(f"{k}-way AVD")) for k in degrees]
+    for k in () if models else range(1, min(2, len(release.schema)) + 1):
+        beside = remember(shown, f"{k}-way", partial(panels.distances, shown, k))  # as on the tabs of columns and pairs
+        found.append((DISTANCE.format(k), "a fresh sample of the real rows", float(beside["floor"].mean())))
     target = release.model.target if models else release.parameters.get("target") or release.schema.target
-    if target is not None and len(real.test):
+    if target is not None and len(shown.data.test):
         kept = evaluate.references(shown.data, [MAJORITY], target=target).set_index("metric")["value"]
         called = {name: name for name in kept.index} if models else {"accuracy": LEARNED}
         found += [(said, "always the most frequent class", kept[name]) for name, said in called.items()]
