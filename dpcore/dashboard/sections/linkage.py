@@ -39,7 +39,7 @@ KNOWABLE = (
 )
 KNOWN = KNOWABLE[:6]
 LISTED = (17, 118, 203, 404, 741, 1_012)  # rows of the sample, counted from 1
-GUESSES = 50_000  # of as many as there are, at least
+GUESSES = 400_000  # of as many as there are, at least
 SOURCE = (
     "Sweeney (2000) estimated that ZIP code, sex and date of birth are likely to make 87 % of the people in the United "
     "States unique. Columns that others know as well are called quasi-identifiers."
@@ -137,8 +137,8 @@ def hidden(key: str, known: tuple[str, ...], alone: np.ndarray, epsilon: float) 
     keep(
         f"With noise, being alone gives nobody away for sure. At epsilon {epsilon:,g}, whoever was 50:50 about you is "
         f"right at most {percent(odds(epsilon))} of the time, whatever else they know.",
-        f"Each point: {releases * count:,} guesses; luck may move it by half a point. One person changes one count "
-        "by 1, so all counts together cost epsilon. Without any table, the more frequent answer is right about "
+        f"Each point: {releases * count:,} guesses; luck may move it by a fifth of a point. One person changes one "
+        "count by 1, so all counts together cost epsilon. Without any table, the more frequent answer is right about "
         f"{percent(base)} of these {count:,}: that is known of people in general, and no loss of privacy.",
     )
     panels.table_behind(frame, "The numbers behind this chart")
