@@ -19,6 +19,7 @@ WAYS = {
     "shared": ("epsilon shared by k answers: epsilon in all", SERIES[3], [7, 4]),
     "once": ("one answer with all of epsilon", RELEASED, [2, 3]),
 }
+ERRORS = 0.02, 200.0  # from 100 answers with epsilon 5 each to 100 that share epsilon 0.1
 BOTH = {True: "possible in both worlds", False: "possible in this world only"}
 
 
@@ -105,28 +106,33 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
     )
 
 
-def running_average(frame: pd.DataFrame, *, truth: float) -> Chart:
+def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) -> Chart:
     """Noisy answers to one question, their average so far, and where that is expected.
 
-    `frame`: one row per answer: `answers` (so far), `answer`, `average`, `deviation` (the average's).
+    `frame`: one row per answer: `answers` (so far), `answer`, `average`, `deviation` (the average's). `window`: how far
+    from the truth the axis goes; answers beyond are at its ends.
     """
     data = tidy(frame, [], ["answers", "answer", "average", "deviation"]).dropna()
     data = data.assign(low=truth - 2 * data["deviation"], high=truth + 2 * data["deviation"])
+    data["shown"] = data["answer"].clip(truth - window, truth + window)
+    beyond = int((data["shown"] != data["answer"]).sum())
+    far = f" {beyond} of {len(data)} are beyond the edges, and drawn there." if beyond else ""
     base = alt.Chart(data).encode(_answers("answers so far", data, padding=8))
-    ribbon = base.mark_area(color=REAL, opacity=0.3).encode(
-        alt.Y("low:Q", title="count", scale=alt.Scale(zero=False, nice=True)), alt.Y2("high:Q"), tooltip=NO_TIP
+    up = scaled("count", span(truth - window, truth + window, zero=False), tickCount=6)
+    ribbon = base.mark_area(color=REAL, opacity=0.3, clip=True).encode(
+        alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP
     )
     tips = tooltips("answers|answer number|,.0f", "answer|this answer|.2f", "average|average so far|.2f")
-    dots = base.mark_point(filled=True, size=70, color=RELEASED, opacity=0.85).encode(alt.Y("answer:Q"), tooltip=tips)
-    line = base.mark_line(color=INK, strokeWidth=3.5).encode(alt.Y("average:Q"), tooltip=tips)
+    dots = base.mark_point(filled=True, size=70, color=RELEASED, opacity=0.85).encode(alt.Y("shown:Q"), tooltip=tips)
+    line = base.mark_line(color=INK, strokeWidth=3.5, clip=True).encode(alt.Y("average:Q"), tooltip=tips)
     rule = single(truth=truth).mark_rule(color=REAL, strokeWidth=2, strokeDash=[5, 4])
     rule = rule.encode(alt.Y("truth:Q"), tooltip=tooltips("truth|truth|,.0f"))
     last = "".join(f"{value:.1f}" for value in data["average"].tail(1))
     return near(
         alt.layer(ribbon, rule, dots, line),
         "The average closes in on the truth",
-        key="Dots: noisy answers. Line: their average so far. Grey: two standard deviations around the truth.",
-        seen=f"{len(data)} noisy answers and their average, which ends at {last}; the truth is {truth:g}.",
+        key=f"Dots: noisy answers. Line: their average so far. Grey: two standard deviations around the truth.{far}",
+        seen=f"{len(data)} noisy answers and their average, which ends at {last}; the truth is {truth:g}.{far}",
         height=380,
     )
 
@@ -150,7 +156,7 @@ def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
     across = _answers("answers", data)
     lines = alt.Chart(long).encode(
         across,
-        alt.Y("error:Q", **scaled("standard deviation", alt.Scale(type="log"), format="~g", tickCount=4)),
+        alt.Y("error:Q", **scaled("standard deviation", span(*ERRORS, type="log"), format="~g", tickCount=4)),
         keyed(alt.Color, "way", labels, colors, legend=legend),
         keyed(alt.StrokeDash, "way", labels, dashes, legend=legend),
         tooltip=tooltips("way|how", "answers|answers|,.0f", "error|standard deviation|.3~g"),

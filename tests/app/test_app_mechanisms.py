@@ -31,7 +31,7 @@ TABS: dict[str, tuple[list[str], dict[str, tuple[Any, ...]]]] = {  # its charts,
     ),
     "Asking again": (
         ["The average closes in on the truth", "How far off an average is", "How the losses of all answers add up"],
-        {"epsilon": EPSILONS, "k": (1, 100)},
+        {"epsilon": EPSILONS, "k": (1, 100), "window": (5, 150)},
     ),
     "Disjoint groups": (
         ["Groups of people", "Groups of columns"],

@@ -71,3 +71,18 @@ def test_numbers_of_one_world_only_are_orange_and_no_telltale_answer_is_said_in_
     shared = pd.DataFrame({"world": ["with", "without"], "answer": [3.0, 3.0], "both": True})
     assert "2 of them" in charts.possible_numbers(shared, title="Whole").description
     assert rows_of(charts.telltale(telling()), "share")["text"].tolist() == ["80.00%", "10.00%", "none"]
+
+
+def test_answers_and_errors_stand_on_the_same_axes_at_every_epsilon():
+    for epsilon in (0.1, 1.0, 5.0):
+        answers = composition.repeated_answers(100, epsilon, 30, 0)
+        chart = charts.running_average(answers, truth=100, window=5)
+        rows = rows_of(chart, "shown")
+        assert domain(chart, "y") == (95, 105)
+        assert rows["shown"].between(95, 105).all()
+        assert ("beyond the edges" in subtitle(chart)) == (rows["answer"].sub(100).abs() > 5).any() == (epsilon < 5)
+        errors = composition.average_deviations(epsilon, 100)
+        low, high = domain(charts.average_errors(errors, at=4), "y")
+        assert (
+            low < errors.drop(columns="answers").min(axis=None) < errors.drop(columns="answers").max(axis=None) < high
+        )

@@ -12,7 +12,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls, panels
-from dpcore.dashboard.sections.mechanisms import assumed, epsilon_slider, look, redrawn
+from dpcore.dashboard.sections.mechanisms import assumed, epsilon_slider, look, redrawn, zoom
 from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.teaching import composition as teaching
 from dpcore.text import number
@@ -29,6 +29,7 @@ def asking(page: str) -> None:
     with left:
         answers = lasting(st.slider, "Answers to one question (k)", f"{key}.k", 1, MOST_ANSWERS, 20)
         epsilon = epsilon_slider(key, default=0.5)
+        window = zoom(key)
         seed = redrawn(key, "Ask other lots")
         errors = teaching.average_deviations(epsilon, MOST_ANSWERS)
         here = errors[errors["answers"] == answers].iloc[0]
@@ -42,7 +43,7 @@ def asking(page: str) -> None:
             f"one answer is off by {here['once']:.3g}. **That is why every answer is charged:** epsilon "
             f"{answers} × {epsilon:g} = {number(answers * epsilon)}."
         )
-        panels.chart(charts.running_average(found, truth=TRUTH))
+        panels.chart(charts.running_average(found, truth=TRUTH, window=window))
         panels.chart(charts.average_errors(errors, at=answers))
         st.markdown(
             "**Sharing one epsilon does not pay.** With epsilon/k for each answer, noise is k times as wide, and "

@@ -39,6 +39,14 @@ def epsilon_slider(key: str, label: str = "epsilon", default: float = 1.0) -> fl
     return found
 
 
+def zoom(key: str) -> float:
+    """How far from the truth charts go, whatever epsilon is, so that two epsilons can be told apart."""
+    note = "The charts show the same answers at every epsilon. Zoom in or out here."
+    return float(
+        number_choice(st.select_slider, "Show answers within ±", f"{key}.window", WINDOWS, value=15, help=note)
+    )
+
+
 def look(text: str) -> None:
     """What there is to see."""
     st.markdown(f":material/visibility: **Look:** {text}")
@@ -73,8 +81,7 @@ def noise(page: str) -> None:
             note = "Large enough to be seen here. In earnest it should be far below one in the number of people."
             delta = number_choice(st.select_slider, "delta", f"{key}.delta", DELTAS, value=0.05, help=note)
         count = int(lasting(st.number_input, "True count without you", f"{key}.count", 0, 1_000_000, 100))
-        note = "The charts show the same answers at every epsilon. Zoom in or out here."
-        window = number_choice(st.select_slider, "Show answers within ±", f"{key}.window", WINDOWS, value=15, help=note)
+        window = zoom(key)
         mechanism = noise_of(name, epsilon, delta)
         seed = redrawn(key, f"Draw {DRAWN} others")
         shown = {"Standard deviation": mechanism.deviation, "95 % are within ±": mechanism.within()}
