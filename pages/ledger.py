@@ -7,8 +7,9 @@ from dpcore.dashboard.sections import ledger
 
 shell.frame(
     "Ledger",
-    "Every release, redraw and comparison, by data set, today's and earlier ones. Epsilons of the same rows **add "
-    "up**, whether you liked a result or not.",
+    "**Whenever a method runs on the rows as they are, it is charged**: releases, redraws, comparisons and figures, "
+    "today's and earlier ones. Epsilons of the same rows **add up**, whether you liked a result or not. What carries "
+    "⚠ was read off the rows without protection; no epsilon covers it, so it is not charged, and not to be handed on.",
 )
 accounts = ledger.read_accounts()
 if accounts is not None:

@@ -152,9 +152,9 @@ def price(asked: Asked) -> None:
         would = f"the price would be the sum of all runs: epsilon {number(times * asked.epsilon)}** ({times:,} "
         would += f"times {asked.epsilon:g}, if one run keeps its claim)"
     st.caption(
-        f"Both worlds together are {2 * asked.trials:,} runs on real rows. They are not charged, because nothing of "
-        f"them is released: like all comparisons they are for the eyes of whoever holds the data. **If you showed this "
-        f"to anybody, {would}, and they would learn whom you asked about."
+        f"Both worlds together are {2 * asked.trials:,} runs, on tables with and without a row that you name. The "
+        f"ledger charges runs on the rows as they are; this carries ⚠ instead, and is for your eyes only. **If you "
+        f"showed it to anybody, {would}, and they would learn whom you asked about."
     )
 
 
