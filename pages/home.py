@@ -18,6 +18,7 @@ with left:
     if st.button("Try it now", type="primary", icon=":material/play_arrow:", key="home.try"):
         session.set_dataset(datasets.load("sample"))
         session.drop("naive_bayes.")  # earlier settings could be the paper's
+        st.session_state.update({"naive_bayes.tab": "Columns", "naive_bayes.column": "relationship"})
         jobs.request("naive_bayes")
         shell.open_page("naive_bayes")
     st.caption("Makes one synthetic copy of the bundled census-like sample. Takes a few seconds.")

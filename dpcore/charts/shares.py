@@ -33,7 +33,7 @@ def marginal(frame: pd.DataFrame, *, column: str) -> Chart:
     return present(
         real.encode(share("real:Q", **across)) + floor + diamonds(base, RELEASED).encode(share("released:Q")),
         f"{short(column)}: real and released shares{capped}",
-        key="Bar: real. Diamond: released. Line: where 95% of fresh samples of the real rows are.",
+        key="Bar: real. Diamond: released. Line: 95% of fresh samples of real rows.",
         seen=f"Shares of the values of {short(column)}, real and released, with those of fresh samples.",
         height=height,
     )
@@ -103,7 +103,7 @@ def _by_value(data: pd.DataFrame, tips: list[str], **along: Any) -> tuple[alt.Ch
     place, share, end = (alt.X, alt.Y, alt.Y2) if upright else (alt.Y, alt.X, alt.X2)
     values = place("value:N", sort=None, title=None, axis=alt.Axis(labelAngle=0), **along)
     base = alt.Chart(data).encode(values, tooltip=tooltips("value|value", *tips))
-    return base, share, end, 420 if upright else alt.Step(26)
+    return base, share, end, 275 if upright else alt.Step(26)
 
 
 def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) -> Chart:

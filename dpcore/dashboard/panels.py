@@ -178,21 +178,22 @@ def factor(entries: pd.DataFrame, rows: int = 1) -> str:
 
 
 def columns(page: str, shown: Shown) -> None:
-    """Worst columns first, then one column's marginal."""
+    """One column, real beside synthetic, then how far off all of them are."""
     release, real = shown.release, shown.data.train
     worst = remember(shown, "1-way", lambda: distances(shown, 1))
     valid = remember(shown, "validity", lambda: evaluate.validity(release.synthetic, release.schema))
+    names = list(worst.sort_values("avd", ascending=False)["attributes"])
+    told = "One column, value by value (the worst first)"
+    name = st.selectbox(told, names, key=f"{page}.column", label_visibility="collapsed")
+    if name is not None:
+        place = f"column {name}"
+        frame = remember(shown, place, lambda: evaluate.marginals(real, release.synthetic, release.schema, name))
+        chart(charts.mark_real(charts.marginal(frame, column=name)), data=frame)
     st.markdown(
         f"Mean distance over all columns: **{worst['avd'].mean():.3f}**; a fresh sample of the real rows would have "
         f"**{worst['floor'].mean():.3f}** ({REAL_DATA}). {valid:.0%} of the synthetic cells lie inside the schema."
     )
     chart(charts.mark_real(charts.worst_columns(worst)), data=worst)
-    names = list(worst.sort_values("avd", ascending=False)["attributes"])
-    name = st.selectbox("One column, value by value (the worst first)", names, key=f"{page}.column")
-    if name is None:
-        return
-    frame = remember(shown, f"column {name}", lambda: evaluate.marginals(real, release.synthetic, release.schema, name))
-    chart(charts.mark_real(charts.marginal(frame, column=name)), data=frame)
 
 
 def pairs(page: str, shown: Shown) -> None:

@@ -54,9 +54,11 @@ ROOM = (
     "[data-testid='stSidebarNav'] {order: 1} [data-testid='stSidebarNavSeparator'] {display: none} "
     "[data-testid='stSidebarUserContent'] {padding: 0 1.25rem 0.5rem} "
     "[data-testid='stMainBlockContainer'] {padding: 2.5rem 3rem 2rem} "
-    "h1 {padding: 0 0 0.25rem !important; font-size: 2rem !important} "
+    "h1 {padding: 0 0 0.5rem !important; font-size: 2rem !important} "
     "[data-testid='stHeading'] h2 {font-size: 1.5rem} .st-key-verdict h2 {font-size: 2.25rem !important} "
-    "[data-testid='stMetric'] {padding-block: 0} [data-testid='stMetricValue'] {font-size: 1.75rem} "
+    "[data-testid='stMainBlockContainer'] > [data-testid='stVerticalBlock'] {gap: 0.6rem} "
+    "[data-testid='stMetric'] {padding-block: 0} div[data-testid='stMetric'] > div {padding-block: 0.5rem} "
+    "[data-testid='stMetricValue'] {font-size: 1.75rem} "
     ".st-key-over [data-testid='stMetricValue'] {color: #b3261e}</style>"
 )
 DARK_LETTERS = (

@@ -114,10 +114,10 @@ class Workbench:
                 own, public = on_rows(method, data)
                 if told := own.foretold(public):
                     st.caption(told)
-                st.caption(f"Next run: {self.told(method) if self.told else self.next_run(method, rows)}")
                 self.explained(own, public)
             why = offers.unfit(method, data.schema)
-            st.caption(f"From **{shell.escaped(data.name)}**. Fit to publish: **{f'no, {why}' if why else 'yes'}**.")
+            fit = f"Fit to publish: **{f'no, {why}' if why else 'yes'}**."
+            st.caption(f"Next run: {self.told(method) if self.told else self.next_run(method, rows)} {fit}")
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
             with drawer:

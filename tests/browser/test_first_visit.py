@@ -37,11 +37,12 @@ def test_first_visit(visitor):
     assert visitor.metric("It can cost up to").inner_text() == "1"
     assert visitor.metric("Synthetic rows").inner_text() == "20,000"
 
-    price = visitor.tab("Price")
-    box = price.get_by_test_id("stVegaLiteChart").first.bounding_box()
-    assert box["y"] + box["height"] <= page.viewport_size["height"], "the first chart is not whole on the first screen"
-    charts(price, 2)
-    charts(visitor.tab("Columns"), 2)
+    expect(page.get_by_role("tab", name="Columns")).to_have_attribute("aria-selected", "true")
+    for name in ("Columns", "Price"):
+        panel = visitor.tab(name)
+        charts(panel, 2)
+        box = panel.get_by_test_id("stVegaLiteChart").first.bounding_box()
+        assert box["y"] + box["height"] <= page.viewport_size["height"], f"{name}: the first chart is not whole"
     charts(visitor.tab("Pairs"), 2)
     charts(visitor.tab("Accuracy"), 1)
     panel = visitor.tab("Draw again")
