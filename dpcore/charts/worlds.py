@@ -227,6 +227,12 @@ def _event(data: pd.DataFrame, across: Any, edge: float, hits: tuple[int, int], 
     return [shade, rule, words(base.encode(y=alt.value(6)), "text", **look)]
 
 
+def times(epsilon: float) -> str:
+    """The ratio of two frequencies that an epsilon allows, in words."""
+    ratio = f"at most {math.exp(epsilon):,.3g} times" if epsilon < math.log(1e6) else "over a million times"
+    return f"epsilon {epsilon_text(epsilon)}, {ratio} as frequent"
+
+
 def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: float) -> Chart:
     """How many times as frequent every bin is in world B as in world A, beside what the epsilons allow.
 
@@ -260,8 +266,8 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     told, key = "", "Nothing is claimed."
     if math.isfinite(claimed):
         told = f"{count or 'No'} {'bars lie' if count > 1 else 'bar lies'} wholly outside."
-        key = f"Orange band: claimed, e^±{epsilon_text(claimed)}. {told}"
-    known = f"Blue band: proved, e^±{epsilon_text(proved)}." if math.isfinite(proved) else "Nothing is proved."
+        key = f"Orange band: claimed, {times(claimed)}. {told}"
+    known = f"Blue band: proved, {times(proved)}." if math.isfinite(proved) else "Nothing is proved."
     return near(
         alt.layer(*layers, whiskers, dots),
         "How many times as frequent in world B as in world A",
