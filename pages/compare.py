@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import experiment
-from dpcore.dashboard import controls, housekeeping, jobs, session, shell, unproved
+from dpcore.dashboard import controls, housekeeping, jobs, session, shell, unproved, widgets
 from dpcore.dashboard.sections import sweep, sweep_results, sweep_runs
 from dpcore.errors import ParameterError
 from dpcore.experiment import Config
@@ -34,7 +34,7 @@ def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
     shown = sweep_runs.shown(data)
     # Folded away by each new result, as on a workbench: under another key it is another drawer, and no setting.
-    with st.expander("Settings", expanded=shown is None, key=f"drawer.{PAGE}.{id(shown)}"):
+    with st.expander("Settings", expanded=shown is None and not session.laid_aside(), key=f"drawer.{PAGE}.{id(shown)}"):
         config, left_out = sweep.ask(PAGE, data)
         housekeeping.uploader(
             "Or the settings of an earlier comparison (JSON)", type="json", key=f"{PAGE}.file", on_change=load
@@ -45,6 +45,8 @@ def settings() -> None:
     if missing := sweep.lacks(config):
         st.info(missing)
     else:
+        if shown is not None and shown.config.to_json(data) != config.to_json(data):
+            widgets.outdated()
         with shell.mendable():
             finished = experiment.finished(config, data, sweep_runs.place())
             sweep.said(config, data, left_out, finished, sweep_runs.paces().get(sweep_runs.speed_key(config, data)))
@@ -78,4 +80,5 @@ working = jobs.run("Comparing", PAGE, sweep_runs.work(wanted or chosen, data))
 if shown is None and not working:
     st.info("Press Run to compare. Nothing is asked of the rows before.", icon=":material/arrow_upward:")
 elif shown is not None and shown.frames:
-    sweep_results.results(PAGE, shown)
+    with st.container(key=widgets.MADE):
+        sweep_results.results(PAGE, shown)

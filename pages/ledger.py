@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from dpcore.dashboard import shell
+from dpcore.dashboard import session, shell
 from dpcore.dashboard.sections import ledger
 
 shell.frame(
-    "Ledger",
+    "This lesson's ledger" if session.laid_aside() else "Ledger",
     "**Whenever a method runs on the rows as they are, it is charged**: releases, redraws, comparisons and figures, "
     "today's and earlier ones. Epsilons of the same rows **add up**, whether you liked a result or not. What carries "
     "⚠ was read off the rows without protection; no epsilon covers it, so it is not charged, and not to be handed on.",

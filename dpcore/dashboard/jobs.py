@@ -64,26 +64,9 @@ def under_way(name: str) -> Job | None:
     return found if isinstance(found, Job) else None
 
 
-def tickets() -> dict[str, int]:
-    """How many runs of a name were begun."""
-    return session.kept("dpcore.tickets", dict[str, int])
-
-
-def request(name: str, what: str = "run", ticket: int | None = None) -> None:
-    """Ask for a run; a button's callback. A ticket is good for one run, however often it was handed in."""
-    if ticket in (None, tickets().get(name, 0)) and not resting(name):
-        session.asked()[name] = what
-
-
 def requested(name: str) -> str:
     """What was asked for and has not begun; empty if nothing was."""
     return session.asked().get(name, "")
-
-
-def resting(name: str) -> bool:
-    """Whether a run was asked for and is not over: no time for a press that asks for it."""
-    job = under_way(name)
-    return name in session.asked() or (job is not None and job.is_alive())
 
 
 def ask(label: str, name: str, what: str, **look: Any) -> None:
@@ -92,8 +75,8 @@ def ask(label: str, name: str, what: str, **look: Any) -> None:
     So a press that the browser sent before it showed the run is never a second one, even if it arrives when all is
     over. `what` tells buttons apart that ask in each other's place.
     """
-    ticket = tickets().get(name, 0)
-    look |= {"on_click": request, "args": (name, what, ticket), "disabled": resting(name)}
+    ticket = session.tickets().get(name, 0)
+    look |= {"on_click": session.request, "args": (name, what, ticket), "disabled": session.resting(name)}
     st.button(label, key=f"{name}.{what}:{ticket}", **look)
 
 
@@ -113,12 +96,18 @@ def run(title: str, name: str, work: Work, *, now: bool = False) -> bool:
 
     After a press, and when it is over, the page is drawn anew: its button rests, or is back.
     """
-    jobs, asked, begun, visit = session.work(), session.asked(), tickets(), housekeeping.presence()
+    jobs, asked, begun, visit = session.work(), session.asked(), session.tickets(), housekeeping.presence()
+    finished = session.finished()
+
+    def to_its_end(progress: Progress) -> None:
+        work(progress)
+        finished[name] = finished.get(name, 0) + 1
+
     job = under_way(name)
     if job is not None and not job.is_alive():
         st.rerun()
     if job is None and (now or name in asked):
-        job = jobs[name] = Job(title, work, visit)  # from here to its start no press can stop this
+        job = jobs[name] = Job(title, to_its_end, visit)  # from here to its start no press can stop this
         pressed = asked.pop(name, None) is not None
         begun[name] = begun.get(name, 0) + 1
         job.start()
@@ -129,6 +118,19 @@ def run(title: str, name: str, work: Work, *, now: bool = False) -> bool:
         return False
     watch(name, job)
     return True
+
+
+def wanted(label: str, name: str, **look: Any) -> bool:
+    """A button for what takes no time; whether it was pressed, or a lesson asked for it. `over` comes after it."""
+    pressed = st.button(label, key=name, **look)
+    return session.asked().pop(name, None) is not None or pressed
+
+
+def over(name: str) -> None:
+    """Count what took no time; a lesson that waits for it goes on."""
+    session.finished()[name] = session.finished().get(name, 0) + 1
+    if session.laid_aside():
+        st.rerun()
 
 
 def end(name: str) -> None:

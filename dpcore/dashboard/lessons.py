@@ -1,74 +1,229 @@
 """The guided tour: short lessons that lead through the pages, with the settings of each step preloaded.
 
-A lesson (`lesson_plans`) is a list of steps. A step opens a page, puts its controls where the lesson needs them, and
-says at the foot of the window, wherever the page is scrolled to, what to do and what to see. Nothing runs by itself:
-whoever teaches presses Run, and the ledger counts it.
+A lesson (`lesson_plans`) is a list of steps. A step opens a page at its top, puts its controls where the lesson needs
+them, and says at the foot of the window what to do and what to see. Nothing runs by itself: the card's one button does
+the step, as the page's own button would, brings into view what the words name, and then leads on. A lesson has data and
+a ledger of its own, and at its end all is as it was before.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from dpcore import datasets
-from dpcore.dashboard import links, session
-from dpcore.dashboard.lesson_plans import LESSONS
+from dpcore.dashboard import session
+from dpcore.dashboard.lesson_plans import LESSONS, Lesson, Step
 
-# The foot leaves the page as much room as it can, and what gets the focus is not scrolled to below it.
-FOOT = (
-    "<style>[data-testid='stBottomBlockContainer'] {padding-block: 0.5rem 0.75rem} "
-    "[data-testid='stMain'] {scroll-padding-bottom: 14rem}</style>"
-)
+COURSE, TAUGHT = "dpcore.lesson", "dpcore.taught"
+ELSEWHERE = "This step of the lesson is on another page."
+# The foot leaves the page as much room as it can: one line of ways below the words only where the window is narrow.
+FOOT = """<style>
+[data-testid='stBottomBlockContainer'] {padding: 0 3rem 0.25rem}
+.st-key-lesson {padding: 0.3rem 0.9rem; gap: 0.75rem; flex-wrap: nowrap}
+[data-testid='stBottomBlockContainer'] > [data-testid='stVerticalBlock'] {gap: 0}
+.st-key-lesson p {font-size: 0.95rem; line-height: 1.35; margin: 0}
+.st-key-lesson [data-testid='stMarkdownContainer'] {margin: 0}
+.st-key-lesson button {min-height: 2.2rem; padding-block: 0}
+@media (max-width: 640px) {
+    [data-testid='stBottomBlockContainer'] {padding: 0 0.25rem 0.25rem}
+    .st-key-lesson {flex-direction: column; align-items: stretch; gap: 0.2rem; padding: 0.25rem 0.6rem}
+    .st-key-lesson > * {flex: none !important}
+    .st-key-lesson p {font-size: 0.85rem; line-height: 1.25}
+}
+</style>"""
+# To the top when a step begins; when it is done, to what its words name, and no further once somebody moves.
+GUIDE = """<script>
+(() => {
+    const main = document.querySelector('[data-testid=stMain]'), app = document.querySelector('[data-testid=stApp]');
+    const mine = window.lesson = {moved: false, last: -1}, HEAD = 48;
+    for (const kind of ['wheel', 'touchmove', 'keydown', 'pointerdown'])
+        addEventListener(kind, () => mine.moved = true, {once: true, passive: true});
+    if (%(top)s) main.scrollTo({top: 0, behavior: 'instant'});
+    const look = () => {
+        const foot = document.querySelector('[data-testid=stBottom]'), found = %(place)s;
+        if (mine !== window.lesson || mine.moved || mine.still > 2 || Date.now() > mine.until || !foot) return;
+        const end = foot.getBoundingClientRect().top - 8, room = end - HEAD;
+        Object.assign(main.style, {scrollPaddingTop: `${HEAD}px`, scrollPaddingBottom: `${innerHeight - end}px`});
+        if (found && app.dataset.testScriptState === 'notRunning') {
+            const high = found.getBoundingClientRect().height;
+            found.scrollIntoView({behavior: 'instant', block: high > room ? 'start' : 'nearest'});
+            mine.still = main.scrollTop === mine.last && high > 20 ? mine.still + 1 : 0;
+            mine.last = main.scrollTop;
+        }
+        clearTimeout(mine.timer);
+        mine.timer = setTimeout(look, 150);
+    };
+    const again = () => { mine.still = 0; mine.until = Date.now() + 60000; look(); };
+    if (%(seek)s) { addEventListener('resize', again); again(); }
+})();
+</script>"""
+
+
+@dataclass
+class Course:
+    """A lesson under way: its step, how many of its runs were over before, and whether somebody is asked to run it."""
+
+    name: str
+    number: int
+    before: int
+    asks: bool = False
+
+    @property
+    def lesson(self) -> Lesson:
+        """What is taught."""
+        return LESSONS[self.name]
+
+    @property
+    def step(self) -> Step:
+        """Where it is."""
+        return self.lesson.steps[self.number]
+
+    @property
+    def done(self) -> bool:
+        """Whether the step's run is over, if it has one."""
+        return self.step.act is None or session.finished().get(self.step.job, 0) > self.before
 
 
 def begin(name: str) -> None:
-    """Start a lesson, on the bundled sample; a button's callback."""
-    session.set_dataset(datasets.load("sample"))
+    """Start a lesson, on the bundled sample and with a ledger of its own; a button's callback."""
+    session.lay_aside()
+    st.session_state.pop(TAUGHT, None)
     to(name, 0)
 
 
 def to(name: str, number: int) -> None:
     """Go to a step: its page, with its settings and no others. A release that the page shows stays."""
     step = LESSONS[name].steps[number]
-    st.session_state["dpcore.lesson"] = (name, number)
+    session.keep(COURSE, Course(name, number, session.finished().get(step.job, 0)))
     session.drop(f"{step.page}.")
-    links.ask(step.page, step.settings)
+    for control, value in step.settings.items():
+        session.preset(f"{step.page}.{control}", value)
     if step.tab:
         st.session_state[f"{step.page}.tab"] = step.tab
     st.session_state["dpcore.open"] = step.page
 
 
-def leave() -> None:
-    """End the lesson, and go where the others are; a button's callback."""
-    st.session_state.pop("dpcore.lesson", None)
+def do(job: str, what: str) -> None:
+    """Ask for the step's run, as its page's own button does; a button's callback."""
+    session.request(job, what)
+    course: Course = st.session_state[COURSE]
+    course.asks = False
+
+
+def leave(name: str = "") -> None:
+    """End the lesson, which was gone through if it is named; a button's callback."""
+    session.give_back()
+    if name:
+        learned().add(name)
+        st.session_state[TAUGHT] = name
     st.session_state["dpcore.open"] = "home"
+
+
+def learned() -> set[str]:
+    """The lessons that were gone through."""
+    return session.kept("dpcore.learned", set[str])
 
 
 def bar(page: str) -> None:
     """Where the lesson is, what to do, and the way on; nothing outside lessons. `page` is the one that is shown."""
-    if "dpcore.lesson" not in st.session_state:
+    if page != "home":
+        st.session_state.pop(TAUGHT, None)
+    course: Course | None = st.session_state.get(COURSE)
+    if course is None:
         return
-    name, number = st.session_state["dpcore.lesson"]
+    step, here = course.step, page == course.step.page
+    if not here:
+        text = ELSEWHERE
+    elif course.asks and step.act:
+        text = f"You have not pressed {step.act.label} yet. Go on all the same?"
+    else:
+        text = step.after if step.act and course.done else step.text
+    with st.bottom:
+        st.html(FOOT + guide(course, here), unsafe_allow_javascript=True)
+        with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
+            with st.container(gap=None):
+                place = f"step {course.number + 1} of {len(course.lesson.steps)}"
+                st.markdown(f":small[:blue[:material/school: **{course.lesson.title}** · {place}]]")
+                st.markdown(text)
+            with st.container(horizontal=True, width="content", gap="xsmall", wrap=False):
+                ways(course, here)
+
+
+def ways(course: Course, here: bool) -> None:
+    """The one button that does the step or leads on, and the others beside it."""
+    step, name, number = course.step, course.name, course.number
+    last, done = number == len(course.lesson.steps) - 1, course.done
+    main: Any = {"type": "primary"}
+    if number and here:
+        button("Back", "back", to, name, number - 1, type="tertiary")
+    if not here:
+        button("Go there", "again", to, name, number, **main)
+    elif step.act is None or done:
+        if last:
+            button("Finish", "end", leave, name, icon=":material/flag:", **main)
+        else:
+            button("Next", "next", to, name, number + 1, icon=":material/arrow_forward:", **main)
+    else:
+        rests = session.resting(step.job)
+        key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # a press that comes late is not a second one
+        button(step.act.label, key, do, step.job, step.act.what, icon=step.act.icon, disabled=rests, **main)
+        if not course.asks:
+            button("Next", "next", ask, type="tertiary", disabled=rests)
+        elif last:
+            button("Go on", "on", leave, name, type="tertiary")
+        else:
+            button("Go on", "on", to, name, number + 1, type="tertiary")
+    if not (here and last and done):
+        button("End the lesson", "leave", leave, type="tertiary")
+
+
+def ask() -> None:
+    """Ask whether to go on without the run; a button's callback."""
+    course: Course = st.session_state[COURSE]
+    course.asks = True
+
+
+def button(label: str, key: str, call: Any, *given: Any, **look: Any) -> None:
+    """A way."""
+    st.button(label, key=f"lesson.{key}", on_click=call, args=given, **look)
+
+
+def guide(course: Course, here: bool) -> str:
+    """What brings into view what a step is about. Other words for another state, or a browser would not read it."""
+    step, done = course.step, course.done
+    seek = here and done and bool(step.look)
+    top, place = here and (step.act is None or not done), located(step)
+    script = GUIDE % {"top": json(top), "place": place, "seek": json(seek)}
+    return script.replace("<script>", f"<script>// {course.name} {course.number} {done} {here}\n")
+
+
+def json(flag: bool) -> str:
+    """A truth value in a browser's words."""
+    return str(flag).lower()
+
+
+def located(step: Step) -> str:
+    """What a step's words name, as a browser finds it: one of those that are to be seen, by its number."""
+    return f"[...document.querySelectorAll(`{step.look}`)].filter(e => e.offsetParent)[{step.nth - 1}]"
+
+
+def taught() -> str | None:
+    """The title of the lesson that was just gone through, if one was."""
+    name = st.session_state.get(TAUGHT)
+    return None if name is None else LESSONS[name].title
+
+
+def farewell() -> None:
+    """What to take away from the lesson that was just gone through, and where to go on."""
+    name, names = st.session_state[TAUGHT], list(LESSONS)
     lesson = LESSONS[name]
-    step, last = lesson.steps[number], len(lesson.steps) - 1
-    st.html(FOOT)
-    with st.bottom, st.container(border=True, key="lesson", gap="xsmall"):
-        st.markdown(step.text if page == step.page else "This step of the lesson is on another page.")
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(
-                f":blue[:material/school: **{lesson.title}** · step {number + 1} of {last + 1}]", width="content"
-            )
-            if page != step.page:
-                way("Go there", "again", (name, number), type="primary", icon=":material/arrow_forward:")
-            elif number:
-                way("Back", "back", (name, number - 1), icon=":material/arrow_back:")
-            if page == step.page and number < last:
-                way("Next", "next", (name, number + 1), type="primary", icon=":material/arrow_forward:")
-            done = page == step.page and number == last
-            st.button("End the lesson", key="lesson.end", on_click=leave, type="primary" if done else "secondary")
-            if page == step.page:
-                way("Show this step again", "again", (name, number), type="tertiary")
-
-
-def way(label: str, key: str, step: tuple[str, int], **look: Any) -> None:
-    """A button that leads to a step."""
-    st.button(label, key=f"lesson.{key}", on_click=to, args=step, **look)
+    for place, sentence in enumerate(lesson.lessons, 1):
+        st.markdown(f"### {place}. {sentence}")
+    with st.container(border=True):
+        st.markdown(f":material/forum: **For the class:** {lesson.question}")
+    following = names[names.index(name) + 1 :]
+    with st.container(horizontal=True):
+        if following:
+            label = f"Next lesson: {LESSONS[following[0]].title}"
+            button(label, "following", begin, following[0], type="primary", icon=":material/school:")
+        button("Back to the start", "home", st.session_state.pop, TAUGHT, type="secondary" if following else "primary")

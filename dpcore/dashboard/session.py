@@ -29,17 +29,21 @@ if TYPE_CHECKING:  # the first page does without what makes releases
 
 Value = TypeVar("Value")
 MOST_REMEMBERED = 60
+THINGS, CONTROLS, ASIDE, BACK = "dpcore.things", "dpcore.controls", "dpcore.aside", "dpcore.back"
+STAYS = {"dpcore.visit", "dpcore.learned"}
 
 
 @dataclass(eq=False)
 class Shown:
     """A release with the data it was made from, what was computed for its panels, and redraws that were paid for.
 
-    `redraws` holds what every method's redraws are measured by, `looks` what one method's page measures besides.
+    `redraws` holds what every method's redraws are measured by, `looks` what one method's page measures besides;
+    `asked` is what the page's settings said, if it is known.
     """
 
     release: Release
     data: Dataset
+    asked: tuple[Any, ...] | None = None
     memory: dict[str, Any] = field(default_factory=dict)
     redraws: pd.DataFrame | None = None
     looks: pd.DataFrame | None = None
@@ -47,16 +51,78 @@ class Shown:
 
 def kept(key: str, make: Callable[[], Value]) -> Value:
     """What the session keeps under a key; made when it is first asked for."""
+    known(THINGS).add(key)
     if key not in st.session_state:
         st.session_state[key] = make()
     found: Value = st.session_state[key]
     return found
 
 
+def keep(key: str, value: Value) -> Value:
+    """Keep something under a key from now on."""
+    known(THINGS).add(key)
+    st.session_state[key] = value
+    return value
+
+
+def known(kind: str) -> set[str]:
+    """The keys of all things that the session keeps, or of all controls whose value lasts."""
+    if kind not in st.session_state:
+        st.session_state[kind] = set()
+    found: set[str] = st.session_state[kind]
+    return found
+
+
+def preset(key: str, value: Any) -> None:
+    """Set a control before it is drawn."""
+    known(CONTROLS).add(key)
+    st.session_state[key] = value
+
+
 def drop(prefix: str) -> None:
     """Forget all that is kept under keys that begin so."""
     for key in [key for key in st.session_state if str(key).startswith(prefix)]:
         del st.session_state[key]
+
+
+def lay_aside() -> None:
+    """Begin anew, with the sample and a ledger of its own, until `give_back`: a lesson is a session in the session."""
+    give_back()
+    st.session_state[ASIDE] = taken(THINGS), taken(CONTROLS)
+    keep("dpcore.data", datasets.load("sample"))
+    keep("dpcore.books", Books(None))
+
+
+def laid_aside() -> bool:
+    """Whether somebody's own things are laid aside."""
+    return ASIDE in st.session_state
+
+
+def give_back() -> None:
+    """What was laid aside is as it was: things at once, controls before they are drawn again."""
+    if laid_aside():
+        taken(THINGS)
+        things, st.session_state[BACK] = st.session_state.pop(ASIDE)
+        st.session_state.update(things)
+
+
+def set_back() -> None:
+    """Set the controls that were given back; comes before any of them is drawn."""
+    if BACK in st.session_state:
+        taken(CONTROLS)
+        st.session_state.update(st.session_state.pop(BACK))
+
+
+def taken(kind: str) -> dict[str, Any]:
+    """Take from the session all that is known of a kind, but for who is there and what was learned."""
+    keys = [key for key in known(kind) if key in st.session_state and key not in STAYS]
+    return {key: st.session_state.pop(key) for key in keys}
+
+
+def has_own() -> bool:
+    """Whether the session holds data of somebody's own, in use or laid aside."""
+    aside = st.session_state[ASIDE][0].get("dpcore.data") if laid_aside() else None
+    return any(data is not None and data.reading is not None for data in (dataset(), aside))
 
 
 def asked() -> dict[str, str]:
@@ -69,14 +135,40 @@ def work() -> dict[str, Thread]:
     return kept("dpcore.work", dict[str, Thread])
 
 
+def tickets() -> dict[str, int]:
+    """How many runs of a name were begun."""
+    return kept("dpcore.tickets", dict[str, int])
+
+
+def finished() -> dict[str, int]:
+    """How many runs of a name came to their end."""
+    return kept("dpcore.finished", dict[str, int])
+
+
+def request(name: str, what: str = "run", ticket: int | None = None) -> None:
+    """Ask for a run; a button's callback. A ticket is good for one run, however often it was handed in."""
+    if ticket in (None, tickets().get(name, 0)) and not resting(name):
+        asked()[name] = what
+
+
+def resting(name: str) -> bool:
+    """Whether a run was asked for and is not over: no time for a press that asks for it."""
+    job = work().get(name)
+    return name in asked() or (job is not None and job.is_alive())
+
+
 def dataset() -> Dataset:
     """The session's data; the bundled sample until somebody chooses other data."""
     return kept("dpcore.data", lambda: datasets.load("sample"))
 
 
 def set_dataset(data: Dataset) -> None:
-    """Use other data from now on. Releases stay on their pages until the next run."""
-    st.session_state["dpcore.data"] = data
+    """Use other data from now on. Releases stay on their pages until the next run.
+
+    It ends a lesson: what is spent on other data belongs into the session's own books.
+    """
+    give_back()
+    keep("dpcore.data", data)
 
 
 def shown(page: str) -> Shown | None:
@@ -115,7 +207,7 @@ def hosted() -> bool:
 
 def keep_books(path: Path | None) -> None:
     """Write spending down there from now on; None, or a visitor: for this session only."""
-    st.session_state["dpcore.books"] = Books(None if hosted() else path)
+    keep("dpcore.books", Books(None if hosted() else path))
 
 
 def accounts() -> dict[tuple[str, str], Ledger]:

@@ -17,7 +17,7 @@ import streamlit as st
 from dpcore import dashboard
 from dpcore.accounting.store import Line, file_of
 from dpcore.dashboard import FOLDER, housekeeping, lessons, links, session, steps
-from dpcore.datasets import Dataset
+from dpcore.dashboard.widgets import MADE, OUTDATED
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError, DataError, DPCoreError
 from dpcore.mechanisms.noise import load_in_background
@@ -56,10 +56,11 @@ ROOM = (
     "[data-testid='stMainBlockContainer'] {padding: 2.5rem 3rem 2rem} "
     "h1 {padding: 0 0 0.5rem !important; font-size: 2rem !important} "
     "[data-testid='stHeading'] h2 {font-size: 1.5rem} .st-key-verdict h2 {font-size: 2.25rem !important} "
-    "[data-testid='stMainBlockContainer'] > [data-testid='stVerticalBlock'] {gap: 0.6rem} "
+    f"[data-testid='stMainBlockContainer'] > [data-testid='stVerticalBlock'], .st-key-{MADE} {{gap: 0.6rem}} "
     "[data-testid='stMetric'] {padding-block: 0} div[data-testid='stMetric'] > div {padding-block: 0.5rem} "
     "[data-testid='stMetricValue'] {font-size: 1.75rem} "
-    ".st-key-over [data-testid='stMetricValue'] {color: #b3261e}</style>"
+    ".st-key-over [data-testid='stMetricValue'] {color: #b3261e} "
+    f"[data-testid='stMain']:has(.st-key-{OUTDATED}) .st-key-{MADE} {{filter: grayscale(1) opacity(0.5)}}</style>"
 )
 DARK_LETTERS = (
     "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117} "
@@ -153,6 +154,7 @@ def frame(title: str, lead: str) -> None:
         if "dpcore.alone" not in st.session_state:
             st.session_state["dpcore.alone"] = True
             st.rerun()
+    session.set_back()
     st.html(ROOM)
     if st.context.theme.type == "dark":
         st.html(DARK_LETTERS)
@@ -170,7 +172,7 @@ def frame(title: str, lead: str) -> None:
             under_way()
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
-    gone(data)
+    gone()
     shown = st.session_state.get("dpcore.page", "")
     lessons.bar(shown)
     steps.bar(shown)
@@ -179,12 +181,12 @@ def frame(title: str, lead: str) -> None:
         st.markdown(lead)
 
 
-def gone(data: Dataset) -> None:
+def gone() -> None:
     """Say that somebody's own data are gone: a session that begins anew has the sample in their place.
 
     That there were some stands in the address, which outlives a session; their name does not, as addresses are kept.
     """
-    if data.reading is not None:
+    if session.has_own():
         st.query_params[links.OWN] = "1"
     elif links.OWN in st.query_params:
         stays = "What was charged for them stays in the ledger."
@@ -230,7 +232,8 @@ def spent() -> str:
     ]
     if apart := sum(line.apart for line in lines):
         told.append(f"{apart:,} release{'s' * (apart > 1)} without a guarantee, which no epsilon covers")
-    return f"Spent on them: {'; '.join(told) or 'nothing yet'}"
+    where = " in this lesson" if session.laid_aside() else ""
+    return f"Spent on them{where}: {'; '.join(told) or 'nothing yet'}"
 
 
 def for_person(line: Line, unit: Unit | None) -> str:
@@ -254,7 +257,7 @@ def known(name: str) -> None:
 
 def open_page(name: str) -> None:
     """Go to another page. What its address says of own data is said at once: later, it would be one more step back."""
-    st.switch_page(page(name), query_params={links.OWN: "1"} if session.dataset().reading is not None else None)
+    st.switch_page(page(name), query_params={links.OWN: "1"} if session.has_own() else None)
 
 
 @contextmanager

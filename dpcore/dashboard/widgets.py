@@ -5,12 +5,15 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.dashboard import links
+from dpcore.dashboard import links, session
+
+MADE, OUTDATED = "made", "outdated"
 
 
 def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, **look: Any) -> Any:
     """A control of Streamlit's whose value lasts as long as the session."""
     links.drawn().add(key)
+    session.known(session.CONTROLS).add(key)
     found = draw(label, *bounds, key=key, persist_state="session", **look)
     return int(found) if isinstance(found, float) and type(bounds[0]) is int else found  # a link may say 5.0
 
@@ -23,6 +26,13 @@ def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, s
 def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, **look: Any) -> Any:
     """The same for numbers, told as short as they are."""
     return lasting(draw, label, key, options, format_func="{:g}".format, **look)
+
+
+def outdated() -> None:
+    """Say that the result below, which stands in a container called `MADE`, is not what the settings say now."""
+    with st.container(key=OUTDATED):
+        told = "**What is shown below was made with other settings.** Press Run to use these."
+        st.markdown(f":orange[:material/update:] {told}")
 
 
 def figures(shown: Mapping[str, str], *, beside: bool = True, **look: Any) -> None:

@@ -15,6 +15,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import controls, jobs, links, panels, session, shell
 from dpcore.dashboard.sections import forecast
 from dpcore.dashboard.session import Shown
+from dpcore.dashboard.widgets import MADE, outdated
 from dpcore.datasets import Dataset
 from dpcore.export import protection
 from dpcore.methods import METHODS, offers
@@ -72,17 +73,18 @@ class Workbench:
                 st.info(self.invitation, icon=":material/arrow_upward:")
             self.waiting(data)
             return
-        panels.headline(shown)
-        if self.remark:
-            st.caption(self.remark)
-        panels.draw_open(self.page, self.tabs(shown, data))
+        with st.container(key=MADE):
+            panels.headline(shown)
+            if self.remark:
+                st.caption(self.remark)
+            panels.draw_open(self.page, self.tabs(shown, data))
 
     def release(self, data: Dataset) -> jobs.Work:
         """The chosen run: a classifier, or a synthesizer and its rows, which end where the page looks for a release.
 
         The spending is on the books, and a failure leaves the earlier release in place.
         """
-        name, given, *rows = st.session_state[f"{self.page}.chosen"]
+        name, given, *rows = asked = st.session_state[f"{self.page}.chosen"]
         page, shelf, spending = self.page, session.shelf(), session.spending()
         known = {"name": page, "settings": links.settings_of(page)}
 
@@ -96,7 +98,7 @@ class Workbench:
                 raise jobs.CanceledError(paid(ledger)) from stopped
             copy = [method.sample(*rows)] if rows else []
             made = export.release_of(method, name, *copy, data_name=data.name, reading=data.reading)
-            shelf[page] = Shown(replace(made, seconds=time.perf_counter() - start, page=known), data)
+            shelf[page] = Shown(replace(made, seconds=time.perf_counter() - start, page=known), data, asked)
 
         return work
 
@@ -106,7 +108,9 @@ class Workbench:
         with links.of(page, data):
             # Open until there is a release, and folded away by each new one: under another key it is another drawer,
             # and one that is not the page's, as it is no setting.
-            with st.expander("Settings", expanded=shown is None, key=f"drawer.{page}.{id(shown)}") as drawer:
+            with st.expander(
+                "Settings", expanded=shown is None and not session.laid_aside(), key=f"drawer.{page}.{id(shown)}"
+            ) as drawer:
                 method, given, rows = self.chosen(data)
             made = (method.title, {**given, **method.implied(rows)})
             st.session_state[f"{page}.chosen"] = (*made, rows) if isinstance(method, Synthesizer) else made
@@ -115,6 +119,8 @@ class Workbench:
                 if told := own.foretold(public):
                     st.caption(told)
                 self.explained(own, public)
+            if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
+                outdated()
             why = offers.unfit(method, data.schema)
             fit = f"Fit to publish: **{f'no, {why}' if why else 'yes'}**."
             st.caption(f"Next run: {self.told(method) if self.told else self.next_run(method, rows)} {fit}")

@@ -1,79 +1,145 @@
-"""The lessons: every step opens its page with its settings, says what to do, and what it says to press is there."""
+"""The lessons: a session in the session, whose steps open with their settings, and which ends as it began."""
 
-import re
+from typing import Any
 
+import driving
 import pytest
-from driving import change, opened, press, run, started
-from screen import elements, errors, said
+from driving import change, declare, opened, people, released, run, shown, started, upload
+from prepared import PEOPLE, page
+from screen import books, dataset, errors, said
 from streamlit.testing.v1 import AppTest
 
+from dpcore.dashboard import lessons
 from dpcore.dashboard.lesson_plans import LESSONS
 
+WAYS, DONE = "lesson.", " done]"
 
-def begun(name: str) -> AppTest:
-    return press(started(), f"home.lesson.{name}")
+
+def begun(name: str, at: AppTest | None = None) -> AppTest:
+    return press(started() if at is None else opened(at, "home"), f"home.lesson.{name}")
 
 
 def page_of(at: AppTest) -> str:
     return at.session_state["dpcore.page"]
 
 
-def labels(at: AppTest) -> set[str]:
-    """The words on buttons and tabs, and on what can be chosen."""
-    found = {getattr(element, "label", "") for element in elements(at)}
-    for element in elements(at):
-        found |= set(map(str, getattr(element, "options", [])))
-    return found
+def press(at: AppTest, key: str) -> AppTest:
+    """Press a button, and stay where it leads."""
+    return driving.press(at, key).switch_page(f"pages/{page_of(at)}.py")
 
 
-def control(settings: dict, page: str, at: AppTest) -> dict:
-    parts = at.session_state.get(f"dpcore.settings:{page}", {})
-    now = {name: value for part in parts.values() for name, value in part.items()}
-    return {name: now.get(name) for name in settings}
+def ways(at: AppTest) -> dict[str, str]:
+    """The card's buttons: their words by their keys."""
+    return {button.key.removeprefix(WAYS): button.label for button in at.button if str(button.key).startswith(WAYS)}
+
+
+def do(at: AppTest) -> AppTest:
+    """Press the card's one button for what the step does."""
+    (key,) = [key for key in ways(at) if key.startswith("do.")]
+    return press(at, f"{WAYS}{key.partition(':')[0]}")
+
+
+def settings(at: AppTest, name: str) -> dict[str, Any]:
+    return {key: at.session_state.get(key) for key in (f"{name}.epsilon", f"{name}.smoothing", f"{name}.mode")}
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_from_home_to_the_end(name: str) -> None:
-    """Every step has its page, its text, its settings, and the buttons and tabs that it names, after a run if told."""
+def test_every_step_opens_with_its_settings_and_asks_before_it_is_left_out(name: str) -> None:
     lesson = LESSONS[name]
     at = begun(name)
     for number, step in enumerate(lesson.steps):
         assert page_of(at) == step.page
         assert f"step {number + 1} of {len(lesson.steps)}" in said(at)
-        assert step.text.split("**")[0][:40] in said(at)
-        assert control(dict(step.settings), step.page, at) == dict(step.settings)
-        assert not [error for error in errors(at) if "What to do" in error]
-        assert {button.label for button in at.button} >= {"End the lesson"}
-        told = re.findall(r"(?:[Pp]ress|[Oo]pen) \*\*(.+?)\*\*", step.text)
-        assert "Run" not in told or "Run" in labels(at)
-        if {"Run", "Draw 20 more"} & set(told) and step.page not in ("compare", "audit"):  # have tests of their own
-            press(at, f"{step.page}.run")
-            assert not [error for error in errors(at) if "What to do" in error]
-        if "Draw 20 more" in told:
-            at.session_state[f"{step.page}.tab"] = step.tab
-            run(at)
-        assert set(told) - {"Run"} <= labels(at), step.text
-        if number + 1 < len(lesson.steps):
+        assert step.text in "\n".join(str(text.value) for text in at.markdown)
+        assert {key: at.session_state[f"{step.page}.{key}"] for key in step.settings} == dict(step.settings)
+        assert not errors(at)
+        assert not any(drawer.proto.expanded for drawer in at.expander if drawer.label == "Settings")
+        if step.act is not None:
+            assert step.act.label in {label for key, label in ways(at).items() if key.startswith("do.")}
+            assert step.after
             press(at, "lesson.next")
-    press(at, "lesson.end")
-    assert at.title[0].value == "See what privacy costs"
-    assert not [button for button in at.button if str(button.key).startswith("lesson.")]
+            assert page_of(at) == step.page
+            assert f"You have not pressed {step.act.label} yet." in said(at)
+        last = number == len(lesson.steps) - 1
+        press(at, f"lesson.{'end' if step.act is None and last else 'next' if step.act is None else 'on'}")
+    assert not ways(at).keys() - {"following", "home"}
+    assert at.title[0].value == lesson.title
+    assert all(sentence in said(at) for sentence in (*lesson.lessons, lesson.question))
+    assert said(press(at, "lesson.home")).count(DONE) == 1
 
 
-def test_a_lesson_uses_the_sample_and_leaves_no_settings_behind() -> None:
-    at = begun("price")
-    assert at.session_state["dpcore.data"].name == "sample"
-    at = press(press(press(at, "lesson.next"), "lesson.next"), "lesson.next")
-    assert control({"mode": ""}, "naive_bayes", at) == {"mode": "corrected"}
-    press(press(press(at, "lesson.back"), "lesson.back"), "lesson.back")
-    assert control({"mode": ""}, "naive_bayes", at) == {"mode": "paper"}
-    at = change(press(begun("epsilon"), "lesson.next"), smoothing=2.5)  # which no step sets
-    press(at, "lesson.next")
-    assert control({"smoothing": 0}, "naive_bayes", at) == {"smoothing": 1.0}
+def test_a_lesson_has_data_results_and_a_ledger_of_its_own_and_all_is_as_before_when_it_ends() -> None:
+    at = released(page(), smoothing=2.5)
+    made, ledger, spent, set_to = shown(at), at.session_state["dpcore.books"], books(at), settings(at, "naive_bayes")
+    at = begun("price", at)
+    assert dataset(at).name == "sample"
+    assert shown(at) is None
+    assert settings(at, "naive_bayes")["naive_bayes.mode"] == "paper"
+    do(at)
+    assert shown(at) is not None
+    assert "Spent on them in this lesson: 1 release" in said(at)
+    assert LESSONS["price"].steps[0].after.replace("*", "") in said(at).replace("*", "")
+    assert opened(at, "ledger").title[0].value == "This lesson's ledger"
+    assert [line.value for line in at.subheader] == ["sample · add or remove one row"]
+    at = opened(press(at, "lesson.leave"), "naive_bayes")
+    assert dataset(at) is PEOPLE
+    assert shown(at) is made
+    assert at.session_state["dpcore.books"] is ledger
+    assert (books(at), settings(at, "naive_bayes")) == (spent, set_to)
+    assert opened(at, "ledger").title[0].value == "Ledger"
+
+
+def test_other_data_end_a_lesson_because_they_belong_into_ones_own_ledger() -> None:
+    at = page()
+    ledger = at.session_state["dpcore.books"]
+    at = begun("epsilon", at)
+    assert at.session_state["dpcore.books"] is not ledger
+    at = declare(upload(opened(at, "data"), "others.csv", people(60).to_csv(index=False).encode()))
+    press(at, "data.use")
+    assert dataset(at).name == "others.csv"
+    assert not ways(at)
+    assert at.session_state["dpcore.books"] is ledger
+    released(opened(at, "naive_bayes"))
+    assert [line.name for line in ledger.accounts()] == ["others.csv"]
+
+
+def test_what_was_made_with_other_settings_says_so() -> None:
+    told = "made with other settings"
+    at = released(page())
+    assert told not in said(at)
+    assert told in said(change(at, epsilon=0.5))
+    assert told not in said(change(at, epsilon=1.0))
+    assert told not in said(released(change(at, epsilon=0.5)))
+
+
+def test_a_step_begins_without_what_an_earlier_one_set_and_back_leads_there_again() -> None:
+    at = press(press(begun("epsilon"), "lesson.next"), "lesson.next")
+    change(at, smoothing=2.5)  # which no step sets
+    press(press(at, "lesson.next"), "lesson.on")
+    assert settings(at, "naive_bayes") == {
+        "naive_bayes.epsilon": 0.01,
+        "naive_bayes.smoothing": 1.0,
+        "naive_bayes.mode": "corrected",
+    }
+    assert settings(press(at, "lesson.back"), "naive_bayes")["naive_bayes.epsilon"] == 1.0
+
+
+def test_the_card_does_what_the_coin_games_own_buttons_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driving, "PAGE", "responses")
+    at = begun("methods")
+    while page_of(at) != "responses":
+        press(press(at, "lesson.next"), "lesson.on")
+    do(at)
+    assert at.session_state["responses.coin.answer"].truth == 1
+    assert "Whoever gets this answer cannot be sure" in said(at)
+    press(press(at, "lesson.next"), "responses.coin.ask")  # the page's own button does as well
+    assert at.session_state["responses.coin.crowd"].people == 1_000
+    assert ways(at) == {"back": "Back", "next": "Next", "leave": "End the lesson"}
 
 
 def test_who_wanders_off_is_led_back() -> None:
-    at = opened(press(begun("epsilon"), "lesson.next"), "data")
-    assert "on another page" in said(at)
-    assert "lesson.next" not in {button.key for button in at.button}
+    at = opened(begun("price"), "data")
+    assert lessons.ELSEWHERE in said(at)
+    assert set(ways(at).values()) == {"Go there", "End the lesson"}
     assert page_of(press(at, "lesson.again")) == "naive_bayes"
+    assert "Go there" not in ways(run(at)).values()

@@ -249,9 +249,9 @@ def test_a_ticket_is_good_for_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: dict[str, Any] = {}
     monkeypatch.setattr(session, "kept", lambda key, make: kept.setdefault(key, make()))
     for tickets, heard in ((0, True), (1, False)):
-        jobs.tickets()["page"] = tickets  # how many runs were begun when the press comes
+        session.tickets()["page"] = tickets  # how many runs were begun when the press comes
         session.asked().clear()
-        jobs.request("page", "run", 0)
+        session.request("page", "run", 0)
         assert (jobs.requested("page") == "run") == heard
 
 

@@ -114,17 +114,3 @@ def test_settings_that_were_opened_are_folded_away_by_a_release(visitor):
         visitor.run()
         settle(visitor.page)
     expect(visitor.page.get_by_role("slider", name="Privacy budget epsilon")).to_be_hidden()
-
-
-def test_a_lesson_stays_in_reach(visitor):
-    """Its words and the way on are in the window after a run, and wherever the page is scrolled to."""
-    visitor.open()
-    visitor.page.get_by_role("button", name="Start the lesson").first.click()
-    settle(visitor.page)
-    visitor.press("Next")
-    visitor.run()
-    for distance in (0, 600, 5_000):
-        visitor.page.mouse.move(800, 300)
-        visitor.page.mouse.wheel(0, distance)
-        expect(visitor.page.get_by_role("button", name="Next", exact=True)).to_be_in_viewport(ratio=1)
-        expect(visitor.page.get_by_text("a model is learned with epsilon 1")).to_be_in_viewport(ratio=1)

@@ -98,13 +98,13 @@ CASES = (
     ),
     Case(
         key="NB-Synth/corrected/C2",
-        title="C2: fifty labels, each paid for",
-        story="Ten equal people, or nine of them and one who differs in everything. Each label has a fiftieth of "
-        "epsilon, which leaves next to nothing to look at: the attacker adds up all fifty.",
+        title="C2: a thousand labels, each paid for",
+        story="The two worlds and the attacker of Algorithm 2: ten equal people, or nine of them and one who differs "
+        "in everything. Each of the 1,000 labels has a thousandth of epsilon, so that all of them together keep it.",
         schema=THREE,
         pair=LABELS,
-        estimator=NaiveBayesSynthesizer(variant="C2", rows=50, relation="replace"),
-        looks_at="Log-likelihood ratio of the 50 released rows",
+        estimator=NaiveBayesSynthesizer(variant="C2", rows=1_000, relation="replace"),
+        looks_at="Log-likelihood ratio of the 1,000 released rows",
         statistic=sum_of_losses,
         trials=1_000,
     ),

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.dashboard import panels
+from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.teaching.coin_game import ANSWERS, Answer, Crowd, Rule, ask, toss
 
@@ -85,23 +85,26 @@ def one(key: str, rule: Rule) -> None:
     left, right = st.columns([2, 1], gap="large", vertical_alignment="bottom")
     label = f"**{QUESTION}** Your true answer, or one that you make up:"
     truth = lasting(left.radio, label, f"{key}.truth", ANSWERS, horizontal=True)
-    if right.button("Toss", type="primary", icon=":material/casino:", key=f"{key}.toss", width="stretch"):
-        st.session_state[f"{key}.answer"] = toss(rule, ANSWERS.index(truth), np.random.default_rng())
+    with right:
+        tossed = jobs.wanted("Toss", f"{key}.toss", type="primary", icon=":material/casino:", width="stretch")
+    if tossed:
+        session.keep(f"{key}.answer", toss(rule, ANSWERS.index(truth), np.random.default_rng()))
+        jobs.over(f"{key}.toss")
     answer: Answer | None = st.session_state.get(f"{key}.answer")
     if answer is None:
         st.caption("Nothing is kept, and nothing is drawn before you press the button.")
         return
     if answer.rule != rule:
         st.caption("The rule was changed since. Press Toss to use it.")
-    told(answer)
+    told(key, answer)
 
 
-def told(answer: Answer) -> None:
+def told(key: str, answer: Answer) -> None:
     """What happened, what others see of it, and what they can tell from that."""
     rule, said = answer.rule, ANSWERS[answer.said]
     other = "say the opposite" if rule.name == "Warner" else f"toss again: it says {said}"
     decided = "tell the truth" if answer.honest else other
-    private, public = st.columns(2, gap="medium")
+    private, public = st.container(key=f"{key}.told").columns(2, gap="medium")
     with private.container(border=True, height="stretch"):
         st.markdown(":material/visibility_off: **Only you know**")
         st.markdown(f"Your true answer: **{ANSWERS[answer.truth]}**. The lot said: **{decided}**.")
@@ -132,8 +135,11 @@ def many(key: str, rule: Rule) -> None:
     how = {"value": 1_000, "format_func": "{:,}".format}
     people = lasting(middle.select_slider, "People", f"{key}.people", PEOPLE, **how)
     wanted = (rule, share, people)
-    if right.button("Ask them", type="primary", icon=":material/groups:", key=f"{key}.ask", width="stretch"):
-        st.session_state[f"{key}.crowd"] = ask(rule, share / 100, people, np.random.default_rng())
+    with right:
+        asked = jobs.wanted("Ask them", f"{key}.ask", type="primary", icon=":material/groups:", width="stretch")
+    if asked:
+        session.keep(f"{key}.crowd", ask(rule, share / 100, people, np.random.default_rng()))
+        jobs.over(f"{key}.ask")
     crowd: Crowd | None = st.session_state.get(f"{key}.crowd")
     if crowd is None:
         st.caption("Make up a crowd, and press the button: everybody in it follows the rule for themselves.")
@@ -148,8 +154,8 @@ def many(key: str, rule: Rule) -> None:
         rng = np.random.default_rng()
         more = [ask(crowd.rule, crowd.share, crowd.people, rng).estimates for _ in range(CROWDS)]
         estimates = pd.concat([crowd.estimates.head(1), *more], ignore_index=True)
-        crowd = st.session_state[f"{key}.crowd"] = replace(crowd, estimates=estimates)
-    result(crowd.rule, crowd)
+        crowd = session.keep(f"{key}.crowd", replace(crowd, estimates=estimates))
+    result(key, crowd.rule, crowd)
     if crowd.rule.p0:
         panels.chart(charts.coin_estimates(crowd.estimates, truth=crowd.share))
     revealed = st.toggle("Show what only this game can know: who told the truth", key=f"{key}.reveal")
@@ -158,13 +164,13 @@ def many(key: str, rule: Rule) -> None:
     panels.table_behind(numbers, "The numbers behind these charts, one row per crowd")
 
 
-def result(rule: Rule, crowd: Crowd) -> None:
+def result(key: str, rule: Rule, crowd: Crowd) -> None:
     """What was said, what follows from it, and what is true."""
     said, share, high = (float(crowd.estimates[name].iloc[0]) for name in ("said", "estimate", "high"))
     clipped, half = percent(min(max(share, 0), 1), TENTHS), percent(high - share, TENTHS)
     look: Any = {"border": True, "height": "stretch"}
     near: Any = {"delta": f"± {half} (95 %)", "delta_color": "off", "delta_arrow": "off"} if rule.p0 else {}
-    cells = st.columns(4)
+    cells = st.container(key=f"{key}.estimate").columns(4)
     cells[0].metric("Said yes", percent(said, TENTHS), **look)
     cells[1].metric("Estimate", percent(share, TENTHS) if rule.p0 else "none", **look, **near)
     cells[2].metric("Clipped to 0 … 100 %", clipped if rule.p0 else "none", **look)

@@ -191,6 +191,11 @@ def keeping() -> None:
     """Where the ledger is kept, and other places for it."""
     books = session.books()
     with st.expander("Where this ledger is kept"):
+        if session.laid_aside():
+            st.markdown(
+                "It is this lesson's own, and ends with it. **Your ledger is laid aside, and comes back then.**"
+            )
+            return
         if books.kept:
             st.markdown("Every charge is written to this file before any noise is drawn. It outlives the session:")
             st.code(str(books.path), language=None, wrap_lines=True)

@@ -1,0 +1,79 @@
+"""Each lesson from Home to its end by its card's one button: what its words name is on the screen, and uncovered."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dpcore.dashboard.lesson_plans import LESSONS, Step
+from dpcore.dashboard.lessons import located
+from scripts.screenshots import settle
+
+pytestmark = pytest.mark.browser
+
+SIZES = ((1920, 1080), (390, 844), (1366, 768))  # the last one is the laptop on which the button is pressed
+CARD, BUTTON = ".st-key-lesson", ".st-key-lesson [data-testid=stBaseButton-primary]"
+MOST, MOST_ON_A_PHONE, HEAD = 90, 160, 40  # pixels
+SLOW = 120_000  # milliseconds
+# How much of an element, or of what fits, stands between the head of the window and the card, if nothing lies on it.
+SEEN = """([foot, head]) => {
+    const found = %s, box = found.getBoundingClientRect();
+    const end = document.querySelector(foot).getBoundingClientRect().top;
+    const top = Math.max(box.top, head), bottom = Math.min(box.bottom, end);
+    const above = document.elementFromPoint(box.left + box.width / 2, (top + bottom) / 2);
+    return found.contains(above) ? (bottom - top) / Math.min(box.height, end - head) : 0;
+}"""
+# Whether some words of the page stand on the screen, with nothing on top.
+SAID = """([words, foot]) => {
+    const card = document.querySelector(foot), page = document.querySelector('[data-testid=stMain]');
+    const texts = document.createTreeWalker(page, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+        const at = text.data.indexOf(words);
+        if (at < 0 || card.contains(text)) continue;
+        const range = document.createRange();
+        range.setStart(text, at);
+        range.setEnd(text, at + words.length);
+        const box = range.getBoundingClientRect();
+        const above = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+        if (box.width && above && (text.parentElement.contains(above) || above.contains(text))) return true;
+    }
+    return false;
+}"""
+
+
+def looked_at(page: Page, step: Step, words: str, *, named: bool) -> None:
+    """The card is low and whole; what is in bold, and what is `named`, can be seen at every size."""
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        settle(page)
+        where = f"{width} pixels: {words}"
+        foot = page.get_by_test_id("stBottom").bounding_box()
+        assert foot is not None
+        assert foot["height"] <= (MOST if width > 1000 else MOST_ON_A_PHONE), where
+        expect(page.locator(BUTTON)).to_be_in_viewport(ratio=1)
+        for bold in re.findall(r"\*\*(.+?)\*\*", words):
+            assert page.evaluate(SAID, [bold, CARD]), f"{bold} is not seen on {where}"
+        if named and step.look:
+            assert page.evaluate(SEEN % located(step), [CARD, HEAD]) > 0.9, f"what is named is not seen on {where}"
+        elif not named:
+            assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0, where
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_the_cards_button_alone_leads_to_the_end(visitor, name):
+    visitor.open()
+    page, lesson = visitor.page, LESSONS[name]
+    page.locator(f".st-key-home-lesson-{name}").get_by_role("button").click()
+    for number, step in enumerate(lesson.steps, 1):
+        for words in filter(None, (step.text, step.after)):
+            expect(page.locator(CARD)).to_contain_text(f"step {number} of {len(lesson.steps)}")
+            expect(page.locator(CARD)).to_contain_text(words.replace("**", ""), timeout=SLOW)
+            settle(page)
+            looked_at(page, step, words, named=step.act is None or words == step.after)
+            page.locator(BUTTON).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(lesson.title)
+    for sentence in (*lesson.lessons, lesson.question):
+        expect(page.get_by_text(sentence)).to_be_in_viewport(ratio=1)
+    expect(page.locator(CARD)).to_have_count(0)
+    visitor.press("Back to the start")
+    expect(page.get_by_text(re.compile("done$"))).to_have_count(1)
