@@ -25,7 +25,7 @@ LOOK = """e => {
     const rings = ['outlineStyle', 'outlineWidth', 'outlineColor', 'boxShadow', 'backgroundColor'];
     return near.map(n => getComputedStyle(n)).map(s => rings.map(ring => s[ring]).join(' ')).join('\\n');
 }"""
-AT_REST = "document.getAnimations().every(moving => !(moving instanceof CSSTransition))"
+AT_REST = "document.getAnimations().every(at => !(at instanceof CSSTransition) || at.playState === 'finished')"
 INSIDE = """e => {
     const box = e.getBoundingClientRect();
     return box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
