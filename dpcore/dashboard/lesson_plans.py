@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Settings = Mapping[str, Any]
-CHART = "[role=tabpanel] [data-testid=stVegaLiteChart]"
+
+ANY_CHART = "[data-testid=stVegaLiteChart]"
+CHART = f"[role=tabpanel] {ANY_CHART}"
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def copy_at(
 def compared(*synthesizers: str, trees: tuple[str, ...] = (), **more: Any) -> Settings:
     """Controls of the page of comparisons."""
     methods = {"methods.0": list(synthesizers), "methods.1": list(trees), "methods.2": []}
-    return {**methods, "epsilons": [0.1, 1.0], "repeats": 2, "measures": ["accuracy"], **more}
+    return {**methods, "epsilons": [0.1, 0.5], "repeats": 2, "measures": ["accuracy"], **more}
 
 
 CORRECTED: Settings = {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "auto"}
@@ -136,9 +138,9 @@ EPSILON = Lesson(
         ),
         Step(
             "ledger",
-            "The bill of this lesson. The same people were asked again and again, so the epsilons **add up**, whether "
-            "somebody liked a result or not.",
-            look="",
+            "The bill of this lesson. The same people were asked again and again, so epsilons add up: every stair is a "
+            "run, on top of all before it.",
+            look=ANY_CHART,
         ),
     ),
     (
@@ -160,7 +162,7 @@ PRICE = Lesson(
             PRINTED_COPY,
             "Price",
             RUN,
-            "Claimed is epsilon 1. But every label asks the same people once more: what can be proved is **9,453**.",
+            "Claimed is epsilon 1. But every label asks the same people once more: one copy can cost up to **9,453**.",
         ),
         Step(
             "audit",

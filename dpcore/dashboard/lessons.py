@@ -31,6 +31,9 @@ FOOT = """<style>
     .st-key-lesson p {font-size: 0.85rem; line-height: 1.25}
 }
 </style>"""
+TAUGHT_TEXTS = (
+    "<style>.st-key-taught :is(li, p) {font-size: 1.5rem !important} .st-key-taught li {margin: 1rem}</style>"
+)
 # To the top when a step begins; when it is done, to what its words name, and no further once somebody moves.
 GUIDE = """<script>
 (() => {
@@ -217,10 +220,11 @@ def farewell() -> None:
     """What to take away from the lesson that was just gone through, and where to go on."""
     name, names = st.session_state[TAUGHT], list(LESSONS)
     lesson = LESSONS[name]
-    for place, sentence in enumerate(lesson.lessons, 1):
-        st.markdown(f"### {place}. {sentence}")
-    with st.container(border=True):
-        st.markdown(f":material/forum: **For the class:** {lesson.question}")
+    st.html(TAUGHT_TEXTS)
+    with st.container(key="taught"):
+        st.markdown("\n".join(f"{place}. {sentence}" for place, sentence in enumerate(lesson.lessons, 1)))
+        with st.container(border=True):
+            st.markdown(f":material/forum: **For the class:** {lesson.question}")
     following = names[names.index(name) + 1 :]
     with st.container(horizontal=True):
         if following:
