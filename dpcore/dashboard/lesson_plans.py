@@ -87,6 +87,79 @@ def attacked(mode: str, case: str) -> Settings:
     return {"method": "NB-Synth", "mode": mode, "case": f"NB-Synth/{mode}/{case}", "trials": 500}
 
 
+LISTED: Settings = {"linkage.known": ["age", "sex", "race", "marital-status", "education", "occupation"]}
+ALONE, COUNTED, STUDIED, NEAR = "Who is alone", "Secrets from counts", "Who took part", "Distance looks safe"
+STUDY: Settings = {"averages.degree": 2, "averages.people": 50}
+
+ATTACKS = Lesson(
+    "Why removing names is not enough",
+    "Four attacks on tables and numbers without names, and what noise does to each of them.",
+    (
+        Step(
+            "attacks",
+            "A table without names, and a list with names and six of its columns: **45.3 %** are alone in these, and "
+            "so found, with all else in their rows.",
+            {"linkage.step": "exact", **LISTED},
+            ALONE,
+        ),
+        Step(
+            "attacks",
+            "Counts with noise instead, at epsilon 1: a guess about who is alone is right in about 73 of 100 cases, "
+            "and orange says that no attack does better.",
+            {"linkage.step": "noise", "linkage.epsilon": 1.0, **LISTED},
+            ALONE,
+        ),
+        Step(
+            "attacks",
+            "No rows at all, only 500 exact counts over large groups. A computer solves them, and has **100 %** of 500 "
+            "people's secrets.",
+            {"bits.step": "exact", "bits.questions": 500},
+            COUNTED,
+        ),
+        Step(
+            "attacks",
+            "If all 500 answers share epsilon 1, blue is no better than a coin. Only far to the right, where each "
+            "answer has nearly an epsilon of its own, do secrets come out.",
+            {"bits.step": "noise", "bits.questions": 500, "bits.epsilon": 1.0},
+            COUNTED,
+        ),
+        Step(
+            "attacks",
+            "A study publishes averages alone. Whoever took part fits them better (blue) than others do (grey): who is "
+            "in shows, and that may be the secret.",
+            {"averages.step": "exact", **STUDY},
+            STUDIED,
+        ),
+        Step(
+            "attacks",
+            "The same averages with noise, at epsilon 1: of two people, the one who took part is picked hardly more "
+            "often than by a coin.",
+            {"averages.step": "noise", "averages.epsilon": 1.0, **STUDY},
+            STUDIED,
+        ),
+        Step(
+            "attacks",
+            "Is a release safe if its rows are far from real ones? Blue is farther off than other people's rows are, "
+            "and still tells every income that is looked up.",
+            {"near.step": "exact"},
+            NEAR,
+        ),
+        Step(
+            "attacks",
+            "A private release, at epsilon 1, is nearer to real rows than the one that leaks. Distance limits no "
+            "attack; epsilon limits them all.",
+            {"near.step": "noise", "near.epsilon": 1.0},
+            NEAR,
+        ),
+    ),
+    (
+        "Who is alone in what others know is found, with or without a name in the table.",
+        "Enough exact numbers give people away whom none of the numbers names.",
+        "Noise with an epsilon limits every attack; a distance that looks safe limits none.",
+    ),
+    "Which columns about you could somebody look up elsewhere, and how many people share all of them with you?",
+)
+
 EPSILON = Lesson(
     "What does epsilon buy?",
     "From odds to a synthetic copy: how much protection, how much accuracy, and how much luck.",
@@ -294,4 +367,4 @@ METHODS = Lesson(
     "Think of a table about people that you know. Which of the four questions would you ask it, and of whom?",
 )
 
-LESSONS: dict[str, Lesson] = {"epsilon": EPSILON, "price": PRICE, "methods": METHODS}
+LESSONS: dict[str, Lesson] = {"attacks": ATTACKS, "epsilon": EPSILON, "price": PRICE, "methods": METHODS}
