@@ -187,7 +187,7 @@ def worst_columns(frame: pd.DataFrame) -> Chart:
     return present(
         beyond + floor + diamonds(base, RELEASED).encode(release),
         f"Where the release is furthest from the real data{capped}",
-        key="Diamond: release. Upright line: a fresh sample of the real rows, which is as near as chance allows. "
+        key="Diamond: release. Upright line: a fresh sample of the real rows, which is off by chance alone. "
         "The axis is the same for every release.",
         seen="Distance from the real data per set of columns, largest first, beside that of a fresh sample.",
         height=alt.Step(28),

@@ -324,7 +324,7 @@ def distances(shown: Shown, degree: int) -> pd.DataFrame:
 
 def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     """A chart with its alternative text, and the table behind it, marked as the chart is."""
-    st.vega_lite_chart(charts.specification(picture))  # its description is the alternative text
+    st.vega_lite_chart(charts.specification(picture), width="stretch")  # its description is the alternative text
     if data is not None:
         mark = f". {REAL_DATA}" if REAL_DATA in picture.title.text else ""
         table_behind(data, f"The numbers behind this chart{mark}")

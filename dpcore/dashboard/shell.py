@@ -47,6 +47,7 @@ SECTIONS = {
 }
 # In the dark theme the primary color is bright, as it has letters of its own; on buttons, letters have to be dark.
 # The card of the data stands above the menu, and a page begins below the bar of buttons, so that more of it is seen.
+# Charts with panels cannot be as wide as their container: their picture is stretched instead.
 ROOM = (
     "<style>[data-testid='stSidebarContent'] {display: flex; flex-direction: column} "
     "[data-testid='stSidebarHeader'], [data-testid='stHeader'], [data-testid='stToolbar'] {height: 2.5rem; "
@@ -59,6 +60,8 @@ ROOM = (
     f"[data-testid='stMainBlockContainer'] > [data-testid='stVerticalBlock'], .st-key-{MADE} {{gap: 0.6rem}} "
     "[data-testid='stMetric'] {padding-block: 0} div[data-testid='stMetric'] > div {padding-block: 0.5rem} "
     "[data-testid='stMetricValue'] {font-size: 1.75rem} "
+    "div:has(> .vega-embed g.role-scope.cell), .vega-embed:has(g.role-scope.cell), "
+    "svg.marks:has(g.role-scope.cell) {width: 100%; max-width: 80rem; height: auto} "
     ".st-key-over [data-testid='stMetricValue'] {color: #b3261e} "
     f"[data-testid='stMain']:has(.st-key-{OUTDATED}) .st-key-{MADE} {{filter: grayscale(1) opacity(0.5)}}</style>"
 )
