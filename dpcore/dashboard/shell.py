@@ -63,7 +63,9 @@ ROOM = (
     "div:has(> .vega-embed g.role-scope.cell), .vega-embed:has(g.role-scope.cell), "
     "svg.marks:has(g.role-scope.cell) {width: 100%; max-width: 80rem; height: auto} "
     ".st-key-over [data-testid='stMetricValue'] {color: #b3261e} "
-    f"[data-testid='stMain']:has(.st-key-{OUTDATED}) .st-key-{MADE} {{filter: grayscale(1) opacity(0.5)}}</style>"
+    f"[data-testid='stMain']:has(.st-key-{OUTDATED}) .st-key-{MADE} {{filter: grayscale(1) opacity(0.5)}} "
+    "@media (max-width: 640px) {[data-testid='stMainBlockContainer'] {padding: 2.5rem 1rem} "
+    ".st-key-steps {gap: 0 1rem !important}}</style>"
 )
 DARK_LETTERS = (
     "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117} "
