@@ -150,7 +150,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
 
     tips = ["name|node", "noisy|noisy count|,.1f", "consistent|consistent count|,.1f"]
     tips += ["true|true count|,.0f", "noise|noise|,.1f"] if private else []
-    both["row"] = both["row"].where(both["which"] == WHICH[0], UNSEEN + both["row"])
+    both["row"] = both["row"].where(both["which"] == WHICH[0], UNSEEN + both["row"].astype(str))
     names = [WHICH[0], *order, WHICH[1], *(UNSEEN + name for name in order)]  # one picture below the other
     bold = alt.condition(alt.FieldOneOfPredicate("value", WHICH), alt.value("bold"), alt.value("normal"))
     down = alt.Axis(labelFontWeight=bold, labelOverlap=False)

@@ -109,8 +109,8 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
 def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) -> Chart:
     """Noisy answers to one question, their average so far, and where that is expected.
 
-    `frame`: one row per answer: `answers` (so far), `answer`, `average`, `deviation` (the average's). `window`: how far
-    from the truth the axis goes; answers beyond are at its ends.
+    `frame`: one row per answer: `answers` (so far), `answer`, `average`, `deviation` (the average's). `window`: half
+    the length of the axis, around the truth; answers beyond are at its ends.
     """
     data = tidy(frame, [], ["answers", "answer", "average", "deviation"]).dropna()
     data = data.assign(low=truth - 2 * data["deviation"], high=truth + 2 * data["deviation"])
