@@ -185,9 +185,8 @@ EPSILON = Lesson(
             {**copy_at(1.0), **RACE},
             "Columns",
             RUN,
-            "One column, value by value. Grey are the real rows, blue is the copy: with epsilon 1 they nearly agree, "
+            "**race**, value by value. Grey are the real rows, blue is the copy: with epsilon 1 they nearly agree, "
             "small groups too.",
-            nth=2,
         ),
         Step(
             "naive_bayes",
@@ -198,7 +197,6 @@ EPSILON = Lesson(
             RUN,
             "More privacy is more noise, as much for a small group as for a large one: blue and grey part, and small "
             "groups drown first.",
-            nth=2,
         ),
         Step(
             "naive_bayes",
