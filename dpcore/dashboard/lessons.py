@@ -31,9 +31,10 @@ FOOT = """<style>
     .st-key-lesson p {font-size: 0.85rem; line-height: 1.25}
 }
 </style>"""
-TAUGHT_TEXTS = (
-    "<style>.st-key-taught :is(li, p) {font-size: 1.5rem !important} .st-key-taught li {margin: 1rem}</style>"
-)
+TAUGHT_TEXTS = """<style>
+.st-key-taught :is(li, p) {font-size: 1.5rem !important}
+.st-key-taught li {margin: 1rem}
+</style><script>document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behavior: 'instant'})</script>"""
 # To the top when a step begins; when it is done, to what its words name, and no further once somebody moves.
 GUIDE = """<script>
 (() => {
@@ -220,7 +221,7 @@ def farewell() -> None:
     """What to take away from the lesson that was just gone through, and where to go on."""
     name, names = st.session_state[TAUGHT], list(LESSONS)
     lesson = LESSONS[name]
-    st.html(TAUGHT_TEXTS)
+    st.html(TAUGHT_TEXTS, unsafe_allow_javascript=True)
     with st.container(key="taught"):
         st.markdown("\n".join(f"{place}. {sentence}" for place, sentence in enumerate(lesson.lessons, 1)))
         with st.container(border=True):
