@@ -414,6 +414,7 @@ def released(page: Page, mode: str, variant: str) -> None:
     """A release of one variant on a page that offers several."""
     if not page.get_by_text(mode, exact=True).is_visible():
         page.get_by_text("Settings", exact=True).click()
+        page.get_by_text(mode, exact=True).wait_for()  # until the drawer is open
     pick(page, mode)
     pick(page, variant)
     page.get_by_role("button", name="Run", exact=True).click()
