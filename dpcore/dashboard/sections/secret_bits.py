@@ -16,7 +16,6 @@ from dpcore.dashboard.sections.attack_steps import (
     keep,
     lots,
     once,
-    secrets,
     step,
 )
 from dpcore.dashboard.sections.mechanisms import redrawn
@@ -44,14 +43,15 @@ def part(page: str) -> None:
         look: Any = {"value": 500, "format_func": "{:,}".format}
         number = lasting(places[1].select_slider, "Questions", f"{key}.questions", NUMBERS, **look)
         epsilon = epsilon_slider(key, places[2], "Epsilon of all answers together") if noisy else 0.0
-    (hidden if noisy else found)(key, half(), number, epsilon)
+    (hidden if noisy else found)(key, tossed(), number, epsilon)
 
 
-def half() -> np.ndarray:
-    """The secrets of 500 people of the sample, half of whom earn more than 50K, in an order by lot."""
-    earn = secrets()
-    chosen = np.concatenate([np.flatnonzero(earn)[: PEOPLE // 2], np.flatnonzero(~earn)[: PEOPLE // 2]])
-    return np.asarray(earn[np.random.default_rng(0).permutation(chosen)])
+def tossed() -> np.ndarray:
+    """The secrets of 500 people, by a coin each: so 50:50 is all that is known of anybody, whatever of all others.
+
+    `odds` needs that: if exactly half of them earned more, the others would give the last one away.
+    """
+    return np.random.default_rng(0).integers(0, 2, PEOPLE).astype(bool)
 
 
 def asked_of(key: str, bits: np.ndarray, number: int) -> tuple[int, Questions, pd.DataFrame, float]:
@@ -65,9 +65,9 @@ def asked_of(key: str, bits: np.ndarray, number: int) -> tuple[int, Questions, p
 def found(key: str, bits: np.ndarray, number: int, _: float) -> None:
     """The attack on exact counts."""
     st.markdown(
-        f"{PEOPLE} people, half of whom earn more than 50K. **No row is published, only counts** over groups drawn by "
-        "lot: how many of this group earn more than 50K? The outsider knows who is in which group, and a computer "
-        "solves all answers at once for everybody’s secret."
+        f"{PEOPLE} people; a coin decided who of them earns more than 50K. **No row is published, only counts** over "
+        "random groups: how many of this group earn more than 50K? The outsider knows who is in which group, and a "
+        "computer solves all answers at once for everybody’s secret."
     )
     left, right = st.columns([1, 4], gap="medium")
     with left:

@@ -99,8 +99,8 @@ def hidden(key: str, of: Attributes, people: int, epsilon: float) -> None:
     bins = averages.histogram(*shown.scores(shown.averages + noise, scale), EDGES)
     apart(bins, f"One study with noise, epsilon {epsilon:,g}")
     keep(
-        f"At epsilon {epsilon:,g} participants look like everybody else: the right one of two is picked in "
-        f"{percent(share)} of all cases, and no attack picks more than {percent(odds(epsilon))} in the long run.",
+        f"At epsilon {epsilon:,g} this attack picks the right one of two in {percent(share)} of all cases, and no "
+        f"attack more than {percent(odds(epsilon))} in the long run.",
         f"{SOURCE} Each point: mean of {STUDIES} studies. The number of participants is public, and one of them is "
         "exchanged for somebody else.",
     )
