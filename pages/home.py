@@ -12,6 +12,7 @@ def first() -> None:
     with left:
         if st.button("Try it now", type="primary", icon=":material/play_arrow:", key="home.try"):
             session.set_dataset(datasets.load("sample"))
+            session.set_back()
             session.drop("naive_bayes.")  # earlier settings could be the paper's
             st.session_state.update({"naive_bayes.tab": "Columns", "naive_bayes.column": "relationship"})
             session.request("naive_bayes")

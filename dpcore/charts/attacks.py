@@ -57,7 +57,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, exact: float, title: str
     return near(
         alt.layer(*layers),
         title,
-        key="Blue: this attack. Orange, dashed: the most that epsilon allows any attack.",
+        key="Blue: this attack. Orange, dashed: the most for any attack on somebody who was 50:50.",
         seen=f"{title}, against epsilon from 0.01 to 10,000, on a scale from 40 % to 100 %. Exact numbers: "
         f"{percent(exact)}.{said}",
         height=310,
@@ -92,7 +92,7 @@ def share_found(
         layers.append(ends.encode(across, alt.Y("low:Q", **_shares(found, lowest)), alt.Y2("high:Q"), tooltip=NO_TIP))
     side = "left" if at < 0.7 * most else "right"
     layers += [
-        single(number=at).mark_rule(**HERE).encode(across, tooltip=NO_TIP),
+        *([single(number=at).mark_rule(**HERE).encode(across, tooltip=NO_TIP)] if at >= min(ticks) else []),
         base.mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone").encode(tooltip=NO_TIP),
         base.mark_point(filled=True, size=70, color=RELEASED, opacity=1),
         diamonds(here, RELEASED),

@@ -26,7 +26,7 @@ def root() -> alt.Scale:
 
 def distances(title: str, times: int = 1) -> dict[str, Any]:
     """The axis of distances from 0 to 1, told as so many times as much."""
-    return scaled(title, root(), values=ROOTS, labelExpr=f"format({times} * datum.value, '~g')")
+    return scaled(f"{title} (root scale)", root(), values=ROOTS, labelExpr=f"format({times} * datum.value, '~g')")
 
 
 def scaled(title: str | list[str] | None, scale: alt.Scale, **axis: Any) -> dict[str, Any]:

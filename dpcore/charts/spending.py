@@ -13,18 +13,18 @@ FEWEST = 10  # places: one run alone is not all of the picture
 MOST = 40  # steps that can be told apart; earlier ones are one
 
 
-def staircase(frame: pd.DataFrame, *, cap: float | None = None) -> Chart:
+def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 0.0) -> Chart:
     """Every run as a step on what was spent before it.
 
     `frame`: one row per run, the first one first: `run`, `when` (text) and `epsilon_bound` (>= 0; what is not finite is
-    no step). `cap`: a line at what is refused.
+    no step). `cap`: a line at what is refused. `others`: what other accounts cost that the cap counts as well.
     """
     data = tidy(frame, ["run", "when"], ["epsilon_bound"]).dropna().reset_index(drop=True)
     if len(data) > MOST:
         early, rest = data.iloc[: len(data) - MOST + 1], data.iloc[len(data) - MOST + 1 :]
         first = early.tail(1).assign(run=f"({len(early):,} earlier runs)", epsilon_bound=early["epsilon_bound"].sum())
         data = pd.concat([first, rest], ignore_index=True)
-    total = data["epsilon_bound"].cumsum()
+    total = others + data["epsilon_bound"].cumsum()
     data = data.assign(step=data.index + 1, before=total - data["epsilon_bound"], after=total, floor=0.0)
     data = data.assign(cost=data["epsilon_bound"].map(number), total=total.map(number))
     edge = 1.12 * largest([*total, cap or 0.0], 1e-3)
@@ -49,7 +49,10 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None) -> Chart:
     return near(
         alt.layer(*layers),
         "What was spent, run by run",
-        key="Dark: what a run can cost. Pale: what was spent before it." + " Dashed: the cap." * (cap is not None),
+        key="Dark: what a run can cost. Pale: what was spent before it"
+        + f", of which {number(others)} on other accounts of the file" * (others > 0)
+        + "."
+        + " Dashed: the cap." * (cap is not None),
         seen=f"A staircase of {len(data)} runs that can cost up to {spent_in_all} in all.{room}",
         height=300,
     )

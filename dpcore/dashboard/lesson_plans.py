@@ -105,7 +105,7 @@ ATTACKS = Lesson(
         Step(
             "attacks",
             "Counts with noise instead, at epsilon 1: a guess about who is alone is right in about 73 of 100 cases, "
-            "and orange says that no attack does better.",
+            "and orange says that none does better if it was 50:50 before.",
             {"linkage.step": "noise", "linkage.epsilon": 1.0, **LISTED},
             ALONE,
         ),
@@ -243,7 +243,7 @@ PRICE = Lesson(
             "Attack a method",
             RUN,
             "**Caught**. With epsilon 1, nothing could be more than 2.72 times as frequent in one world as in the "
-            "other. Something is.",
+            "other. Something is, with 95 % confidence.",
             look=VERDICT,
         ),
         Step(

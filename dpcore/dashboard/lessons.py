@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore.dashboard import session
-from dpcore.dashboard.lesson_plans import LESSONS, Lesson, Step
+from dpcore.dashboard.lesson_plans import DRAW, LESSONS, Lesson, Step
 
 COURSE, TAUGHT = "dpcore.lesson", "dpcore.taught"
 ELSEWHERE = "This step of the lesson is on another page."
@@ -100,18 +100,27 @@ def to(name: str, number: int) -> None:
     step = LESSONS[name].steps[number]
     session.keep(COURSE, Course(name, number, session.finished().get(step.job, 0)))
     session.drop(f"{step.page}.")
+    set_for(step)
+    st.session_state["dpcore.open"] = step.page
+
+
+def set_for(step: Step) -> None:
+    """Put a step's controls where it needs them, and open its tab."""
     for control, value in step.settings.items():
         session.preset(f"{step.page}.{control}", value)
     if step.tab:
         st.session_state[f"{step.page}.tab"] = step.tab
-    st.session_state["dpcore.open"] = step.page
 
 
 def do(job: str, what: str) -> None:
     """Ask for the step's run, as its page's own button does; a button's callback."""
-    session.request(job, what)
     course: Course = st.session_state[COURSE]
-    course.asks = False
+    course.asks, step = False, course.step
+    if job != step.page:  # what a tab asks for, which must be open
+        set_for(step)
+    if step.act == DRAW and session.shown(step.page) is None:  # nothing to draw again
+        job, what = step.page, "run"
+    session.request(job, what)
 
 
 def leave(name: str = "") -> None:
@@ -159,7 +168,7 @@ def ways(course: Course, here: bool) -> None:
     last, done = number == len(course.lesson.steps) - 1, course.done
     main: Any = {"type": "primary"}
     if number and here:
-        button("Back", "back", to, name, number - 1, type="tertiary")
+        button("Back", "back", to, name, number - 1, type="tertiary", disabled=session.resting(step.job))
     if not here:
         button("Go there", "again", to, name, number, **main)
     elif step.act is None or done:

@@ -88,6 +88,7 @@ def drop(prefix: str) -> None:
 def lay_aside() -> None:
     """Begin anew, with the sample and a ledger of its own, until `give_back`: a lesson is a session in the session."""
     give_back()
+    set_back()
     st.session_state[ASIDE] = taken(THINGS), taken(CONTROLS)
     keep("dpcore.data", datasets.load("sample"))
     keep("dpcore.books", Books(None))
@@ -113,9 +114,9 @@ def set_back() -> None:
         st.session_state.update(st.session_state.pop(BACK))
 
 
-def taken(kind: str) -> dict[str, Any]:
+def taken(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
     """Take from the session all that is known of a kind, but for who is there and what was learned."""
-    keys = [key for key in known(kind) if key in st.session_state and key not in STAYS]
+    keys = [key for key in known(kind) if key in st.session_state and key not in STAYS and key.startswith(begins)]
     return {key: st.session_state.pop(key) for key in keys}
 
 
@@ -165,9 +166,21 @@ def dataset() -> Dataset:
 def set_dataset(data: Dataset) -> None:
     """Use other data from now on. Releases stay on their pages until the next run.
 
-    It ends a lesson: what is spent on other data belongs into the session's own books.
+    It ends a lesson: what is spent on other data belongs into the session's own books. What the page of the data said
+    of them stays.
     """
-    give_back()
+    if laid_aside():
+        said = [taken(kind, ("data.", "dpcore.intake")) for kind in (THINGS, CONTROLS)]
+        give_back()
+        for kind, values in zip((THINGS, CONTROLS), said, strict=True):
+            known(kind).update(values)
+        st.session_state.update(said[0])
+        st.session_state[BACK] |= said[1]
+    keep("dpcore.data", data)
+
+
+def amend(data: Dataset) -> None:
+    """The data in use with another schema; in a lesson, the lesson's."""
     keep("dpcore.data", data)
 
 

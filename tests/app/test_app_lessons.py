@@ -97,6 +97,8 @@ def test_other_data_end_a_lesson_because_they_belong_into_ones_own_ledger() -> N
     at = declare(upload(opened(at, "data"), "others.csv", people(60).to_csv(index=False).encode()))
     press(at, "data.use")
     assert dataset(at).name == "others.csv"
+    assert at.session_state["data.source"] == "upload"
+    assert "These data are in use now" in said(at)
     assert not ways(at)
     assert at.session_state["dpcore.books"] is ledger
     released(opened(at, "naive_bayes"))
@@ -143,3 +145,36 @@ def test_who_wanders_off_is_led_back() -> None:
     assert set(ways(at).values()) == {"Go there", "End the lesson"}
     assert page_of(press(at, "lesson.again")) == "naive_bayes"
     assert "Go there" not in ways(run(at)).values()
+
+
+def test_a_lesson_begun_in_a_lesson_is_the_only_one_and_gives_ones_own_settings_back() -> None:
+    at = change(opened(started(), "naive_bayes"), epsilon=2.0)
+    at = begun("methods", begun("price", at))
+    first = LESSONS["methods"].steps[0]
+    assert {key: at.session_state[f"{first.page}.{key}"] for key in first.settings} == dict(first.settings)
+    assert settings(opened(press(at, "lesson.leave"), "naive_bayes"), "naive_bayes")["naive_bayes.epsilon"] == 2.0
+
+
+def test_try_it_now_in_a_lesson_runs_what_it_always_runs() -> None:
+    at = opened(started(), "naive_bayes")
+    at = begun("epsilon", change(at, mode="paper"))
+    at = press(opened(at, "home"), "home.try")
+    assert shown(at).release.parameters["mode"] == "corrected"
+    assert "this lesson" not in said(at)
+
+
+def test_a_schema_that_is_edited_in_a_lesson_leaves_ones_own_data_alone() -> None:
+    def script() -> None:
+        from dataclasses import replace
+
+        from dpcore.dashboard import session
+
+        session.keep("dpcore.data", mine := replace(session.dataset(), name="mine"))
+        session.lay_aside()
+        session.amend(replace(session.dataset(), note="edited"))
+        assert session.laid_aside()
+        session.give_back()
+        assert session.dataset() is mine
+
+    at = AppTest.from_function(script).run()
+    assert not at.exception

@@ -12,13 +12,16 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.arguments import Floats
+from dpcore.charts.attacks import percent
 from dpcore.dashboard import session
 from dpcore.dashboard.widgets import choice, number_choice
 from dpcore.datasets import Dataset
+from dpcore.text import odds
 
 Value = TypeVar("Value")
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)
 STEPS = {"exact": "1. Without noise", "noise": "2. With noise"}
+CERTAIN = 0.9995  # odds that would be told as 100 %
 MOST_KEPT = 60
 SECRET = ("income", ">50K")
 
@@ -61,6 +64,13 @@ def epsilon_slider(key: str, place: Any = st, label: str = "Epsilon") -> float:
 def at_epsilon(frame: pd.DataFrame, epsilon: float) -> float:
     """The share at an epsilon, of a frame by `epsilon`."""
     return float(frame.loc[np.isclose(frame["epsilon"], epsilon), "share"].iloc[0])
+
+
+def bounded(epsilon: float) -> str:
+    """What an epsilon promises about every attack, as the end of a sentence."""
+    if odds(epsilon) > CERTAIN:
+        return "no limit that is worth the name is left for other attacks"
+    return f"no attack on somebody who was 50:50 before is right in more than {percent(odds(epsilon))} in the long run"
 
 
 def lots(seed: int, *shape: int) -> Floats:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from math import fsum
 from typing import Any
 
 import pandas as pd
@@ -71,7 +72,8 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
             st.button("Remove the cap", key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
     runs = session.books().runs(account.key, account.relation)[::-1]
     if proved := [run for run in runs if math.isfinite(run.epsilon_bound)]:
-        panels.chart(charts.staircase(steps(proved[::-1]), cap=cap))
+        beneath = fsum(price(other, account) for other in accounts if counted(other, account))
+        panels.chart(charts.staircase(steps(proved[::-1]), cap=cap, others=beneath))
         costs = lines(proved, "can cost up to", lambda run: limit(run.epsilon_bound))
         st.dataframe(costs, hide_index=True, key=f"ledger.{key}")
     if account.apart:
@@ -142,6 +144,12 @@ def unit_of(account: Account) -> Unit | None:
     return data.schema.unit if account.file == file_of(session.books().key(data)) else None
 
 
+def counted(other: Account, account: Account) -> bool:
+    """Whether what an account of the same file cost counts against this one, and its cap."""
+    same = other.file == account.file and other.key != account.key and other.looks > 0
+    return same and other.relation is account.relation and account.protects == "row"
+
+
 def beside(account: Account, accounts: list[Account]) -> list[str]:
     """What was spent on the same file to protect others, and what whom this account protects pays for it."""
     told = []
@@ -157,7 +165,7 @@ def beside(account: Account, accounts: list[Account]) -> list[str]:
                 "No public number bounds how many rows somebody has, so no total holds it, and a cap here refuses it."
             )
             told.append(f"**Besides, {made} protect single rows, with {spent} ({words}).** {pays} {none}")
-        elif other.relation is account.relation and account.protects == "row":
+        elif counted(other, account):
             cost, own = float(price(other, account)), account.epsilon_bound
             told.append(
                 f"**Besides, {made} protect persons ({escaped(other.name)}), with {spent}.** A row pays at most "
@@ -183,7 +191,7 @@ def both_relations(accounts: list[Account]) -> None:
             st.markdown(
                 f"The rows of **{escaped(found[Relation.REPLACE].name)}** were asked under both relations. "
                 f"Changing {changed} and adding another, so together they cost at most epsilon "
-                f"**{limit(total)}** under replace; under add_remove no total is known.{rest}"
+                f"**{limit(total)}** if one row is changed; if one comes or goes, no total is known.{rest}"
             )
 
 

@@ -13,6 +13,7 @@ from dpcore.dashboard import links, panels, session
 from dpcore.dashboard.sections.attack_steps import (
     EPSILONS,
     at_epsilon,
+    bounded,
     epsilon_slider,
     keep,
     lots,
@@ -24,7 +25,6 @@ from dpcore.dashboard.sections.attack_steps import (
 from dpcore.dashboard.sections.mechanisms import redrawn
 from dpcore.dashboard.widgets import figures, lasting
 from dpcore.teaching import linkage
-from dpcore.text import odds
 
 KNOWABLE = (
     "age",
@@ -135,11 +135,10 @@ def hidden(key: str, known: tuple[str, ...], alone: np.ndarray, epsilon: float) 
     counts(known, epsilon, seed)
     base = max(secret.mean(), 1 - secret.mean())
     keep(
-        f"With noise, being alone gives nobody away for sure. At epsilon {epsilon:,g}, whoever was 50:50 about you is "
-        f"right at most {percent(odds(epsilon))} of the time, whatever else they know.",
-        f"Each point: {releases * count:,} guesses; luck may move it by a fifth of a point. One person changes one "
-        "count by 1, so all counts together cost epsilon. Without any table, the more frequent answer is right about "
-        f"{percent(base)} of these {count:,}: that is known of people in general, and no loss of privacy.",
+        f"With noise, being alone is no certainty. At epsilon {epsilon:,g} {bounded(epsilon)}.",
+        f"Each point: {releases * count:,} guesses; luck may move it by a fifth of a point. Who comes or goes "
+        "changes one count by 1, so all counts together cost epsilon. Without any table, the more frequent answer is "
+        f"right about {percent(base)} of these {count:,}: that is known of people in general, and no loss of privacy.",
     )
     panels.table_behind(frame, "The numbers behind this chart")
 

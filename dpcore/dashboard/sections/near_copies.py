@@ -11,13 +11,14 @@ from dpcore import charts
 from dpcore.arguments import Flags
 from dpcore.charts.attacks import percent
 from dpcore.dashboard import links, panels, session
-from dpcore.dashboard.sections.attack_steps import SECRET, epsilon_slider, keep, once, sample, step
+from dpcore.dashboard.sections.attack_steps import CERTAIN, SECRET, epsilon_slider, keep, once, sample, step
 from dpcore.dashboard.sections.mechanisms import redrawn
 from dpcore.dashboard.tabs.disclosure import points
 from dpcore.dashboard.widgets import figures
 from dpcore.evaluate import disclosure
 from dpcore.methods import METHODS
 from dpcore.teaching import linkage, near_copies
+from dpcore.text import odds
 
 KNOWN = ("age", "sex", "education", "marital-status", "occupation")
 METHOD = "PrivBayes refined"
@@ -143,11 +144,12 @@ def private(key: str, others: np.ndarray, epsilon: float) -> None:
         shown(found)
     with right:
         frame = distances(others, found, "How far private rows are from the nearest real row")
-    says = "prefers the release that leaks" if leak.far > found.far else "cannot tell the two apart"
+    says = "prefers the release that leaks" if leak.far > found.far else "passes both releases"
+    most = f"being in the data makes any attack right at most {points(epsilon)} percentage points more often"
     keep(
-        f"The test {says}: its rows are {leak.far:.1f} columns away, the private ones {found.far:.1f}. Only epsilon "
-        f"sets a limit: being in the data makes any attack right at most {points(epsilon)} percentage points more "
-        "often.",
+        f"The test {says}: rows of the one that leaks are {leak.far:.1f} columns away, the private ones "
+        f"{found.far:.1f}. Only epsilon sets a limit: "
+        f"{most if odds(epsilon) < CERTAIN else 'and this one is so large that none is left'}.",
         f"{SOURCE} One release of teaching noise: a few points of difference are luck.",
     )
     panels.table_behind(frame, "The numbers behind this chart")

@@ -12,6 +12,7 @@ from dpcore.dashboard import links, panels, session
 from dpcore.dashboard.sections.attack_steps import (
     EPSILONS,
     at_epsilon,
+    bounded,
     epsilon_slider,
     keep,
     lots,
@@ -22,7 +23,6 @@ from dpcore.dashboard.sections.mechanisms import redrawn
 from dpcore.dashboard.widgets import figures, lasting
 from dpcore.teaching import secret_bits
 from dpcore.teaching.secret_bits import Questions
-from dpcore.text import odds
 
 PEOPLE, RELEASES, LOWEST = 500, 20, 0.4
 NUMBERS = (50, 100, 150, 200, 250, 300, 350, 400, 450, 500, 750, 1_000)
@@ -109,8 +109,8 @@ def hidden(key: str, bits: np.ndarray, number: int, epsilon: float) -> None:
     counts(asked, asked.counts[:SHOWN] + noise, "published answer")
     keep(
         f"Epsilon is for all answers together. At {epsilon:,g} this attack is right about {percent(right_share)} of "
-        f"all secrets, and no attack about more than {percent(odds(epsilon))} in the long run.",
-        f"{SOURCE} Epsilon 1 for each answer would be {number:,} for all: look there as well. Each point: mean of "
+        f"all secrets, and {bounded(epsilon)}.",
+        f"{SOURCE} Epsilon 1 for each answer would be {number:,} for all, far to the right. Each point: mean of "
         f"{RELEASES} releases.",
     )
     panels.table_behind(frame, "The numbers behind this chart")

@@ -7,12 +7,20 @@ import streamlit as st
 from dpcore import charts
 from dpcore.charts.attacks import percent
 from dpcore.dashboard import links, panels, session
-from dpcore.dashboard.sections.attack_steps import EPSILONS, at_epsilon, epsilon_slider, keep, once, sample, step
+from dpcore.dashboard.sections.attack_steps import (
+    EPSILONS,
+    at_epsilon,
+    bounded,
+    epsilon_slider,
+    keep,
+    once,
+    sample,
+    step,
+)
 from dpcore.dashboard.sections.mechanisms import redrawn
 from dpcore.dashboard.widgets import choice, figures, number_choice
 from dpcore.teaching import averages
 from dpcore.teaching.averages import Attributes, Study
-from dpcore.text import odds
 
 PUBLISHED = {2: "each pair of values", 1: "each value"}
 PEOPLE, STUDIES = (25, 50, 100, 200), 30
@@ -90,7 +98,7 @@ def hidden(key: str, of: Attributes, people: int, epsilon: float) -> None:
         lots = ("picked", of.count, people, seed)
         frame = once(lots, lambda: averages.share_picked(of_seed, EPSILONS, rng))
         share = at_epsilon(frame, epsilon)
-        figures({"Picked right": percent(share), "Exact numbers": percent(exact)}, beside=False)
+        figures({"Picked right": percent(share), f"Exact, mean of {STUDIES}": percent(exact)}, beside=False)
     with right:
         title = "How often the participant is picked out of two"
         panels.chart(charts.share_right(frame, epsilon=epsilon, exact=exact, title=title))
@@ -99,8 +107,8 @@ def hidden(key: str, of: Attributes, people: int, epsilon: float) -> None:
     bins = averages.histogram(*shown.scores(shown.averages + noise, scale), EDGES)
     apart(bins, f"One study with noise, epsilon {epsilon:,g}")
     keep(
-        f"At epsilon {epsilon:,g} this attack picks the right one of two in {percent(share)} of all cases, and no "
-        f"attack more than {percent(odds(epsilon))} in the long run.",
+        f"At epsilon {epsilon:,g} this attack picks the right one of two in {percent(share)} of all cases, and "
+        f"{bounded(epsilon)}.",
         f"{SOURCE} Each point: mean of {STUDIES} studies. The number of participants is public, and one of them is "
         "exchanged for somebody else.",
     )

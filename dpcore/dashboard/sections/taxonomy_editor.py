@@ -189,7 +189,7 @@ def apply(page: str, data: Dataset, column: Column, owner: str, tree: Taxonomy) 
     if same(replace(column, taxonomy=None), tree):
         changed = replace(column, taxonomy=None)
     schema = replace(data.schema, columns=tuple(changed if c.name == column.name else c for c in data.schema))
-    session.set_dataset(replace(data, schema=schema))
+    session.amend(replace(data, schema=schema))
     if intake.current().token == data.token:
         st.session_state["data.base"] = (data.token, schema)  # the page of the schema goes on from here
     for kept in ("drafts", "edited"):
