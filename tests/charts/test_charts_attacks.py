@@ -33,7 +33,7 @@ def test_the_most_that_epsilon_allows_a_coin_and_exact_numbers_stand_beside_an_a
     curve = rows_of(chart, "epsilon", "at")
     at_one = curve.iloc[(curve["epsilon"] - 1).abs().argsort()]
     assert math.e / (1 + math.e) == pytest.approx(at_one["at"].iloc[:3].max(), abs=1e-3)
-    assert "the most that epsilon allows" in subtitle(chart)
+    assert "the most for any attack on somebody who was 50:50" in subtitle(chart)
 
 
 def test_what_is_known_has_the_same_axis_whatever_is_chosen():
