@@ -101,8 +101,7 @@ def test_from_home_to_take_home(visitor):
     hands.reach("button", "Try it now")
     hands.press("Enter")
     expect(visitor.metric("It can cost up to")).to_have_text("1")
-    hands.wait_for("Rows", "in no relation to those above")
-    hands.to_tab("Columns")
+    hands.wait_for("Columns", "Mean distance over all columns")
     hands.to_tab("Accuracy")
     hands.wait_for("Accuracy", "The numbers behind this chart")
     hands.reach("link", "Naive Bayes")  # past the page's end, around to the menu

@@ -107,8 +107,8 @@ def test_names_are_text_and_never_markup(visitor):
 
 
 def tooltip(visitor, panel, names):
-    """The first chart's tooltip shows a name literally."""
-    bar = panel.locator("svg.marks").first.locator(".mark-rect.role-mark path, .mark-symbol.role-mark path").first
+    """The last chart's tooltip shows a name literally."""
+    bar = panel.locator("svg.marks").last.locator(".mark-rect.role-mark path, .mark-symbol.role-mark path").first
     bar.hover(force=True)
     tip = visitor.page.locator("#vg-tooltip-element")
     expect(tip).to_be_visible()

@@ -40,6 +40,7 @@ def test_what_is_pressed_during_a_fit(visitor):
 
     learn(visitor, {"Trees": 100, "Depth at most": 12})
     tab = page.get_by_role("tab", name="Where the budget went")
+    expect(tab).to_have_count(1)  # what was there before the run goes a moment later
     tab.click()
     panel = page.get_by_role("tabpanel", name="Where the budget went")
     expect(panel.get_by_test_id("stVegaLiteChart").first).to_be_visible()
