@@ -70,7 +70,7 @@ def test_relations_and_data_have_accounts_of_their_own() -> None:
     opened(at, "ledger")
     assert len({found.value for found in at.header}) == 2
     assert looked(at) == [("1", "2"), ("2", "6")]
-    assert "together they cost at most epsilon **10** under replace" in said(at)  # 2 * 2 + 6
+    assert "together they cost at most epsilon **10** if one row is changed" in said(at)  # 2 * 2 + 6
     at.session_state["dpcore.data"] = data(people(60, seed=4), "others", source="inferred")
     released(opened(at, PAGE), epsilon=1.0)
     assert [spent[1:] for spent in books(at).values()] == [(2, 2), (6, 6), (1, math.inf)]
