@@ -26,7 +26,7 @@ LEGEND, LETTER = 860, 6.4  # pixels: of a row of a legend on the narrowest scree
 HEIGHT, TINY = 270, 1e-12  # pixels of a panel, less what its axis is rounded to; what a flat one is told as
 AXES = {"claimed": "epsilon claimed", "proved": "epsilon: it can cost up to"}
 AXES["of the noise alone"] = "epsilon of the noise alone"
-PURE = "Pure epsilon, per release"
+PURE = "Epsilon without delta, per release"
 LOCAL = "of one person's reports in the local model, where nobody is trusted with true rows"
 
 

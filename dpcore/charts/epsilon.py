@@ -19,6 +19,7 @@ CLAIM, COST = "claimed", "can cost up to"
 WHICH = {"epsilon_claimed": CLAIM, "epsilon_of_noise": COST}
 VOID = "of the noise alone"  # where that is no bound
 NO_LIMIT = "no limit"
+SILENT: Any = {"aria": False}  # of marks that may be none: a browser would name an empty group that nobody can hear
 FAR = 8  # how many times farther than the rest an epsilon may be and still be drawn to scale
 TABLES = {"counts": "tables", "report": "answers"}  # what entries "counts of age" and "report of age" are
 MOST_ALIKE = 6  # kinds of tables that are told one by one
@@ -109,7 +110,7 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     # A length on a log axis says nothing, so there are points; only what has no limit fills the axis.
     points = base.transform_filter("datum.marked").mark_point(filled=True, size=320, opacity=1).encode(*looks)
     far = base.transform_filter("datum.endless")
-    filled = far.mark_bar(height={"band": 0.5}, color=hatched(RELEASED)).encode(x2=alt.X2("low"))
+    filled = far.mark_bar(height={"band": 0.5}, color=hatched(RELEASED), **SILENT).encode(x2=alt.X2("low"))
     said: Any = {"align": "left", "fontSize": 17, "fontWeight": "bold"}
     return present(
         alt.layer(filled, _onward(far), points, captions(base, "epsilon_text", dx=_beside("datum.endless"), **said)),
@@ -140,7 +141,7 @@ def _solid(endless: str) -> Any:
 
 def _onward(base: Any) -> Any:
     """What points beyond the edge where bars end there."""
-    look: Any = {"shape": "triangle-right", "size": 260, "color": RELEASED, "xOffset": 9}
+    look: Any = {"shape": "triangle-right", "size": 260, "color": RELEASED, "xOffset": 9, **SILENT}
     return base.mark_point(filled=True, opacity=1, **look)
 
 
@@ -228,7 +229,7 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "Where epsilon goes on th
     tips = tooltips("row|level", "which|this is", "purpose|for", "amount|epsilon", "total|the level’s sum")
     bars = base.encode(alt.X("start:Q", **across), x2=alt.X2("stop"), tooltip=tips)
     known = bars.transform_filter("!datum.endless").mark_bar().encode(colors)
-    far = bars.transform_filter("datum.endless").mark_bar(color=hatched(RELEASED))
+    far = bars.transform_filter("datum.endless").mark_bar(color=hatched(RELEASED), **SILENT)
     last = data.groupby(["row", "which"], sort=False).agg({"stop": "max", "endless": "any", "text": "first"})
     ends = alt.Chart(last.reset_index()).encode(alt.X("stop:Q", **across), down, beside)
     totals = words(ends, "text", align="left", dx=_beside("datum.endless"))

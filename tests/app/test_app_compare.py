@@ -86,7 +86,7 @@ def test_runs_are_charged_drawn_and_marked():
     assert title["text"][0] == "Accuracy"
     assert REAL in " ".join(title["text"])
     told = " ".join(title["subtitle"])
-    assert "Pure epsilon, per release; neighbors: add or remove one row." in told
+    assert "Epsilon without delta, per release; neighbors: add or remove one row." in told
     assert f"Data: {made.data.name}." in told
     (table,) = tables
     assert sorted(set(table["series"]) - {""}) == ["DiffP-ID3", "NB-Synth"]

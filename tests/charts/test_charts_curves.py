@@ -119,7 +119,7 @@ def test_what_has_no_epsilon_is_not_on_that_axis():
 def test_relation_guarantee_and_data_are_named():
     only = methods(("PPNB",))
     for given, local, words in (
-        (methods(), (), "Pure epsilon, per release; neighbors: change one row. Data: people."),
+        (methods(), (), "Epsilon without delta, per release; neighbors: change one row. Data: people."),
         (methods(), ("PPNB", "DTPD"), "Two guarantees on one axis: epsilon of PPNB is of one person's reports"),
         (only, ("PPNB",), "nobody is trusted"),
     ):
