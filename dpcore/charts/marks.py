@@ -7,6 +7,7 @@ import altair as alt
 import pandas as pd
 
 from dpcore.charts.colors import INK, MIDDLE, NEUTRAL
+from dpcore.language import say
 
 NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is slow to find one for a text or a dict
 
@@ -48,7 +49,9 @@ def canvas(width: float, height: float) -> Callable[..., alt.Chart]:
 def tooltips(*lines: str) -> list[alt.Tooltip]:
     """A tooltip's lines, each "field|title" or "field|title|number format". The titles are always ours."""
     return [
-        alt.Tooltip(f"{field}:{'Q' if number else 'N'}", title=title, format=number[0] if number else alt.Undefined)
+        alt.Tooltip(
+            f"{field}:{'Q' if number else 'N'}", title=say(title), format=number[0] if number else alt.Undefined
+        )
         for field, title, *number in (line.split("|") for line in lines)
     ]
 

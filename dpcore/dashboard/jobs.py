@@ -20,6 +20,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import housekeeping, session
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import mendable
+from dpcore.language import ENGLISH, speaking
 
 Value = TypeVar("Value")
 Work = Callable[[Progress], object]
@@ -45,7 +46,8 @@ class Job(Thread):
 
     def run(self) -> None:
         try:
-            self.work(self.progress)
+            with speaking(ENGLISH):  # what it makes outlives the screen
+                self.work(self.progress)
         except CanceledError as error:
             self.paid = str(error)
         except Exception as error:  # the page raises it: a thread has nobody to tell

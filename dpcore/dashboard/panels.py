@@ -26,6 +26,7 @@ from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.verdict import CLOSE, Verdict
 from dpcore.export import protection
 from dpcore.export.model_file import Model
+from dpcore.language import say, spoken
 from dpcore.methods import METHODS
 from dpcore.text import claim, limit, number
 
@@ -54,7 +55,17 @@ def tabs(page: str, shown: Shown, more: Mapping[str, Callable[[], None]]) -> dic
 
 def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
     """Panels as tabs, of which only the open one is computed."""
-    for tab, draw in zip(st.tabs(list(panels), key=f"{page}.tab", on_change="rerun"), panels.values(), strict=True):
+    asked = f"{page}.tab"  # by its English name, under which links, lessons and steps ask for it
+    names = {say(name): name for name in panels}
+    label = f"{asked}.{spoken()}"
+
+    def turned() -> None:
+        st.session_state[asked] = names[st.session_state[label]]
+
+    st.session_state.pop(label, None)
+    if st.session_state.get(asked) in panels:
+        st.session_state[label] = say(st.session_state[asked])
+    for tab, draw in zip(st.tabs(list(names), key=label, on_change=turned), panels.values(), strict=True):
         if tab.open:
             with tab, mendable():
                 draw()

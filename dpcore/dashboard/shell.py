@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib import import_module
 from threading import Lock, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -20,6 +20,7 @@ from dpcore.dashboard import FOLDER, housekeeping, lessons, links, session, step
 from dpcore.dashboard.widgets import MADE, OUTDATED
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError, DataError, DPCoreError
+from dpcore.language import ENGLISH, LANGUAGES, ask, phrase, say, spoken
 from dpcore.mechanisms.noise import load_in_background
 from dpcore.methods import METHODS
 from dpcore.text import number
@@ -29,20 +30,23 @@ if TYPE_CHECKING:
 
 
 SECTIONS = {
-    "Start": [("home", "Home", ":material/home:"), ("data", "Data & schema", ":material/table:")],
-    "Synthesize": [
-        ("naive_bayes", "Naive Bayes", ":material/scatter_plot:"),
-        ("networks", "Bayesian networks", ":material/hub:"),
-        ("taxonomy", "Taxonomy tree", ":material/account_tree:"),
+    phrase("Start"): [
+        ("home", phrase("Home"), ":material/home:"),
+        ("data", phrase("Data & schema"), ":material/table:"),
     ],
-    "Classify": [("forests", "Trees & forests", ":material/forest:")],
-    "Collect": [("responses", "Randomized responses", ":material/casino:")],
-    "Compare": [("compare", "Compare methods", ":material/compare_arrows:")],
-    "Understand": [
-        ("attacks", "Attacks", ":material/person_search:"),
-        ("mechanisms", "Mechanisms", ":material/functions:"),
-        ("audit", "Twin worlds", ":material/compare:"),
-        ("ledger", "Ledger", ":material/receipt_long:"),
+    phrase("Synthesize"): [
+        ("naive_bayes", phrase("Naive Bayes"), ":material/scatter_plot:"),
+        ("networks", phrase("Bayesian networks"), ":material/hub:"),
+        ("taxonomy", phrase("Taxonomy tree"), ":material/account_tree:"),
+    ],
+    phrase("Classify"): [("forests", phrase("Trees & forests"), ":material/forest:")],
+    phrase("Collect"): [("responses", phrase("Randomized responses"), ":material/casino:")],
+    phrase("Compare"): [("compare", phrase("Compare methods"), ":material/compare_arrows:")],
+    phrase("Understand"): [
+        ("attacks", phrase("Attacks"), ":material/person_search:"),
+        ("mechanisms", phrase("Mechanisms"), ":material/functions:"),
+        ("audit", phrase("Twin worlds"), ":material/compare:"),
+        ("ledger", phrase("Ledger"), ":material/receipt_long:"),
     ],
 }
 # In the dark theme the primary color is bright, as it has letters of its own; on buttons, letters have to be dark.
@@ -72,6 +76,7 @@ DARK_LETTERS = (
     ".st-key-over [data-testid='stMetricValue'] {color: #ff8a80}</style>"
 )
 TITLES = {key: (title, icon) for entries in SECTIONS.values() for key, title, icon in entries}
+LANGUAGE = "dpcore.language"
 _once = Lock()
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
 
@@ -79,14 +84,14 @@ _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
 def page(name: str) -> StreamlitPage:
     """The page of that file name, for navigation and links."""
     title, icon = TITLES[name]
-    return st.Page(FOLDER / "pages" / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "home")
+    return st.Page(FOLDER / "pages" / f"{name}.py", title=say(title), icon=icon, url_path=name, default=name == "home")
 
 
 def navigation() -> StreamlitPage:
     """Page set-up and the menu."""
     st.set_option("client.showSidebarNavigation", True)  # off until now: the bare names of the files in `pages/`
     st.set_page_config(page_icon="🛡️", layout="wide")  # before the menu, whose material icons would be fetched
-    chosen = st.navigation({name: [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()})
+    chosen = st.navigation({say(name): [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()})
     st.set_page_config(page_title=f"{chosen.title} · dpcore")
     return chosen
 
@@ -166,13 +171,21 @@ def frame(title: str, lead: str) -> None:
     data = session.dataset()
     with st.sidebar:
         st.markdown(
-            f"**{escaped(data.name)}** · {len(data.train):,} rows to learn from, {len(data.test):,} to test on ⚠",
-            help="The data in use. Comparisons read the real rows: what is marked ⚠ must not be published, nor must "
-            "these row counts and the time that a run takes.",
+            say(
+                "**{name}** · {train:,} rows to learn from, {test:,} to test on ⚠",
+                name=escaped(data.name),
+                train=len(data.train),
+                test=len(data.test),
+            ),
+            help=say(
+                "The data in use. Comparisons read the real rows: what is marked ⚠ must not be published, nor must "
+                "these row counts and the time that a run takes."
+            ),
         )
         if data.schema.source == "inferred":
-            st.markdown(":red[:material/warning: inferred schema: no guarantee]")
+            st.markdown(say(":red[:material/warning: inferred schema: no guarantee]"))
         st.caption(spent())
+        language()
         if any(job.is_alive() for job in session.work().values()):
             under_way()
     if wanted := st.session_state.pop("dpcore.open", None):
@@ -184,6 +197,24 @@ def frame(title: str, lead: str) -> None:
     st.title(title, anchor=False)
     if lead:
         st.markdown(lead)
+
+
+def asked_language() -> str:
+    """The language that somebody chose, or that their browser asks for if it is one of ours."""
+    chosen: str | None = st.session_state.get(LANGUAGE)
+    return chosen or next((name for name in LANGUAGES if (st.context.locale or "").startswith(name)), ENGLISH)
+
+
+ask(asked_language)
+
+
+def language() -> None:
+    """Choose another language. It is nobody's setting of a page: a lesson leaves it as it is."""
+    if LANGUAGE not in st.session_state:
+        st.session_state[LANGUAGE] = spoken()
+    look: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
+    st.selectbox("Language · 语言", list(LANGUAGES), format_func=LANGUAGES.__getitem__, **look)
+    st.html(f"<script>document.documentElement.lang = '{spoken()}'</script>", unsafe_allow_javascript=True)
 
 
 def gone() -> None:

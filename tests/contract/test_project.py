@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # A package may import from the lines above its own; inside a package files import each other freely, without circles.
 LAYERS = [
-    ("errors", "text", "arguments"),
+    ("errors", "language", "text", "arguments"),
     ("domain", "accounting", "charts"),
     ("mechanisms", "datasets"),
     ("postprocess", "teaching"),
@@ -44,7 +44,7 @@ def dpcore(*names: str) -> set[str]:
 
 # Tighter than the layers: what starts with a name here may import nothing of dpcore but what starts with one of these.
 ONLY = {
-    "dpcore.charts": dpcore("charts", "text"),
+    "dpcore.charts": dpcore("charts", "language", "text"),
     "dpcore.postprocess.simplex": set(),
     "dpcore.datasets.doubts": set(),
     # the process that parses files of people loads these, and must start quickly: no pandas, and nothing that needs it

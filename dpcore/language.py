@@ -1,0 +1,69 @@
+"""The language of screens: English, as the code says it, or that of a catalog in `locale/`, looked up by the English.
+
+Data, files and ledgers are English everywhere, as they outlive a screen: what they keep is translated where it is
+shown. So `say` is called where something is drawn, and nowhere before; a text that is written down earlier, such as a
+constant, is marked as a `phrase` there. `scripts/words.py` collects both.
+"""
+
+import gettext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ENGLISH = "en"
+LANGUAGES = {ENGLISH: "English", "zh": "中文"}
+FOLDER = Path(__file__).parent / "locale"
+_forced: ContextVar[str | None] = ContextVar("_forced", default=None)
+_wanted: Callable[[], str] = lambda: ENGLISH  # noqa: E731 - replaced by whoever has screens
+
+
+def ask(wanted: Callable[[], str]) -> None:
+    """Find out by this function, from now on, which language a screen is in."""
+    global _wanted
+    _wanted = wanted
+
+
+def spoken() -> str:
+    """The language, a key of `LANGUAGES`."""
+    return _forced.get() or _wanted()
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Another language for a while: files that are made on a screen are English."""
+    token = _forced.set(language)
+    try:
+        yield
+    finally:
+        _forced.reset(token)
+
+
+def phrase(text: str) -> str:
+    """The same text, which `say` is given later."""
+    return text
+
+
+def say(message: str, /, **values: Any) -> str:
+    """A message in the language that is spoken, with values in place of its braces, as `str.format` puts them.
+
+    >>> say("{share:.0%} of all", share=0.5)
+    '50% of all'
+    """
+    told = _catalog(spoken()).gettext(message) if message else ""  # the empty one is a catalog's heading
+    return told.format(**values) if values else told
+
+
+def plural(one: str, many: str, n: int, /, **values: Any) -> str:
+    """The same of a message that has another form for one; both may name the number `n`."""
+    return _catalog(spoken()).ngettext(one, many, n).format(n=n, **values)
+
+
+@cache
+def _catalog(language: str) -> gettext.NullTranslations:
+    """What is known of a language; of English, what the code says."""
+    if language == ENGLISH:
+        return gettext.NullTranslations()
+    return gettext.translation("dpcore", FOLDER, [language])

@@ -1,0 +1,131 @@
+"""Collect what screens say, bring the catalogs of `dpcore/locale` up to date, and compile them.
+
+    .venv/bin/python -m scripts.words            after any text of a screen was changed
+    .venv/bin/python -m scripts.words --check    whether that was done, and nothing lacks a translation
+
+Then fill in what is empty in `dpcore/locale/*/LC_MESSAGES/dpcore.po`, and run it again. A text that changed loses its
+translation: the old one may be wrong.
+"""
+
+import argparse
+import ast
+import io
+import re
+import string
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from babel.messages import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+from dpcore.language import ENGLISH, FOLDER, LANGUAGES
+
+ROOT = FOLDER.parent.parent
+PLACES = ("dpcore", "pages")
+# What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
+MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")
+
+
+def texts(source: str) -> Iterator[str | tuple[str, str]]:
+    """What calls in a source file say; two forms of what is counted. Babel sees no call inside an f-string."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        given = [leaf.value for leaf in node.args if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
+        if name in ("say", "phrase") and given:
+            yield given[0]
+        elif name == "plural" and len(given) > 1:
+            yield given[0], given[1]
+        elif name == "tooltips":  # "field|title", with a number's format behind or without
+            yield from (line.split("|")[1] for line in given)
+
+
+def said() -> Catalog:
+    """All messages of the code."""
+    catalog = Catalog()
+    for file in sorted(file for place in PLACES for file in (ROOT / place).rglob("*.py")):
+        for message in texts(file.read_text(encoding="utf-8")):
+            if message:
+                catalog.add(message)
+    return catalog
+
+
+def brought_up(known: Catalog, wanted: Catalog) -> Catalog:
+    """The messages that are wanted, with the translations that are known of exactly these."""
+    catalog = Catalog(known.locale)
+    for message in wanted:
+        if message.id:
+            same = known.get(message.id)
+            catalog.add(message.id, same.string if same is not None and same.id == message.id else None)
+    return catalog
+
+
+def written(catalog: Catalog) -> bytes:
+    """A catalog as a file that only its messages change."""
+    file = io.BytesIO()
+    write_po(file, catalog, width=120, sort_output=True, omit_header=True, no_location=True)
+    heading = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n'
+    heading += f'"Language: {catalog.locale}\\n"\n"Plural-Forms: {catalog.plural_forms}\\n"\n\n'
+    return heading.encode() + file.getvalue()
+
+
+def compiled(catalog: Catalog) -> bytes:
+    """A catalog as `gettext` reads it."""
+    file = io.BytesIO()
+    catalog.creation_date = catalog.revision_date = datetime(2000, 1, 1, tzinfo=UTC)  # two runs make the same bytes
+    write_mo(file, catalog)
+    return file.getvalue()
+
+
+def holes(text: str) -> set[str]:
+    """The values that a message names."""
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+def faults(catalog: Catalog) -> Iterator[str]:
+    """What is wrong with translations: those that are missing, and those that lack a value or a sign."""
+    for message in catalog:
+        originals = message.id if isinstance(message.id, tuple) else (message.id,)
+        told = message.string if isinstance(message.string, tuple) else (message.string,)
+        if not originals[0]:
+            continue
+        if not all(told):
+            yield f"not translated: {originals[-1]!r}"
+            continue
+        for one in told:
+            if "{" in originals[-1] and holes(one) - {"n"} != holes(originals[-1]) - {"n"}:
+                yield f"other values than {originals[-1]!r}: {one!r}"
+            if sorted(MARKS.findall(one)) != sorted(MARKS.findall(originals[-1])):
+                yield f"other signs than {originals[-1]!r}: {one!r}"
+
+
+def main(asked: list[str] | None = None) -> int:
+    """Bring all catalogs up to date, or check that they are; the number of faults."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    check, count, wanted = parser.parse_args(asked).check, 0, said()
+    for language in LANGUAGES:
+        if language == ENGLISH:
+            continue
+        place = FOLDER / language / "LC_MESSAGES" / "dpcore.po"
+        old = place.read_bytes() if place.exists() else b""
+        catalog = brought_up(read_po(io.BytesIO(old), locale=language), wanted)
+        found = list(faults(catalog))
+        new = {place: written(catalog), place.with_suffix(".mo"): compiled(catalog)}
+        for file, content in new.items():
+            if check and (not file.exists() or file.read_bytes() != content):
+                found.append(f"{file.relative_to(ROOT)} is not what the code says: run `python -m scripts.words`")
+            elif not check:
+                Path(file).parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+        print(f"{language}: {len(wanted)} messages, {len(found)} faults", *found, sep="\n  ")
+        count += len(found)
+    return count
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main()))
