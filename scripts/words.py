@@ -1,9 +1,9 @@
-"""Collect what screens say, bring the catalogs of `dpcore/locale` up to date, and compile them.
+"""Collect what screens say, bring the catalogs of `dpcore/language` up to date, and compile them.
 
     .venv/bin/python -m scripts.words            after any text of a screen was changed
     .venv/bin/python -m scripts.words --check    whether that was done, and nothing lacks a translation
 
-Then fill in what is empty in `dpcore/locale/*/LC_MESSAGES/dpcore.po`, and run it again. A text that changed loses its
+Then fill in what is empty in `dpcore/language/*/LC_MESSAGES/dpcore.po`, and run it again. A text that changed loses its
 translation: the old one may be wrong.
 """
 

@@ -1,4 +1,4 @@
-"""The language of screens: English, as the code says it, or that of a catalog in `locale/`, looked up by the English.
+"""The language of screens: English, as the code says it, or that of a catalog beside this file.
 
 Data, files and ledgers are English everywhere, as they outlive a screen: what they keep is translated where it is
 shown. So `say` is called where something is drawn, and nowhere before; a text that is written down earlier, such as a
@@ -15,7 +15,7 @@ from typing import Any
 
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "zh": "中文"}
-FOLDER = Path(__file__).parent / "locale"
+FOLDER = Path(__file__).parent
 _forced: ContextVar[str | None] = ContextVar("_forced", default=None)
 _wanted: Callable[[], str] = lambda: ENGLISH  # noqa: E731 - replaced by whoever has screens
 
