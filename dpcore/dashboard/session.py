@@ -114,6 +114,11 @@ def set_back() -> None:
         st.session_state.update(st.session_state.pop(BACK))
 
 
+def set_again() -> None:
+    """Set all controls as they are: a browser knows what is chosen by its words, which another language changes."""
+    st.session_state.update({key: value for key, value in st.session_state.items() if type(value) in (str, int, float)})
+
+
 def taken(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
     """Take from the session all that is known of a kind, but for who is there and what was learned."""
     keys = [key for key in known(kind) if key in st.session_state and key not in STAYS and key.startswith(begins)]

@@ -213,6 +213,7 @@ def language() -> None:
     if LANGUAGE not in st.session_state:
         st.session_state[LANGUAGE] = spoken()
     look: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
+    look["on_change"] = session.set_again
     st.selectbox("Language · 语言", list(LANGUAGES), format_func=LANGUAGES.__getitem__, **look)
     st.html(f"<script>document.documentElement.lang = '{spoken()}'</script>", unsafe_allow_javascript=True)
 
