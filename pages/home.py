@@ -4,66 +4,73 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import housekeeping, lessons, links, session, shell
+from dpcore.language import say
 
 
 def first() -> None:
     """Where to begin."""
     left, middle, right = st.columns(3, gap="large")
     with left:
-        if st.button("Try it now", type="primary", icon=":material/play_arrow:", key="home.try"):
+        if st.button(say("Try it now"), type="primary", icon=":material/play_arrow:", key="home.try"):
             session.set_dataset(datasets.load("sample"))
             session.set_back()
             session.drop("naive_bayes.")  # earlier settings could be the paper's
             st.session_state.update({"naive_bayes.tab": "Columns", "naive_bayes.column": "relationship"})
             session.request("naive_bayes")
             shell.open_page("naive_bayes")
-        st.caption("Makes one synthetic copy of the bundled census-like sample. Takes a few seconds.")
+        st.caption(say("Makes one synthetic copy of the bundled census-like sample. Takes a few seconds."))
     with middle:
-        if st.button("Use my own data", icon=":material/upload:", key="home.own"):
+        if st.button(say("Use my own data"), icon=":material/upload:", key="home.own"):
             st.session_state["data.source"] = "upload"
             shell.open_page("data")
-        st.caption("CSV, Excel or Parquet. Read by the computer that runs this program, and sent nowhere else.")
-    with right, st.popover("Go on from a release", icon=":material/settings_backup_restore:"):
-        label = "The zip of a release, or its config.json"
+        st.caption(say("CSV, Excel or Parquet. Read by the computer that runs this program, and sent nowhere else."))
+    with right, st.popover(say("Go on from a release"), icon=":material/settings_backup_restore:"):
+        label = say("The zip of a release, or its config.json")
         file = housekeeping.uploader(label, type=["zip", "json"], key="home.settings")
         with shell.mendable():
             if file is not None:
                 page, settings, data = links.asked_by_file(file.getvalue())
                 shell.known(page)
-                st.markdown(f"Settings of the page **{shell.page(page).title}**, used on {shell.escaped(data)}.")
-                if st.button("Open that page with these settings", key="home.restore", type="primary"):
+                name = shell.page(page).title
+                st.markdown(
+                    say("Settings of the page **{page}**, used on {data}.", page=name, data=shell.escaped(data))
+                )
+                if st.button(say("Open that page with these settings"), key="home.restore", type="primary"):
                     links.ask(page, settings)
                     shell.open_page(page)
-        st.caption("Restores what the page's controls said. The data are not in it: choose them on Data & schema.")
+        told = say("Restores what the page's controls said. The data are not in it: choose them on Data & schema.")
+        st.caption(told)
 
 
 def course() -> None:
     """The lessons, and which were gone through."""
-    st.header("Lessons of five minutes", anchor=False)
+    st.header(say("Lessons of five minutes"), anchor=False)
     for place, (name, lesson) in zip(st.columns(len(lessons.LESSONS)), lessons.LESSONS.items(), strict=True):
         with place.container(border=True, height="stretch"):
-            done = " :green[:material/check_circle: done]" if name in lessons.learned() else ""
-            st.markdown(f"**{lesson.title}**{done}")
-            st.markdown(lesson.promise)
+            done = f" {say(':green[:material/check_circle: done]')}" if name in lessons.learned() else ""
+            st.markdown(f"**{say(lesson.title)}**{done}")
+            st.markdown(say(lesson.promise))
             key = f"home.lesson.{name}"
-            st.button("Start the lesson", key=key, icon=":material/school:", on_click=lessons.begin, args=(name,))
+            st.button(say("Start the lesson"), key=key, icon=":material/school:", on_click=lessons.begin, args=(name,))
 
 
 if (title := lessons.taught()) is not None:
-    shell.frame(title, "To take away:")
+    shell.frame(say(title), say("To take away:"))
     lessons.farewell()
 else:
     shell.frame(
-        "See what privacy costs",
-        "Here you turn a table about people, one row for each, into a synthetic copy, and see what the copy keeps and "
-        "what it loses. Methods are there twice: as published, and corrected so that they provably protect every row. "
-        "Somebody with several rows has less protection. The ledger shows the epsilon that the paper claims beside "
-        "the epsilon that can be proved.",
+        say("See what privacy costs"),
+        say(
+            "Here you turn a table about people, one row for each, into a synthetic copy, and see what the copy keeps "
+            "and what it loses. Methods are there twice: as published, and corrected so that they provably protect "
+            "every row. Somebody with several rows has less protection. The ledger shows the epsilon that the paper "
+            "claims beside the epsilon that can be proved."
+        ),
     )
     first()
     course()
     st.divider()
-    st.header("What does epsilon mean?")
+    st.header(say("What does epsilon mean?"))
     from dpcore.dashboard import controls  # charts take longest to load: all that is above is shown by then
     from dpcore.dashboard.sections import epsilon_in_use
 

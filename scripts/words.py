@@ -25,6 +25,7 @@ from dpcore.language import ENGLISH, FOLDER, LANGUAGES
 
 ROOT = FOLDER.parent.parent
 PLACES = ("dpcore", "pages")
+DECLARED = {"Act", "Lesson", "Step"}  # lessons are phrases but for a few names, which are one small word
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")
 
@@ -40,6 +41,14 @@ def texts(source: str) -> Iterator[str | tuple[str, str]]:
             yield given[0]
         elif name == "plural" and len(given) > 1:
             yield given[0], given[1]
+        elif name in DECLARED:
+            parts = [
+                leaf
+                for part in (*node.args, *(word.value for word in node.keywords))
+                for leaf in getattr(part, "elts", [part])
+            ]
+            found = [leaf.value for leaf in parts if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
+            yield from (text for text in found if " " in text or text[:1].isupper())
         elif name == "tooltips":  # "field|title", with a number's format behind or without
             yield from (line.split("|")[1] for line in given)
 

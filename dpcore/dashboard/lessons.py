@@ -13,9 +13,10 @@ import streamlit as st
 
 from dpcore.dashboard import session
 from dpcore.dashboard.lesson_plans import DRAW, LESSONS, Lesson, Step
+from dpcore.language import phrase, say
 
 COURSE, TAUGHT = "dpcore.lesson", "dpcore.taught"
-ELSEWHERE = "This step of the lesson is on another page."
+ELSEWHERE = phrase("This step of the lesson is on another page.")
 # The foot leaves the page as much room as it can: one line of ways below the words only where the window is narrow.
 FOOT = """<style>
 [data-testid='stBottomBlockContainer'] {padding: 0 3rem 0.25rem}
@@ -146,17 +147,17 @@ def bar(page: str) -> None:
         return
     step, here = course.step, page == course.step.page
     if not here:
-        text = ELSEWHERE
+        text = say(ELSEWHERE)
     elif course.asks and step.act:
-        text = f"You have not pressed {step.act.label} yet. Go on all the same?"
+        text = say("You have not pressed {button} yet. Go on all the same?", button=say(step.act.label))
     else:
-        text = step.after if step.act and course.done else step.text
+        text = say(step.after if step.act and course.done else step.text)
     with st.bottom:
         st.html(FOOT + guide(course, here), unsafe_allow_javascript=True)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
             with st.container(gap=None):
-                place = f"step {course.number + 1} of {len(course.lesson.steps)}"
-                st.markdown(f":small[:blue[:material/school: **{course.lesson.title}** · {place}]]")
+                place = say("step {number} of {all}", number=course.number + 1, all=len(course.lesson.steps))
+                st.markdown(f":small[:blue[:material/school: **{say(course.lesson.title)}** · {place}]]")
                 st.markdown(text)
             with st.container(horizontal=True, width="content", gap="xsmall", wrap=False):
                 ways(course, here)
@@ -168,26 +169,26 @@ def ways(course: Course, here: bool) -> None:
     last, done = number == len(course.lesson.steps) - 1, course.done
     main: Any = {"type": "primary"}
     if number and here:
-        button("Back", "back", to, name, number - 1, type="tertiary", disabled=session.resting(step.job))
+        button(say("Back"), "back", to, name, number - 1, type="tertiary", disabled=session.resting(step.job))
     if not here:
-        button("Go there", "again", to, name, number, **main)
+        button(say("Go there"), "again", to, name, number, **main)
     elif step.act is None or done:
         if last:
-            button("Finish", "end", leave, name, icon=":material/flag:", **main)
+            button(say("Finish"), "end", leave, name, icon=":material/flag:", **main)
         else:
-            button("Next", "next", to, name, number + 1, icon=":material/arrow_forward:", **main)
+            button(say("Next"), "next", to, name, number + 1, icon=":material/arrow_forward:", **main)
     else:
         rests = session.resting(step.job)
         key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # a press that comes late is not a second one
-        button(step.act.label, key, do, step.job, step.act.what, icon=step.act.icon, disabled=rests, **main)
+        button(say(step.act.label), key, do, step.job, step.act.what, icon=step.act.icon, disabled=rests, **main)
         if not course.asks:
-            button("Next", "next", ask, type="tertiary", disabled=rests)
+            button(say("Next"), "next", ask, type="tertiary", disabled=rests)
         elif last:
-            button("Go on", "on", leave, name, type="tertiary")
+            button(say("Go on"), "on", leave, name, type="tertiary")
         else:
-            button("Go on", "on", to, name, number + 1, type="tertiary")
+            button(say("Go on"), "on", to, name, number + 1, type="tertiary")
     if not (here and last and done):
-        button("End the lesson", "leave", leave, type="tertiary")
+        button(say("End the lesson"), "leave", leave, type="tertiary")
 
 
 def ask() -> None:
@@ -232,12 +233,14 @@ def farewell() -> None:
     lesson = LESSONS[name]
     st.html(TAUGHT_TEXTS, unsafe_allow_javascript=True)
     with st.container(key="taught"):
-        st.markdown("\n".join(f"{place}. {sentence}" for place, sentence in enumerate(lesson.lessons, 1)))
+        st.markdown("\n".join(f"{place}. {say(sentence)}" for place, sentence in enumerate(lesson.lessons, 1)))
         with st.container(border=True):
-            st.markdown(f":material/forum: **For the class:** {lesson.question}")
+            st.markdown(f":material/forum: {say('**For the class:**')} {say(lesson.question)}")
     following = names[names.index(name) + 1 :]
     with st.container(horizontal=True):
         if following:
-            label = f"Next lesson: {LESSONS[following[0]].title}"
+            label = say("Next lesson: {title}", title=say(LESSONS[following[0]].title))
             button(label, "following", begin, following[0], type="primary", icon=":material/school:")
-        button("Back to the start", "home", st.session_state.pop, TAUGHT, type="secondary" if following else "primary")
+        button(
+            say("Back to the start"), "home", st.session_state.pop, TAUGHT, type="secondary" if following else "primary"
+        )

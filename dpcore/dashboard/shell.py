@@ -20,7 +20,7 @@ from dpcore.dashboard import FOLDER, housekeeping, lessons, links, session, step
 from dpcore.dashboard.widgets import MADE, OUTDATED
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError, DataError, DPCoreError
-from dpcore.language import ENGLISH, LANGUAGES, ask, phrase, say, spoken
+from dpcore.language import ENGLISH, LANGUAGES, ask, phrase, plural, say, spoken
 from dpcore.mechanisms.noise import load_in_background
 from dpcore.methods import METHODS
 from dpcore.text import number
@@ -226,19 +226,19 @@ def gone() -> None:
     if session.has_own():
         st.query_params[links.OWN] = "1"
     elif links.OWN in st.query_params:
-        stays = "What was charged for them stays in the ledger."
-        goes = "Its ledger went with it: what was charged is spent all the same."
-        told, own, sample = st.columns([6, 2, 2], vertical_alignment="center")
-        told.warning(
+        stays = say("What was charged for them stays in the ledger.")
+        goes = say("Its ledger went with it: what was charged is spent all the same.")
+        begins = say(
             "**This is a new session, with the bundled sample.** Your own data were in the memory of the one before, "
-            f"and nowhere else. {stays if session.books().kept else goes}",
-            icon=":material/history:",
+            "and nowhere else."
         )
-        if own.button("Load my data again", type="primary", key="dpcore.load_again"):
+        told, own, sample = st.columns([6, 2, 2], vertical_alignment="center")
+        told.warning(f"{begins} {stays if session.books().kept else goes}", icon=":material/history:")
+        if own.button(say("Load my data again"), type="primary", key="dpcore.load_again"):
             del st.query_params[links.OWN]
             st.session_state["data.source"] = "upload"
             open_page("data")
-        if sample.button("Keep the sample", key="dpcore.go_on"):
+        if sample.button(say("Keep the sample"), key="dpcore.go_on"):
             del st.query_params[links.OWN]
             st.rerun()
 
@@ -250,7 +250,7 @@ def under_way() -> None:
     names = [job.name for job in session.work().values() if job.is_alive()]
     if not names:
         st.rerun()  # what was spent has changed
-    st.caption(f":material/hourglass_top: Under way: {', '.join(names)}")
+    st.caption(say(":material/hourglass_top: Under way: {names}", names=", ".join(map(say, names))))
 
 
 def spent() -> str:
@@ -260,30 +260,45 @@ def spent() -> str:
         key = session.books().key(data)
         lines = [line for line in session.books().accounts() if line.file == file_of(key)]
     except BookError:
-        return ":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]"
+        return say(":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]")
     told = [
-        f"{line.looks:,} release{'s' * (line.looks > 1)}, {price(line)} ({line.relation.short_for(line.protects)})"
-        f"{for_person(line, data.schema.unit)}"
+        plural("{n:,} release", "{n:,} releases", line.looks)
+        + f", {price(line)} ({say(line.relation.short_for(line.protects))}){for_person(line, data.schema.unit)}"
         for line in sorted(lines, key=lambda line: line.key != key)
         if line.looks
     ]
     if apart := sum(line.apart for line in lines):
-        told.append(f"{apart:,} release{'s' * (apart > 1)} without a guarantee, which no epsilon covers")
-    where = " in this lesson" if session.laid_aside() else ""
-    return f"Spent on them{where}: {'; '.join(told) or 'nothing yet'}"
+        told.append(
+            plural(
+                "{n:,} release without a guarantee, which no epsilon covers",
+                "{n:,} releases without a guarantee, which no epsilon covers",
+                apart,
+            )
+        )
+    spent = "; ".join(told) or say("nothing yet")
+    if session.laid_aside():
+        return say("Spent on them in this lesson: {spent}", spent=spent)
+    return say("Spent on them: {spent}", spent=spent)
 
 
 def for_person(line: Line, unit: Unit | None) -> str:
     """What epsilons of rows come to for somebody who has as many as a unit says, in a few words."""
     if unit is None or line.protects == "person" or math.isinf(line.epsilon_bound):
         return ""
-    rows, epsilon = f"{unit.rows:,} row{'s' * (unit.rows > 1)}", line.epsilon_bound
-    return f", which is {unit.rows:,} × {number(epsilon)} = {number(unit.rows * epsilon)} for somebody with {rows}"
+    values = {"epsilon": number(line.epsilon_bound), "product": number(unit.rows * line.epsilon_bound)}
+    return plural(
+        ", which is {n:,} × {epsilon} = {product} for somebody with {n:,} row",
+        ", which is {n:,} × {epsilon} = {product} for somebody with {n:,} rows",
+        unit.rows,
+        **values,
+    )
 
 
 def price(line: Line) -> str:
     """What can be proved of a line of the books."""
-    return "no guarantee is left" if math.isinf(line.epsilon_bound) else f"epsilon {number(line.epsilon_bound)}"
+    if math.isinf(line.epsilon_bound):
+        return say("no guarantee is left")
+    return say("epsilon {epsilon}", epsilon=number(line.epsilon_bound))
 
 
 def known(name: str) -> None:
@@ -308,7 +323,8 @@ def mendable() -> Iterator[None]:
 
 def refused(error: DPCoreError) -> None:
     """Why something cannot be done, and what to do."""
-    st.error(f"{escaped(error.cause)}\n\n**What to do:** {escaped(error.remedy)}", icon=":material/error:")
+    remedy = say("**What to do:** {remedy}", remedy=escaped(error.remedy))
+    st.error(f"{escaped(error.cause)}\n\n{remedy}", icon=":material/error:")
 
 
 def escaped(text: str) -> str:
