@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from dpcore.language import say
+
 MILLION = 1e6
+CERTAIN = 0.9995  # a share that would be told as all
+TENTHS = ".1f"  # for shares, by default with three digits
 FEWEST_DIGITS, MOST_DIGITS = 4, 17  # with 17 digits no two floats have the same text
 UNWRITABLE = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ud800-\\udfff\\ufffe\\uffff]")
 # A number as nobody would write a name: "007" is a name, and so is "1_000", which Python would take.
@@ -84,6 +88,13 @@ def number(epsilon: float) -> str:
     unit = 10.0 ** (power if epsilon >= MILLION else min(power, 0))
     shown = math.ceil(epsilon / unit - 1e-6) * unit
     return f"{shown:,.0f}" if 1000 <= shown < MILLION else f"{shown:.3g}"
+
+
+def percent(share: float, digits: str = ".3g", *, certain: bool = True) -> str:
+    """A share for people; what only rounding makes all of it (`certain=False`: nothing is all) is over 99.9 %."""
+    if CERTAIN <= share < 1 or (share == 1 and not certain):
+        return say("over 99.9 %")
+    return f"{100 * share:{digits}} %"
 
 
 def odds(epsilon: float) -> float:

@@ -14,7 +14,8 @@ from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED
 from dpcore.charts.frames import tidy
 from dpcore.charts.marks import NO_TIP, boxes, diamonds, keyed, ruled, scaled, single, span, tooltips, words
-from dpcore.text import number, odds
+from dpcore.language import say
+from dpcore.text import number, odds, percent
 
 LEAST, MOST = 0.01, 10_000.0  # epsilons
 LOWEST = 0.4  # share right: luck goes a little below that of a coin
@@ -121,14 +122,18 @@ def groups_apart(
     """Bars beside each other: where on one axis the people (or rows) of two or three groups are.
 
     `frame`: one row per bin: `from`, `to`, and a share for each of `groups`, which names its column and tells what it
-    is. `highest`: where the scale of shares ends. `ends`: of the axis; by default those of the bins.
+    is; and maybe `bin`, what the bin is called. `highest`: where the scale of shares ends. `ends`: of the axis; by
+    default those of the bins.
     """
-    data = tidy(frame, [], ["from", "to", *groups]).dropna()
+    data = tidy(frame, ["bin"] if "bin" in frame else [], ["from", "to", *groups]).dropna()
+    if "bin" not in data:
+        ends_of = zip(data["from"], data["to"], strict=True)
+        data = data.assign(bin=[say("{low:.3g} to {high:.3g}", low=low, high=high) for low, high in ends_of])
     width = (data["to"] - data["from"]) / (len(groups) + 0.4)
     parts = []
     for place, (column, name) in enumerate(groups.items()):
         left = data["from"] + (place + 0.2) * width
-        part = {"group": name, "left": left, "right": left + 0.92 * width, "share": data[column], "begin": data["from"]}
+        part = {"group": name, "left": left, "right": left + 0.92 * width, "share": data[column], "bin": data["bin"]}
         parts.append(pd.DataFrame(part))
     bars = pd.concat(parts, ignore_index=True)
     bars = bars[bars["share"] > 0].assign(top=bars["share"].clip(upper=highest))
@@ -139,7 +144,7 @@ def groups_apart(
         symbolType="square", symbolSize=300, symbolOpacity=1, labelFontSize=15, labelLimit=420, offset=4
     )
     color = keyed(alt.Color, "group", groups.values(), COLORS[: len(groups)], legend=legend)
-    tips = tooltips("group|group", "begin|from|.3~g", "share|share|.1%")
+    tips = tooltips("group|group", "bin|at", "share|share|.1%")
     base = alt.Chart(bars).encode(color, tooltip=tips)
     return near(
         boxes(base, across, "right", up, opacity=0.9, clip=True),
@@ -161,9 +166,3 @@ def _level(up: alt.Y, value: float, label: str, **look: Any) -> list[Any]:
     name: dict[str, Any] = {"align": "left", "fontSize": 14, "color": INK, "dy": 14}
     rule: dict[str, Any] = {"color": REAL, "strokeWidth": 2} | look
     return list(ruled(up, value, label, {"x": alt.value(8)}, name, **rule))
-
-
-def percent(share: float) -> str:
-    """A share for people: three digits, and never rounded up to all."""
-    shown = f"{100 * share:.3g}"
-    return "over 99.9 %" if shown == "100" and share < 1 else f"{shown} %"

@@ -30,24 +30,17 @@ from scipy.stats import laplace, norm
 from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import ERRPH, TRR, KeepOrDraw, Warner
-from dpcore.text import odds
+from dpcore.text import CERTAIN, TENTHS, odds, percent
 
 MOST_REPORTS = 150  # beyond, factorials leave the range of floats
 SURE = 0.95
 REACH, X_CELLS, Y_CELLS = 8.0, 3_000, 500  # of a posterior: deviations of the prior, and the cells of its grid
 
 
-def percent(share: float, *, certain: bool = True) -> str:
-    """A share as text; what only rounding makes certain (`certain=False`: nothing is) is over 99.9 %."""
-    if 0.9995 <= share < 1 or (share == 1 and not certain):
-        return "over 99.9 %"
-    return f"{100 * share:.1f} %"
-
-
 def believed(epsilon: float, things: str) -> str:
     """What a finite epsilon says of two answers or numbers."""
-    most = percent(odds(epsilon), certain=False)
-    may = "can be" if most.startswith("over") else "is at most"
+    most = percent(odds(epsilon), TENTHS, certain=False)
+    may = "can be" if odds(epsilon) >= CERTAIN else "is at most"
     return f"Whoever was 50:50 between two {things} {may} {most} sure after the report."
 
 
@@ -106,15 +99,22 @@ def measures(channel: ERRPH | Warner) -> pd.DataFrame:
     """All measures of a channel for categories: what each says, and whether it is the same for every description."""
     printed, taken = float(breach(channel).max()), float(np.diag(channel.matrix).mean())
     guess, alone, epsilon = best_guess(channel), 1 / channel.size, float(channel.epsilon)
-    words = f"The paper's figure, made of the rule's words: {percent(printed)}. No probability of a right guess."
-    blind = f"Who sees no report, and knows how frequent each value is, is right {percent(alone)} of the time."
+    words = (
+        f"The paper's figure, made of the rule's words: {percent(printed, TENTHS)}. No probability of a right guess."
+    )
+    blind = f"Who sees no report, and knows how frequent each value is, is right {percent(alone, TENTHS)} of the time."
     known = "Some report rules an answer out: no protection that one could put a number on."
     if not isinf(epsilon):
         known = believed(epsilon, "answers")
     rows = [
         ("Breach", printed, words, False),
         ("report is the truth", taken, f"Of 100 reports, {100 * taken:.3g} say what is true.", True),
-        ("best guess, with the report", guess, f"Who guesses well is right {percent(guess)} of the time.", True),
+        (
+            "best guess, with the report",
+            guess,
+            f"Who guesses well is right {percent(guess, TENTHS)} of the time.",
+            True,
+        ),
         ("best guess, without it", alone, blind, True),
         ("epsilon", epsilon, known, True),
         ("50:50 becomes at most", odds(epsilon), "The same for any two answers, whatever else is known.", True),

@@ -2,13 +2,11 @@
 
 import math
 
-import pandas as pd
 import pytest
 from lessons import attacked, found_out, scored
 from specs import domain, rows_of, subtitle
 
 from dpcore import charts
-from dpcore.charts.attacks import percent
 
 
 def right(epsilon=1.0, data=None):
@@ -57,12 +55,9 @@ def test_groups_stand_beside_each_other_and_keep_their_axis():
     overlap = bars.sort_values("left")
     assert (overlap["right"].to_numpy()[:-1] <= overlap["left"].to_numpy()[1:]).all()
     assert domain(chart, "x") == (-4, 10)
+    assert bars["bin"].iloc[0] == "-2 to -1"  # which tooltips tell, unless a bin has a name
+    assert set(rows_of(charts.groups_apart(scored().assign(bin="far"), **look), "group")["bin"]) == {"far"}
     assert domain(chart, "y") == (0, 1)
     tall = charts.groups_apart(scored(), highest=0.3, **look)
     assert rows_of(tall, "group")["top"].max() == 0.3
     assert rows_of(tall, "group")["share"].max() > 0.3  # which tooltips tell
-
-
-def test_a_share_is_never_rounded_up_to_all():
-    shares = pd.Series([0.0, 0.00049, 0.5, 0.73105, 0.99951, 1.0])
-    assert shares.map(percent).tolist() == ["0 %", "0.049 %", "50 %", "73.1 %", "over 99.9 %", "100 %"]

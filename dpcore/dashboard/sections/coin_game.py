@@ -15,17 +15,12 @@ from dpcore import charts
 from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.teaching.coin_game import ANSWERS, Answer, Crowd, Rule, ask, toss
+from dpcore.text import TENTHS, percent
 
 QUESTION = "Have you ever cheated in an exam?"
 RULES = {"RRPH": "Truth, or a second toss", "Warner": "Truth, or the opposite (Warner)"}
 PEOPLE = (100, 1_000, 10_000)
 CROWDS = 50
-TENTHS = ".1f"
-
-
-def percent(value: float, digits: str = ".3g") -> str:
-    """A share with as many digits as it needs, or with these."""
-    return f"{100 * value:{digits}} %"
 
 
 def words(rule: Rule) -> str:

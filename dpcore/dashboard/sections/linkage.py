@@ -1,6 +1,7 @@
 """Who is alone: a table without names beside a list with names, and the same as noisy counts."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,23 +9,22 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.charts.attacks import percent
-from dpcore.dashboard import links, panels, session
 from dpcore.dashboard.sections.attack_steps import (
     EPSILONS,
+    Found,
     at_epsilon,
     bounded,
-    epsilon_slider,
-    keep,
+    draw,
     lots,
     once,
     sample,
     secrets,
-    step,
+    settings,
 )
-from dpcore.dashboard.sections.mechanisms import redrawn
-from dpcore.dashboard.widgets import figures, lasting
+from dpcore.dashboard.widgets import lasting
+from dpcore.language import plural, say
 from dpcore.teaching import linkage
+from dpcore.text import percent
 
 KNOWABLE = (
     "age",
@@ -40,31 +40,32 @@ KNOWABLE = (
 KNOWN = KNOWABLE[:6]
 LISTED = (17, 118, 203, 404, 741, 1_012)  # rows of the sample, counted from 1
 GUESSES = 400_000  # of as many as there are, at least
-SOURCE = (
-    "Sweeney (2000) estimated that ZIP code, sex and date of birth are likely to make 87 % of the people in the United "
-    "States unique. Columns that others know as well are called quasi-identifiers."
-)
 
 
 @st.fragment
 def part(page: str) -> None:
     """Who is alone in what an outsider knows; then noisy counts in the place of rows."""
-    key = f"{page}.linkage"
-    with links.of(page, session.dataset(), "linkage"):
-        places = st.columns([2, 3], gap="large")
-        noisy = step(key, places[0])
-        epsilon = epsilon_slider(key, places[1]) if noisy else 0.0
-        label = "What the public list has as well"
+    with settings(page, "linkage", [2, 3]) as (key, epsilon, _):
+        label = say("What the public list has as well")
         look: Any = {"default": KNOWN, "selection_mode": "multi", "wrap": True}
         chosen = lasting(st.pills, label, f"{key}.known", KNOWABLE, **look)
     known = tuple(name for name in KNOWABLE if name in (chosen or ()))
     alone = once(("alone", known), lambda: linkage.alone(coded(known)))
-    if not noisy:
-        found(known, alone)
+    if epsilon is None:
+        lead = say(
+            "A table is published **without names**. Another list, which anybody can get, has names and some of the "
+            "same columns. Whoever is **alone** with their values is found, and so is all else in their row."
+        )
+        draw(key, lead, "", lambda _: found(known, alone))
     elif alone.any():
-        hidden(key, known, alone, epsilon)
+        lead = say(
+            "Instead of rows: **for every combination of these columns, how many people earn more than 50K, with "
+            "noise.** Whoever is alone has a true count of 0 or 1. The outsider says “more” if the published count is "
+            "1 or more."
+        )
+        draw(key, lead, say("Draw again"), partial(hidden, known, alone, epsilon))
     else:
-        st.info("Nobody is alone in these columns. Choose more of them.")
+        st.info(say("Nobody is alone in these columns. Choose more of them."))
 
 
 def coded(names: Sequence[str]) -> np.ndarray:
@@ -73,82 +74,99 @@ def coded(names: Sequence[str]) -> np.ndarray:
     return every[:, [KNOWABLE.index(name) for name in names]]
 
 
-def found(known: tuple[str, ...], alone: np.ndarray) -> None:
+def found(known: tuple[str, ...], alone: np.ndarray) -> Found:
     """The attack: rows without names, looked up by what a public list says."""
-    st.markdown(
-        "A table is published **without names**. Another list, which anybody can get, has names and some of the same "
-        "columns. Whoever is **alone** with their values is found, and so is all else in their row."
-    )
     ends = once(("extremes",), lambda: linkage.extremes(coded(KNOWABLE)))
     share = once(("growth", known), lambda: linkage.growth(coded(known), known))
     frame = ends.merge(share, on="number", how="left")
-    title = "How many are alone, and so found by name"
-    key = "Blue: your columns, one by one. Grey: all choices of so many columns."
-    look: Any = {"what": "columns that the outsider knows", "most": len(KNOWABLE), "found": "alone", "key": key}
-    left, right = st.columns([1, 4], gap="medium")
-    with left:
-        figures({"Found by name": percent(alone.mean())}, beside=False)
-        st.caption(f"{alone.sum():,} of {len(alone):,} people are alone with their values in these columns.")
-    with right:
-        panels.chart(charts.share_found(frame, at=len(known), title=title, **look))
-    listed(known)
-    keep("Who is alone in what others know is found by name, although the table has no names.", SOURCE)
-    panels.table_behind(frame, "The numbers behind this chart")
+    look: Any = {
+        "at": len(known),
+        "what": say("columns that the outsider knows"),
+        "most": len(KNOWABLE),
+        "title": say("How many are alone, and so found by name"),
+        "found": say("alone"),
+        "key": say("Blue: your columns, one by one. Grey: all choices of so many columns."),
+    }
+    return Found(
+        {say("Found by name"): percent(alone.mean())},
+        charts.share_found(frame, **look),
+        say("Who is alone in what others know is found by name, although the table has no names."),
+        say(
+            "Sweeney (2000) estimated that ZIP code, sex and date of birth are likely to make 87 % of the people in "
+            "the United States unique. Columns that others know as well are called quasi-identifiers."
+        ),
+        frame,
+        say(
+            "{alone:,} of {people:,} people are alone with their values in these columns.",
+            alone=alone.sum(),
+            people=len(alone),
+        ),
+        listed(known),
+    )
 
 
-def listed(known: tuple[str, ...]) -> None:
+def people() -> list[str]:
+    """The six people of the public list."""
+    return [say("Person {number:,}", number=number) for number in LISTED]
+
+
+def listed(known: tuple[str, ...]) -> pd.DataFrame:
     """Six people of the public list, and what the table says about them."""
     places, rows = [number - 1 for number in LISTED], sample().train
     told = linkage.looked_up(coded(known), secrets(), places)
-    said = []
-    for matches, having in told.itertuples(index=False):
-        if having in (0, matches):
-            said.append(("more than" if having else "up to") + " 50K" + f" (all {matches:,} do)" * (matches > 1))
-        else:
-            said.append(f"not known: {having:,} of {matches:,} more than 50K")
     public = rows.iloc[places][list(known)].reset_index(drop=True)
-    public.insert(0, "public list", [f"Person {number:,}" for number in LISTED])
-    public.insert(1, "rows that fit", told["matches"])
-    public.insert(2, "so they earn", said)
-    st.dataframe(public, hide_index=True)
+    public.insert(0, say("public list"), people())
+    public.insert(1, say("rows that fit"), told["matches"])
+    public.insert(2, say("so they earn"), [earned(*row) for row in told.itertuples(index=False)])
+    return public
 
 
-def hidden(key: str, known: tuple[str, ...], alone: np.ndarray, epsilon: float) -> None:
+def earned(matches: int, having: int) -> str:
+    """What rows that fit say of somebody's income, if so many of them have more than 50K."""
+    if 0 < having < matches:
+        return say("not known: {having:,} of {matches:,} more than 50K", having=having, matches=matches)
+    if having:
+        return plural("more than 50K", "more than 50K (all {n:,} do)", matches)
+    return plural("up to 50K", "up to 50K (all {n:,} do)", matches)
+
+
+def hidden(known: tuple[str, ...], alone: np.ndarray, epsilon: float, seed: int) -> Found:
     """The same with noise: a count for every combination."""
-    st.markdown(
-        "Instead of rows: **for every combination of these columns, how many people earn more than 50K, with noise.** "
-        "Whoever is alone has a true count of 0 or 1. The outsider says “more” if the published count is 1 or more."
-    )
     secret, count = secrets()[alone], int(alone.sum())
     releases = -(-GUESSES // count)
-    left, right = st.columns([1, 4], gap="medium")
-    with left:
-        seed = redrawn(key, "Draw again")
-        frame = once(
-            ("linkage", known, seed),
-            lambda: linkage.share_right(secret, EPSILONS, lots(seed, 2, releases, count)),
-        )
-        figures({"Right": percent(at_epsilon(frame, epsilon)), "Exact numbers": percent(1.0)}, beside=False)
-    with right:
-        title = "How often the outsider is right about people who are alone"
-        panels.chart(charts.share_right(frame, epsilon=epsilon, exact=1.0, title=title))
-    counts(known, epsilon, seed)
-    base = max(secret.mean(), 1 - secret.mean())
-    keep(
-        f"With noise, being alone is no certainty. At epsilon {epsilon:,g} {bounded(epsilon)}.",
-        f"Each point: {releases * count:,} guesses; luck may move it by a fifth of a point. Who comes or goes "
-        "changes one count by 1, so all counts together cost epsilon. Without any table, the more frequent answer is "
-        f"right about {percent(base)} of these {count:,}: that is known of people in general, and no loss of privacy.",
+    frame = once(
+        ("linkage", known, seed), lambda: linkage.share_right(secret, EPSILONS, lots(seed, 2, releases, count))
     )
-    panels.table_behind(frame, "The numbers behind this chart")
+    title = say("How often the outsider is right about people who are alone")
+    return Found(
+        {say("Right"): percent(at_epsilon(frame, epsilon)), say("Exact numbers"): percent(1.0)},
+        charts.share_right(frame, epsilon=epsilon, exact=1.0, title=title),
+        say(
+            "With noise, being alone is no certainty. At epsilon {epsilon:,g} {promise}.",
+            epsilon=epsilon,
+            promise=bounded(epsilon),
+        ),
+        say(
+            "Each point: {guesses:,} guesses; luck may move it by a fifth of a point. Who comes or goes changes one "
+            "count by 1, so all counts together cost epsilon. Without any table, the more frequent answer is right "
+            "about {base} of these {count:,}: that is known of people in general, and no loss of privacy.",
+            guesses=releases * count,
+            base=percent(max(secret.mean(), 1 - secret.mean())),
+            count=count,
+        ),
+        frame,
+        more=counts(known, epsilon, seed),
+    )
 
 
-def counts(known: tuple[str, ...], epsilon: float, seed: int) -> None:
+def counts(known: tuple[str, ...], epsilon: float, seed: int) -> pd.DataFrame:
     """What is published about the combinations of six people."""
-    places = [number - 1 for number in LISTED]
-    told = linkage.looked_up(coded(known), secrets(), places)
+    told = linkage.looked_up(coded(known), secrets(), [number - 1 for number in LISTED])
     noise = linkage.noise(epsilon, lots(seed + 1, 2, len(LISTED)))
-    frame = pd.DataFrame({"public list": [f"Person {number:,}" for number in LISTED]})
-    frame["people with these values"], frame["truth: more than 50K"] = told["matches"], told["secret"]
-    frame["published"] = [f"{count:,}" for count in told["secret"] + noise]
-    st.dataframe(frame, hide_index=True)
+    columns = {
+        say("public list"): people(),
+        say("people with these values"): told["matches"],
+        say("truth: more than 50K"): told["secret"],
+        say("published"): [f"{count:,}" for count in told["secret"] + noise],
+    }
+    return pd.DataFrame(columns)

@@ -1,6 +1,7 @@
 """Distance to the closest record: a release that passes the test and tells everything, beside a private one."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,21 +10,19 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.arguments import Flags
-from dpcore.charts.attacks import percent
-from dpcore.dashboard import links, panels, session
-from dpcore.dashboard.sections.attack_steps import CERTAIN, SECRET, epsilon_slider, keep, once, sample, step
-from dpcore.dashboard.sections.mechanisms import redrawn
+from dpcore.charts.base import Chart
+from dpcore.dashboard.sections.attack_steps import SECRET, Found, draw, once, sample, settings
 from dpcore.dashboard.tabs.disclosure import points
-from dpcore.dashboard.widgets import figures
 from dpcore.evaluate import disclosure
+from dpcore.language import phrase, plural, say
 from dpcore.methods import METHODS
 from dpcore.teaching import linkage, near_copies
-from dpcore.text import odds
+from dpcore.text import CERTAIN, odds, percent
 
 KNOWN = ("age", "sex", "education", "marital-status", "occupation")
 METHOD = "PrivBayes refined"
 ROWS, TARGETS, MOST = 400, 250, 10  # released rows that are measured; people of each income; columns on the axis
-SOURCE = (
+SOURCE = phrase(
     "Yao, Krčo, Ganev and de Montjoye (2025), “The DCR delusion”, found releases that pass such tests and give "
     "participants away. DCR: distance to the closest record."
 )
@@ -46,16 +45,29 @@ class Judged:
 @st.fragment
 def part(page: str) -> None:
     """A release that passes and leaks; then a private one, which the test cannot tell from it."""
-    key = f"{page}.near"
-    with links.of(page, session.dataset(), "near"):
-        left, right = st.columns([2, 3], gap="large")
-        noisy = step(key, left)
-        epsilon = epsilon_slider(key, right) if noisy else 0.0
-    others = once(("others",), lambda: near_copies.distances(coded(sample().test)[:ROWS], coded(sample().train)))
-    if noisy:
-        private(key, others, epsilon)
+    with settings(page, "near", [2, 3]) as (key, epsilon, _):
+        others = once(("others",), lambda: near_copies.distances(coded(sample().test)[:ROWS], coded(sample().train)))
+    if epsilon is None:
+        columns = len(sample().schema.names)
+        lead = say(
+            "Many programs call synthetic rows safe if they are **no nearer to real rows than other people’s rows "
+            "are**. Take this release: every row is a real row in which {dealt} of {columns} columns were dealt anew. "
+            "The outsider looks people up by {known} and {last}, which were not.",
+            dealt=columns - len(KNOWN) - 1,
+            columns=columns,
+            known=", ".join(KNOWN[:-1]),
+            last=KNOWN[-1],
+        )
+        draw(key, lead, say("Deal again"), partial(leaky, others))
     else:
-        leaky(key, others)
+        lead = say(
+            "The same test and the same attack on rows of a private method, **{method} with epsilon {epsilon:,g}**. "
+            "What the attack gets right about people who are not in the data, it knows of people in general. Only the "
+            "difference comes from being in the data.",
+            method=METHODS[METHOD].title,
+            epsilon=epsilon,
+        )
+        draw(key, lead, say("Draw again"), partial(private, others, epsilon))
 
 
 def coded(rows: pd.DataFrame) -> np.ndarray:
@@ -89,10 +101,8 @@ def judged(released: pd.DataFrame) -> Judged:
 
 def scrambled(seed: int) -> Judged:
     """The release that leaks: what is known and the secret are kept, all other columns are dealt anew."""
-    data = sample()
-    names = list(data.schema.names)
-    kept = [names.index(name) for name in (*KNOWN, SECRET[0])]
-    rng = np.random.default_rng(seed)
+    data, rng = sample(), np.random.default_rng(seed)
+    kept = [data.schema.names.index(name) for name in (*KNOWN, SECRET[0])]
     codes = near_copies.scrambled(data.schema.encode(data.train), kept, rng)
     return judged(data.schema.decode(codes, rng))
 
@@ -104,73 +114,63 @@ def learned(epsilon: float, seed: int) -> Judged:
     return judged(method.fit(data.train, schema=data.schema).sample(len(data.train)))
 
 
-def leaky(key: str, others: np.ndarray) -> None:
+def leaky(others: np.ndarray, seed: int) -> Found:
     """What the test says of the release that leaks, and what an attack does."""
-    columns = len(sample().schema.names)
-    dealt = columns - len(KNOWN) - 1
-    st.markdown(
-        f"Many programs call synthetic rows safe if they are **no nearer to real rows than other people’s rows are**. "
-        f"Take this release: every row is a real row in which {dealt} of {columns} columns were dealt anew. The "
-        f"outsider looks people up by {', '.join(KNOWN[:-1])} and {KNOWN[-1]}, which were not."
+    found = once(("scrambled", seed), lambda: scrambled(seed))
+    verdict = say("passes the test") if found.far >= others.mean() else say("does not pass the test")
+    told = say(
+        "Distance is no guarantee: this release {verdict}, and tells {share} of the incomes of people who are alone in "
+        "what is known.",
+        verdict=verdict,
+        share=percent(found.inside),
     )
-    left, right = st.columns([1, 4], gap="medium")
-    with left:
-        seed = redrawn(key, "Deal again")
-        found = once(("scrambled", seed), lambda: scrambled(seed))
-        shown(found)
-    with right:
-        frame = distances(others, found, "How far rows are from the nearest real row")
-    verdict = "passes the test" if found.far >= others.mean() else "does not pass the test"
-    keep(
-        f"Distance is no guarantee: this release {verdict}, and tells {percent(found.inside)} of the incomes of people "
-        "who are alone in what is known.",
-        SOURCE,
+    title = say("How far rows are from the nearest real row")
+    return shown(others, found, title, told, say(SOURCE))
+
+
+def private(others: np.ndarray, epsilon: float, seed: int) -> Found:
+    """The same of a private release, beside the one that leaks."""
+    found = once(("learned", epsilon, seed), lambda: learned(epsilon, seed))
+    leak = once(("scrambled", seed), lambda: scrambled(seed))
+    limit = say(
+        "being in the data makes any attack right at most {points} percentage points more often",
+        points=points(epsilon),
     )
-    panels.table_behind(frame, "The numbers behind this chart")
-
-
-def private(key: str, others: np.ndarray, epsilon: float) -> None:
-    """The same of a private release."""
-    st.markdown(
-        f"The same test and the same attack on rows of a private method, **{METHODS[METHOD].title} with epsilon "
-        f"{epsilon:,g}**. What the attack gets right about people who are not in the data, it knows of people in "
-        "general. Only the difference comes from being in the data."
+    none = say("and this one is so large that none is left")
+    told = say(
+        "The test {says}: rows of the one that leaks are {leak:.1f} columns away, the private ones {found:.1f}. Only "
+        "epsilon sets a limit: {limit}.",
+        says=say("prefers the release that leaks") if leak.far > found.far else say("passes both releases"),
+        leak=leak.far,
+        found=found.far,
+        limit=limit if odds(epsilon) < CERTAIN else none,
     )
-    left, right = st.columns([1, 4], gap="medium")
-    with left:
-        seed = redrawn(key, "Draw again")
-        found = once(("learned", epsilon, seed), lambda: learned(epsilon, seed))
-        leak = once(("scrambled", 0), lambda: scrambled(0))
-        shown(found)
-    with right:
-        frame = distances(others, found, "How far private rows are from the nearest real row")
-    says = "prefers the release that leaks" if leak.far > found.far else "passes both releases"
-    most = f"being in the data makes any attack right at most {points(epsilon)} percentage points more often"
-    keep(
-        f"The test {says}: rows of the one that leaks are {leak.far:.1f} columns away, the private ones "
-        f"{found.far:.1f}. Only epsilon sets a limit: "
-        f"{most if odds(epsilon) < CERTAIN else 'and this one is so large that none is left'}.",
-        f"{SOURCE} One release of teaching noise: a few points of difference are luck.",
+    source = say(
+        "{source} One release of teaching noise: a few points of difference are luck.",
+        source=say(SOURCE),
     )
-    panels.table_behind(frame, "The numbers behind this chart")
+    return shown(others, found, say("How far private rows are from the nearest real row"), told, source)
 
 
-def shown(found: Judged) -> None:
-    """What the attack got right."""
-    told = {"Right if in the data": percent(found.inside), "Right if not in it": percent(found.outside)}
-    figures(told, beside=False)
-
-
-def distances(others: np.ndarray, found: Judged, title: str) -> pd.DataFrame:
-    """The chart of both distributions; its numbers."""
+def shown(others: np.ndarray, found: Judged, title: str, keep: str, source: str) -> Found:
+    """What the attack got right, and both distributions."""
+    right = {
+        say("Right if in the data"): percent(found.inside),
+        say("Right if not in it"): percent(found.outside),
+    }
     frame = near_copies.shares(others, MOST).rename(columns={"share": "others"})
     frame["released"] = near_copies.shares(found.distances, MOST)["share"]
-    ends = {"from": frame["distance"] - 0.5, "to": frame["distance"] + 0.5}
+    return Found(right, distances(frame, others.mean(), found.far, title), keep, source, frame)
+
+
+def distances(frame: pd.DataFrame, others: float, released: float, title: str) -> Chart:
+    """The chart of both distributions, of these means."""
     groups = {
-        "others": f"rows of other people: {others.mean():.1f} columns off in mean",
-        "released": f"released rows: {found.far:.1f} columns off",
+        "others": say("rows of other people: {mean:.1f} columns off in mean", mean=others),
+        "released": say("released rows: {mean:.1f} columns off", mean=released),
     }
-    what = f"columns that differ from the nearest real row, of {len(sample().schema.names)}"
-    look: Any = {"what": what, "title": title, "highest": 0.7, "groups": groups}
-    panels.chart(charts.groups_apart(frame.assign(**ends), **look))
-    return frame
+    many = [plural("{n} column", "{n} columns", n) for n in range(MOST)]
+    middle = frame["distance"]
+    bins = {"from": middle - 0.5, "to": middle + 0.5, "bin": pd.Series([*many, say("{n} columns or more", n=MOST)])}
+    what = say("columns that differ from the nearest real row, of {columns}", columns=len(sample().schema.names))
+    return charts.groups_apart(frame.assign(**bins), what=what, title=title, highest=0.7, groups=groups)

@@ -15,8 +15,7 @@ from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Warner
 from dpcore.teaching import report_privacy
 from dpcore.teaching.choices import response_matrix
-from dpcore.teaching.report_privacy import percent
-from dpcore.text import number
+from dpcore.text import TENTHS, number, percent
 
 CROSSING = (1 / sqrt(2), 2 - sqrt(2))
 AGAINST: dict[Literal["setting", "epsilon"], str] = {"setting": "the number in the rule", "epsilon": "epsilon"}
@@ -69,9 +68,9 @@ def categories(page: str) -> None:
     rows = report_privacy.measures(channel).set_index("measure")["value"]
     columns = st.columns(4)
     help_ = "The paper: the probability that the original is “reconstructed or predicted”."
-    columns[0].metric("Breach (the paper’s)", percent(rows["Breach"]), border=True, help=help_)
-    columns[1].metric("A report is the truth", percent(rows["report is the truth"]), border=True)
-    columns[2].metric("Guessing without it", percent(rows["best guess, without it"]), border=True)
+    columns[0].metric("Breach (the paper’s)", percent(rows["Breach"], TENTHS), border=True, help=help_)
+    columns[1].metric("A report is the truth", percent(rows["report is the truth"], TENTHS), border=True)
+    columns[2].metric("Guessing without it", percent(rows["best guess, without it"], TENTHS), border=True)
     columns[3].metric("Epsilon", number(rows["epsilon"]), border=True)
     st.markdown(same_channel(size, p0))
     how = {"default": "setting", "required": True}
@@ -93,7 +92,7 @@ def categories(page: str) -> None:
 def same_channel(size: int, p0: float) -> str:
     """One channel in the words of two rules, at the chosen p0; with more than two values an example."""
     first, second = RRPH(p0=p0), Warner(p=(1 + p0) / 2)
-    one, other = (percent(float(report_privacy.breach(channel).max())) for channel in (first, second))
+    one, other = (percent(float(report_privacy.breach(channel).max()), TENTHS) for channel in (first, second))
     title = "**Same channel, different Breach.**" if p0 < 1 else "**Same channel, and here the same Breach.**"
     example = f"An example with two values instead of {size}, and the same p0: " if size > 2 else ""
     told = (
@@ -103,8 +102,8 @@ def same_channel(size: int, p0: float) -> str:
     if p0 == 1:
         return told + f"Both rules always tell the truth, and Breach says {one} for both."
     return told + (
-        f"Breach says {one} for the first and {other} for the second; a report is the truth {percent(second.p)} of the "
-        "time in both. Breach measures words, not protection."
+        f"Breach says {one} for the first and {other} for the second; a report is the truth "
+        f"{percent(second.p, TENTHS)} of the time in both. Breach measures words, not protection."
     )
 
 
@@ -112,7 +111,9 @@ def table_of(channel: ERRPH) -> pd.DataFrame:
     """The measures as texts."""
     found = report_privacy.measures(channel)
     shares = [
-        number(value) if name == "epsilon" else percent(value, certain=isinf(channel.epsilon)).replace(" ", NARROW)
+        number(value)
+        if name == "epsilon"
+        else percent(value, TENTHS, certain=isinf(channel.epsilon)).replace(" ", NARROW)
         for name, value in zip(found["measure"], found["value"], strict=True)
     ]
     changes = np.where(found["of_channel"], "no", "**yes**")
@@ -137,7 +138,7 @@ def averaging(page: str) -> None:
     frame["epsilon"] = frame["epsilon"].map(number)
     panels.chart(charts.averaging(frame, alone=1 / size))
     for name in ("right", "kept"):
-        frame[name] = [percent(value, certain=p0 == 1) for value in frame[name]]
+        frame[name] = [percent(value, TENTHS, certain=p0 == 1) for value in frame[name]]
     first, last = frame.iloc[0], frame.iloc[-1]
     if p0 == 0:
         told = (
