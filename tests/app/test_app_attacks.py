@@ -116,7 +116,7 @@ def test_a_release_passes_the_test_of_distance_and_tells_all_and_a_private_one_d
     assert dict(metrics(at))["Right if not in it"] == "50 %"
     assert "this release passes the test" in said(at)
     press(at, f"{PAGE}.near.redraw")
-    (named,) = re.findall("released rows: (.*?) columns off", json.dumps(charts(at)[0][0]["layer"]))[:1]
+    (named,) = re.findall("released rows: (.*?) columns off", json.dumps(charts(at)[0][0], ensure_ascii=False))[:1]
     noisy(at, "near")
     assert f"rows of the one that leaks are {named} columns away" in said(at)  # the deal of the step before
     assert float(dict(metrics(at))["Right if in the data"].removesuffix(" %")) < 80
