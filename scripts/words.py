@@ -95,6 +95,17 @@ def holes(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name}
 
 
+def meets(text: str) -> bool:
+    """Whether signs of bold words stand between punctuation inside and a letter outside: they would be shown."""
+    parts = text.split("**")
+    ends = [
+        pair
+        for k in range(1, len(parts) - 1, 2)
+        for pair in ((parts[k - 1][-1:], parts[k][:1]), (parts[k + 1][:1], parts[k][-1:]))
+    ]
+    return any(re.match(r"\w", outside) and re.match(r"[^\w\s]", inside) for outside, inside in ends)
+
+
 def faults(catalog: Catalog) -> Iterator[str]:
     """What is wrong with translations: those that are missing, and those that lack a value or a sign."""
     for message in catalog:
@@ -108,6 +119,8 @@ def faults(catalog: Catalog) -> Iterator[str]:
         for one in told:
             if "{" in originals[-1] and holes(one) - {"n"} != holes(originals[-1]) - {"n"}:
                 yield f"other values than {originals[-1]!r}: {one!r}"
+            if meets(one):
+                yield f"Markdown sees no bold words where punctuation and a letter meet: {one!r}"
             if sorted(MARKS.findall(one)) != sorted(MARKS.findall(originals[-1])):
                 yield f"other signs than {originals[-1]!r}: {one!r}"
 

@@ -17,7 +17,8 @@ from dpcore.language import phrase, say
 
 COURSE, TAUGHT = "dpcore.lesson", "dpcore.taught"
 ELSEWHERE = phrase("This step of the lesson is on another page.")
-# The foot leaves the page as much room as it can: one line of ways below the words only where the window is narrow.
+# The foot leaves the page as much room as it can. In a narrow window, the words alone stand beside the button, and the
+# other ways are icons below it, whose names are still there for who listens.
 FOOT = """<style>
 [data-testid='stBottomBlockContainer'] {padding: 0 3rem 0.25rem}
 .st-key-lesson {padding: 0.3rem 0.9rem; gap: 0.75rem; flex-wrap: nowrap}
@@ -27,9 +28,13 @@ FOOT = """<style>
 .st-key-lesson button {min-height: 2.2rem; padding-block: 0}
 @media (max-width: 640px) {
     [data-testid='stBottomBlockContainer'] {padding: 0 0.25rem 0.25rem}
-    .st-key-lesson {flex-direction: column; align-items: stretch; gap: 0.2rem; padding: 0.25rem 0.6rem}
-    .st-key-lesson > * {flex: none !important}
-    .st-key-lesson p {font-size: 0.85rem; line-height: 1.25}
+    .st-key-lesson {gap: 0.5rem; padding: 0.2rem 0.5rem}
+    .st-key-lesson p {font-size: 0.8rem; line-height: 1.2}
+    .st-key-lesson-place {display: none}
+    .st-key-lesson-ways {flex-wrap: wrap !important; width: 6.5rem !important; justify-content: center; gap: 0}
+    .st-key-lesson-ways > :has([data-testid=stBaseButton-primary]) {order: -1; flex: 1 0 100%}
+    .st-key-lesson-ways button {min-height: 1.9rem; padding: 0 0.5rem}
+    .st-key-lesson-ways [data-testid=stBaseButton-tertiary] [data-testid=stMarkdownContainer] p {font-size: 0}
 }
 </style>"""
 TAUGHT_TEXTS = """<style>
@@ -157,9 +162,10 @@ def bar(page: str) -> None:
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
             with st.container(gap=None):
                 place = say("step {number} of {all}", number=course.number + 1, all=len(course.lesson.steps))
-                st.markdown(f":small[:blue[:material/school: **{say(course.lesson.title)}** · {place}]]")
+                with st.container(key="lesson-place"):
+                    st.markdown(f":small[:blue[:material/school: **{say(course.lesson.title)}** · {place}]]")
                 st.markdown(text)
-            with st.container(horizontal=True, width="content", gap="xsmall", wrap=False):
+            with st.container(horizontal=True, width="content", gap="xsmall", wrap=False, key="lesson-ways"):
                 ways(course, here)
 
 
@@ -169,7 +175,7 @@ def ways(course: Course, here: bool) -> None:
     last, done = number == len(course.lesson.steps) - 1, course.done
     main: Any = {"type": "primary"}
     if number and here:
-        button(say("Back"), "back", to, name, number - 1, type="tertiary", disabled=session.resting(step.job))
+        button(say("Back"), "back", to, name, number - 1, disabled=session.resting(step.job), **other("arrow_back"))
     if not here:
         button(say("Go there"), "again", to, name, number, **main)
     elif step.act is None or done:
@@ -182,13 +188,18 @@ def ways(course: Course, here: bool) -> None:
         key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # a press that comes late is not a second one
         button(say(step.act.label), key, do, step.job, step.act.what, icon=step.act.icon, disabled=rests, **main)
         if not course.asks:
-            button(say("Next"), "next", ask, type="tertiary", disabled=rests)
+            button(say("Next"), "next", ask, disabled=rests, **other("arrow_forward"))
         elif last:
-            button(say("Go on"), "on", leave, name, type="tertiary")
+            button(say("Go on"), "on", leave, name, **other("flag"))
         else:
-            button(say("Go on"), "on", to, name, number + 1, type="tertiary")
+            button(say("Go on"), "on", to, name, number + 1, **other("arrow_forward"))
     if not (here and last and done):
-        button(say("End the lesson"), "leave", leave, type="tertiary")
+        button(say("End the lesson"), "leave", leave, **other("close"))
+
+
+def other(icon: str) -> Any:
+    """How a way looks that is not the one; a phone shows its icon alone."""
+    return {"type": "tertiary", "icon": f":material/{icon}:"}
 
 
 def ask() -> None:

@@ -5,15 +5,16 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpcore.dashboard.lesson_plans import LESSONS, Step
+from dpcore.dashboard.lesson_plans import LESSONS, Lesson, Step
 from dpcore.dashboard.lessons import located
+from dpcore.language import LANGUAGES, say, speaking
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
 SIZES = ((1920, 1080), (390, 844), (1366, 768))  # the last one is the laptop on which the button is pressed
 CARD, BUTTON = ".st-key-lesson", ".st-key-lesson [data-testid=stBaseButton-primary]"
-MOST, MOST_ON_A_PHONE, HEAD = 90, 160, 40  # pixels
+MOST, HEAD = 90, 40  # pixels
 SLOW = 120_000  # milliseconds
 # How much of an element, or of what fits, stands between the head of the window and the card, if nothing lies on it.
 SEEN = """([foot, head]) => {
@@ -49,7 +50,7 @@ def looked_at(page: Page, step: Step, words: str, *, named: bool) -> None:
         where = f"{width} pixels: {words}"
         foot = page.get_by_test_id("stBottom").bounding_box()
         assert foot is not None
-        assert foot["height"] <= (MOST if width > 1000 else MOST_ON_A_PHONE), where
+        assert foot["height"] <= MOST, where
         expect(page.locator(BUTTON)).to_be_in_viewport(ratio=1)
         for bold in re.findall(r"\*\*(.+?)\*\*", words):
             assert page.evaluate(SAID, [bold, CARD]), f"{bold} is not seen on {where}"
@@ -59,21 +60,33 @@ def looked_at(page: Page, step: Step, words: str, *, named: bool) -> None:
             assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0, where
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", LESSONS)
-def test_the_cards_button_alone_leads_to_the_end(visitor, name):
+def test_the_cards_button_alone_leads_to_the_end(visitor, name, language):
+    visitor.page.add_init_script(f"Object.defineProperty(navigator, 'language', {{get: () => '{language}-XX'}})")
     visitor.open()
-    page, lesson = visitor.page, LESSONS[name]
+    with speaking(language):
+        to_the_end(visitor, LESSONS[name], name)
+
+
+def to_the_end(visitor, lesson: Lesson, name: str) -> None:
+    """Through a lesson in the language that is spoken."""
+    page = visitor.page
     page.locator(f".st-key-home-lesson-{name}").get_by_role("button").click()
     for number, step in enumerate(lesson.steps, 1):
-        for words in filter(None, (step.text, step.after)):
-            expect(page.locator(CARD)).to_contain_text(f"step {number} of {len(lesson.steps)}")
+        for words in map(say, filter(None, (step.text, step.after))):
+            expect(page.locator(CARD)).to_contain_text(
+                say("step {number} of {all}", number=number, all=len(lesson.steps))
+            )
             expect(page.locator(CARD)).to_contain_text(words.replace("**", ""), timeout=SLOW)
             settle(page)
-            looked_at(page, step, words, named=step.act is None or words == step.after)
+            looked_at(page, step, words, named=step.act is None or words == say(step.after))
             page.locator(BUTTON).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(lesson.title)
+    expect(page.get_by_role("heading", level=1)).to_have_text(say(lesson.title))
     for sentence in (*lesson.lessons, lesson.question):
-        expect(page.get_by_text(sentence)).to_be_in_viewport(ratio=1)
+        expect(page.get_by_text(say(sentence))).to_be_in_viewport(ratio=1)
     expect(page.locator(CARD)).to_have_count(0)
-    visitor.press("Back to the start")
-    expect(page.get_by_text(re.compile("done$"))).to_have_count(1)
+    visitor.press(say("Back to the start"))
+    expect(
+        page.get_by_text(re.compile(f"{say(':green[:material/check_circle: done]').split()[-1][:-1]}$"))
+    ).to_have_count(1)
