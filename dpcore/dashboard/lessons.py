@@ -31,9 +31,9 @@ FOOT = """<style>
     .st-key-lesson {gap: 0.5rem; padding: 0.2rem 0.5rem}
     .st-key-lesson p {font-size: 0.8rem; line-height: 1.2}
     .st-key-lesson-place {display: none}
-    .st-key-lesson-ways {flex-wrap: wrap !important; width: 6.5rem !important; justify-content: center; gap: 0}
+    .st-key-lesson-ways {flex-wrap: wrap !important; width: 7rem !important; justify-content: center; gap: 0 !important}
     .st-key-lesson-ways > :has([data-testid=stBaseButton-primary]) {order: -1; flex: 1 0 100%}
-    .st-key-lesson-ways button {min-height: 1.9rem; padding: 0 0.5rem}
+    .st-key-lesson-ways button {min-height: 1.9rem; padding: 0 0.3rem}
     .st-key-lesson-ways [data-testid=stBaseButton-tertiary] [data-testid=stMarkdownContainer] p {font-size: 0}
 }
 </style>"""
