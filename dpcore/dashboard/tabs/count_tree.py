@@ -2,6 +2,7 @@
 
 import math
 import zlib
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.evaluate import tree_errors
 from dpcore.export.artifacts import CountTree
+from dpcore.language import phrase, say
 from dpcore.methods.base import Synthesizer
 from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
@@ -28,8 +30,9 @@ MOST_COLUMNS = 4
 MOST_NODES = 400
 WIDTH = 740  # pixels; the names of the levels stand beside
 QUERIES = 500
-GROUPS, DIVIDED, EVERY = "The release's own groups", "Finer ranges of the same columns", "All columns"
-FLAT = (
+GROUPS, DIVIDED = phrase("The release's own groups"), phrase("Finer ranges of the same columns")
+EVERY = phrase("All columns")
+FLAT = phrase(
     "“Flat” is what a histogram of every single combination of values of the columns in question would answer at the "
     "same price: a what-if with noise of its own, not part of the release."
 )
@@ -64,17 +67,23 @@ def tree(page: str, shown: Shown) -> None:
     found = counts.tree
     levels, leaves = len(found.partitions), found.leaves.size
     measured = sum(found.measured)
-    st.markdown(
-        f"Levels: **{levels:,}**; with counts of their own: **{measured:,}**. Groups at the bottom, empty ones "
-        f"included: **{leaves:,}**. Counts and intervals are part of the release; errors are measured on the real rows."
-        f"{panels.of_persons(shown)}"
+    told = say(
+        "Levels: **{levels:,}**; with counts of their own: **{measured:,}**. Groups at the bottom, empty ones "
+        "included: **{leaves:,}**. Counts and intervals are part of the release; errors are measured on the real rows.",
+        levels=levels,
+        measured=measured,
+        leaves=leaves,
     )
+    st.markdown(f"{told}{panels.of_persons(shown)}")
     if measured > 1 and leaves < SMALL:
         st.caption(
-            f"With {leaves:,} groups there is little that inner levels can correct: a node has to hold many "
-            "groups before counting it pays. More divisions make the difference visible."
+            say(
+                "With {leaves:,} groups there is little that inner levels can correct: a node has to hold many "
+                "groups before counting it pays. More divisions make the difference visible.",
+                leaves=leaves,
+            )
         )
-    private = st.toggle("Color by error (reads the real rows)", value=True, key=f"{page}.tree_errors")
+    private = st.toggle(say("Color by error (reads the real rows)"), value=True, key=f"{page}.tree_errors")
     key = f"{page}.tree_at:{id(shown)}"
     at: tuple[int, int] = st.session_state.get(key) or (0, 0)
     frame = remember(shown, f"nodes {at}", lambda: count_tree_frames.nodes(found, at=at, most=MOST_NODES))
@@ -83,7 +92,7 @@ def tree(page: str, shown: Shown) -> None:
     names = {(0, 0): count_tree_frames.ALL, **{(level, place): name for level, place, name in named}}
     options = list(names)
     if len(options) > 1:
-        st.selectbox("From this group down", options, options.index(at), format_func=names.__getitem__, key=key)
+        st.selectbox(say("From this group down"), options, options.index(at), format_func=names.__getitem__, key=key)
     if private:
         truth = remember(shown, "true tree", lambda: true_counts(shown))
         frame = tree_errors.with_truth(frame, truth)
@@ -91,30 +100,34 @@ def tree(page: str, shown: Shown) -> None:
     panels.chart(charts.mark_real(picture) if private else picture, data=frame)
     rest = levels - 1 - int(frame["level"].max())
     if rest and len(frame) == 1:
-        st.caption(f"The next level has more than {MOST_NODES:,} groups here, too many to draw. The largest of all:")
+        many = say(
+            "The next level has more than {n:,} groups here, too many to draw. The largest of all:", n=MOST_NODES
+        )
+        st.caption(many)
         largest = counts.generalized.nlargest(20, counts.generalized.columns[-1])
         st.dataframe(largest[[*largest.columns[-1:], *largest.columns[:-1]]], hide_index=True, key=f"{page}.largest")
     elif rest:
-        st.caption(f"{rest:,} more levels lie below; choose a group further down to see them.")
+        st.caption(say("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest))
 
 
 def errors(page: str, shown: Shown) -> None:
     """Errors of random range queries by their size, with and without consistency."""
     if not released(shown).tree.leaves.family:
-        st.info("This release divided no column: it answers every query by the same share of all rows.")
+        st.info(say("This release divided no column: it answers every query by the same share of all rows."))
         return
-    workload = st.segmented_control(
-        "Ranges of", (GROUPS, DIVIDED, EVERY), default=GROUPS, required=True, key=f"{page}.workload"
-    )
-    st.markdown(
-        f"{QUERIES:,} random ranges of one to four columns. Two errors add up in an answer: the **noise** of the "
+    look: Any = {"default": GROUPS, "required": True, "format_func": say, "key": f"{page}.workload"}
+    workload = st.segmented_control(say("Ranges of"), (GROUPS, DIVIDED, EVERY), **look)
+    told = say(
+        "{queries:,} random ranges of one to four columns. Two errors add up in an answer: the **noise** of the "
         "counts, and how **unevenly** rows are spread inside the groups, which consistency cannot mend. Ranges of "
         "the release's own groups have only the first, and, if they are published, what moving negative counts to 0 "
-        f"does to them.{panels.of_persons(shown)}"
+        "does to them.",
+        queries=QUERIES,
     )
+    st.markdown(f"{told}{panels.of_persons(shown)}")
     frame = remember(shown, f"range errors {workload}", lambda: range_errors(shown, str(workload)))
     panels.chart(charts.mark_real(charts.error_by_range(frame)), data=frame)
-    st.caption(FLAT)
+    st.caption(say(FLAT))
 
 
 def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
@@ -147,16 +160,18 @@ def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
 def ask(page: str, shown: Shown) -> None:
     """One range query, and what each way of counting would answer."""
     schema = shown.release.schema
-    whom = "people" if schema.unit is None else "rows"
-    st.markdown(
-        f"How many {whom} …? Choose up to four columns, and in each a group or an interval. A group that the release "
-        f"did not divide that finely is answered as if all in it were spread evenly.{panels.of_persons(shown)}"
+    people = schema.unit is None
+    asked = say("How many people …?") if people else say("How many rows …?")
+    choose = say(
+        "Choose up to four columns, and in each a group or an interval. A group that the release did not divide that "
+        "finely is answered as if all in it were spread evenly."
     )
+    st.markdown(f"{asked} {choose}{panels.of_persons(shown)}")
     divided = list(released(shown).tree.leaves.family)
     key = f"{page}.ask:{id(shown)}"
-    names = st.multiselect("Columns", schema.names, default=divided[:2], max_selections=MOST_COLUMNS, key=key)
+    names = st.multiselect(say("Columns"), schema.names, default=divided[:2], max_selections=MOST_COLUMNS, key=key)
     if not names:
-        st.info("Choose a column.")
+        st.info(say("Choose a column."))
         return
     sets = {}
     for place, name in zip(st.columns(max(len(names), 2)), names, strict=False):
@@ -165,24 +180,30 @@ def ask(page: str, shown: Shown) -> None:
     query = RangeQuery.of(sets)
     frame = remember(shown, f"ask {query!r}", lambda: answers(shown, query))
     size, truth = query.size(schema), float(frame["true"].iloc[0])
-    cells = "all" if size > 0.9995 else f"{100 * size:.3g} %"
-    st.markdown(
-        f"This range covers **{cells}** of the domain. **{truth:,.0f}** real {whom} fall into it ({REAL_DATA})."
-    )
+    cells = say("all") if size > 0.9995 else f"{100 * size:.3g} %"
+    covers = say("This range covers **{cells}** of the domain.", cells=cells)
+    if people:
+        fall = say("**{truth:,.0f}** real people fall into it ({mark}).", truth=truth, mark=say(REAL_DATA))
+    else:
+        fall = say("**{truth:,.0f}** real rows fall into it ({mark}).", truth=truth, mark=say(REAL_DATA))
+    st.markdown(f"{covers} {fall}")
     near = frame["release"] != "flat"
     flat, width = frame[~near], (frame["high"] - frame["low"])
     apart = len(flat) and width[~near].max() > WIDEST * max(width[near].max(), 1.0)  # would squeeze the others to dots
     if apart:
         row = flat.iloc[0]
         st.markdown(
-            f"Off the chart: **flat** would have answered **{row['estimate']:,.0f}** (95 %: {row['low']:,.0f} to "
-            f"{row['high']:,.0f}; {REAL_DATA})."
+            say(
+                "Off the chart: **flat** would have answered **{estimate:,.0f}** (95 %: {low:,.0f} to {high:,.0f}; "
+                "{mark}).",
+                mark=say(REAL_DATA),
+                **row[["estimate", "low", "high"]].to_dict(),
+            )
         )
     panels.chart(charts.mark_real(charts.range_answers(frame[near] if apart else frame)), data=frame)
-    st.caption(
-        f"Lines are 95 % intervals of the noise. They do not know how unevenly rows are spread inside a group. {FLAT}"
-    )
-    with st.expander("Two ways to answer (the patent's figures 1 and 2)"):
+    lines = say("Lines are 95 % intervals of the noise. They do not know how unevenly rows are spread inside a group.")
+    st.caption(f"{lines} {say(FLAT)}")
+    with st.expander(say("Two ways to answer (the patent's figures 1 and 2)")):
         panels.chart(charts.frameworks())
 
 

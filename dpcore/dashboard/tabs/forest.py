@@ -9,6 +9,7 @@ from dpcore import charts
 from dpcore.accounting.ledger import Ledger
 from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
+from dpcore.language import phrase, plural, say
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.forest import Forest
@@ -16,14 +17,22 @@ from dpcore.text import claim, limit, number
 
 MOST_NODES, LARGEST = 40, 20
 COMPOSED = {
-    "one": "There is **one tree**, grown from all rows: a record pays on one way down, from the root to a leaf.",
-    "disjoint": "Each row is in **one tree only**, by lot. One person can change one tree, so all trees together cost "
-    "what one of them costs.",
-    "poisson": "Each tree sees its own **secret random sample** of the rows. A person is probably not in it, so that "
-    "a tree may spend more inside than it costs outside. The trees' costs add up.",
-    "full": "Every tree sees **every row**: the trees' costs add up.",
-    "bootstrap": "Every tree sees a **bootstrap sample**, in which a row can stand several times and then counts as "
-    "often. The trees' costs add up.",
+    "one": phrase(
+        "There is **one tree**, grown from all rows: a record pays on one way down, from the root to a leaf."
+    ),
+    "disjoint": phrase(
+        "Each row is in **one tree only**, by lot. One person can change one tree, so all trees together cost what one "
+        "of them costs."
+    ),
+    "poisson": phrase(
+        "Each tree sees its own **secret random sample** of the rows. A person is probably not in it, so that a tree "
+        "may spend more inside than it costs outside. The trees' costs add up."
+    ),
+    "full": phrase("Every tree sees **every row**: the trees' costs add up."),
+    "bootstrap": phrase(
+        "Every tree sees a **bootstrap sample**, in which a row can stand several times and then counts as often. The "
+        "trees' costs add up."
+    ),
 }
 
 
@@ -42,27 +51,35 @@ def tree(page: str, shown: Shown) -> None:
     if sizes := release.model.sizes:
         many, deep = (sizes[name] for name in ("n_trees", "max_depth"))
         rule = all(release.parameters.get(name) is None for name in sizes)
-        told = "one tree" if many == 1 else f"{many:,} trees"
-        st.markdown(f"{'The rule gave' if rule else 'Grown:'} **{told}**, at most **{deep:,} levels** deep.")
+        told = plural("one tree", "{n:,} trees", many)
+        ruled = say("The rule gave **{trees}**, at most **{deep:,} levels** deep.", trees=told, deep=deep)
+        grown = say("Grown: **{trees}**, at most **{deep:,} levels** deep.", trees=told, deep=deep)
+        st.markdown(ruled if rule else grown)
     chosen = 1
     if found.trees > 1:
         left, _ = st.columns([1, 3])
-        text = f"Tree (1 to {found.trees:,})"
+        text = say("Tree (1 to {trees:,})", trees=found.trees)
         chosen = int(left.number_input(text, 1, found.trees, 1, key=f"{page}.tree:{id(shown)}"))
     frame = remember(shown, f"tree {chosen}", lambda: forest_frames.nodes(found, chosen - 1, most=MOST_NODES))
     exact = release.exact
     if exact:
-        st.markdown("All counts are exact: this is the reference without privacy.")
+        st.markdown(say("All counts are exact: this is the reference without privacy."))
     elif release.guarantee_void:
-        st.markdown("Counts are part of the release, with as little protection: what the top of the page says.")
+        void = say("Counts are part of the release, with as little protection: what the top of the page says.")
+        st.markdown(void)
     else:
-        st.markdown("All of this is part of the release: looking at it costs nothing more.")
+        st.markdown(say("All of this is part of the release: looking at it costs nothing more."))
     mark = charts.mark_real if exact else lambda picture: picture
-    panels.chart(mark(charts.forest_tree(frame, title=f"Tree {chosen} of {found.trees:,}")), data=frame)
+    title = say("Tree {number} of {trees:,}", number=chosen, trees=found.trees)
+    panels.chart(mark(charts.forest_tree(frame, title=title)), data=frame)
     if found.leaf.all():
         st.info(
-            "No tree was divided: the noise told nothing apart. More epsilon helps"
-            + (", and so do fewer trees or levels." if release.model.reports is None else ", and so do more people."),
+            say(
+                "No tree was divided: the noise told nothing apart. More epsilon helps, and so do fewer trees or "
+                "levels."
+            )
+            if release.model.reports is None
+            else say("No tree was divided: the noise told nothing apart. More epsilon helps, and so do more people."),
             icon=":material/info:",
         )
         return
@@ -75,14 +92,18 @@ def group_tree(page: str, shown: Shown) -> None:
     released = shown.release.model.released
     counts: ReleasedTree = released["tree"]
     st.markdown(
-        f"This method releases noisy counts of **{counts.leaves.size:,} groups**. The tree that predicts was learned "
-        "from these counts alone, which costs nothing more."
+        say(
+            "This method releases noisy counts of **{groups:,} groups**. The tree that predicts was learned from these "
+            "counts alone, which costs nothing more.",
+            groups=counts.leaves.size,
+        )
     )
     frame = remember(shown, "classifier", lambda: forest_frames.nodes(released["classifier"], most=MOST_NODES))
-    panels.chart(charts.forest_tree(frame, title="The tree that predicts"), data=frame)
+    panels.chart(charts.forest_tree(frame, title=say("The tree that predicts")), data=frame)
     groups = remember(shown, "groups", lambda: counts.rows(released["leaf_counts"]))
     largest = groups.nlargest(LARGEST, groups.columns[-1])
-    with st.expander(f"The {len(largest):,} largest of {len(groups):,} groups that are not empty"):
+    told = say("The {n:,} largest of {groups:,} groups that are not empty", n=len(largest), groups=len(groups))
+    with st.expander(told):
         columns = [*largest.columns[-1:], *largest.columns[:-1]]
         st.dataframe(largest[columns], hide_index=True, key=f"{page}.groups")
 
@@ -91,40 +112,45 @@ def budget(shown: Shown) -> None:
     """Which levels and purposes epsilon went to, and how the trees' prices make the price of all."""
     ledger, found = shown.release.ledger, forest_of(shown)
     if found is None:
-        st.markdown("Every choice of a value or a cut has its share, and the counts of the groups have the rest.")
+        st.markdown(say("Every choice of a value or a cut has its share, and the counts of the groups have the rest."))
         panels.chart(charts.epsilon_split(ledger.to_frame()))
         return
     if math.isinf(ledger.epsilon_claimed):
-        st.info("No question was answered with noise: nothing was spent, and nothing is protected.")
+        st.info(say("No question was answered with noise: nothing was spent, and nothing is protected."))
         return
     parameters = shown.release.parameters
     sampled = str(parameters.get("resample", "full"))  # methods of one tree do not choose
     if parameters["mode"] == "paper" and "resample" in parameters:
         sampled = "bootstrap"
-    st.markdown(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled])
+    st.markdown(say(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled]))
     if ledger.relation == "replace":
         st.markdown(
-            "Somebody whose values change may leave one way down a tree and enter another. **Both ways are paid**: the "
-            "run costs twice what one of them does."
+            say(
+                "Somebody whose values change may leave one way down a tree and enter another. **Both ways are paid**: "
+                "the run costs twice what one of them does."
+            )
         )
     frame = remember(shown, "budget", lambda: forest_frames.budget(ledger))
     several = bool(frame["per_tree"].any())
     if several:
         st.dataframe(accounts(ledger), hide_index=True, width="content")
-    picture = charts.forest_budget(frame, title="One tree" if several else "From the root to a leaf")
+    picture = charts.forest_budget(frame, title=say("One tree") if several else say("From the root to a leaf"))
     panels.chart(picture, data=frame.drop(columns=["per_tree", "void"]))
     left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
     if left > 0 and frame["epsilon_claimed"].sum() < math.inf:
         st.caption(
-            f"Epsilon {number(left)} of this is for levels that no tree reached. On other rows trees would have "
-            "grown deeper, and a guarantee has to hold for all rows."
+            say(
+                "Epsilon {epsilon} of this is for levels that no tree reached. On other rows trees would have grown "
+                "deeper, and a guarantee has to hold for all rows.",
+                epsilon=number(left),
+            )
         )
 
 
 def accounts(ledger: Ledger) -> pd.DataFrame:
     """From the whole run to the inside of one tree: what each costs."""
     way = forest_frames.inward(ledger)
-    named = zip(["all trees together", *(part.name for part in way[1:])], way, strict=True)
+    named = zip([say("all trees together"), *(part.name for part in way[1:])], way, strict=True)
     rows = [(name, claim(at.epsilon_claimed), limit(at.epsilon_of_noise)) for name, at in named if name]
-    paid = "of the noise alone" if ledger.void else "can cost up to"
-    return pd.DataFrame(rows, columns=["account", "claimed", paid])
+    paid = say("of the noise alone") if ledger.void else say("can cost up to")
+    return pd.DataFrame(rows, columns=[say("account"), say("claimed"), paid])

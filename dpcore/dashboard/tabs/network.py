@@ -10,7 +10,10 @@ from dpcore import charts
 from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
 from dpcore.export.artifacts import Network
+from dpcore.language import phrase, say
 from dpcore.text import number
+
+COLUMNS = (phrase("child"), phrase("parents"), phrase("cluster"), phrase("cells"), phrase("epsilon"))
 
 
 def network(shown: Shown) -> None:
@@ -18,57 +21,68 @@ def network(shown: Shown) -> None:
     found = shown.release.artifact_as(Network)
     picture, frame = found.picture()
     measured, exact = int((frame["epsilon"] > 0).sum()), math.isinf(shown.release.ledger.epsilon_claimed)
-    what = f"{len(frame):,} families, {measured:,} of them measured with noise of their own"
+    what = say(
+        "{n:,} families, {measured:,} of them measured with noise of their own.", n=len(frame), measured=measured
+    )
     if found.junction_tree:
-        what = f"{len(frame):,} cliques, from {len(found.clusters):,} tables that were measured with noise"
+        tables = len(found.clusters)
+        what = say("{n:,} cliques, from {tables:,} tables that were measured with noise.", n=len(frame), tables=tables)
     if exact:
-        st.markdown(f"{len(frame):,} families, the best ones, chosen and measured without any noise.")
+        st.markdown(say("{n:,} families, the best ones, chosen and measured without any noise.", n=len(frame)))
     elif shown.release.guarantee_void:
-        st.markdown(f"{what}. They are part of the release, with as little protection: what the top of the page says.")
+        void = say("They are part of the release, with as little protection: what the top of the page says.")
+        st.markdown(f"{what} {void}")
     else:
-        st.markdown(
-            f"{what}. All of this is part of the release: it was chosen and measured privately, and costs nothing more "
-            "to look at."
+        free = say(
+            "All of this is part of the release: it was chosen and measured privately, and costs nothing more to look "
+            "at."
         )
+        st.markdown(f"{what} {free}")
     panels.chart(marked(shown, picture))
     shares = frame["epsilon"] / max(frame["epsilon"].sum(), 1e-300)
     table = frame.assign(parents=frame["parents"].map(", ".join), epsilon=frame["epsilon"].map(number), share=shares)
     if exact:
         table = table.drop(columns=["epsilon", "share"])
-    with st.expander("Every family: its table's size and price"):
-        st.dataframe(
-            table,
-            hide_index=True,
-            column_config={"share": st.column_config.NumberColumn("share of all tables", format="percent")},
-        )
+    with st.expander(say("Every family: its table's size and price")):
+        shares_of_all = st.column_config.NumberColumn(say("share of all tables"), format="percent")
+        names: dict[str, Any] = {name: say(name) for name in COLUMNS}
+        st.dataframe(table, hide_index=True, column_config=names | {"share": shares_of_all})
 
 
 def clusters(shown: Shown) -> None:
     """The clusters, and the noisy scores that they come from."""
     found = shown.release.artifact_as(Network)
     if not found.clusters:
-        st.info("This method makes no clusters: one network holds all columns.")
+        st.info(say("This method makes no clusters: one network holds all columns."))
         return
     many, sizes = len(found.clusters), ", ".join(str(len(cluster)) for cluster in found.clusters)
     if found.junction_tree:
         st.markdown(
-            f"**{many} tables were measured**, over {sizes} columns. They may share columns, and are made to "
-            "agree there: what connects them is kept."
+            say(
+                "**{many} tables were measured**, over {sizes} columns. They may share columns, and are made to "
+                "agree there: what connects them is kept.",
+                many=many,
+                sizes=sizes,
+            )
         )
     else:
         st.markdown(
-            f"**{many} clusters** of {sizes} bits. Whatever connects two clusters is lost: rows are put together "
-            "from independent parts."
+            say(
+                "**{many} clusters** of {sizes} bits. Whatever connects two clusters is lost: rows are put together "
+                "from independent parts.",
+                many=many,
+                sizes=sizes,
+            )
         )
         pairs = remember(shown, "similarity", lambda: found.similarity)
         if len(pairs):
             groups = {name: i for i, cluster in enumerate(found.clusters, start=1) for name in cluster}
             panels.chart(marked(shown, charts.affinity(pairs, groups)))
         else:
-            st.info("These clusters are the columns in their order: no pair of bits was compared for them.")
-    what = "columns" if found.junction_tree else "bits"
-    rows = [{"cluster": i, what: ", ".join(cluster)} for i, cluster in enumerate(found.clusters, start=1)]
-    panels.table_behind(pd.DataFrame(rows), f"The {what} of every cluster")
+            st.info(say("These clusters are the columns in their order: no pair of bits was compared for them."))
+    what = say("columns") if found.junction_tree else say("bits")
+    rows = [{say("cluster"): i, what: ", ".join(cluster)} for i, cluster in enumerate(found.clusters, start=1)]
+    panels.table_behind(pd.DataFrame(rows), say("The {what} of every cluster", what=what))
 
 
 def marked(shown: Shown, picture: Any) -> Any:
