@@ -196,8 +196,10 @@ def ask(page: str, shown: Shown) -> None:
             say(
                 "Off the chart: **flat** would have answered **{estimate:,.0f}** (95 %: {low:,.0f} to {high:,.0f}; "
                 "{mark}).",
+                estimate=row["estimate"],
+                low=row["low"],
+                high=row["high"],
                 mark=say(REAL_DATA),
-                **row[["estimate", "low", "high"]].to_dict(),
             )
         )
     panels.chart(charts.mark_real(charts.range_answers(frame[near] if apart else frame)), data=frame)
