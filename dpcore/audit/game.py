@@ -18,6 +18,7 @@ from dpcore.arguments import Floats, Progress, no_progress
 from dpcore.audit.bound import FEWEST, AuditResult, Event, separating_event, statistics
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
+from dpcore.language import say
 from dpcore.methods.base import PrivateEstimator
 
 Verdict = Literal["caught", "not caught", "no claim"]
@@ -32,16 +33,34 @@ class Case:
     """
 
     key: str  # stable and unique: method, mode, and what is attacked
-    title: str  # what is attacked, for a menu
-    story: str  # the two tables, what the attacker looks at, and why that tells them apart or cannot
+    name: str  # what is attacked, for a menu
+    tale: str | tuple[str, ...]  # the two tables, what the attacker looks at, and why that tells them apart or cannot
     schema: Schema
     pair: tuple[pd.DataFrame, pd.DataFrame]  # neighbors under the estimator's relation
     estimator: PrivateEstimator  # unfitted and without a seed
-    looks_at: str  # what the number is, for the title of an axis
+    number: str  # what the attacker's number is, for the title of an axis
     statistic: Callable[[Any], float]  # of a fitted estimator, from what was released alone
     trials: int  # runs per world by default
     expected: Verdict = "not caught"
     step: str = ""
+    change: str = "{title}"  # what is said of the name where a row is added, or replaced
+    other: str = ""  # what the tale calls the second table, as "{other}"
+
+    @property
+    def title(self) -> str:
+        """The name, in the language of the screen; the following are, too."""
+        return say(self.change, title=say(self.name))
+
+    @property
+    def story(self) -> str:
+        """The tale, its sentences one after the other."""
+        parts = (self.tale,) if isinstance(self.tale, str) else self.tale
+        return " ".join(say(part, other=say(self.other)) for part in parts if part)
+
+    @property
+    def looks_at(self) -> str:
+        """What the number is."""
+        return say(self.number)
 
     @property
     def method(self) -> str:

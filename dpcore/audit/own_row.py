@@ -12,10 +12,11 @@ from dpcore.audit.game import Case
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
+from dpcore.language import phrase
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator, Synthesizer
 
-TRIALS, SAMPLED = 100, 2_000
+TRIALS, SAMPLED = 100, 2_000  # the latter stands in a text below
 Row = Mapping[str, Any]
 Statistic = Callable[[PrivateEstimator], float]
 
@@ -54,27 +55,36 @@ def own_row(
         put = pd.DataFrame([{name: other[name] for name in names}]).assign(
             **{name: mine[name].iloc[0] for name in whose}
         )
-        second, changes = pd.concat([rest, put] if len(rest) else [put], ignore_index=True), "has other values"
+        second = pd.concat([rest, put] if len(rest) else [put], ignore_index=True)
+        twins = phrase("Your table as it is, and the same table in which one person has other values.")
     else:
-        second, changes = rest.reset_index(drop=True), "is missing"
-    whom = "row" if unit is None else "person"
+        second = rest.reset_index(drop=True)
+        twins = phrase("Your table as it is, and the same table in which one person is missing.")
+    moved = phrase(
+        "One row of many moves a release little: that the two worlds look alike here proves nothing about rows that "
+        "stand out more."
+    )
+    if unit is not None:
+        moved = phrase(
+            "One person of many moves a release little: that the two worlds look alike here proves nothing about "
+            "persons that stand out more."
+        )
     schema.encode(second)  # refuses values that do not fit, before anything is run
     method = next((name for name, kind in METHODS.items() if type(estimator) is kind), estimator.title)
     if isinstance(estimator, Synthesizer):
         statistic = near(schema, mine)
-        looks_at = f"How alike {SAMPLED:,} synthetic rows are to the row: columns that agree, and one more if all do"
+        looks_at = phrase("How alike 2,000 synthetic rows are to the row: columns that agree, and one more if all do")
     else:
         statistic = chance_of_class(estimator, schema, mine)
-        looks_at = "Predicted probability of the row’s own class"
+        looks_at = phrase("Predicted probability of the row’s own class")
     return Case(
         key=f"{method}/{estimator.mode}/own/{relation}",
-        title="A row of your own table",
-        story=f"Your table as it is, and the same table in which one person {changes}. One {whom} of many moves a "
-        f"release little: that the two worlds look alike here proves nothing about {whom}s that stand out more.",
+        name=phrase("A row of your own table"),
+        tale=(twins, moved),
         schema=schema,
         pair=(first, second),
         estimator=clone(estimator).set_params(relation=str(relation), random_state=None),
-        looks_at=looks_at,
+        number=looks_at,
         statistic=statistic,
         trials=trials,
     )

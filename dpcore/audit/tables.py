@@ -12,10 +12,12 @@ from dpcore.arguments import Floats
 from dpcore.audit.game import Case, Verdict
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.language import phrase
 from dpcore.methods.base import PrivateEstimator
 
 BIT = ("0", "1")
 MOST_ROWS = 1_000
+ADDED, REPLACED = phrase("{title} added"), phrase("{title} replaced")
 Pair = tuple[pd.DataFrame, pd.DataFrame]
 Texts = str | tuple[str, str]
 """For a case under either relation; or one for "add_remove", and one for "replace"."""
@@ -51,7 +53,7 @@ class Neighbors:
     schema: Schema
     added: Pair
     replaced: Pair
-    words: tuple[str, str] = ("the same and one more (1, 1)", "one (0, 0) less and one (1, 1) more")
+    words: tuple[str, str] = (phrase("the same and one more (1, 1)"), phrase("one (0, 0) less and one (1, 1) more"))
 
 
 def even(times: int) -> Neighbors:
@@ -64,7 +66,7 @@ def even(times: int) -> Neighbors:
 def both(
     key: str,
     title: str,
-    story: Texts,
+    story: str | tuple[Texts, ...],
     tables: Neighbors,
     estimator: PrivateEstimator,
     looks_at: Texts,
@@ -72,22 +74,25 @@ def both(
     trials: int,
     expected: Verdict = "not caught",
 ) -> list[Case]:
-    """One attack under "add_remove" and under "replace"; in the story, "{}" stands for the tables' own words."""
+    """One attack under "add_remove" and under "replace"; the story's "{other}" stands for the tables' own words."""
+    story = (story,) if isinstance(story, str) else story
     return [
         Case(
             key=f"{key}/{relation}",
-            title=f"{title} {word}",
-            story=(story if isinstance(story, str) else story[i]).format(tables.words[i]),
+            name=title,
+            change=word,
+            tale=tuple(part if isinstance(part, str) else part[i] for part in story),
+            other=tables.words[i],
             schema=tables.schema,
             pair=pair,
             estimator=clone(estimator).set_params(relation=relation),
-            looks_at=looks_at if isinstance(looks_at, str) else looks_at[i],
+            number=looks_at if isinstance(looks_at, str) else looks_at[i],
             statistic=statistic,
             trials=trials,
             expected=expected,
         )
         for i, (relation, word, pair) in enumerate(
-            (("add_remove", "added", tables.added), ("replace", "replaced", tables.replaced))
+            (("add_remove", ADDED, tables.added), ("replace", REPLACED, tables.replaced))
         )
     ]
 

@@ -6,6 +6,7 @@ from dpcore.audit.game import Verdict
 from dpcore.audit.tables import BIT, Neighbors, bits, both, changed, clipped, even, frame_of, more
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.language import phrase
 from dpcore.methods import DiffGen, DiffGenTree, DTDiff, TaxonomyRelease
 
 THREE = bits("abc")
@@ -13,7 +14,7 @@ ONE_ROW = Neighbors(
     THREE,
     more(frame_of(THREE), "111"),
     changed(frame_of(THREE, "000"), "111"),
-    ("An empty table, or one row.", "One row of zeros, or one of ones."),
+    (phrase("An empty table, or one row."), phrase("One row of zeros, or one of ones.")),
 )
 EVEN = even(5)
 NUMBER = Schema(
@@ -25,7 +26,9 @@ NUMBER = Schema(
     max_rows=100,
 )
 LOW = frame_of(NUMBER, (0, "0"), (1, "0"), times=5)
-END = Neighbors(NUMBER, more(LOW, (5, "0")), changed(LOW, (5, "0")), ("the same and one 5", "one of them a 5"))
+END = Neighbors(
+    NUMBER, more(LOW, (5, "0")), changed(LOW, (5, "0")), (phrase("the same and one 5"), phrase("one of them a 5"))
+)
 
 
 def path(fitted: Any) -> float:
@@ -53,27 +56,36 @@ PATHS: tuple[tuple[str, str, Verdict, str], ...] = (
         "paper",
         "all",
         "caught",
-        "Every level of the tree counts it once more. In our reconstruction of the patent, each level is measured with "
-        "the whole share of epsilon, which is paid for once. The attacker looks at all levels.",
+        phrase(
+            "Every level of the tree counts it once more. In our reconstruction of the patent, each level is measured "
+            "with the whole share of epsilon, which is paid for once. The attacker looks at all levels."
+        ),
     ),
     (
         "paper",
         "leaves",
         "not caught",
-        "The patent has noise on the leaves only. Those hold different people, and the claim stands.",
+        phrase("The patent has noise on the leaves only. Those hold different people, and the claim stands."),
     ),
     (
         "corrected",
         "all",
         "not caught",
-        "Every level of the tree counts it once more, and every level is paid for. All levels are looked at.",
+        phrase("Every level of the tree counts it once more, and every level is paid for. All levels are looked at."),
     ),
-    ("corrected", "leaves", "not caught", "Leaves hold different people, so that all of epsilon buys their counts."),
+    (
+        "corrected",
+        "leaves",
+        "not caught",
+        phrase("Leaves hold different people, so that all of epsilon buys their counts."),
+    ),
 )
 ENDS = {
-    "paper": "The authors’ code cuts up to the largest number in the data only: a first cut above 1 is impossible "
-    "without that row, whatever epsilon is.",
-    "corrected": "Every public place may be cut, with the row and without it.",
+    "paper": phrase(
+        "The authors’ code cuts up to the largest number in the data only: a first cut above 1 is impossible "
+        "without that row, whatever epsilon is."
+    ),
+    "corrected": phrase("Every public place may be cut, with the row and without it."),
 }
 CASES = (
     *(
@@ -81,11 +93,11 @@ CASES = (
         for mode, measure, expected, told in PATHS
         for case in both(
             f"TaxonomyRelease/{mode}/{measure}",
-            "All levels of counts, one row" if measure == "all" else "Leaves alone, one row",
-            "{} " + told,
+            phrase("All levels of counts, one row") if measure == "all" else phrase("Leaves alone, one row"),
+            ("{other}", told),
             ONE_ROW,
             TaxonomyRelease(mode=mode, measure=measure, with_class=False, level_shares="equal"),
-            "Log-likelihood ratio of the noisy counts on the row’s way down",
+            phrase("Log-likelihood ratio of the noisy counts on the row’s way down"),
             path,
             2_000 if expected == "caught" else 3_000,
             expected,
@@ -97,11 +109,11 @@ CASES = (
         for mode, told in ENDS.items()
         for case in both(
             f"{kind.title}/{mode}/range",
-            "The end of a range, one row",
-            "Ten rows with the numbers 0 and 1, or {}. " + told,
+            phrase("The end of a range, one row"),
+            (phrase("Ten rows with the numbers 0 and 1, or {other}."), told),
             END,
             kind(mode=mode, rounds=1),
-            "Lowest number above the first cut",
+            phrase("Lowest number above the first cut"),
             lambda fitted: float(fitted.tree_.leaves.axes[0].sizes[0]),
             1_000 if mode == "paper" else 1_500,
             "caught" if mode == "paper" else "not caught",
@@ -117,12 +129,14 @@ CASES = (
         )
         for case in both(
             f"{kind.title}/{mode}/counts",
-            "Counts of groups, one row",
-            "Five rows of each kind, or {}. There is one way to divide them, so that nothing is chosen and all of "
-            "epsilon buys the counts of groups by class. The attacker looks at what the row changes in them.",
+            phrase("Counts of groups, one row"),
+            phrase(
+                "Five rows of each kind, or {other}. There is one way to divide them, so that nothing is chosen and "
+                "all of epsilon buys the counts of groups by class. The attacker looks at what the row changes in them."
+            ),
             EVEN,
             kind(mode=mode, rounds=1),
-            ("Noisy number of rows (1, 1)", "Noisy number of rows (1, 1), and of rows (0, 0) lost"),
+            (phrase("Noisy number of rows (1, 1)"), phrase("Noisy number of rows (1, 1), and of rows (0, 0) lost")),
             last_group,
             3_000,
         )

@@ -10,6 +10,7 @@ from dpcore.audit.game import Case
 from dpcore.audit.tables import bits, changed, frame_of
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import OUE, TRR, KeepOrDraw
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
 from dpcore.methods.base import PrivateEstimator
@@ -27,7 +28,7 @@ PAIR = changed(frame_of(FOUR, ROWS[0]), ROWS[1])
 BITS = bits("aby", "y")
 BIT_PAIR = changed(frame_of(BITS, "000"), "111")
 TURNED = changed(frame_of(BITS, "000"), "010")
-HEAD = "One person who says (a, 0, no) in one world and (d, 10, yes) in the other: everything differs. "
+HEAD = phrase("One person who says (a, 0, no) in one world and (d, 10, yes) in the other: everything differs.")
 
 
 def report(fitted: Any, *family: str) -> Any:
@@ -72,114 +73,135 @@ def case(
     key: str, title: str, told: str, estimator: PrivateEstimator, looks_at: str, statistic: Any, **change: Any
 ) -> Case:
     """One person's reports."""
-    how: dict[str, Any] = {"schema": FOUR, "pair": PAIR, "story": HEAD + told, "trials": 1_500, "expected": "no claim"}
-    how |= {"key": key, "title": title, "estimator": estimator, "looks_at": looks_at, "statistic": statistic}
+    how: dict[str, Any] = {"schema": FOUR, "pair": PAIR, "tale": (HEAD, told), "trials": 1_500, "expected": "no claim"}
+    how |= {"key": key, "name": title, "estimator": estimator, "number": looks_at, "statistic": statistic}
     return Case(**{**how, **change})
 
 
 def tight(key: str, title: str, told: str, estimator: PrivateEstimator, **change: Any) -> Case:
     """All reports of the one person, each of which is paid for."""
     how: dict[str, Any] = {"expected": "not caught", "trials": 3_000, **change}
-    return case(key, title, told, estimator, "Log-likelihood ratio of all reports", log_ratio, **how)
+    return case(key, title, told, estimator, phrase("Log-likelihood ratio of all reports"), log_ratio, **how)
 
 
 EVERYTHING: dict[str, Any] = {"pairs": False, "asked": None, "merge": False}
 CASES = (
     case(
         "PPNB/paper/label",
-        "The class as printed",
-        "The class is reported as it is. No epsilon is claimed, and none holds.",
+        phrase("The class as printed"),
+        phrase("The class is reported as it is. No epsilon is claimed, and none holds."),
         PPNB(mode="paper"),
-        "Reported class: 0 for no, 1 for yes",
+        phrase("Reported class: 0 for no, 1 for yes"),
         lambda fitted: float(report(fitted, "y")),
         trials=500,
     ),
     case(
         "PPNB/paper/numbers",
-        "A number as printed",
-        "The number is multiplied by a random one, and another is added: 0 stays near 0, and 10 seldom does. No "
-        "epsilon is claimed, and none holds.",
+        phrase("A number as printed"),
+        phrase(
+            "The number is multiplied by a random one, and another is added: 0 stays near 0, and 10 seldom does. No "
+            "epsilon is claimed, and none holds."
+        ),
         PPNB(mode="paper"),
-        "Absolute reported number",
+        phrase("Absolute reported number"),
         lambda fitted: float(abs(report(fitted, "n"))),
     ),
     case(
         "PPNB/paper/value",
-        "One value by ERRPH",
-        "The paper claims no epsilon for the value either, but this one has it: ln(1 + 4 p0 / (1 - p0)), 1.61 at p0 = "
-        "0.5, is proved for the one report that is looked at, and the lower bound stays below.",
+        phrase("One value by ERRPH"),
+        phrase(
+            "The paper claims no epsilon for the value either, but this one has it: ln(1 + 4 p0 / (1 - p0)), 1.61 at "
+            "p0 = 0.5, is proved for the one report that is looked at, and the lower bound stays below."
+        ),
         PPNB(mode="paper", p0=0.5),
-        "Whether d was reported",
+        phrase("Whether d was reported"),
         lambda fitted: float(report(fitted, "x") == 3),
         trials=3_000,
         step=" x",
     ),
     tight(
         "PPNB/corrected/record",
-        "The whole record, by default",
-        "They are asked for one column by lot, and report it with their class as one value. All that they report is "
-        "looked at.",
+        phrase("The whole record, by default"),
+        phrase(
+            "They are asked for one column by lot, and report it with their class as one value. All that they report "
+            "is looked at."
+        ),
         PPNB(epsilon=2.0),
     ),
     tight(
         "PPNB/corrected/everything",
-        "The whole record, every column asked",
-        "They report class, value and number, each with a third of epsilon. All three reports are looked at together.",
+        phrase("The whole record, every column asked"),
+        phrase(
+            "They report class, value and number, each with a third of epsilon. All three reports are looked at "
+            "together."
+        ),
         PPNB(epsilon=2.0, protocol="ERRPH", **EVERYTHING),
     ),
     tight(
         "PPNB/corrected/moments",
-        "The whole record, numbers with Laplace noise",
-        "They report class, value and number, each with a third of epsilon; the number has Laplace noise. All three "
-        "reports are looked at together.",
+        phrase("The whole record, numbers with Laplace noise"),
+        phrase(
+            "They report class, value and number, each with a third of epsilon; the number has Laplace noise. All "
+            "three reports are looked at together."
+        ),
         PPNB(epsilon=2.0, numbers="moments", **EVERYTHING),
     ),
     case(
         "DTPD/paper/one group",
-        "All bits turned round together",
+        phrase("All bits turned round together"),
         "",
         DTPD(mode="paper"),
-        "Whether the reported a and b differ",
+        phrase("Whether the reported a and b differ"),
         lambda fitted: float(report(fitted, "a") != report(fitted, "b")),
         trials=500,
         schema=BITS,
         pair=TURNED,
-        story="One person whose bits a, b and class are 000 in one world and 010 in the other. All bits are sent as "
-        "they are or all turned round, so that the reported a and b are equal in the first world and differ in the "
-        "second, in every run. No epsilon is claimed, and none holds.",
+        tale=phrase(
+            "One person whose bits a, b and class are 000 in one world and 010 in the other. All bits are sent as "
+            "they are or all turned round, so that the reported a and b are equal in the first world and differ in the "
+            "second, in every run. No epsilon is claimed, and none holds."
+        ),
     ),
     tight(
         "DTPD/corrected/record",
-        "Every bit for itself",
+        phrase("Every bit for itself"),
         "",
         DTPD(epsilon=2.0),
         schema=BITS,
         pair=BIT_PAIR,
-        story="One person whose bits a, b and class are 000 in one world and 111 in the other. Each bit is turned "
-        "round for itself, with a third of epsilon. All reports are looked at.",
+        tale=phrase(
+            "One person whose bits a, b and class are 000 in one world and 111 in the other. Each bit is turned "
+            "round for itself, with a third of epsilon. All reports are looked at."
+        ),
     ),
     case(
         "DTCRD/paper/numbers",
-        "A number with uniform noise",
-        "The number gets noise that ends somewhere. Reports beyond what 0 and the noise can come to are of 10 for "
-        "sure. No epsilon is claimed, and none holds.",
+        phrase("A number with uniform noise"),
+        phrase(
+            "The number gets noise that ends somewhere. Reports beyond what 0 and the noise can come to are of 10 for "
+            "sure. No epsilon is claimed, and none holds."
+        ),
         DTCRD(mode="paper"),
-        "Reported number",
+        phrase("Reported number"),
         lambda fitted: float(report(fitted, "n")),
     ),
     tight(
         "DTCRD/corrected/record",
-        "The number and the class",
-        "The number gets Laplace noise and the class is randomized, each with half of epsilon. Both are looked at.",
+        phrase("The number and the class"),
+        phrase(
+            "The number gets Laplace noise and the class is randomized, each with half of epsilon. Both are looked at."
+        ),
         DTCRD(epsilon=2.0),
     ),
     case(
         "Plain naive Bayes/paper/class",
-        "True answers",
-        "Everybody hands in the truth, and the classifier follows it. Nothing is claimed; more runs only make the "
-        "lower bound larger.",
+        phrase("True answers"),
+        phrase(
+            "Everybody hands in the truth, and the classifier follows it. Nothing is claimed; more runs only make the "
+            "lower bound larger."
+        ),
         PlainNaiveBayes(),
-        "Predicted probability of yes for (d, 10)",
+        phrase("Predicted probability of yes for (d, 10)"),
         lambda fitted: float(fitted.predict_proba(PAIR[1])[0, 1]),
         trials=300,
     ),

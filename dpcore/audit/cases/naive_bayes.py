@@ -9,6 +9,7 @@ import pandas as pd
 from dpcore.arguments import Floats
 from dpcore.audit.game import Case
 from dpcore.audit.tables import bits, both, changed, even, frame_of, gained
+from dpcore.language import phrase
 from dpcore.mechanisms.scores.naive_bayes import class_log_scores
 from dpcore.methods import NaiveBayesSynthesizer
 
@@ -49,62 +50,72 @@ def sampled_ones(fitted: Any) -> float:
 CASES = (
     Case(
         key="NB-Synth/paper/labels",
-        title="Algorithm 2: a thousand labels, paid for as one",
-        story="Ten equal people, or nine of them and one who differs in everything. Every released label leans a "
-        "little towards the table it came from; the attacker adds up 1,000 of them. The paper pays for one.",
+        name=phrase("Algorithm 2: a thousand labels, paid for as one"),
+        tale=phrase(
+            "Ten equal people, or nine of them and one who differs in everything. Every released label leans a "
+            "little towards the table it came from; the attacker adds up 1,000 of them. The paper pays for one."
+        ),
         schema=THREE,
         pair=LABELS,
         estimator=NaiveBayesSynthesizer(mode="paper", relation="replace", rows=1_000),
-        looks_at="Log-likelihood ratio of the 1,000 released rows",
+        number=phrase("Log-likelihood ratio of the 1,000 released rows"),
         statistic=sum_of_losses,
         trials=2_000,
         expected="caught",
     ),
     Case(
         key="NB-Synth/paper/Alg1",
-        title="Algorithm 1: labels without noise",
-        story="Five people of each class, or one of them in the other class. All rows with a = 0 get the more "
-        "frequent class, without noise, so one person decides all of these labels.",
+        name=phrase("Algorithm 1: labels without noise"),
+        tale=phrase(
+            "Five people of each class, or one of them in the other class. All rows with a = 0 get the more "
+            "frequent class, without noise, so one person decides all of these labels."
+        ),
         schema=ONE,
         pair=TIED,
         estimator=NaiveBayesSynthesizer(mode="paper", variant="Alg1", relation="replace", rows=50),
-        looks_at="Released rows of class 1, out of 50",
+        number=phrase("Released rows of class 1, out of 50"),
         statistic=lambda fitted: float(fitted.released_codes_[:, 1].sum()),
         trials=500,
         expected="no claim",
     ),
     *both(
         "NB-Synth/corrected/C1",
-        "C1: the noisy table, one row",
-        "Fifteen rows of each kind, or {}. All of epsilon buys the one table of class and column, and the attacker "
-        "looks at what that row changes in it.",
+        phrase("C1: the noisy table, one row"),
+        phrase(
+            "Fifteen rows of each kind, or {other}. All of epsilon buys the one table of class and column, and the "
+            "attacker looks at what that row changes in it."
+        ),
         EVEN,
         NaiveBayesSynthesizer(),
-        ("Released number of rows (1, 1)", "Released number of rows (1, 1) less that of rows (0, 0)"),
+        (phrase("Released number of rows (1, 1)"), phrase("Released number of rows (1, 1) less that of rows (0, 0)")),
         lambda fitted: gained(fitted.tables_[0], fitted.relation),
         4_000,
     ),
     Case(
         key="NB-Synth/corrected/rows",
-        title="C1 with columns from the model: the synthetic rows",
-        story="Fifteen rows of each kind, or the same and one more (1, 1). The attacker has 1,000 synthetic rows and "
-        "counts the (1, 1) among them. Rows are drawn from the noisy table, so they can tell no more than it does.",
+        name=phrase("C1 with columns from the model: the synthetic rows"),
+        tale=phrase(
+            "Fifteen rows of each kind, or the same and one more (1, 1). The attacker has 1,000 synthetic rows and "
+            "counts the (1, 1) among them. Rows are drawn from the noisy table, so they can tell no more than it does."
+        ),
         schema=ONE,
         pair=EVEN.added,
         estimator=NaiveBayesSynthesizer(x_source="model"),
-        looks_at="Synthetic rows (1, 1), out of 1,000",
+        number=phrase("Synthetic rows (1, 1), out of 1,000"),
         statistic=sampled_ones,
         trials=1_000,
     ),
     Case(
         key="NB-Synth/corrected/C2",
-        title="C2: a thousand labels, each paid for",
-        story="The two worlds and the attacker of Algorithm 2: ten equal people, or nine of them and one who differs "
-        "in everything. Each of the 1,000 labels has a thousandth of epsilon, so that all of them together keep it.",
+        name=phrase("C2: a thousand labels, each paid for"),
+        tale=phrase(
+            "The two worlds and the attacker of Algorithm 2: ten equal people, or nine of them and one who differs "
+            "in everything. Each of the 1,000 labels has a thousandth of epsilon, so that all of them together keep it."
+        ),
         schema=THREE,
         pair=LABELS,
         estimator=NaiveBayesSynthesizer(variant="C2", rows=1_000, relation="replace"),
-        looks_at="Log-likelihood ratio of the 1,000 released rows",
+        number=phrase("Log-likelihood ratio of the 1,000 released rows"),
         statistic=sum_of_losses,
         trials=1_000,
     ),

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcore.audit.game import Case
 from dpcore.audit.tables import Neighbors, bits, both, changed, clipped, difference_ratio, even, frame_of, gained, more
+from dpcore.language import phrase
 from dpcore.methods import HMPrivBayes, IndependentMargins, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
 
 TWO, THREE, FOUR, EIGHT = bits("ab"), bits("abc"), bits("abcd"), bits("abcdwxyz")
@@ -22,10 +23,11 @@ EITHER = Neighbors(
     TWO,
     more(HALVES, "11"),
     changed(HALVES, "11"),
-    ("the same and one more row of ones", "one row of zeros less and one of ones more"),
+    (phrase("the same and one more row of ones"), phrase("one row of zeros less and one of ones more")),
 )
-EVEN = replace(even(50), words=("one (1, 1) more", "one (0, 0) less and one (1, 1) more"))
-CELLS = "Log-likelihood ratio of the cells of ones and of zeros"
+EVEN = replace(even(50), words=(phrase("one (1, 1) more"), phrase("one (0, 0) less and one (1, 1) more")))
+TABLES = phrase("Tables, one row")
+CELLS = phrase("Log-likelihood ratio of the cells of ones and of zeros")
 STEP = (1 / N) * log2(N) + (1 - 1 / N) * log2(N / (N - 1))  # what one row of ones makes of every pair's information
 
 
@@ -84,23 +86,25 @@ def cells(fitted: Any) -> float:
     return difference_ratio(float(table[1, 1] - table[0, 0]), 2.0, 2 / price)
 
 
-def pairs(key: str, how: str, estimator: Any, trials: int = 2_000, title: str = "Tables, one row") -> list[Case]:
+def pairs(key: str, how: str, estimator: Any, trials: int = 2_000, title: str = TABLES) -> list[Case]:
     """A corrected network of two columns."""
-    story = "200 rows of zeros and 200 of ones, or {}. " + how
+    story = (phrase("200 rows of zeros and 200 of ones, or {other}."), how)
     return both(f"{estimator.title}/corrected/{key}", title, story, EITHER, estimator, CELLS, ones, trials)[::-1]
 
 
 CASES = (
     Case(
         key="HMPrivBayes/paper/pairs",
-        title="All pairs of columns, paid for as if each person were in one of them",
-        story="Forty rows of zeros, or one of them all ones. That row raises the similarity of all six pairs of four "
-        "columns at once. The paper pays as if pairs held different people: half of what they cost. What is attacked "
-        "is compared with the part of epsilon that the paper counts for all pairs.",
+        name=phrase("All pairs of columns, paid for as if each person were in one of them"),
+        tale=phrase(
+            "Forty rows of zeros, or one of them all ones. That row raises the similarity of all six pairs of four "
+            "columns at once. The paper pays as if pairs held different people: half of what they cost. What is "
+            "attacked is compared with the part of epsilon that the paper counts for all pairs."
+        ),
         schema=FOUR,
         pair=ZEROS_FOUR,
         estimator=HMPrivBayes(mode="paper", epsilon=19.0, n_clusters=1, max_parents=1),
-        looks_at="Released similarities, each cut off outside of what the two tables have, summed",
+        number=phrase("Released similarities, each cut off outside of what the two tables have, summed"),
         statistic=similarities,
         trials=6_000,
         expected="caught",
@@ -108,13 +112,15 @@ CASES = (
     ),
     Case(
         key="HMPrivBayes/paper/clusters",
-        title="Three clusters of columns, paid for as one",
-        story="Forty rows of zeros, or one of them all ones. Every cluster's table holds that row, and the paper pays "
-        "for all three tables as for one, as if they held different people. The attacker looks at all of them.",
+        name=phrase("Three clusters of columns, paid for as one"),
+        tale=phrase(
+            "Forty rows of zeros, or one of them all ones. Every cluster's table holds that row, and the paper pays "
+            "for all three tables as for one, as if they held different people. The attacker looks at all of them."
+        ),
         schema=THREE,
         pair=ZEROS_THREE,
         estimator=HMPrivBayes(mode="paper", epsilon=6.0, n_clusters=3),
-        looks_at="Cells of zeros and of ones, each cut off outside of what the two tables have, summed",
+        number=phrase("Cells of zeros and of ones, each cut off outside of what the two tables have, summed"),
         statistic=corners,
         trials=1_500,
         expected="caught",
@@ -122,143 +128,166 @@ CASES = (
     ),
     Case(
         key="HMPrivBayes/paper/entropies",
-        title="Noise whose size depends on the data",
-        story="Two rows that differ in one value of column a. Entropies without noise decide how much noise each table "
-        "gets, so the tables of the other columns, whose rows are the same, have larger noise in one world. The paper "
-        "claims an epsilon of 0.05; no finite epsilon holds.",
+        name=phrase("Noise whose size depends on the data"),
+        tale=phrase(
+            "Two rows that differ in one value of column a. Entropies without noise decide how much noise each table "
+            "gets, so the tables of the other columns, whose rows are the same, have larger noise in one world. The "
+            "paper claims an epsilon of 0.05; no finite epsilon holds."
+        ),
         schema=THREE,
         pair=TWO_ROWS,
         estimator=HMPrivBayes(mode="paper", epsilon=0.05, n_clusters=1, max_parents=1),
-        looks_at="Size of the noisiest table of columns b and c",
+        number=phrase("Size of the noisiest table of columns b and c"),
         statistic=noise_elsewhere,
         trials=1_500,
         expected="caught",
     ),
     *pairs(
         "tables",
-        "Every question about the row is paid for one after the other. The attacker sees the tables; the similarities "
-        "and the choice of the network have had their own parts of epsilon.",
+        phrase(
+            "Every question about the row is paid for one after the other. The attacker sees the tables; the "
+            "similarities and the choice of the network have had their own parts of epsilon."
+        ),
         HMPrivBayes(epsilon=4.0, n_clusters=1),
     ),
     Case(
         key="HMPrivBayes/corrected/pairs",
-        title="All pairs of columns, each paid for",
-        story="Forty rows of zeros, or one of them all ones, which moves all six pairs. Each pair is paid for here, "
-        "and the noise is larger. What is attacked is compared with the part of epsilon that all pairs have together.",
+        name=phrase("All pairs of columns, each paid for"),
+        tale=phrase(
+            "Forty rows of zeros, or one of them all ones, which moves all six pairs. Each pair is paid for here, and "
+            "the noise is larger. What is attacked is compared with the part of epsilon that all pairs have together."
+        ),
         schema=FOUR,
         pair=ZEROS_FOUR,
         estimator=HMPrivBayes(epsilon=19.0, n_clusters=1, max_parents=1, score="MI"),
-        looks_at="Released similarities, each cut off outside of what the two tables have, summed",
+        number=phrase("Released similarities, each cut off outside of what the two tables have, summed"),
         statistic=similarities,
         trials=1_000,
         step=" values of ",
     ),
     Case(
         key="PrivBayes/paper/tables",
-        title="Tables, one row replaced",
-        story="200 rows of zeros and 200 of ones, or one row of zeros less and one of ones more. The paper pays for "
-        "every table in turn, and is right. The attacker sees both tables that the row is in.",
+        name=phrase("Tables, one row replaced"),
+        tale=phrase(
+            "200 rows of zeros and 200 of ones, or one row of zeros less and one of ones more. The paper pays for "
+            "every table in turn, and is right. The attacker sees both tables that the row is in."
+        ),
         schema=TWO,
         pair=EITHER.replaced,
         estimator=PrivBayes(mode="paper", epsilon=2.0, variant="binary", theta=200.0),
-        looks_at=CELLS,
+        number=CELLS,
         statistic=ones,
         trials=3_000,
     ),
     *pairs(
         "tables",
-        "All of epsilon goes to one table per column, and the attacker sees both.",
+        phrase("All of epsilon goes to one table per column, and the attacker sees both."),
         PrivBayes(epsilon=2.0, variant="binary", theta=200.0),
         3_000,
     ),
     *pairs(
         "network",
-        "A part of epsilon chooses the network, the rest measures its two tables. The attacker sees both.",
+        phrase("A part of epsilon chooses the network, the rest measures its two tables. The attacker sees both."),
         PrivBayes(epsilon=2.0),
-        title="A network and its tables, one row",
+        title=phrase("A network and its tables, one row"),
     ),
     *pairs(
         "tables",
-        "All of epsilon goes to one table per column, and the attacker sees both.",
+        phrase("All of epsilon goes to one table per column, and the attacker sees both."),
         IndependentMargins(epsilon=2.0),
         3_000,
     ),
     *both(
         "PrivBayes refined/corrected",
-        "The one table, one row",
-        "Fifty rows of each kind, or {}. There is one column beside the class, so all of epsilon buys its table, in "
-        "two askings. The attacker looks at the cell that gains a row.",
+        phrase("The one table, one row"),
+        phrase(
+            "Fifty rows of each kind, or {other}. There is one column beside the class, so all of epsilon buys its "
+            "table, in two askings. The attacker looks at the cell that gains a row."
+        ),
         EVEN,
         RefinedPrivBayes(),
-        ("Released number of rows (1, 1)", "Released number of rows (1, 1) less that of rows (0, 0)"),
+        (phrase("Released number of rows (1, 1)"), phrase("Released number of rows (1, 1) less that of rows (0, 0)")),
         lambda fitted: gained(fitted.margins_[0], fitted.relation),
         3_000,
     ),
     Case(
         key="PrivSCBN/paper/index",
-        title="An index that one person moves all the way",
-        story="Forty rows of zeros, or one of them with a one in the first column. Jaccard's index of the two columns "
-        "falls from 1 to 0, but the noise is made for changes of 1/40.",
+        name=phrase("An index that one person moves all the way"),
+        tale=phrase(
+            "Forty rows of zeros, or one of them with a one in the first column. Jaccard's index of the two columns "
+            "falls from 1 to 0, but the noise is made for changes of 1/40."
+        ),
         schema=TWO,
         pair=ALONE,
         estimator=PrivSCBN(mode="paper", epsilon=0.5, n_clusters=1),
-        looks_at="Released Jaccard index of the two columns",
+        number=phrase("Released Jaccard index of the two columns"),
         statistic=lambda fitted: float(fitted.similarity_[0, 1]),
         trials=1_000,
         expected="caught",
     ),
     *pairs(
         "tables",
-        "Pairs are compared by noisy tables, and each question is paid for one after the other. The attacker sees the "
-        "tables that are released.",
+        phrase(
+            "Pairs are compared by noisy tables, and each question is paid for one after the other. The attacker sees "
+            "the tables that are released."
+        ),
         PrivSCBN(epsilon=4.0, n_clusters=1),
     ),
     Case(
         key="NoPrivacy/paper/tables",
-        title="The same network without noise",
-        story="Forty rows of zeros, or one of them all ones. The tables are released as they are, so that one run "
-        "tells the two apart for sure. Nothing is claimed; more runs only make the lower bound larger.",
+        name=phrase("The same network without noise"),
+        tale=phrase(
+            "Forty rows of zeros, or one of them all ones. The tables are released as they are, so that one run "
+            "tells the two apart for sure. Nothing is claimed; more runs only make the lower bound larger."
+        ),
         schema=THREE,
         pair=ZEROS_THREE,
         estimator=NoPrivacy(n_clusters=1),
-        looks_at="Released number of rows of ones, over all tables",
+        number=phrase("Released number of rows of ones, over all tables"),
         statistic=exact_tables,
         trials=300,
         expected="no claim",
     ),
     Case(
         key="JTree/paper/comparisons",
-        title="Twelve comparisons with one noisy threshold",
-        story="Twenty rows of zeros but for one, which has ones in a, b, c, d or in w, x, y, z. It makes six pairs of "
-        "columns look dependent, or six others. The paper pays for all answers as for one; the attacker counts edges.",
+        name=phrase("Twelve comparisons with one noisy threshold"),
+        tale=phrase(
+            "Twenty rows of zeros but for one, which has ones in a, b, c, d or in w, x, y, z. It makes six pairs of "
+            "columns look dependent, or six others. The paper pays for all answers as for one; the attacker counts "
+            "edges."
+        ),
         schema=EIGHT,
         pair=BLOCKS,
         estimator=JTree(mode="paper", epsilon=2.0, structure_share=0.8),
-        looks_at="Edges among w, x, y, z, less those among a, b, c, d",
+        number=phrase("Edges among w, x, y, z, less those among a, b, c, d"),
         statistic=towards_second,
         trials=1_500,
         expected="caught",
     ),
     Case(
         key="JTree/corrected/picks",
-        title="Picks by the exponential mechanism",
-        story="The same two tables. Each of three edges is picked and paid for in turn, and together they cost what "
-        "they claim.",
+        name=phrase("Picks by the exponential mechanism"),
+        tale=phrase(
+            "The same two tables. Each of three edges is picked and paid for in turn, and together they cost what "
+            "they claim."
+        ),
         schema=EIGHT,
         pair=BLOCKS,
         estimator=JTree(epsilon=2.0, structure_share=0.8, edges=3, max_cells=16),
-        looks_at="Edges among w, x, y, z, less those among a, b, c, d",
+        number=phrase("Edges among w, x, y, z, less those among a, b, c, d"),
         statistic=towards_second,
         trials=400,
     ),
     *both(
         "JTree/corrected/table",
-        "The one table, one row",
-        "200 rows of zeros and 200 of ones, or {}. There is one pair of columns, and nearly all of epsilon buys its "
-        "table.",
+        phrase("The one table, one row"),
+        phrase(
+            "200 rows of zeros and 200 of ones, or {other}. There is one pair of columns, and nearly all of epsilon "
+            "buys its table."
+        ),
         EITHER,
         JTree(epsilon=2.0, structure_share=0.01, max_cells=16),
-        ("Released number of rows of ones", CELLS),
+        (phrase("Released number of rows of ones"), CELLS),
         cells,
         2_000,
     ),

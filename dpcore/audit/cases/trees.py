@@ -11,6 +11,7 @@ from dpcore.audit.game import Case, Verdict
 from dpcore.audit.tables import BIT, Neighbors, bits, both, changed, clipped, even, frame_of, more
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.language import phrase
 from dpcore.methods import PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, PlainForest, SuLQID3
 
 EACH = 60
@@ -26,7 +27,9 @@ NUMBER = Schema(
 )
 ALIKE = frame_of(NUMBER, *[(i, "0", "0") for i in range(10)])
 ODD_ONE = (9.0, "1", "1")
-PURE = Neighbors(NUMBER, more(ALIKE, ODD_ONE), changed(ALIKE, ODD_ONE), ("the same and one", "nine and one"))
+PURE = Neighbors(
+    NUMBER, more(ALIKE, ODD_ONE), changed(ALIKE, ODD_ONE), (phrase("the same and one"), phrase("nine and one"))
+)
 RIVALS = bits("aby", "y")
 NEARLY = more(more(frame_of(RIVALS, "000", "111", times=5), "100")[1], "010")
 OLD_ROWS = 40
@@ -92,27 +95,31 @@ def of_the_class(fitted: Any) -> float:
 
 def counts(estimator: Any, *told: str) -> list[Case]:
     """Noisy counts on one row's way down; what is told under each relation, or under both."""
-    stories = [
-        f"Sixty rows of each kind, or {{}}. {how} The attacker looks at all counts that the row is in." for how in told
-    ]
+    story = (
+        phrase("Sixty rows of each kind, or {other}."),
+        (told[0], told[-1]),
+        phrase("The attacker looks at all counts that the row is in."),
+    )
     return both(
         f"{estimator.title}/{estimator.mode}/counts",
-        "Counts on the way down, one row",
-        (stories[0], stories[-1]),
+        phrase("Counts on the way down, one row"),
+        story,
         EVEN,
         estimator,
-        "Counts on the row’s way down, each cut off outside of what the two tables have, summed",
+        phrase("Counts on the row’s way down, each cut off outside of what the two tables have, summed"),
         way_down,
         1_500,
     )
 
 
 STANDS = (
-    "The paper pays for every level in turn, and its claim stands.",
-    "The paper pays for every level in turn. A replaced row can touch two nodes of a level, so less is proved than is "
-    "claimed; one level is not enough to show it.",
+    phrase("The paper pays for every level in turn, and its claim stands."),
+    phrase(
+        "The paper pays for every level in turn. A replaced row can touch two nodes of a level, so less is proved than "
+        "is claimed; one level is not enough to show it."
+    ),
 )
-LEVELS = {"paper": STANDS, "corrected": ("Every level is paid for in turn.",)}
+LEVELS = {"paper": STANDS, "corrected": (phrase("Every level is paid for in turn."),)}
 
 
 def purity(expected: Verdict, told: str, **how: Any) -> list[Case]:
@@ -120,11 +127,11 @@ def purity(expected: Verdict, told: str, **how: Any) -> list[Case]:
     estimator = DiffPRFs(epsilon=1.0, n_trees=25, max_depth=1, criterion="Max", **how)
     return both(
         f"DiffPRFs/{estimator.mode}/purity",
-        "One row of another class,",
-        f"Ten rows of one class, or {{}} of another. {told}",
+        phrase("One row of another class,"),
+        (phrase("Ten rows of one class, or {other} of another."), told),
         PURE,
         estimator,
-        "Trees that divide, out of 25",
+        phrase("Trees that divide, out of 25"),
         divided,
         300,
         expected,
@@ -134,50 +141,56 @@ def purity(expected: Verdict, told: str, **how: Any) -> list[Case]:
 CASES = (
     *purity(
         "caught",
-        "The paper stops where all rows are of one class, and reads that off the rows: in the first world no tree ever "
-        "divides, in the second nearly every forest has one that does. No epsilon holds.",
+        phrase(
+            "The paper stops where all rows are of one class, and reads that off the rows: in the first world no tree "
+            "ever divides, in the second nearly every forest has one that does. No epsilon holds."
+        ),
         mode="paper",
     ),
     *purity(
         "not caught",
-        "Whether a node goes on is decided by noisy counts here, and nobody looks at the rows’ classes.",
+        phrase("Whether a node goes on is decided by noisy counts here, and nobody looks at the rows’ classes."),
         resample="full",
         count_share=0.4,
     ),
     *counts(
         DiffPRFs(epsilon=2.0, n_trees=1, max_depth=1, leaf_share=0.9),
-        "One tree, and most of epsilon buys the classes in its leaves.",
+        phrase("One tree, and most of epsilon buys the classes in its leaves."),
     ),
     Case(
         key="DiffPRFs/corrected/choice",
-        title="The choice of a column, one row added",
-        story="Columns a and b tell the classes apart but for one row, which b gets right and a does not; in the "
-        "second world one more row makes up for it. Nearly all of epsilon chooses between them, and the attacker sees "
-        "which column the tree asks.",
+        name=phrase("The choice of a column, one row added"),
+        tale=phrase(
+            "Columns a and b tell the classes apart but for one row, which b gets right and a does not; in the second "
+            "world one more row makes up for it. Nearly all of epsilon chooses between them, and the attacker sees "
+            "which column the tree asks."
+        ),
         schema=RIVALS,
         pair=NEARLY,
         estimator=DiffPRFs(epsilon=2.0, n_trees=1, max_depth=1, criterion="Max", leaf_share=0.05),
-        looks_at="Whether the tree asks column a: 1 for yes",
+        number=phrase("Whether the tree asks column a: 1 for yes"),
         statistic=lambda fitted: float(fitted.forest_.column[0] == 0),
         trials=1_000,
     ),
     Case(
         key="DiffPRF/paper/bootstrap",
-        title="One row, drawn several times",
-        story="Forty rows (0, 0), or 39 and one (1, 1). A bootstrap sample may hold that row two or three times, and "
-        "each time counts; the paper pays for one. With one tree and an epsilon of 3 that shows. With 25 trees and an "
-        "epsilon of 1 it would not, as samples then cost hardly more than rows.",
+        name=phrase("One row, drawn several times"),
+        tale=phrase(
+            "Forty rows (0, 0), or 39 and one (1, 1). A bootstrap sample may hold that row two or three times, and "
+            "each time counts; the paper pays for one. With one tree and an epsilon of 3 that shows. With 25 trees and "
+            "an epsilon of 1 it would not, as samples then cost hardly more than rows."
+        ),
         schema=EVEN.schema,
         pair=FRESH,
         estimator=DiffPRF(mode="paper", epsilon=3.0, n_trees=1, max_depth=1, relation="replace"),
-        looks_at="Log-likelihood ratio of the leaves’ counts",
+        number=phrase("Log-likelihood ratio of the leaves’ counts"),
         statistic=copies,
         trials=6_000,
         expected="caught",
     ),
     *counts(
         DiffPRF(epsilon=2.0, n_trees=1, max_depth=1),
-        "No bootstrap sample is drawn: every row is in one tree, once.",
+        phrase("No bootstrap sample is drawn: every row is in one tree, once."),
     ),
     *(
         case
@@ -187,13 +200,15 @@ CASES = (
     ),
     Case(
         key="Plain forest/paper/purity",
-        title="A forest without noise",
-        story="Ten rows of one class, or the same and one of another. Trees count classes exactly, and somewhere in 25 "
-        "bootstrap samples that row is. Nothing is claimed; more runs only make the lower bound larger.",
+        name=phrase("A forest without noise"),
+        tale=phrase(
+            "Ten rows of one class, or the same and one of another. Trees count classes exactly, and somewhere in 25 "
+            "bootstrap samples that row is. Nothing is claimed; more runs only make the lower bound larger."
+        ),
         schema=NUMBER,
         pair=PURE.added,
         estimator=PlainForest(max_depth=1),
-        looks_at="Rows of class 1, over all trees",
+        number=phrase("Rows of class 1, over all trees"),
         statistic=of_the_class,
         trials=200,
         expected="no claim",
