@@ -2,19 +2,20 @@
 
 from dpcore.dashboard import panels, session, shell
 from dpcore.dashboard.sections import membership_game, own_row, twin_worlds
+from dpcore.language import phrase, say
 
 PAGE = "audit"
 
 shell.frame(
-    "Twin worlds",
-    "Does a method keep its word? Run it in two worlds that differ in one person, and try to tell them apart.",
+    say("Twin worlds"),
+    say("Does a method keep its word? Run it in two worlds that differ in one person, and try to tell them apart."),
 )
 data = session.dataset()
 panels.draw_open(
     PAGE,
     {
-        "Attack a method": lambda: twin_worlds.attack(PAGE, data),
-        "With a row of my own data": lambda: own_row.own(PAGE, data),
-        "The membership game": lambda: membership_game.game(PAGE, data),
+        phrase("Attack a method"): lambda: twin_worlds.attack(PAGE, data),
+        phrase("With a row of my own data"): lambda: own_row.own(PAGE, data),
+        phrase("The membership game"): lambda: membership_game.game(PAGE, data),
     },
 )

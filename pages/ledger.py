@@ -4,18 +4,22 @@ import streamlit as st
 
 from dpcore.dashboard import session, shell
 from dpcore.dashboard.sections import ledger
+from dpcore.language import say
 
 shell.frame(
-    "This lesson's ledger" if session.laid_aside() else "Ledger",
-    "**Whenever a method runs on the rows as they are, it is charged**: releases, redraws, comparisons and figures, "
-    "today's and earlier ones. Epsilons of the same rows **add up**, whether you liked a result or not. What carries "
-    "⚠ was read off the rows without protection; no epsilon covers it, so it is not charged, and not to be handed on.",
+    say("This lesson's ledger") if session.laid_aside() else say("Ledger"),
+    say(
+        "**Whenever a method runs on the rows as they are, it is charged**: releases, redraws, comparisons and "
+        "figures, today's and earlier ones. Epsilons of the same rows **add up**, whether you liked a result or not. "
+        "What carries ⚠ was read off the rows without protection; no epsilon covers it, so it is not charged, and not "
+        "to be handed on."
+    ),
 )
 accounts = ledger.read_accounts()
 if accounts is not None:
     if not accounts:
-        st.info("This ledger has nothing on it yet. Make a release first.", icon=":material/receipt_long:")
-        if st.button("Go to Naive Bayes", key="ledger.next"):
+        st.info(say("This ledger has nothing on it yet. Make a release first."), icon=":material/receipt_long:")
+        if st.button(say("Go to Naive Bayes"), key="ledger.next"):
             shell.open_page("naive_bayes")
     with shell.mendable():
         for account in accounts:
@@ -23,6 +27,8 @@ if accounts is not None:
     ledger.both_relations(accounts)
     ledger.keeping()
     st.caption(
-        "The ledger knows data by their file: another file with the same people starts a new account, and what other "
-        "programs released is not in it."
+        say(
+            "The ledger knows data by their file: another file with the same people starts a new account, and what "
+            "other programs released is not in it."
+        )
     )

@@ -2,23 +2,26 @@
 
 from dpcore.dashboard import panels, shell
 from dpcore.dashboard.sections import composition, mechanisms
+from dpcore.language import phrase, say
 
 PAGE = "mechanisms"
 
 shell.frame(
-    "Mechanisms",
-    "The basic tools of differential privacy, each as a picture to play with. **No data are read on this page, "
-    "and nothing is spent:** all numbers are made up.",
+    say("Mechanisms"),
+    say(
+        "The basic tools of differential privacy, each as a picture to play with. **No data are read on this page, and "
+        "nothing is spent:** all numbers are made up."
+    ),
 )
 panels.draw_open(
     PAGE,
     {
-        "Noise on a count": lambda: mechanisms.noise(PAGE),
-        "Choosing": lambda: mechanisms.choosing(PAGE),
-        "Randomized response": lambda: mechanisms.response(PAGE),
-        "What epsilon means": lambda: mechanisms.beliefs(PAGE),
-        "Asking again": lambda: composition.asking(PAGE),
-        "Disjoint groups": lambda: composition.groups(PAGE),
-        "Floating point": lambda: composition.floats(PAGE),
+        phrase("Noise on a count"): lambda: mechanisms.noise(PAGE),
+        phrase("Choosing"): lambda: mechanisms.choosing(PAGE),
+        phrase("Randomized response"): lambda: mechanisms.response(PAGE),
+        phrase("What epsilon means"): lambda: mechanisms.beliefs(PAGE),
+        phrase("Asking again"): lambda: composition.asking(PAGE),
+        phrase("Disjoint groups"): lambda: composition.groups(PAGE),
+        phrase("Floating point"): lambda: composition.floats(PAGE),
     },
 )

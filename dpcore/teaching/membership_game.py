@@ -11,14 +11,15 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
+from dpcore.language import phrase
 from dpcore.teaching.histogram_pair import interval
 from dpcore.text import odds
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0)
-PEOPLE = {"A": "yes", "B": "no", "C": "yes", "D": "no", "E": "yes"}
+PEOPLE = dict(zip("ABCDE", (phrase("yes"), phrase("no"), "yes", "no", "yes"), strict=True))
 COUNT = sum(ill == "yes" for ill in PEOPLE.values())
-ASKED, AUTO, SHARE = 9, 100, 1e-2
-PLAYERS, BEST = "players", "best strategy"
+ASKED, AUTO, SHARE = 9, 100, 1e-2  # the first and the count stand in phrases
+PLAYERS, BEST = phrase("players"), phrase("best strategy")
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Rules:
 
     @property
     def number(self) -> str:
-        """What players look at."""
-        return "Noisy number of ill people" if self.asked == 1 else f"Answers above {COUNT}, of {ASKED}"
+        """What players look at, a phrase."""
+        return phrase("Noisy number of ill people") if self.asked == 1 else phrase("Answers above 3, of 9")
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from dpcore.accounting.relation import Relation
 from dpcore.accounting.store import Account, Run, file_of, price, usual_path
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.dashboard import controls, panels, session
-from dpcore.dashboard.panels import COSTS
 from dpcore.dashboard.shell import escaped, for_person, mendable
 from dpcore.dashboard.widgets import figures
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError
+from dpcore.language import phrase, plural, say
 from dpcore.text import claim, limit, number
 
 
@@ -28,20 +28,26 @@ def read_accounts() -> list[Account] | None:
     except BookError as error:
         st.error(escaped(error.cause), icon=":material/error:")
         st.markdown(
-            "Until this is mended nothing is drawn, because nothing could be written down. **Two ways on:** set the "
-            "file aside (it is renamed, not deleted; what it holds is no longer added up), or keep a ledger for this "
-            "session only, which forgets what was spent before."
+            say(
+                "Until this is mended nothing is drawn, because nothing could be written down. **Two ways on:** set "
+                "the file aside (it is renamed, not deleted; what it holds is no longer added up), or keep a ledger "
+                "for this session only, which forgets what was spent before."
+            )
         )
         if isinstance(error, IncompleteError):
             st.markdown(
-                "**A third way:** what the file holds is sound, but charges may be missing. If you have put it back "
-                "from a copy and there is no later one, go on with it; its totals may be too small from then on."
+                say(
+                    "**A third way:** what the file holds is sound, but charges may be missing. If you have put it "
+                    "back from a copy and there is no later one, go on with it; its totals may be too small from then "
+                    "on."
+                )
             )
         with st.container(horizontal=True):
-            st.button("Set the file aside and begin a new one", on_click=set_aside, key="ledger.aside", type="primary")
-            st.button("Keep this session only", on_click=leave_file, key="ledger.session")
+            look: Any = {"on_click": set_aside, "key": "ledger.aside", "type": "primary"}
+            st.button(say("Set the file aside and begin a new one"), **look)
+            st.button(say("Keep this session only"), on_click=leave_file, key="ledger.session")
             if isinstance(error, IncompleteError):
-                st.button("Go on with what it holds", on_click=go_on, key="ledger.go_on")
+                st.button(say("Go on with what it holds"), on_click=go_on, key="ledger.go_on")
         return None
     return sorted(found, key=lambda line: (line.file != file_of(used), line.key != used))
 
@@ -49,40 +55,43 @@ def read_accounts() -> list[Account] | None:
 def account_panel(account: Account, accounts: list[Account]) -> None:
     """One data set under one relation: totals, cap, runs, and this session's questions; `accounts` are all."""
     key = f"{account.key}.{account.relation}"
-    words = controls.relation_words(account.relation, account.protects == "person").lower()
+    words = say(controls.relation_words(account.relation, account.protects == "person")).lower()
     st.header(f"{escaped(account.name)} · {words}", anchor=False)
-    told = {"Claimed, in all": claim(account.epsilon_claimed), f"{COSTS}, in all": limit(account.epsilon_bound)}
+    told = {
+        say("Claimed, in all"): claim(account.epsilon_claimed),
+        say("It can cost up to, in all"): limit(account.epsilon_bound),
+    }
     cap = None if account.cap is None else float(account.cap)
     if account.apart and not account.looks:
-        told = dict.fromkeys(told, "none")
-    figures({"Releases looked at": f"{account.looks:,}", **told, "Cap": "not set" if cap is None else number(cap)})
-    times = "once" if account.looks == 1 else f"{account.looks:,} times"
-    times += " with a guarantee" if account.apart else ""
+        told = dict.fromkeys(told, say("none"))
+    capped = {say("Cap"): say("not set") if cap is None else number(cap)}
+    figures({say("Releases looked at"): f"{account.looks:,}", **told, **capped})
     if account.looks or not account.apart:
-        st.markdown(f"**You have looked {times}: total epsilon {limit(account.epsilon_bound)}.** {meaning(account)}")
+        st.markdown(f"{looked(account)} {meaning(account)}")
     for sentence in beside(account, accounts):
         st.markdown(sentence)
-    st.caption(account.relation.sentence_for(account.protects))
+    st.caption(say(account.relation.sentence_for(account.protects)))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        label = "Refuse what could cost more than this, in all"
-        look: Any = {"placeholder": "no cap", "width": 320}
+        label = say("Refuse what could cost more than this, in all")
+        look: Any = {"placeholder": say("no cap"), "width": 320}
         wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, key=f"ledger.cap.{key}", **look)
-        st.button("Set the cap", key=f"ledger.set.{key}", on_click=set_cap, args=(account, wish), disabled=wish is None)
+        look = {"key": f"ledger.set.{key}", "on_click": set_cap, "args": (account, wish), "disabled": wish is None}
+        st.button(say("Set the cap"), **look)
         if account.cap is not None:
-            st.button("Remove the cap", key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
+            st.button(say("Remove the cap"), key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
     runs = session.books().runs(account.key, account.relation)[::-1]
     if proved := [run for run in runs if math.isfinite(run.epsilon_bound)]:
         beneath = fsum(price(other, account) for other in accounts if counted(other, account))
         panels.chart(charts.staircase(steps(proved[::-1]), cap=cap, others=beneath))
-        costs = lines(proved, "can cost up to", lambda run: limit(run.epsilon_bound))
+        costs = lines(proved, say("can cost up to"), lambda run: limit(run.epsilon_bound))
         st.dataframe(costs, hide_index=True, key=f"ledger.{key}")
     if account.apart:
         st.warning(apart(account), icon=":material/gpp_bad:")
         others = [run for run in runs if math.isinf(run.epsilon_bound)]
-        st.dataframe(lines(others, "why", why), hide_index=True, key=f"ledger.apart.{key}")
+        st.dataframe(lines(others, say("why"), why), hide_index=True, key=f"ledger.apart.{key}")
     asked = session.accounts().get((account.key, str(account.relation)))
     if asked is not None and asked.entries:
-        panels.table_behind(asked.to_frame(), "Every question of this session")
+        panels.table_behind(asked.to_frame(), say("Every question of this session"))
 
 
 def steps(runs: list[Run]) -> pd.DataFrame:
@@ -96,15 +105,33 @@ def moment(run: Run) -> str:
     return f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
-def lines(runs: list[Run], last: str, say: Callable[[Run], str]) -> pd.DataFrame:
+def looked(account: Account) -> str:
+    """How often the rows were looked at, and what that cost."""
+    total = limit(account.epsilon_bound)
+    if account.apart:
+        return plural(
+            "**You have looked once with a guarantee: total epsilon {total}.**",
+            "**You have looked {n:,} times with a guarantee: total epsilon {total}.**",
+            account.looks,
+            total=total,
+        )
+    return plural(
+        "**You have looked once: total epsilon {total}.**",
+        "**You have looked {n:,} times: total epsilon {total}.**",
+        account.looks,
+        total=total,
+    )
+
+
+def lines(runs: list[Run], last: str, told: Callable[[Run], str]) -> pd.DataFrame:
     """Runs as a table, and what is to be said of each."""
     rows = [
         {
-            "when": moment(run),
-            "run": run.name,
-            "releases": run.looks,
-            "claimed": claim(run.epsilon_claimed),
-            last: say(run),
+            say("when"): moment(run),
+            say("run"): run.name,
+            say("releases"): run.looks,
+            say("claimed"): claim(run.epsilon_claimed),
+            last: told(run),
         }
         for run in runs
     ]
@@ -113,29 +140,39 @@ def lines(runs: list[Run], last: str, say: Callable[[Run], str]) -> pd.DataFrame
 
 def why(run: Run) -> str:
     """Why nothing can be proved of a run."""
-    return run.void or "No finite epsilon can be proved for it, as its source prints it."
+    return say(run.void or phrase("No finite epsilon can be proved for it, as its source prints it."))
 
 
 def apart(account: Account) -> str:
     """What no total holds."""
-    one = account.apart == 1
-    what = "one release" if one else f"{account.apart:,} releases"
-    told = f"**Listed apart: {what} without a guarantee.** No total holds what {'it tells' if one else 'they tell'}. "
-    told += "The one above is of the other releases alone: whoever has" if account.looks else "Whoever has"
-    return f"{told} seen {'this one' if one else 'one of these'} may know anything about these rows."
+    if account.looks:
+        return plural(
+            "**Listed apart: one release without a guarantee.** No total holds what it tells. The one above is of the "
+            "other releases alone: whoever has seen this one may know anything about these rows.",
+            "**Listed apart: {n:,} releases without a guarantee.** No total holds what they tell. The one above is of "
+            "the other releases alone: whoever has seen one of these may know anything about these rows.",
+            account.apart,
+        )
+    return plural(
+        "**Listed apart: one release without a guarantee.** No total holds what it tells. Whoever has seen this one "
+        "may know anything about these rows.",
+        "**Listed apart: {n:,} releases without a guarantee.** No total holds what they tell. Whoever has seen one of "
+        "these may know anything about these rows.",
+        account.apart,
+    )
 
 
 def meaning(account: Account) -> str:
     """What a total means for one person."""
     if not account.looks:
-        return "Nothing was spent yet."
-    seen = "those, and nothing else" if account.apart else "all of them"
+        return say("Nothing was spent yet.")
+    seen = phrase("those, and nothing else") if account.apart else phrase("all of them")
     unit = unit_of(account)
     if account.protects == "person" or unit is None:
-        several = " Whoever has several rows pays for each." * (account.protects == "row")
-        return controls.odds_sentence(account.epsilon_bound, seen) + several
+        odds = controls.odds_sentence(account.epsilon_bound, seen)
+        return odds if account.protects == "person" else f"{odds} {say('Whoever has several rows pays for each.')}"
     odds = controls.odds_sentence(unit.rows * account.epsilon_bound, seen)
-    return f"That is per row{for_person(account, unit)}. For them: {odds}"
+    return say("That is per row{for_person}. For them: {odds}", for_person=for_person(account, unit), odds=odds)
 
 
 def unit_of(account: Account) -> Unit | None:
@@ -156,23 +193,29 @@ def beside(account: Account, accounts: list[Account]) -> list[str]:
     for other in accounts:
         if other.file != account.file or other.key == account.key or not other.looks:
             continue
-        spent = f"epsilon {number(other.epsilon_bound)}" if math.isfinite(other.epsilon_bound) else "no limit"
-        made = f"{other.looks:,} release{'s' * (other.looks > 1)} of the same file"
+        spent = say("epsilon {epsilon}", epsilon=number(other.epsilon_bound))
+        of = {
+            "made": plural("{n:,} release of the same file", "{n:,} releases of the same file", other.looks),
+            "spent": spent if math.isfinite(other.epsilon_bound) else say("no limit"),
+            "name": escaped(other.name),
+        }
         if account.protects == "person" and other.protects == "row":
-            words = other.relation.short
-            pays = f"A person pays that for every row of theirs{for_person(other, unit_of(other))}."
-            none = (
-                "No public number bounds how many rows somebody has, so no total holds it, and a cap here refuses it."
+            message = phrase(
+                "**Besides, {made} protect single rows, with {spent} ({words}).** A person pays that for every row of "
+                "theirs{for_person}. No public number bounds how many rows somebody has, so no total holds it, and a "
+                "cap here refuses it."
             )
-            told.append(f"**Besides, {made} protect single rows, with {spent} ({words}).** {pays} {none}")
+            of |= {"words": say(other.relation.short), "for_person": for_person(other, unit_of(other))}
         elif counted(other, account):
-            cost, own = float(price(other, account)), account.epsilon_bound
-            told.append(
-                f"**Besides, {made} protect persons ({escaped(other.name)}), with {spent}.** A row pays at most "
-                f"epsilon {limit(cost)} for that, in all {limit(cost + own)}; a cap counts both."
+            message = phrase(
+                "**Besides, {made} protect persons ({name}), with {spent}.** A row pays at most epsilon {cost} for "
+                "that, in all {total}; a cap counts both."
             )
+            cost = float(price(other, account))
+            of |= {"cost": limit(cost), "total": limit(cost + account.epsilon_bound)}
         else:
-            told.append(f"**Besides, {made} protect others ({escaped(other.name)}), with {spent}.** No total is known.")
+            message = phrase("**Besides, {made} protect others ({name}), with {spent}.** No total is known.")
+        told.append(say(message, **of))
     return told
 
 
@@ -185,62 +228,77 @@ def both_relations(accounts: list[Account]) -> None:
     for found in by_data.values():
         if len(found) == 2:
             one = found[Relation.REPLACE].protects
-            changed = "a person's rows is removing that person" if one == "person" else "a row is removing one"
             total = 2 * found[Relation.ADD_REMOVE].epsilon_bound + found[Relation.REPLACE].epsilon_bound
-            rest = " What is listed apart is in no total." if any(each.apart for each in found.values()) else ""
-            st.markdown(
-                f"The rows of **{escaped(found[Relation.REPLACE].name)}** were asked under both relations. "
-                f"Changing {changed} and adding another, so together they cost at most epsilon "
-                f"**{limit(total)}** if one row is changed; if one comes or goes, no total is known.{rest}"
+            message = phrase(
+                "The rows of **{name}** were asked under both relations. Changing a row is removing one and adding "
+                "another, so together they cost at most epsilon **{total}** if one row is changed; if one comes or "
+                "goes, no total is known."
             )
+            if one == "person":
+                message = phrase(
+                    "The rows of **{name}** were asked under both relations. Changing a person's rows is removing that "
+                    "person and adding another, so together they cost at most epsilon **{total}** if one row is "
+                    "changed; if one comes or goes, no total is known."
+                )
+            told = say(message, name=escaped(found[Relation.REPLACE].name), total=limit(total))
+            rest = any(each.apart for each in found.values())
+            st.markdown(f"{told} {say('What is listed apart is in no total.')}" if rest else told)
 
 
 def keeping() -> None:
     """Where the ledger is kept, and other places for it."""
     books = session.books()
-    with st.expander("Where this ledger is kept"):
+    with st.expander(say("Where this ledger is kept")):
         if session.laid_aside():
             st.markdown(
-                "It is this lesson's own, and ends with it. **Your ledger is laid aside, and comes back then.**"
+                say("It is this lesson's own, and ends with it. **Your ledger is laid aside, and comes back then.**")
             )
             return
         if books.kept:
-            st.markdown("Every charge is written to this file before any noise is drawn. It outlives the session:")
+            st.markdown(say("Every charge is written to this file before any noise is drawn. It outlives the session:"))
             st.code(str(books.path), language=None, wrap_lines=True)
             st.caption(
-                "It holds names of data sets, keyed checksums of them, times and epsilons; no row. It is made "
-                "readable by your user only, where the system knows such rights (not on Windows). The key is in "
-                "dpcore.secret beside it: keep that to yourself, because with both, somebody who knows all rows but "
-                "one could test guesses."
+                say(
+                    "It holds names of data sets, keyed checksums of them, times and epsilons; no row. It is made "
+                    "readable by your user only, where the system knows such rights (not on Windows). The key is in "
+                    "dpcore.secret beside it: keep that to yourself, because with both, somebody who knows all rows "
+                    "but one could test guesses."
+                )
             )
-            note = (
+            note = say(
                 "The ledger as it is now, with its key. Unpack it into an empty folder, and name the ledger in it "
                 "with DPCORE_LEDGER. What is charged later is not in it: put it back only if the ledger is lost."
             )
             look: Any = {"key": "ledger.copy", "on_click": "ignore", "icon": ":material/download:", "help": note}
-            st.download_button("Save a copy", books.copy, "ledger-copy.zip", "application/zip", **look)
-            sure = st.checkbox(
-                "I want another ledger: totals begin at 0 there, though what was spent stays spent", key="ledger.sure"
-            )
+            st.download_button(say("Save a copy"), books.copy, "ledger-copy.zip", "application/zip", **look)
+            label = say("I want another ledger: totals begin at 0 there, though what was spent stays spent")
+            look = {"disabled": not st.checkbox(label, key="ledger.sure")}
             with st.container(horizontal=True):
-                st.button("Keep this session only", on_click=leave_file, key="ledger.session", disabled=not sure)
-                st.button("Set it aside and begin a new one", on_click=set_aside, key="ledger.aside", disabled=not sure)
-            st.caption("Setting it aside does so for every open tab of yours; nothing is deleted.")
+                st.button(say("Keep this session only"), on_click=leave_file, key="ledger.session", **look)
+                st.button(say("Set it aside and begin a new one"), on_click=set_aside, key="ledger.aside", **look)
+            st.caption(say("Setting it aside does so for every open tab of yours; nothing is deleted."))
         else:
             st.markdown(
-                "This ledger lives **for this session only**. Tomorrow it has forgotten what was spent, and the totals "
-                "are then too small."
+                say(
+                    "This ledger lives **for this session only**. Tomorrow it has forgotten what was spent, and the "
+                    "totals are then too small."
+                )
             )
             if not session.hosted():
                 path = st.session_state.get("dpcore.books.left", usual_path())
-                st.button("Keep it in a file", on_click=session.keep_books, args=(path,), key="ledger.keep")
-                st.caption(f"The file is {path}. What this session spent until then is not in it.")
-        aggregates = "aggregates that were measured on real rows without noise, which are not private."
-        where = f"in the folder {books.path.parent / 'sweeps'}" if books.kept else "in memory, and go with the session"
-        alone = " Only your user can read them. Delete the folder to forget them." if books.kept else ""
-        st.caption(f"Finished runs of comparisons are kept {where}: {aggregates}{alone}")
+                st.button(say("Keep it in a file"), on_click=session.keep_books, args=(path,), key="ledger.keep")
+                st.caption(say("The file is {path}. What this session spent until then is not in it.", path=path))
+        memory = phrase(
+            "Finished runs of comparisons are kept in memory, and go with the session: aggregates that were measured "
+            "on real rows without noise, which are not private."
+        )
+        file = phrase(
+            "Finished runs of comparisons are kept in the folder {folder}: aggregates that were measured on real rows "
+            "without noise, which are not private. Only your user can read them. Delete the folder to forget them."
+        )
+        st.caption(say(file, folder=books.path.parent / "sweeps") if books.kept else say(memory))
         if moved := st.session_state.get("dpcore.books.aside"):
-            st.caption(f"The earlier ledger is in {moved}.")
+            st.caption(say("The earlier ledger is in {path}.", path=moved))
 
 
 def set_cap(account: Account, cap: float | None) -> None:

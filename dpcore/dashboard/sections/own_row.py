@@ -20,12 +20,13 @@ from dpcore.dashboard.sections import twin_worlds
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import choice, lasting
 from dpcore.datasets import Dataset
+from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
 from dpcore.text import number
 
 TRIALS = (20, 30, 50, 70, 100, 150, 200, 300, 500)
-CHANGES = {"add_remove": "Remove this person", "replace": "Give this person the values of another"}
+CHANGES = {"add_remove": phrase("Remove this person"), "replace": phrase("Give this person the values of another")}
 WAIT = 20.0  # seconds that nobody minds
 CELLS = 200_000  # of the table that takes a method its `seconds`
 
@@ -51,32 +52,35 @@ class Asked:
 def own(page: str, data: Dataset) -> None:
     """Choose a person, run both worlds, and see."""
     st.markdown(
-        "**Could anybody tell from a release whether this person is in the table?** Your own table is one world, and "
-        "the same table without one person, or with that person’s values changed, is the other."
+        say(
+            "**Could anybody tell from a release whether this person is in the table?** Your own table is one world, "
+            "and the same table without one person, or with that person’s values changed, is the other."
+        )
     )
-    st.warning(f"Everything below: {REAL_DATA.removeprefix('⚠ ').lower()}.", icon=":material/visibility_lock:")
+    mark = say(REAL_DATA).removeprefix("⚠ ").lower()
+    st.warning(say("Everything below: {mark}.", mark=mark), icon=":material/visibility_lock:")
     key = f"{page}.own"
     with links.of(page, data, "own"):
         asked = settings(key, data)
-    with st.expander(f"The person’s values. {REAL_DATA}"), mendable():
+    with st.expander(say("The person’s values. {mark}", mark=say(REAL_DATA))), mendable():
         values(data, asked)
     price(asked)
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
-    jobs.button("Run on my own table", key, "run", **look)
+    jobs.button(say("Run on my own table"), key, "run", **look)
     last = session.kept("dpcore.twins.own", dict[str, tuple[Asked, str, Case, Twins]])
 
     def work(progress: Progress) -> None:
         case = case_of(asked, data)
         last["run"] = (asked, data.token, case, cases.run(case, asked.trials, progress=progress))
 
-    working = jobs.run("Running both worlds", key, work)
+    working = jobs.run(phrase("Running both worlds"), key, work)
     if not last:
         if not working:
-            st.info("Press the button. Nothing is read before.", icon=":material/arrow_upward:")
+            st.info(say("Press the button. Nothing is read before."), icon=":material/arrow_upward:")
         return
     before, token, case, done = last["run"]
     if (before, token) != (asked, data.token):
-        st.info("The settings or the data were changed since. Below: the last run.", icon=":material/update:")
+        st.info(say("The settings or the data were changed since. Below: the last run."), icon=":material/update:")
     told(before, case, done)
     twin_worlds.headline(case, done)
     twin_worlds.pictures(page, case, done, real=True)
@@ -90,25 +94,25 @@ def settings(key: str, data: Dataset) -> Asked:
     with left:
         names = [name for name in METHODS if target(data) or "target" not in METHODS[name]().get_params()]
         titles = {name: twin_worlds.grouped(name) for name in names}
-        name = choice(st.selectbox, "Method", f"{key}.method", titles)
+        name = choice(st.selectbox, say("Method"), f"{key}.method", titles)
         kind: type[PrivateEstimator] = METHODS[name]
         modes = {mode: words for mode, words in twin_worlds.MODES.items() if mode in kind.modes}
         last, mode_key = len(modes) - 1, f"{key}.mode.{len(modes)}"
-        mode = choice(st.radio, "Mode", mode_key, modes, last, horizontal=True)
+        mode = choice(st.radio, say("Mode"), mode_key, modes, last, horizontal=True)
         changes = {change: words for change, words in CHANGES.items() if change in kind.relations_in(mode)}
         relation_key = f"{key}.relation.{'.'.join(changes)}"
-        relation = choice(st.radio, "What happens to the person", relation_key, changes)
+        relation = choice(st.radio, say("What happens to the person"), relation_key, changes)
     with right:
         other, rows = 1, len(data.train)
-        row = lasting(st.number_input, "Row of the person, from 1", f"{key}.row:{data.token}", 1, rows, 1)
+        row = lasting(st.number_input, say("Row of the person, from 1"), f"{key}.row:{data.token}", 1, rows, 1)
         if relation == "replace":
-            label = "Row whose values are taken"
+            label = say("Row whose values are taken")
             other = lasting(st.number_input, label, f"{key}.other:{data.token}", 1, rows, min(2, rows))
         seconds = kind.seconds[mode == "paper"] * max(data.train.size / CELLS, 0.1)
         usual = max((trials for trials in TRIALS if 2 * trials * seconds <= WAIT), default=TRIALS[0])
         trials_key, usual = f"{key}.trials.{name}.{mode}", min(usual, 100)
-        trials = lasting(st.select_slider, "Runs in each world", trials_key, TRIALS, value=usual)
-        st.caption(f"About {math.ceil(2 * trials * seconds)} seconds on a usual computer.")
+        trials = lasting(st.select_slider, say("Runs in each world"), trials_key, TRIALS, value=usual)
+        st.caption(say("About {n} seconds on a usual computer.", n=math.ceil(2 * trials * seconds)))
     return Asked(name, mode, epsilon, relation, row, other, trials)
 
 
@@ -137,25 +141,34 @@ def values(data: Dataset, asked: Asked) -> None:
     names = list(data.schema.names)
     mine = data.train[names].iloc[asked.row - 1]
     changed = data.train[names].iloc[asked.other - 1] if asked.relation == "replace" else None
-    there = ["(not there)"] * len(names) if changed is None else [escaped(str(value)) for value in changed]
-    shown = {"World A": [escaped(str(value)) for value in mine], "World B": there}
-    st.table(pd.DataFrame(shown, index=pd.Index([escaped(name) for name in names], name="column")))
+    there = [say("(not there)")] * len(names) if changed is None else [escaped(str(value)) for value in changed]
+    shown = {say("World A"): [escaped(str(value)) for value in mine], say("World B"): there}
+    st.table(pd.DataFrame(shown, index=pd.Index([escaped(name) for name in names], name=say("column"))))
 
 
 def price(asked: Asked) -> None:
     """Why nothing is charged, and what it would cost."""
     kind = METHODS[asked.method]
     if asked.mode == "paper" and (len(kind.modes) == 1 or kind.provable_printed.startswith("none claimed")):
-        would = "no epsilon would be left: this method claims none**"
+        would = say(
+            "**If you showed it to anybody, no epsilon would be left: this method claims none**, and they would learn "
+            "whom you asked about."
+        )
     else:
         times = asked.runs * asked.trials
-        would = f"the price would be the sum of all runs: epsilon {number(times * asked.epsilon)}** ({times:,} "
-        would += f"times {asked.epsilon:g}, if one run keeps its claim)"
-    st.caption(
-        f"Both worlds together are {2 * asked.trials:,} runs, on tables with and without a row that you name. The "
-        f"ledger charges runs on the rows as they are; this carries ⚠ instead, and is for your eyes only. **If you "
-        f"showed it to anybody, {would}, and they would learn whom you asked about."
+        would = say(
+            "**If you showed it to anybody, the price would be the sum of all runs: epsilon {sum}** ({times:,} times "
+            "{epsilon:g}, if one run keeps its claim), and they would learn whom you asked about.",
+            sum=number(times * asked.epsilon),
+            times=times,
+            epsilon=asked.epsilon,
+        )
+    free = say(
+        "Both worlds together are {runs:,} runs, on tables with and without a row that you name. The ledger charges "
+        "runs on the rows as they are; this carries ⚠ instead, and is for your eyes only.",
+        runs=2 * asked.trials,
     )
+    st.caption(f"{free} {would}")
 
 
 def told(asked: Asked, case: Case, done: Twins) -> None:
@@ -163,9 +176,16 @@ def told(asked: Asked, case: Case, done: Twins) -> None:
     st.divider()
     result = done.result
     total = asked.runs * result.trials * result.bound
-    neighbors = controls.relation_words(asked.relation, case.schema.persons is not None).lower()
-    cost = f"epsilon {number(total)}" if math.isfinite(total) else "no limit"
+    neighbors = controls.relation_words(asked.relation, case.schema.persons is not None)
     st.markdown(
-        f"Row {asked.row:,}, {asked.method}, {asked.mode} mode. {case.story} Neighbors: "
-        f"{neighbors}; epsilon for one run; all these runs together: {cost}."
+        say(
+            "Row {row:,}, {method}, {mode} mode. {story} Neighbors: {neighbors}; epsilon for one run; all these runs "
+            "together: {cost}.",
+            row=asked.row,
+            method=asked.method,
+            mode=say(asked.mode),
+            story=case.story,
+            neighbors=say(neighbors).lower(),
+            cost=say("epsilon {epsilon}", epsilon=number(total)) if math.isfinite(total) else say("no limit"),
+        )
     )
