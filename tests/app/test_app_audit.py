@@ -16,6 +16,7 @@ from dpcore.charts import odds
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard.jobs import CanceledError
 from dpcore.dashboard.sections import twin_worlds
+from dpcore.dashboard.shell import LANGUAGE
 from dpcore.errors import DataError
 from dpcore.teaching import membership_game
 from dpcore.teaching.membership_game import Game, Round, Rules
@@ -72,7 +73,7 @@ def test_nothing_runs_unasked_and_every_tab_keeps_to_its_page() -> None:
     assert len(at.dataframe) == 2
     assert all("◀ differs" in table.value[""].to_list() for table in at.dataframe)
     for name in ("Attack a method", OWN, GAME):
-        keys = {found.key for found in elements(tab(at, name)) if getattr(found, "key", None)} - {"dpcore.language"}
+        keys = {found.key for found in elements(tab(at, name)) if getattr(found, "key", None)} - {LANGUAGE}
         assert keys
         assert all(key.startswith(f"{PAGE}.") for key in keys)
     tab(at, "Attack a method")
