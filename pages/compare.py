@@ -54,7 +54,7 @@ def settings() -> None:
 
 def offer(label: str) -> None:
     """The button for the last comparison, whatever the settings say now. It rests during a run, as the other does."""
-    label += unproved.WITHOUT if label == "Go on" and data.schema.source == "inferred" else ""
+    label = unproved.without(label) if label == "Go on" and data.schema.source == "inferred" else label
     jobs.ask(label, PAGE, "again", icon=":material/play_arrow:")
 
 

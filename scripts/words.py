@@ -25,7 +25,7 @@ from dpcore.language import ENGLISH, FOLDER, LANGUAGES
 
 ROOT = FOLDER.parent.parent
 PLACES = ("dpcore", "pages")
-DECLARED = {"Act", "Lesson", "Step"}  # lessons are phrases but for a few names, which are one small word
+DECLARED = {"Act", "Lesson", "Step", "Control", "Offer", "both"}  # phrases but for names, which are one small word
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")
 

@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from dpcore.arguments import is_number, plain
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 
 Epsilon = Fraction | float
 """An exact finite epsilon, or `math.inf`."""
@@ -30,25 +31,27 @@ class Relation(StrEnum):
     def sentence(self) -> str:
         """The relation in words, for screens and exports."""
         if self is Relation.REPLACE:
-            return "Neighbors differ in the values of one row; the number of rows is public."
-        return "Neighbors differ by the presence of one row; the number of rows is private."
+            return phrase("Neighbors differ in the values of one row; the number of rows is public.")
+        return phrase("Neighbors differ by the presence of one row; the number of rows is private.")
 
     @property
     def short(self) -> str:
         """The relation in a few words."""
-        return "change one row" if self is Relation.REPLACE else "add or remove one row"
+        return phrase("change one row") if self is Relation.REPLACE else phrase("add or remove one row")
 
     def sentence_for(self, protects: Unit) -> str:
         """`sentence`, for runs that protect rows or persons."""
         if protects == "row":
             return self.sentence
         if self is Relation.REPLACE:
-            return "Neighbors differ in the rows of one person, all of them; the number of persons is public."
-        return "Neighbors differ by the presence of one person with all rows; how many there are is private."
+            return phrase("Neighbors differ in the rows of one person, all of them; the number of persons is public.")
+        return phrase("Neighbors differ by the presence of one person with all rows; how many there are is private.")
 
     def short_for(self, protects: Unit) -> str:
         """`short`, for runs that protect rows or persons."""
-        return self.short.replace("one row", f"one {protects}")
+        if protects == "row":
+            return self.short
+        return phrase("change one person") if self is Relation.REPLACE else phrase("add or remove one person")
 
     @classmethod
     def parse(cls, value: str) -> Self:

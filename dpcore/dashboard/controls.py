@@ -15,44 +15,47 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import choice, lasting, number_choice
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
+from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Choice, Control, Flag
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
-RELEASE = (
+RELEASE = phrase(
     "About you: whether you are in the data, or what they say of you. Worst case over all observers and all "
     "people; for one release, without delta. Holds with a declared schema and without a seed; as printed, only where "
     "its proof holds."
 )
 # Up to an epsilon, what it is called. Ponomareva and others (2023) call up to 1 strong and up to 10 reasonable; here
 # the worst case speaks, in which 3 makes somebody who was 50:50 unsure 95 % sure.
-USUAL = {0.1: "◀ strict", 1.0: "usual", 3.0: "generous", math.inf: "weak ▶"}
-RELATIONS = {"add_remove": "Add or remove one row", "replace": "Change one row's values"}
+USUAL = {0.1: phrase("◀ strict"), 1.0: phrase("usual"), 3.0: phrase("generous"), math.inf: phrase("weak ▶")}
+RELATIONS = {"add_remove": phrase("Add or remove one row"), "replace": phrase("Change one row's values")}
 MEANT = {
-    "add_remove": "The number of rows stays private.",
-    "replace": "The number of rows is public; counts need twice the noise.",
+    "add_remove": phrase("The number of rows stays private."),
+    "replace": phrase("The number of rows is public; counts need twice the noise."),
 }
-OF_PERSONS = {"add_remove": "Add or remove one person", "replace": "Change one person's rows"}
+OF_PERSONS = {"add_remove": phrase("Add or remove one person"), "replace": phrase("Change one person's rows")}
 MEANT_FOR_PERSONS = {
-    "add_remove": "How many persons there are stays private.",
-    "replace": "The number of persons is public; everybody counts the same; counts need twice the noise.",
+    "add_remove": phrase("How many persons there are stays private."),
+    "replace": phrase("The number of persons is public; everybody counts the same; counts need twice the noise."),
 }
+SEEN = phrase("the release")
 
 
-def odds_sentence(epsilon: float, seen: str = "the release") -> str:
+def odds_sentence(epsilon: float, seen: str = SEEN) -> str:
     """What an epsilon means for one person, in the worst case, for somebody who has seen something."""
     sure = charts.odds(epsilon)
     if sure >= 0.99995:
-        return (
-            f"Somebody who is 50:50 unsure about you could become **practically certain** from seeing {seen}. "
-            "This is no protection that one could put a number on."
+        return say(
+            "Somebody who is 50:50 unsure about you could become **practically certain** from seeing {seen}. This is "
+            "no protection that one could put a number on.",
+            seen=say(seen),
         )
-    digits = 1 if sure < 0.999 else 3
-    return (
-        "Somebody who is 50:50 unsure about you could become at most "
-        f"**{100 * sure:.{digits}f} % sure** from seeing {seen}."
+    return say(
+        "Somebody who is 50:50 unsure about you could become at most **{sure} % sure** from seeing {seen}.",
+        sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}",
+        seen=say(seen),
     )
 
 
@@ -67,7 +70,7 @@ def epsilon_picker(
     default: float = 1.0,
     options: Sequence[float] = EPSILONS,
     about: str = RELEASE,
-    seen: str = "the release",
+    seen: str = SEEN,
     rows: int = 1,
     persons: bool = False,
 ) -> float:
@@ -76,19 +79,24 @@ def epsilon_picker(
     `persons`: runs protect persons with all rows, and not single rows.
     """
     left, right = st.columns([5, 2], gap="large", vertical_alignment="center")
-    who = "one person, with all rows," if persons else "one row"
-    several = "" if persons else " A person with several rows has less protection."
-    note = (
-        f"How much {who} can change the probability of any outcome: at most by the factor e to the epsilon.{several} "
-        "Below: up to 0.1 for a person, up to 1, up to 3, and more."
-    )
+    if persons:
+        note = say(
+            "How much one person, with all rows, can change the probability of any outcome: at most by the factor e to "
+            "the epsilon. Below: up to 0.1 for a person, up to 1, up to 3, and more."
+        )
+    else:
+        note = say(
+            "How much one row can change the probability of any outcome: at most by the factor e to the epsilon. A "
+            "person with several rows has less protection. Below: up to 0.1 for a person, up to 1, up to 3, and more."
+        )
     look = {"value": default, "help": note}
-    epsilon: float = number_choice(left.select_slider, "Privacy budget epsilon", f"{key}.epsilon", options, **look)
+    label = say("Privacy budget epsilon")
+    epsilon: float = number_choice(left.select_slider, label, f"{key}.epsilon", options, **look)
     with left:
-        if seen == "the release":  # people who randomize their own answers spend more
+        if seen == SEEN:  # people who randomize their own answers spend more
             ranges(options, rows)
         st.markdown(odds_sentence(rows * epsilon, seen))
-        st.caption(about)
+        st.caption(say(about))
     right.vega_lite_chart(charts.specification(icons(rows * epsilon)), width="content", key=f"{key}.icons")
     return epsilon
 
@@ -99,7 +107,7 @@ def ranges(options: Sequence[float], rows: int) -> None:
     parts = [sum(low < step <= high for step in options) for low, high in pairwise(ends)]
     seen = [(words, steps) for words, steps in zip(USUAL.values(), parts, strict=True) if steps]
     for place, (words, _) in zip(st.columns([steps for _, steps in seen], gap="xsmall"), seen, strict=True):
-        place.caption(words)
+        place.caption(say(words))
 
 
 def offered(page: str, mode: str) -> dict[str, tuple[str, Offer]]:
@@ -110,36 +118,38 @@ def offered(page: str, mode: str) -> dict[str, tuple[str, Offer]]:
 
 def method_picker(page: str, printed: str, schema: Schema) -> tuple[str, dict[str, Any]]:
     """The method's name, and what its mode and variant give it."""
-    proved = "Corrected: guarantee proved" if schema.source == "declared" else "Corrected: the method is proved"
+    declared = schema.source == "declared"
+    proved = phrase("Corrected: guarantee proved") if declared else phrase("Corrected: the method is proved")
     modes = {"corrected": proved, "paper": printed}
-    mode = choice(st.radio, "Method", f"{page}.mode", modes)
+    mode = choice(st.radio, say("Method"), f"{page}.mode", modes)
     variants = offered(page, mode)
     key, renamed = f"{page}.variant.{mode}", {o.formerly: label for label, (_, o) in variants.items() if o.formerly}
     if (asked := st.session_state.get(key)) in renamed:
         st.session_state[key] = renamed[asked]
     usual, several = next(iter(variants)), mode == "corrected" and len(variants) > 1
     chosen, other = st.container(), st.session_state.get(key, usual) != usual
-    with st.expander("Others, for comparison", expanded=other, key=f"fold.{key}") if several else chosen:
-        label = lasting(st.radio, "Variant", key, list(variants))
+    with st.expander(say("Others, for comparison"), expanded=other, key=f"fold.{key}") if several else chosen:
+        label = lasting(st.radio, say("Variant"), key, list(variants), format_func=say)
     name, offer = variants[label]
     if several:
-        chosen.markdown(f"**{label}** {'(recommended)' if label == usual else '(for comparison)'}")
+        told = phrase("**{variant}** (recommended)") if label == usual else phrase("**{variant}** (for comparison)")
+        chosen.markdown(say(told, variant=say(label)))
     if mode == "paper":
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
-        st.markdown((good if offer.holds else bad).format(offer.remark))
+        st.markdown((good if offer.holds else bad).format(say(offer.remark)))
     if not METHODS[name].paper:
-        st.caption("This project's own method; no paper printed it.")
+        st.caption(say("This project's own method; no paper printed it."))
     return name, {"mode": mode, **offer.given}
 
 
 def rows_picker(page: str, data: Dataset) -> int:
     """How many synthetic rows. The suggestion is public: the schema's bound, or a round number."""
     usual, key = min(data.schema.max_rows or 10_000, 100_000), f"{page}.rows:{data.token}"
-    return int(lasting(st.number_input, "Synthetic rows", key, 1, 1_000_000, usual, 1_000))
+    return int(lasting(st.number_input, say("Synthetic rows"), key, 1, 1_000_000, usual, 1_000))
 
 
 def relation_words(relation: str, persons: bool = False) -> str:
-    """What differs between neighbors, in a few words; where runs protect `persons`, or else rows."""
+    """What differs between neighbors, in a few words to `say`; where runs protect `persons`, or else rows."""
     return (OF_PERSONS if persons else RELATIONS)[relation]
 
 
@@ -148,9 +158,9 @@ def relation_picker(
 ) -> str:
     """Which tables count as neighbors, and what that means."""
     key = f"{page}.relation" if len(offered) > 1 else f"{page}.relation.{offered[0]}"
-    told = [meant or (MEANT_FOR_PERSONS if persons else MEANT)[name] for name in offered]
+    told = [say(meant or (MEANT_FOR_PERSONS if persons else MEANT)[name]) for name in offered]
     names = {name: relation_words(name, persons) for name in offered}
-    label = f"What is protected: one {'person' if persons else 'row'}"
+    label = say("What is protected: one person") if persons else say("What is protected: one row")
     found: str = choice(st.radio, label, key, names, captions=told)
     return found
 
@@ -160,10 +170,10 @@ def target_picker(page: str, told: str, data: Dataset) -> str | None:
     names = [column.name for column in data.schema if not column.numeric]
     if not names:
         if told:
-            st.warning(told)
+            st.warning(say(told))
         return None
     index = names.index(data.schema.target) if data.schema.target in names else len(names) - 1
-    found: str = lasting(st.selectbox, "Class column", f"{page}.target:{data.token}", names, index)
+    found: str = lasting(st.selectbox, say("Class column"), f"{page}.target:{data.token}", names, index)
     return found
 
 
@@ -173,7 +183,7 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
     if not control.wanted(method):
         if control.otherwise:
             key, text = control.otherwise
-            lasting(st.selectbox, control.label, f"{page}.{key}", [text], disabled=True)
+            lasting(st.selectbox, say(control.label), f"{page}.{key}", [text], format_func=say, disabled=True)
         return {}
     given: dict[str, Any]
     match control.name:
@@ -196,7 +206,7 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
     for name, value in given.items():
         setattr(method, name, value)
     if given and callable(control.told) and (told := control.told(method, data.schema)):
-        (st.markdown if told.startswith(":red[") else st.caption)(told)
+        (st.markdown if told.startswith(":red[") else st.caption)(say(told))
     return given
 
 
@@ -207,17 +217,21 @@ def value_of(page: str, method: PrivateEstimator, control: Control, schema: Sche
     if usual is None:
         if control.rule and method.mode == "corrected":
             ruled = f"{page}.{name}_ruled"
-            if lasting(st.toggle, f"{control.label}: by rule", ruled, True, help=control.rule):
+            by_rule = say("{label}: by rule", label=say(control.label))
+            if lasting(st.toggle, by_rule, ruled, True, help=say(control.rule)):
                 return {name: None}
         usual = control.shown(method, schema) if callable(control.shown) else control.shown
     if control.fold:
         fold = f"{page}.{control.fold[0]}"
-        if not (st.session_state[fold] if fold in links.drawn() else lasting(st.toggle, control.fold[1], fold, False)):
+        if not (
+            st.session_state[fold] if fold in links.drawn() else lasting(st.toggle, say(control.fold[1]), fold, False)
+        ):
             return {}
     place = f"{name}{control.key}" if control.key.startswith(".") else control.key or name
     columns = len(schema) - ((getattr(method, "target", None) or schema.target) is not None)
     values = defaultdict(lambda: None, vars(method), title=method.title, usual=usual, columns=columns)
-    label, key, about = control.label, f"{page}.{place.format_map(values)}", control.help
+    label, key = say(control.label), f"{page}.{place.format_map(values)}"
+    about = control.help and say(control.help)
     if control.names:
         names = control.names(method, schema) if callable(control.names) else control.names
         allowed = ("", *parameter.options) if isinstance(parameter, Choice) else names
@@ -227,11 +241,17 @@ def value_of(page: str, method: PrivateEstimator, control: Control, schema: Sche
         index = list(names).index(usual) if usual in names else 0
         found: Any = choice(st.selectbox, label, key, names, index, help=about) or None
         return {**control.gives[found]} if control.gives else {name: found if found != "own" else weights(page, method)}
-    if control.own and (asked := several(control, method, schema)) and lasting(st.toggle, control.own[0], f"{key}.own"):
-        usual_ones, many = [usual] * len(asked), f"{len(asked)} numbers above 0, up to 1"
-        about = f"In this order: {', '.join(asked)}."
+    if (
+        control.own
+        and (asked := several(control, method, schema))
+        and lasting(st.toggle, say(control.own[0]), f"{key}.own")
+    ):
+        usual_ones, many = [usual] * len(asked), say("{n} numbers above 0, up to 1", n=len(asked))
+        about = say("In this order: {columns}.", columns=", ".join(asked))
         each = f"{key}.each.{len(asked)}:{token}"
-        found = typed(f"{many}, separated by commas", each, usual_ones, lambda p: 0 < p <= 1, many, about)
+        found = typed(
+            say("{many}, separated by commas", many=many), each, usual_ones, lambda p: 0 < p <= 1, many, about
+        )
         return {name: found}
     if control.steps:
         return {name: lasting(st.select_slider, label, key, control.steps, usual, control.form.format, help=about)}
@@ -252,9 +272,10 @@ def several(control: Control, method: Any, schema: Schema) -> list[str]:
 def weights(page: str, method: Any) -> tuple[float, ...]:
     """Weights that somebody typed. What is wrong with them is said at once; there are none then, and no run."""
     levels = 1 + method.iterations + method.with_class
-    label = f"{levels} weights, from the root to the leaves"
-    note = "0: not measured. Coarse divisions come first, the class among them; a public root needs no share."
-    key, wanted = f"{page}.own_shares.{levels}", f"{levels} numbers of 0 or more, the last one positive"
+    label = say("{n} weights, from the root to the leaves", n=levels)
+    note = say("0: not measured. Coarse divisions come first, the class among them; a public root needs no share.")
+    key = f"{page}.own_shares.{levels}"
+    wanted = say("{n} numbers of 0 or more, the last one positive", n=levels)
     return typed(label, key, [1] * levels, lambda weight: weight >= 0, wanted, note, lambda found: found[-1] > 0)
 
 
@@ -275,7 +296,7 @@ def typed(
         found = ()
     if len(found) == len(usual) and all(map(fits, found)) and sum(found) < math.inf and together(found):
         return found
-    st.markdown(f":red[:material/error: These do not fit. Write {wanted}, separated by commas.]")
+    st.markdown(say(":red[:material/error: These do not fit. Write {wanted}, separated by commas.]", wanted=wanted))
     return ()
 
 
@@ -286,6 +307,6 @@ def run_button(key: str, data: Dataset | None = None, place: jobs.Place = None) 
     """
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if data is None:
-        jobs.button("Run", key, "run", place, **look)
+        jobs.button(say("Run"), key, "run", place, **look)
     else:
-        unproved.button("Run", key, "run", data, place, **look)
+        unproved.button(say("Run"), key, "run", data, place, **look)

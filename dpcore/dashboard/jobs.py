@@ -20,7 +20,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import housekeeping, session
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import mendable
-from dpcore.language import ENGLISH, speaking
+from dpcore.language import ENGLISH, retold, say, speaking
 
 Value = TypeVar("Value")
 Work = Callable[[Progress], object]
@@ -40,7 +40,7 @@ class Job(Thread):
     def __init__(self, title: str, work: Work, visit: housekeeping.Visit) -> None:
         super().__init__(name=title, daemon=True)
         self.work, self.visit = work, visit
-        self.fraction, self.told, self.canceled = 0.0, title, Event()
+        self.fraction, self.note, self.canceled = 0.0, "", Event()
         self.error: Exception | None = None
         self.paid = ""  # what stays charged of work that was canceled
 
@@ -53,11 +53,19 @@ class Job(Thread):
         except Exception as error:  # the page raises it: a thread has nobody to tell
             self.error = error
 
+    @property
+    def told(self) -> str:
+        """What it is called, and what it does now: parts that are English, as its thread is."""
+        if self.canceled.is_set():
+            return say("{title}: stopping", title=retold(self.name))
+        parts = {"title": retold(self.name), "note": retold(self.note)}
+        return say("{title}: {note}", **parts) if self.note else parts["title"]
+
     def progress(self, fraction: float, text: str) -> None:
         """What work tells, and where it ends if nobody waits for it any more."""
         if self.canceled.is_set() or self.visit.away > GRACE:
             raise CanceledError
-        self.fraction, self.told = min(max(fraction, 0.0), 1.0), f"{self.name}: {text}"
+        self.fraction, self.note = min(max(fraction, 0.0), 1.0), text
 
 
 def under_way(name: str) -> Job | None:
@@ -141,7 +149,7 @@ def end(name: str) -> None:
     if job is not None and not job.is_alive():
         del session.work()[name]
         if job.paid:
-            st.info(job.paid, icon=":material/stop_circle:")
+            st.info(retold(job.paid), icon=":material/stop_circle:")
         if job.error is not None:
             raise job.error
 
@@ -152,11 +160,11 @@ def watch(name: str, job: Job) -> None:
     housekeeping.presence()
     if not job.is_alive():
         st.rerun()
-    rest = job.canceled.is_set()
     with st.container(border=True):
-        st.progress(job.fraction, text=f"{job.name}: stopping" if rest else job.told)
-        look: Any = {"icon": ":material/stop:", "help": "Keeps the last finished result.", "disabled": rest}
-        st.button("Cancel", key=f"cancel:{name}", on_click=job.canceled.set, **look)
+        st.progress(job.fraction, text=job.told)
+        look: Any = {"icon": ":material/stop:", "help": say("Keeps the last finished result.")}
+        look["disabled"] = job.canceled.is_set()
+        st.button(say("Cancel"), key=f"cancel:{name}", on_click=job.canceled.set, **look)
 
 
 def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progress], Value]) -> Value | None:
@@ -172,7 +180,7 @@ def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progr
         return None
     end(name)
     if key not in shown.memory:
-        st.info("This was stopped before it was finished.")
-        ask("Go on", name, "go", icon=":material/play_arrow:")
+        st.info(say("This was stopped before it was finished."))
+        ask(say("Go on"), name, "go", icon=":material/play_arrow:")
     found: Value | None = shown.memory.get(key)
     return found

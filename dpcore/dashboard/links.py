@@ -22,6 +22,7 @@ from dpcore.dashboard import session
 from dpcore.datasets import Dataset
 from dpcore.domain.documents import json_value
 from dpcore.errors import DataError
+from dpcore.language import say
 
 OWN = "own"  # in an address: its session had data of somebody's own
 OF_DATA = ":data"  # in a name, for the token of the data in use
@@ -50,7 +51,7 @@ def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
     asked = waiting(page)
     asked |= asked_by_link()
     if st.session_state.pop("dpcore.presets.refused", False):
-        told = "The settings from that link or file do not fit this page, and were left out."
+        told = say("The settings from that link or file do not fit this page, and were left out.")
         st.warning(told, icon=":material/link_off:")
     keys = {name: key_of(page, name, data) for name in asked}
     new = drawn()

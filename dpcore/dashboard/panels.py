@@ -22,34 +22,52 @@ from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.tabs import disclosure
 from dpcore.dashboard.tabs.take_home import take_home
+from dpcore.domain.unit import Unit
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.verdict import CLOSE, Verdict
 from dpcore.export import protection
 from dpcore.export.model_file import Model
-from dpcore.language import say, spoken
+from dpcore.language import ENGLISH, phrase, plural, retold, say, speaking, spoken
 from dpcore.methods import METHODS
 from dpcore.text import claim, limit, number
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
-HANGS = f"{REAL_DATA}. It hangs on the real rows, as nothing else in this line does."
 FIRST = 8  # rows: two tables fit a laptop
 MOST_NAMED = 3  # pairs
-COSTS = "It can cost up to"  # the epsilon that can be proved
+COSTS = phrase("It can cost up to")  # the epsilon that can be proved
 UNEVEN = 1.5  # times as far off as the largest group: who pays more
+HEADINGS = frozenset(  # of tables of ours
+    {
+        phrase("scope"),
+        phrase("name"),
+        phrase("mechanism"),
+        phrase("relation"),
+        phrase("draws"),
+        phrase("sensitivity"),
+        phrase("claimed_sensitivity"),
+        phrase("scale"),
+        phrase("epsilon_claimed"),
+        phrase("epsilon_bound"),
+        phrase("epsilon_of_noise"),
+        phrase("void"),
+        phrase("reason"),
+    }
+)
+OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  # those that hold words
 PAIRS_AT_MOST = 60  # columns; beyond it the pairs panel compares a sample of the pairs
 
 
 def tabs(page: str, shown: Shown, more: Mapping[str, Callable[[], None]]) -> dict[str, Callable[[], None]]:
     """All panels of a release of rows."""
     return {
-        "Rows": lambda: rows(page, shown),
-        "Price": lambda: price(shown),
-        "Columns": lambda: columns(page, shown),
-        "Pairs": lambda: pairs(page, shown),
-        "Accuracy": lambda: accuracy(page, shown),
+        phrase("Rows"): lambda: rows(page, shown),
+        phrase("Price"): lambda: price(shown),
+        phrase("Columns"): lambda: columns(page, shown),
+        phrase("Pairs"): lambda: pairs(page, shown),
+        phrase("Accuracy"): lambda: accuracy(page, shown),
         **more,
         disclosure.TAB: lambda: disclosure.learned(page, shown),
-        "Take home": lambda: take_home(page, shown, lambda: comparisons(shown)),
+        phrase("Take home"): lambda: take_home(page, shown, lambda: comparisons(shown)),
     }
 
 
@@ -76,31 +94,48 @@ def headline(shown: Shown) -> None:
     release, ledger = shown.release, shown.release.ledger
     cells = st.columns(4)
     unit = release.schema.unit
-    whose = f", per {protection.protects(unit)}" if unit is not None else ""
-    claims = "The paper claims" if release.parameters["mode"] == "paper" else "Claimed"
-    cells[0].metric(f"{claims}{whose}", claim(ledger.epsilon_claimed), border=True)
+    claims = say("The paper claims") if release.parameters["mode"] == "paper" else say("Claimed")
+    cells[0].metric(of_unit(claims, unit), claim(ledger.epsilon_claimed), border=True)
     more = ledger.epsilon_bound > ledger.epsilon_claimed
-    costs = "It can cost up to, in exact arithmetic" if release.attackable else COSTS
+    costs = say("It can cost up to, in exact arithmetic") if release.attackable else say(COSTS)
     with cells[1].container(key="over" if more else None):
         if release.schema.source == "inferred":
-            st.metric("Guarantee", "none", border=True)
+            st.metric(say("Guarantee"), say("none"), border=True)
         else:
-            st.metric(f"{costs}{whose}", limit(ledger.epsilon_bound), border=True)
-    cells[2].metric(*release.artifact.size, border=True)
-    cells[3].metric("⚠ Run time", f"{release.seconds:.2f} s", border=True, help=HANGS)
+            st.metric(of_unit(costs, unit), limit(ledger.epsilon_bound), border=True)
+    what, many = release.artifact.size
+    cells[2].metric(say(what), many, border=True)
+    hangs = say("{mark}. It hangs on the real rows, as nothing else in this line does.", mark=say(REAL_DATA))
+    cells[3].metric(say("⚠ Run time"), say("{seconds:.2f} s", seconds=release.seconds), border=True, help=hangs)
     st.caption(
-        f"{escaped(release.method)}, {release.parameters['mode']} mode, made from {escaped(release.data_name)}. "
-        f"{ledger.relation.sentence_for(protection.protects(unit))}"
+        say(
+            "{method}, {mode} mode, made from {data}. {neighbors}",
+            method=escaped(release.method),
+            mode=say(release.parameters["mode"]),
+            data=escaped(release.data_name),
+            neighbors=say(ledger.relation.sentence_for(protection.protects(unit))),
+        )
     )
     if person := protection.for_person(unit, ledger.epsilon_bound):
-        st.info(f"One person may have several rows. For a person: {escaped(person)}.", icon=":material/groups:")
+        told = say("One person may have several rows. For a person: {price}.", price=escaped(person))
+        st.info(told, icon=":material/groups:")
     if release.guarantee_void:
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
     if release.attackable:
         st.warning(release.attackable, icon=":material/warning:")
     if shown.data.token != session.dataset().token:
-        made, now = escaped(release.data_name), escaped(session.dataset().name)
-        st.info(f"This was made from {made}. Press Run to use {now}, which was chosen since.", icon=":material/update:")
+        told = say(
+            "This was made from {made}. Press Run to use {now}, which was chosen since.",
+            made=escaped(release.data_name),
+            now=escaped(session.dataset().name),
+        )
+        st.info(told, icon=":material/update:")
+
+
+def of_unit(title: str, unit: Unit | None) -> str:
+    """What an epsilon is called, and whose it is if a row is not a person."""
+    whose = protection.protects(unit)
+    return title if unit is None else say("{title}, per {whose}", title=title, whose=say(whose))
 
 
 def rows(page: str, shown: Shown) -> None:
@@ -108,29 +143,52 @@ def rows(page: str, shown: Shown) -> None:
     release = shown.release
     st.markdown(judged(remember(shown, "verdict", lambda: evaluator(shown).verdict(release.synthetic))))
     st.dataframe(release.synthetic.head(FIRST), hide_index=True, key=f"{page}.synthetic")
-    st.caption(f"The first {FIRST} of {len(release.synthetic):,} synthetic rows. None of them is a person.")
+    told = phrase("The first {first} of {rows:,} synthetic rows. None of them is a person.")
+    st.caption(say(told, first=FIRST, rows=len(release.synthetic)))
     st.dataframe(shown.data.train[list(release.schema.names)].head(FIRST), hide_index=True, key=f"{page}.real")
-    st.caption(f"For your eyes only: the first {FIRST} real rows, in no relation to those above ({REAL_DATA}).")
+    told = phrase("For your eyes only: the first {first} real rows, in no relation to those above ({mark}).")
+    st.caption(say(told, first=FIRST, mark=say(REAL_DATA)))
 
 
 def judged(found: Verdict) -> str:
     """A verdict in sentences: what was kept, what was lost, and who pays."""
-    kept = f"{found.close_columns:,} of {found.columns:,} columns"
-    kept += f" and {found.close_pairs:,} of {found.pairs:,} pairs" * bool(found.pairs)
-    told = [f"**Kept:** {kept} are within {CLOSE * 100:.0f} points of the real rows."]
-    if found.lost:
-        names = [f"{escaped(tie.first)} × {escaped(tie.second)}" for tie in found.lost[:MOST_NAMED]]
-        more = f" and {len(found.lost) - MOST_NAMED:,} more" if len(found.lost) > MOST_NAMED else ""
-        told.append(
-            f"**Lost:** {', '.join(names)}{more}: in the real rows one tells of the other, here less than half as much."
+    of = {"close": found.close_columns, "columns": found.columns, "points": f"{CLOSE * 100:.0f}"}
+    if found.pairs:
+        kept = say(
+            "**Kept:** {close:,} of {columns:,} columns and {close_pairs:,} of {pairs:,} pairs are within {points} "
+            "points of the real rows.",
+            close_pairs=found.close_pairs,
+            pairs=found.pairs,
+            **of,
         )
+    else:
+        kept = say("**Kept:** {close:,} of {columns:,} columns are within {points} points of the real rows.", **of)
+    told = [kept]
+    if found.lost:
+        names = ", ".join(f"{escaped(tie.first)} × {escaped(tie.second)}" for tie in found.lost[:MOST_NAMED])
+        if len(found.lost) > MOST_NAMED:
+            names = say("{names} and {more:,} more", names=names, more=len(found.lost) - MOST_NAMED)
+        lost = phrase("**Lost:** {names}: in the real rows one tells of the other, here less than half as much.")
+        told.append(say(lost, names=names))
     worst, largest = found.worst, found.largest
     if worst is not None and largest is not None and worst.distance > UNEVEN * largest.distance:
-        who = f"rows with {escaped(worst.column)} = {escaped(worst.value)} ({worst.share:.1%} of all)"
-        off = "are missing" if worst.distance == 1 else f"are off by {worst.distance * 100:.0f} points in mean"
-        beside = f"those with {escaped(largest.value)} by {largest.distance * 100:.0f}"
-        told.append(f"**Who pays:** {who} {off}, {beside}.")
-    return f"{' '.join(told)} ({REAL_DATA})"
+        of = {"column": escaped(worst.column), "value": escaped(worst.value), "share": worst.share}
+        of |= {"largest": escaped(largest.value), "less": f"{largest.distance * 100:.0f}"}
+        if worst.distance == 1:
+            pays = say(
+                "**Who pays:** rows with {column} = {value} ({share:.1%} of all) are missing, those with {largest} by "
+                "{less}.",
+                **of,
+            )
+        else:
+            pays = say(
+                "**Who pays:** rows with {column} = {value} ({share:.1%} of all) are off by {points} points in mean, "
+                "those with {largest} by {less}.",
+                points=f"{worst.distance * 100:.0f}",
+                **of,
+            )
+        told.append(pays)
+    return f"{' '.join(told)} ({say(REAL_DATA)})"
 
 
 def price(shown: Shown) -> None:
@@ -143,31 +201,36 @@ def price(shown: Shown) -> None:
     left, right = st.columns(2, gap="large")
     more = bound > ledger.epsilon_claimed
     for place, title, epsilon in (
-        (left, f"Claimed: {claim(ledger.epsilon_claimed)}", ledger.epsilon_claimed),
-        (right, f"{COSTS}: {limit(bound)}", bound),
+        (left, say("Claimed: {epsilon}", epsilon=claim(ledger.epsilon_claimed)), ledger.epsilon_claimed),
+        (right, say("It can cost up to: {epsilon}", epsilon=limit(bound)), bound),
     ):
         with place:
             st.markdown(f":red[**{title}**]" if place is right and more else f"**{title}**")
             if place is left and math.isinf(epsilon):
-                st.markdown("Its source promises nothing that could be put so.")
+                st.markdown(say("Its source promises nothing that could be put so."))
             else:
-                seen = "your reports" if reported(shown) else "the release"
+                seen = phrase("your reports") if reported(shown) else phrase("the release")
                 own = epsilon if unit is None else unit.of_one(epsilon)
-                st.markdown(ledger.void if ledger.void and place is right else controls.odds_sentence(own, seen))
+                void = ledger.void if place is right else ""
+                st.markdown(say(void) if void else controls.odds_sentence(own, seen))
                 if place is right and shown.release.attackable:
                     st.markdown(shown.release.attackable)
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
-        st.info(f"{escaped(str(reason))} {factor(part, rows)}", icon=":material/help:")
+        st.info(f"{escaped(retold(str(reason)))} {factor(part, rows)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:
-        st.caption("It costs less than the source claims, which books more for some questions than they can cost.")
+        st.caption(say("It costs less than the source claims, which books more for some questions than they can cost."))
     if ledger.void:
         st.caption(
-            f"The noise alone would give {amount(ledger.epsilon_of_noise)}. The shares below are of that. They are no "
-            "bound: the guarantee is void."
+            say(
+                "The noise alone would give {epsilon}. The shares below are of that. They are no bound: the guarantee "
+                "is void.",
+                epsilon=amount(ledger.epsilon_of_noise),
+            )
         )
     chart(charts.epsilon_split(frame))
-    st.caption(f"{escaped(shown.release.noise_label)}.")
-    table_behind(frame, "What each person reported" if reported(shown) else "Every question that was asked of the rows")
+    st.caption(say("{sentence}.", sentence=escaped(retold(shown.release.noise_label))))
+    asked = say("What each person reported") if reported(shown) else say("Every question that was asked of the rows")
+    table_behind(frame, asked)
 
 
 def reported(shown: Shown) -> bool:
@@ -178,14 +241,22 @@ def reported(shown: Shown) -> bool:
 def factor(entries: pd.DataFrame, rows: int = 1) -> str:
     """How many times what is claimed some questions can cost somebody with so many rows, in a sentence."""
     claimed, bound = rows * entries["epsilon_claimed"].sum(), rows * entries["epsilon_of_noise"].sum()
-    paid = "Of the noise alone" if entries["void"].any() else COSTS
     if math.isinf(claimed):
         return ""
+    of = {"claimed": number(claimed), "bound": number(bound)}
     if math.isinf(bound):
-        return f"Claimed: epsilon {number(claimed)}. {COSTS}: no limit."
-    ratio = bound / claimed if claimed else 0.0
-    times = f", **{ratio:{',.0f' if ratio >= 100 else '.3g'}} times** as much" if claimed else ""
-    return f"Claimed: epsilon {number(claimed)}. {paid}: epsilon {number(bound)}{times}."
+        return say("Claimed: epsilon {claimed}. It can cost up to: no limit.", claimed=number(claimed))
+    if not claimed:
+        if entries["void"].any():
+            return say("Claimed: epsilon {claimed}. Of the noise alone: epsilon {bound}.", **of)
+        return say("Claimed: epsilon {claimed}. It can cost up to: epsilon {bound}.", **of)
+    ratio = bound / claimed
+    of["times"] = f"{ratio:{',.0f' if ratio >= 100 else '.3g'}}"
+    if entries["void"].any():
+        told = phrase("Claimed: epsilon {claimed}. Of the noise alone: epsilon {bound}, **{times} times** as much.")
+    else:
+        told = phrase("Claimed: epsilon {claimed}. It can cost up to: epsilon {bound}, **{times} times** as much.")
+    return say(told, **of)
 
 
 def columns(page: str, shown: Shown) -> None:
@@ -194,15 +265,21 @@ def columns(page: str, shown: Shown) -> None:
     worst = remember(shown, "1-way", lambda: distances(shown, 1))
     valid = remember(shown, "validity", lambda: evaluate.validity(release.synthetic, release.schema))
     names = list(worst.sort_values("avd", ascending=False)["attributes"])
-    told = "One column, value by value (the worst first)"
+    told = say("One column, value by value (the worst first)")
     name = st.selectbox(told, names, key=f"{page}.column", label_visibility="collapsed")
     if name is not None:
         place = f"column {name}"
         frame = remember(shown, place, lambda: evaluate.marginals(real, release.synthetic, release.schema, name))
         chart(charts.mark_real(charts.marginal(frame, column=name)), data=frame)
     st.markdown(
-        f"Mean distance over all columns: **{worst['avd'].mean():.3f}**; a fresh sample of the real rows would have "
-        f"**{worst['floor'].mean():.3f}** ({REAL_DATA}). {valid:.0%} of the synthetic cells lie inside the schema."
+        say(
+            "Mean distance over all columns: **{mean:.3f}**; a fresh sample of the real rows would have "
+            "**{floor:.3f}** ({mark}). {valid:.0%} of the synthetic cells lie inside the schema.",
+            mean=worst["avd"].mean(),
+            floor=worst["floor"].mean(),
+            mark=say(REAL_DATA),
+            valid=valid,
+        )
     )
     chart(charts.mark_real(charts.worst_columns(worst)), data=worst)
 
@@ -211,23 +288,29 @@ def pairs(page: str, shown: Shown) -> None:
     """Distances of all pairs, and one pair side by side."""
     release = shown.release
     if len(release.schema) < 2:
-        st.info("The schema has one column only; there are no pairs.")
+        st.info(say("The schema has one column only; there are no pairs."))
         return
     frame = remember(shown, "2-way", lambda: distances(shown, 2))
     every = math.comb(len(release.schema), 2)
-    which = "all pairs" if len(frame) == every else f"{len(frame):,} of {every:,} pairs, drawn at random"
+    some = say("{n:,} of {every:,} pairs, drawn at random", n=len(frame), every=every)
     st.markdown(
-        f"Mean distance over {which}: **{frame['avd'].mean():.3f}**; a fresh sample of the real rows would have "
-        f"**{frame['floor'].mean():.3f}** ({REAL_DATA})."
+        say(
+            "Mean distance over {which}: **{mean:.3f}**; a fresh sample of the real rows would have **{floor:.3f}** "
+            "({mark}).",
+            which=say("all pairs") if len(frame) == every else some,
+            mean=frame["avd"].mean(),
+            floor=frame["floor"].mean(),
+            mark=say(REAL_DATA),
+        )
     )
     chart(charts.mark_real(charts.pair_heatmap(frame)), data=frame)
     worst = frame.sort_values("avd").iloc[-1]
     names = list(release.schema.names)
     left, right = st.columns(2)
-    x = left.selectbox("First column", names, index=names.index(worst["a"]), key=f"{page}.pair_x")
-    y = right.selectbox("Second column", names, index=names.index(worst["b"]), key=f"{page}.pair_y")
+    x = left.selectbox(say("First column"), names, index=names.index(worst["a"]), key=f"{page}.pair_x")
+    y = right.selectbox(say("Second column"), names, index=names.index(worst["b"]), key=f"{page}.pair_y")
     if x == y:
-        st.info("Choose two different columns.")
+        st.info(say("Choose two different columns."))
         return
     shares = remember(
         shown, f"pair {(x, y)!r}", lambda: evaluate.pair(shown.data.train, release.synthetic, release.schema, x, y)
@@ -240,20 +323,25 @@ def accuracy(page: str, shown: Shown) -> None:
     release, data = shown.release, shown.data
     target = release.parameters.get("target") or release.schema.target
     if target is None or data.test.empty:
-        st.info("Accuracy needs a class column and test rows. Choose them on the page Data & schema.")
+        st.info(say("Accuracy needs a class column and test rows. Choose them on the page Data & schema."))
         return
-    frame = jobs.once(page, shown, "accuracy", "Training classifiers", partial(accuracies, shown, target))
+    frame = jobs.once(page, shown, "accuracy", phrase("Training classifiers"), partial(accuracies, shown, target))
     if frame is None:
         return
     majority = float(frame.loc[frame["model"] == "majority class", "accuracy"].iloc[0])
     models = frame[frame["model"] != "majority class"]
     st.markdown(
-        f"How well can **{escaped(target)}** be predicted for {len(data.test):,} real rows that no method has seen, by "
-        f"a classifier that learned from the synthetic rows, or from the real ones? ({REAL_DATA})"
+        say(
+            "How well can **{target}** be predicted for {rows:,} real rows that no method has seen, by a classifier "
+            "that learned from the synthetic rows, or from the real ones? ({mark})",
+            target=escaped(target),
+            rows=len(data.test),
+            mark=say(REAL_DATA),
+        )
     )
     chart(charts.mark_real(charts.accuracy(models, majority=majority)), data=frame)
     for note in frame.loc[frame["note"].fillna("") != "", "note"].unique():
-        st.caption(escaped(str(note)))
+        st.caption(escaped(retold(str(note))))
 
 
 def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:
@@ -265,7 +353,7 @@ def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:
     release, real = shown.release, evaluator(shown)
     found = [real.learned(release.synthetic, target, progress=progress)]
     if math.isfinite(release.ledger.epsilon_claimed):
-        progress(0.5, "the same method without noise")
+        progress(0.5, phrase("the same method without noise"))
         rows = without_noise(shown).sample(len(release.synthetic))
         scores = real.learned(rows, target, include_real=False)
         found.append(scores.assign(trained_on="same method, no noise"))
@@ -282,12 +370,13 @@ def without_noise(shown: Shown) -> Any:
 
 def comparisons(shown: Shown) -> list[tuple[Any, pd.DataFrame]]:
     """The charts of how close all columns and pairs are, for a report that somebody wants them in."""
-    worst = remember(shown, "1-way", lambda: distances(shown, 1))
-    found: list[tuple[Any, pd.DataFrame]] = [(charts.worst_columns(worst), worst)]
-    if len(shown.release.schema) > 1:
-        pairs = remember(shown, "2-way", lambda: distances(shown, 2))
-        found.append((charts.pair_heatmap(pairs), pairs))
-    return found
+    with speaking(ENGLISH):  # as all files are
+        worst = remember(shown, "1-way", lambda: distances(shown, 1))
+        found: list[tuple[Any, pd.DataFrame]] = [(charts.worst_columns(worst), worst)]
+        if len(shown.release.schema) > 1:
+            pairs = remember(shown, "2-way", lambda: distances(shown, 2))
+            found.append((charts.pair_heatmap(pairs), pairs))
+        return found
 
 
 def evaluator(shown: Shown) -> Evaluator:
@@ -312,11 +401,20 @@ def of_persons(shown: Shown) -> str:
     unit = shown.release.schema.persons
     if unit is None:
         return ""
-    places = f"{unit.rows:,} {'row' if unit.rows == 1 else 'rows'}"
-    many = places if shown.release.ledger.relation is Relation.REPLACE else f"at most {places}"
-    return (
-        f" The release is made of {many} of each person, drawn in secret; the real rows beside it are drawn likewise, "
-        "anew."
+    if shown.release.ledger.relation is Relation.REPLACE:
+        return plural(
+            " The release is made of {n:,} row of each person, drawn in secret; the real rows beside it are drawn "
+            "likewise, anew.",
+            " The release is made of {n:,} rows of each person, drawn in secret; the real rows beside it are drawn "
+            "likewise, anew.",
+            unit.rows,
+        )
+    return plural(
+        " The release is made of at most {n:,} row of each person, drawn in secret; the real rows beside it are drawn "
+        "likewise, anew.",
+        " The release is made of at most {n:,} rows of each person, drawn in secret; the real rows beside it are drawn "
+        "likewise, anew.",
+        unit.rows,
     )
 
 
@@ -337,8 +435,8 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     """A chart with its alternative text, and the table behind it, marked as the chart is."""
     st.vega_lite_chart(charts.specification(picture), width="stretch")  # its description is the alternative text
     if data is not None:
-        mark = f". {REAL_DATA}" if REAL_DATA in picture.title.text else ""
-        table_behind(data, f"The numbers behind this chart{mark}")
+        told, mark = say("The numbers behind this chart"), say(REAL_DATA)
+        table_behind(data, say("{title}. {mark}", title=told, mark=mark) if mark in picture.title.text else told)
 
 
 def table_behind(frame: pd.DataFrame, title: str) -> None:
@@ -347,9 +445,19 @@ def table_behind(frame: pd.DataFrame, title: str) -> None:
     if "relation" in frame and frame["relation"].isin(words).all():  # and not a column of somebody's own
         frame = frame.assign(relation=frame["relation"].map(words))
     with st.expander(title):
-        st.dataframe(frame, hide_index=True)
+        st.dataframe(worded(frame), hide_index=True)
+
+
+def worded(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table of ours for the screen: what its columns are called, and texts of ours in it, as the screen says them."""
+    if spoken() == ENGLISH:
+        return frame
+    texts = {
+        name: frame[name].map(lambda cell: retold(cell) if isinstance(cell, str) else cell) for name in OURS & {*frame}
+    }
+    return frame.assign(**texts).rename(columns=lambda name: say(name) if name in HEADINGS else name)
 
 
 def amount(epsilon: float) -> str:
     """An epsilon in a sentence."""
-    return f"epsilon {number(epsilon)}" if math.isfinite(epsilon) else "no epsilon"
+    return say("epsilon {number}", number=number(epsilon)) if math.isfinite(epsilon) else say("no epsilon")

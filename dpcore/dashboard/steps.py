@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from dpcore.dashboard import session
+from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 
-STEPS = ("Data", "What is public", "Method", "Release", "Take home")
+STEPS = (phrase("Data"), phrase("What is public"), phrase("Method"), phrase("Release"), phrase("Take home"))
 DONE, HERE, AHEAD = ":material/check_circle:", ":material/arrow_circle_right:", ":material/circle:"
 USUAL = "networks"  # where rows go if nobody chose a method yet
 
@@ -30,7 +31,7 @@ def bar(page: str) -> None:
     with st.container(horizontal=True, gap="medium", key="steps"):
         for number, (name, passed) in enumerate(zip(STEPS, done, strict=True)):
             st.button(
-                f"**{name}**" if number == here else name,
+                f"**{say(name)}**" if number == here else say(name),
                 key=f"steps.{number}",
                 type="tertiary",
                 icon=HERE if number == here else DONE if passed else AHEAD,

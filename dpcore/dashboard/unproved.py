@@ -11,13 +11,12 @@ import streamlit as st
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.shell import escaped, mendable, open_page
 from dpcore.datasets import Dataset
+from dpcore.language import say
 
-ASKED = (
-    "**No guarantee can come of this.** Bounds or categories of {} were read off its rows, and nobody has declared "
-    "them. A release shows them as they are, without noise, and a person with them perhaps. The ledger lists it apart."
-)
 
-WITHOUT = " without a guarantee"
+def without(label: str) -> str:
+    """What such a button is called."""
+    return say("{label} without a guarantee", label=label)
 
 
 def button(label: str, name: str, what: str, data: Dataset, place: jobs.Place = None, **look: Any) -> None:
@@ -28,16 +27,23 @@ def button(label: str, name: str, what: str, data: Dataset, place: jobs.Place = 
     agreed: set[str] = session.kept("dpcore.agreed", set[str])
     if jobs.requested(name) == what:
         agreed.add(data.token)
-    label += WITHOUT
+    label = without(label)
     if data.token in agreed:
         jobs.button(label, name, what, place, **look)
         return
     shape = {part: look[part] for part in ("type", "icon", "width", "help") if part in look}
     with place or nullcontext(), st.popover(label, key=f"{name}.{what}.asks", **shape):
-        st.markdown(ASKED.format(escaped(data.name)))
+        st.markdown(
+            say(
+                "**No guarantee can come of this.** Bounds or categories of {data} were read off its rows, and nobody "
+                "has declared them. A release shows them as they are, without noise, and a person with them perhaps. "
+                "The ledger lists it apart.",
+                data=escaped(data.name),
+            )
+        )
         with st.container(horizontal=True):
-            if st.button("Declare them first", key=f"{name}.{what}.declare", type="primary"):
+            if st.button(say("Declare them first"), key=f"{name}.{what}.declare", type="primary"):
                 open_page("data")
-            jobs.ask("Go on without", name, what)
+            jobs.ask(say("Go on without"), name, what)
     with mendable():
         jobs.end(name)

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore.dashboard import links, session
+from dpcore.language import say
 
 MADE, OUTDATED = "made", "outdated"
 
@@ -20,7 +21,7 @@ def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, **look
 
 def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **look: Any) -> Any:
     """The same for options that are told in words."""
-    return lasting(draw, label, key, list(names), *at, format_func=names.__getitem__, **look)
+    return lasting(draw, label, key, list(names), *at, format_func=lambda option: say(names[option]), **look)
 
 
 def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, **look: Any) -> Any:
@@ -31,7 +32,7 @@ def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, 
 def outdated() -> None:
     """Say that the result below, which stands in a container called `MADE`, is not what the settings say now."""
     with st.container(key=OUTDATED):
-        told = "**What is shown below was made with other settings.** Press Run to use these."
+        told = say("**What is shown below was made with other settings.** Press Run to use these.")
         st.markdown(f":orange[:material/update:] {told}")
 
 

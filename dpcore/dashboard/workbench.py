@@ -18,6 +18,7 @@ from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import MADE, outdated
 from dpcore.datasets import Dataset
 from dpcore.export import protection
+from dpcore.language import phrase, say
 from dpcore.methods import METHODS, offers
 from dpcore.methods.base import PrivateEstimator, Synthesizer
 from dpcore.methods.parameters import Control
@@ -26,7 +27,7 @@ from dpcore.text import number
 NEXT = ("next",)
 NOISE = "relation noise random_state"
 LAYOUT = (("epsilon",), ("method", "rows target own", NOISE))
-CHARGED = "Every run is charged to the ledger."
+CHARGED = phrase("Every run is charged to the ledger.")
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,9 @@ class Workbench:
     _: KW_ONLY
     layout: tuple[tuple[str, ...], ...] = LAYOUT
     gap: Literal["medium", "large"] = "medium"
-    printed: str = "As the paper prints it"  # what paper mode is called
-    invitation: str = f"Press Run to make a copy. {CHARGED}"  # while there is no release; `waiting` draws more
+    printed: str = phrase("As the paper prints it")  # what paper mode is called
+    # While there is no release; `waiting` draws more.
+    invitation: str = phrase("Press Run to make a copy. Every run is charged to the ledger.")
     remark: str = ""  # below what was released
     waiting: Callable[[Dataset], None] = lambda _: None
     told: Callable[[PrivateEstimator], str] | None = None  # what the next run is; below it, `explained` draws more
@@ -54,7 +56,7 @@ class Workbench:
 
     def draw(self, before: Callable[[Dataset], None] = lambda _: None) -> None:
         """The page; `before` draws what comes before the settings."""
-        shell.frame(self.title, "" if session.shown(self.page) else self.lead)
+        shell.frame(say(self.title), "" if session.shown(self.page) else say(self.lead))
         data = session.dataset()
         before(data)
         self.bench(data)
@@ -66,17 +68,18 @@ class Workbench:
             st.fragment(self.settings)(data)
         controls.run_button(self.page, data, right)
         copies = len(st.session_state[f"{self.page}.chosen"]) > len(("method", "parameters"))
-        working = jobs.run("Making a copy" if copies else "Learning privately", self.page, self.release(data))
+        title = phrase("Making a copy") if copies else phrase("Learning privately")
+        working = jobs.run(title, self.page, self.release(data))
         shown: Shown | None = session.shown(self.page)
         if shown is None:
             if not working:
-                st.info(self.invitation, icon=":material/arrow_upward:")
+                st.info(say(self.invitation), icon=":material/arrow_upward:")
             self.waiting(data)
             return
         with st.container(key=MADE):
             panels.headline(shown)
             if self.remark:
-                st.caption(self.remark)
+                st.caption(say(self.remark))
             panels.draw_open(self.page, self.tabs(shown, data))
 
     def release(self, data: Dataset) -> jobs.Work:
@@ -109,7 +112,7 @@ class Workbench:
             # Open until there is a release, and folded away by each new one: under another key it is another drawer,
             # and one that is not the page's, as it is no setting.
             with st.expander(
-                "Settings", expanded=shown is None and not session.laid_aside(), key=f"drawer.{page}.{id(shown)}"
+                say("Settings"), expanded=shown is None and not session.laid_aside(), key=f"drawer.{page}.{id(shown)}"
             ) as drawer:
                 method, given, rows = self.chosen(data)
             made = (method.title, {**given, **method.implied(rows)})
@@ -122,8 +125,9 @@ class Workbench:
             if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
                 outdated()
             why = offers.unfit(method, data.schema)
-            fit = f"Fit to publish: **{f'no, {why}' if why else 'yes'}**."
-            st.caption(f"Next run: {self.told(method) if self.told else self.next_run(method, rows)} {fit}")
+            fit = say("Fit to publish: **no, {why}**.", why=say(why)) if why else say("Fit to publish: **yes**.")
+            run = self.told(method) if self.told else self.next_run(method, rows)
+            st.caption(say("Next run: {run} {fit}", run=run, fit=fit))
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
             with drawer:
@@ -155,20 +159,26 @@ class Workbench:
         several = len({kind for kind in METHODS.values() if kind.page == self.page}) > 1
         name = f"{method.title}, " if several else ""
         unit = session.dataset().schema.unit
-        relation = controls.relation_words(method.relation, unit is not None and unit.column is not None).lower()
-        mode = "corrected" if method.mode == "corrected" else f"{self.printed[0].lower()}{self.printed[1:]}"
-        size = f", {rows:,} rows" if rows else ""
-        person = protection.for_person(unit, method.epsilon)
-        price = f"epsilon {method.epsilon:g} ({relation})" + f": {person}" * bool(person)
-        return f"{name}{price}, {mode}{size}. {CHARGED}"
+        relation = say(controls.relation_words(method.relation, unit is not None and unit.column is not None))
+        printed = say(self.printed)
+        mode = say("corrected") if method.mode == "corrected" else f"{printed[0].lower()}{printed[1:]}"
+        price = say("epsilon {epsilon:g} ({relation})", epsilon=method.epsilon, relation=relation.lower())
+        if person := protection.for_person(unit, method.epsilon):
+            price = say("{price}: {person}", price=price, person=person)
+        told = say("{price}, {mode}", price=price, mode=mode)
+        if rows:
+            told = say("{run}, {rows:,} rows", run=told, rows=rows)
+        return f"{name}{say('{sentence}.', sentence=told)} {say(CHARGED)}"
 
 
 def paid(ledger: Ledger) -> str:
     """What a run that was canceled has cost."""
     if not ledger.epsilon_bound:
-        return "The run was stopped before it asked anything: **nothing was charged.**"
-    price = "without a bound" if math.isinf(ledger.epsilon_bound) else f"epsilon {number(ledger.epsilon_bound)}"
-    return f"The run was stopped. What it had asked by then **stays charged: {price}.**"
+        return phrase("The run was stopped before it asked anything: **nothing was charged.**")
+    if math.isinf(ledger.epsilon_bound):
+        return phrase("The run was stopped. What it had asked by then **stays charged: without a bound.**")
+    told = phrase("The run was stopped. What it had asked by then **stays charged: epsilon {price}.**")
+    return told.format(price=number(ledger.epsilon_bound))
 
 
 def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, int | None]:

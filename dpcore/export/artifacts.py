@@ -18,6 +18,7 @@ from dpcore import charts
 from dpcore.arguments import Floats
 from dpcore.domain.documents import json_ready
 from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
+from dpcore.language import phrase
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.reports import Reports
 
@@ -67,13 +68,13 @@ class Artifact(ABC):
 class Rows(Artifact):
     """Synthetic rows."""
 
-    title = "Synthetic data"
+    title = phrase("Synthetic data")
 
     synthetic: pd.DataFrame
 
     @property
     def size(self) -> tuple[str, str]:
-        return "Synthetic rows", f"{len(self.synthetic):,}"
+        return phrase("Synthetic rows"), f"{len(self.synthetic):,}"
 
     def config(self) -> dict[str, Any]:
         return {"rows": len(self.synthetic)}

@@ -19,6 +19,7 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.export.artifacts import Artifact, Table
 from dpcore.export.quoting import plain
+from dpcore.language import phrase
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.group_tree import GroupTree
 from dpcore.postprocess.naive_bayes import Bayes
@@ -79,10 +80,10 @@ class Model(Artifact):
     def size(self) -> tuple[str, str]:
         found = self.predictor
         if isinstance(found, Bayes):
-            return "Columns that tell", f"{len(found.columns):,}"
+            return phrase("Columns that tell"), f"{len(found.columns):,}"
         if isinstance(found, GroupTree):
-            return "Nodes of the tree", f"{len(found.tree):,}"
-        return "Trees", f"{found.trees:,}"
+            return phrase("Nodes of the tree"), f"{len(found.tree):,}"
+        return phrase("Trees"), f"{found.trees:,}"
 
     def config(self) -> dict[str, Any]:
         return {"target": self.target, "classes": self.classes_.tolist(), "sizes": dict(self.sizes)}

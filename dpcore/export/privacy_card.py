@@ -13,25 +13,26 @@ from dpcore.domain.unit import Unit
 from dpcore.export import protection
 from dpcore.export.quoting import plain
 from dpcore.export.release import Release
+from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
 from dpcore.text import odds
 
 SCHEMA_SOURCES = {
-    "declared": "declared. Bounds, bins and categories are public by declaration.",
-    "inferred": "inferred. Bounds, bins and categories were read off the private rows.",
+    "declared": phrase("declared. Bounds, bins and categories are public by declaration."),
+    "inferred": phrase("inferred. Bounds, bins and categories were read off the private rows."),
 }
-MODES = {"corrected": "corrected mode", "paper": "as its source prints it"}
-CENTRAL = (
+MODES = {"corrected": phrase("corrected mode"), "paper": phrase("as its source prints it")}
+CENTRAL = phrase(
     "Whoever runs the method: that program sees every true row. So does whoever can read that computer's files and "
     "memory. Everybody else needs to trust nobody."
 )
-LOCAL = (
+LOCAL = phrase(
     "None, where people randomize their answers themselves and hand in nothing else. Here this was simulated: one "
     "program held the true rows and played every person's part."
 )
-SEES = {False: "sees the release", True: "collects the reports, or sees what is made of them,"}
-COMPARISONS = (
+SEES = {False: phrase("sees the release"), True: phrase("collects the reports, or sees what is made of them,")}
+COMPARISONS = phrase(
     "Comparisons with the real rows. Accuracies and charts that use them carry no guarantee, nor does the choice of "
     "this run among several because of them."
 )
@@ -50,28 +51,46 @@ class Card:
 def card(release: Release) -> Card:
     """The card of a release of rows or of a model."""
     ledger, local = release.ledger, is_local(release)
-    as_read = f", as we read it ({release.reconstructed})" if release.reconstructed else ""
+    claimed = say("Epsilon claimed by the method's source")
+    if release.reconstructed:
+        why = say(release.reconstructed)
+        claimed = say("Epsilon claimed by the method's source, as we read it ({why})", why=why)
     what, many = release.artifact.size
     proved, unit = ledger.epsilon_bound, release.schema.unit
-    who = SEES[local]
+    who, method = say(SEES[local]), plain(release.method)
+    seed = say("none (operating-system entropy)") if release.seed is None else str(release.seed)
     facts = [
-        ("Method", f"{plain(release.method)}, {MODES[release.parameters['mode']]}. {source(release.method)}".strip()),
-        ("Released", f"{what}: {many}. Made from {plain(release.data_name)!r}."),
-        ("Guarantee", guarantee(release, proved)),
-        ("Unit of protection", protection.protected(unit, ledger.relation)),
-        ("Neighboring relation", protection.neighbors(unit, ledger.relation)),
-        (f"Epsilon claimed by the method's source{as_read}", said(ledger.epsilon_claimed, unit)),
-        ("Epsilon that can be proved", bound(release)),
-        ("In odds", in_odds(proved if unit is None else unit.of_one(proved), who)),
-        ("Trusted party", LOCAL if local else CENTRAL),
-        ("Protected against", against(release, who) if proved < math.inf else "nobody, as far as can be proved."),
-        ("Noise", f"{release.noise_label}."),
-        ("Seed", f"{'none (operating-system entropy)' if release.seed is None else release.seed}."),
-        ("Schema", SCHEMA_SOURCES[release.schema.source]),
-        ("Publication", publication(release)),
-        ("Further releases", "every further release from the same rows adds to these epsilons."),
+        (
+            say("Method"),
+            say(
+                "{method}, {mode}. {source}",
+                method=method,
+                mode=say(MODES[release.parameters["mode"]]),
+                source=source(release.method),
+            ).strip(),
+        ),
+        (
+            say("Released"),
+            say("{what}: {many}. Made from {data}.", what=say(what), many=many, data=repr(plain(release.data_name))),
+        ),
+        (say("Guarantee"), guarantee(release, proved)),
+        (say("Unit of protection"), protection.protected(unit, ledger.relation)),
+        (say("Neighboring relation"), protection.neighbors(unit, ledger.relation)),
+        (claimed, said(ledger.epsilon_claimed, unit)),
+        (say("Epsilon that can be proved"), bound(release)),
+        (say("In odds"), in_odds(proved if unit is None else unit.of_one(proved), who)),
+        (say("Trusted party"), say(LOCAL if local else CENTRAL)),
+        (
+            say("Protected against"),
+            against(release, who) if proved < math.inf else say("nobody, as far as can be proved."),
+        ),
+        (say("Noise"), say("{sentence}.", sentence=retold(release.noise_label))),
+        (say("Seed"), say("{sentence}.", sentence=seed)),
+        (say("Schema"), say(SCHEMA_SOURCES[release.schema.source])),
+        (say("Publication"), publication(release)),
+        (say("Further releases"), say("every further release from the same rows adds to these epsilons.")),
     ]
-    title = f"{release.artifact.title} by {plain(release.method)}"
+    title = say("{what} by {method}", what=say(release.artifact.title), method=method)
     return Card(title, release.guarantee_void, tuple(facts), tuple(not_protected(release, local=local)))
 
 
@@ -83,68 +102,87 @@ def is_local(release: Release) -> bool:
 def guarantee(release: Release, proved: float) -> str:
     """Which kind of privacy is promised, in a sentence."""
     if math.isinf(proved):
-        return "none that can be proved."
-    kind = "local differential privacy" if is_local(release) else "differential privacy"
+        return say("none that can be proved.")
     epsilon = said(proved, release.schema.unit)
-    return f"pure {kind} (no delta) with epsilon {epsilon}. {release.attackable}".strip()
+    if is_local(release):
+        told = phrase("pure local differential privacy (no delta) with epsilon {epsilon}.")
+    else:
+        told = phrase("pure differential privacy (no delta) with epsilon {epsilon}.")
+    return f"{say(told, epsilon=epsilon)} {release.attackable}".strip()
 
 
 def bound(release: Release) -> str:
     """The epsilon that can be proved; where there is none, also what the noise alone would give."""
     unit, ledger = release.schema.unit, release.ledger
     proved, of_noise = said(ledger.epsilon_bound, unit), said(ledger.epsilon_of_noise, unit)
-    return proved if proved == of_noise else f"none (the noise alone would give {of_noise})"
+    return proved if proved == of_noise else say("none (the noise alone would give {epsilon})", epsilon=of_noise)
 
 
 def said(epsilon: float, unit: Unit | None) -> str:
     """An epsilon in a sentence."""
-    return protection.headline(unit, epsilon) if math.isfinite(epsilon) else "none"
+    return protection.headline(unit, epsilon) if math.isfinite(epsilon) else say("none")
 
 
 def in_odds(proved: float, who: str) -> str:
     """What an epsilon means for one person, in the worst case."""
     sure = odds(proved)
-    told = f"at most {100 * sure:.{1 if sure < 0.999 else 3}f} % sure" if sure < 0.99995 else "practically certain"
-    return f"somebody who was 50:50 unsure about a person and {who} could become {told}, in the worst case."
+    if sure >= 0.99995:
+        return say(
+            "somebody who was 50:50 unsure about a person and {who} could become practically certain, in the worst "
+            "case.",
+            who=who,
+        )
+    return say(
+        "somebody who was 50:50 unsure about a person and {who} could become at most {sure} % sure, in the worst case.",
+        who=who,
+        sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}",
+    )
 
 
 def against(release: Release, who: str) -> str:
     """Whom a guarantee holds against."""
     if release.attackable:
-        return f"in exact arithmetic, whoever {who.rstrip(',')}. {release.attackable}"
-    return f"whoever {who.rstrip(',')}, whatever else they know, unless they predict this computer's random numbers."
+        return say("in exact arithmetic, whoever {who}. {why}", who=who.rstrip(",，"), why=release.attackable)
+    return say(
+        "whoever {who}, whatever else they know, unless they predict this computer's random numbers.",
+        who=who.rstrip(",，"),
+    )
 
 
 def publication(release: Release) -> str:
     """Whether the release may leave the house, in a sentence."""
     if release.guarantee_void:
-        return "do not publish."
+        return say("do not publish.")
     if not release.publishable:
-        return "teaching-grade floating-point noise; make the release with exact noise before you publish it."
-    return "the noise is fit for publication; whether this epsilon is small enough is for you to decide."
+        return say("teaching-grade floating-point noise; make the release with exact noise before you publish it.")
+    return say("the noise is fit for publication; whether this epsilon is small enough is for you to decide.")
 
 
 def not_protected(release: Release, *, local: bool) -> list[str]:
     """What the guarantee leaves open, even where it holds."""
     found = []
     if release.guarantee_void:
-        found.append("Anything, as far as can be proved: see above. What follows is open where a guarantee holds, too.")
+        found.append(
+            say("Anything, as far as can be proved: see above. What follows is open where a guarantee holds, too.")
+        )
     if (reports := release.artifact.reports) is not None and reports.clear:
         names = [plain(name) for family in reports.clear for name in family]
-        found.append(f"True answers that people hand in as they are: {', '.join(names)}.")
+        found.append(say("True answers that people hand in as they are: {columns}.", columns=", ".join(names)))
     found += [
-        "What holds for people in general. Whoever learns from the release that an illness is frequent at some age can "
-        "say so of anybody, whether they are in the data or not.",
+        say(
+            "What holds for people in general. Whoever learns from the release that an illness is frequent at some "
+            "age can say so of anybody, whether they are in the data or not."
+        ),
         protection.groups(release.schema.unit),
-        "Other releases from the same rows, by this program or any other: their epsilons add up.",
-        COMPARISONS,
-        "The schema: columns, categories, bounds and bins are taken to be public, and so are the settings.",
-        "How long the run took, and what it did to the computer's memory.",
+        say("Other releases from the same rows, by this program or any other: their epsilons add up."),
+        say(COMPARISONS),
+        say("The schema: columns, categories, bounds and bins are taken to be public, and so are the settings."),
+        say("How long the run took, and what it did to the computer's memory."),
     ]
     if release.ledger.relation == "replace":
-        found.append("Who is in the data, and how many: this relation protects values, not presence.")
+        found.append(say("Who is in the data, and how many: this relation protects values, not presence."))
     if local:
-        found.append("Who reported, and which question a person was asked.")
+        found.append(say("Who reported, and which question a person was asked."))
     return found
 
 
@@ -154,8 +192,10 @@ def source(method: str) -> str:
         return ""
     text = (inspect.getmodule(METHODS[method]) or object).__doc__ or ""
     reference = " ".join(text.partition("\nReference")[2].split())
-    own = "This project's own method, after: " if not METHODS[method].paper else "Reference: "
-    return f"{own}{reference}" if reference else ""
+    if not reference:
+        return ""
+    own = phrase("This project's own method, after: {work}")
+    return say("Reference: {work}", work=reference) if METHODS[method].paper else say(own, work=reference)
 
 
 def markdown(made: Card) -> str:

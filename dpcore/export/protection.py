@@ -5,12 +5,17 @@ from collections.abc import Callable
 from dpcore.accounting.relation import Relation, Unit
 from dpcore.domain import unit
 from dpcore.export.quoting import plain
+from dpcore.language import phrase, plural, say
 from dpcore.text import number
+
+ROW: Unit = "row"
+PERSON: Unit = "person"
+UNITS = (phrase("row"), phrase("person"))  # as screens say them
 
 
 def protects(declared: unit.Unit | None) -> Unit:
     """What runs with this unit protect."""
-    return "row" if declared is None or declared.column is None else "person"
+    return ROW if declared is None or declared.column is None else PERSON
 
 
 def headline(declared: unit.Unit | None, epsilon: float) -> str:
@@ -21,44 +26,60 @@ def headline(declared: unit.Unit | None, epsilon: float) -> str:
     """
     if declared is None:
         return number(epsilon)
-    told = f"{number(epsilon)} per {protects(declared)}"
-    return f"{told}, {for_person(declared, epsilon)}" if declared.column is None else told
+    if declared.column is not None:
+        return say("{epsilon} per person", epsilon=number(epsilon))
+    return say("{epsilon} per row, {person}", epsilon=number(epsilon), person=for_person(declared, epsilon))
 
 
 def for_person(declared: unit.Unit | None, epsilon: float) -> str:
     """What the epsilon of one row is for a person, in a few words; empty where it is the person's own already."""
     if declared is None or declared.column is not None:
         return ""
-    return f"{declared.rows:,} × {number(epsilon)} = {number(declared.of_one(epsilon))} per person"
+    whole = number(declared.of_one(epsilon))
+    return say("{rows:,} × {epsilon} = {whole} per person", rows=declared.rows, epsilon=number(epsilon), whole=whole)
 
 
 def protected(declared: unit.Unit | None, relation: Relation | str, written: Callable[[str], str] = plain) -> str:
     """The unit of protection, in a sentence or two; `written` is how a column's name may stand there."""
     if declared is None:
-        return "one row. Somebody with several rows is protected several times less."
-    rows = f"{declared.rows:,} row{'s' * (declared.rows > 1)}"
+        return say("one row. Somebody with several rows is protected several times less.")
     if declared.column is None:
-        return (
-            f"one row. One person has {rows} at most, as declared: epsilon is {declared.rows:,} times as much for them."
+        return plural(
+            "one row. One person has {n:,} row at most, as declared: epsilon is {n:,} times as much for them.",
+            "one row. One person has {n:,} rows at most, as declared: epsilon is {n:,} times as much for them.",
+            declared.rows,
         )
-    told = f"one person with all rows. The column {written(declared.column)!r} says whose row it is"
+    column = repr(written(declared.column))
     if Relation.parse(relation) is Relation.REPLACE:
-        places = f"{declared.rows:,} place{'s' * (declared.rows > 1)}"
-        return f"{told}. Everybody fills {places} with rows of their own, chosen by secret lot, and so counts the same."
-    return f"{told}; {rows} of each count at most, chosen by secret lot."
+        return plural(
+            "one person with all rows. The column {column} says whose row it is. Everybody fills {n:,} place with rows "
+            "of their own, chosen by secret lot, and so counts the same.",
+            "one person with all rows. The column {column} says whose row it is. Everybody fills {n:,} places with "
+            "rows of their own, chosen by secret lot, and so counts the same.",
+            declared.rows,
+            column=column,
+        )
+    return plural(
+        "one person with all rows. The column {column} says whose row it is; {n:,} row of each count at most, chosen "
+        "by secret lot.",
+        "one person with all rows. The column {column} says whose row it is; {n:,} rows of each count at most, chosen "
+        "by secret lot.",
+        declared.rows,
+        column=column,
+    )
 
 
 def neighbors(declared: unit.Unit | None, relation: Relation | str) -> str:
     """Which two tables must be hard to tell apart."""
     known, what = Relation.parse(relation), protects(declared)
-    return f"{known.short_for(what)}. {known.sentence_for(what)}"
+    return say("{short}. {sentence}", short=say(known.short_for(what)), sentence=say(known.sentence_for(what)))
 
 
 def groups(declared: unit.Unit | None) -> str:
     """Who is protected less than a unit is."""
     if protects(declared) == "row":
-        return "People with several rows, and groups of people taken together: k rows cost k times epsilon."
-    return (
+        return say("People with several rows, and groups of people taken together: k rows cost k times epsilon.")
+    return say(
         "Groups of people taken together, such as families: k people cost k times epsilon. Somebody whose rows stand "
         "under several names is as many people."
     )

@@ -18,6 +18,7 @@ from dpcore.errors import ParameterError
 from dpcore.export.artifacts import Artifact, CountTree, Network, Rows
 from dpcore.export.model_file import Model
 from dpcore.export.protection import protected
+from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import TEACHING, NoNoise
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.postprocess.reports import Reports
@@ -95,23 +96,29 @@ class Release:
     def guarantee_void(self) -> str:
         """Why no guarantee holds, in a sentence; empty if one does."""
         if self.ledger.void:
-            return self.ledger.void
+            return say(self.ledger.void)
         if math.isinf(self.ledger.epsilon_bound):
-            return "No finite epsilon can be proved for this run."
+            return say("No finite epsilon can be proved for this run.")
         if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
             claimed, bound = self.ledger.epsilon_claimed, self.ledger.epsilon_bound
-            where = " where a person's values change" if self.ledger.relation == "replace" else ""
-            told = f"epsilon {number(claimed)}, which does not hold{where}: what can be proved is {number(bound)}."
-            return (
-                f"{self.reconstructed} As read, it claims {told}" if self.reconstructed else f"The paper claims {told}"
-            )
+            if self.ledger.relation == "replace":
+                told = phrase(
+                    "epsilon {claimed}, which does not hold where a person's values change: what can be proved is "
+                    "{bound}."
+                )
+            else:
+                told = phrase("epsilon {claimed}, which does not hold: what can be proved is {bound}.")
+            price = say(told, claimed=number(claimed), bound=number(bound))
+            if self.reconstructed:
+                return say("{why} As read, it claims {price}", why=say(self.reconstructed), price=price)
+            return say("The paper claims {price}", price=price)
         return ""
 
     @property
     def attackable(self) -> str:
         """What has to be said where a proof holds but for the arithmetic of the noise; empty elsewhere."""
         proved = math.isfinite(self.ledger.epsilon_bound) and not self.ledger.void
-        return TEACHING if proved and not self.publishable else ""
+        return say(TEACHING) if proved and not self.publishable else ""
 
     @property
     def about(self) -> dict[str, Any]:

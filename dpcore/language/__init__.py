@@ -6,17 +6,21 @@ constant, is marked as a `phrase` there. `scripts/words.py` collects both.
 """
 
 import gettext
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "zh": "中文"}
+FIELD = re.compile(r"\{(\w+)[^}]*\}")  # a value in a message, and how it is written
 FOLDER = Path(__file__).parent
 _forced: ContextVar[str | None] = ContextVar("_forced", default=None)
+_forms: set[str] = set()  # phrases with values
 _wanted: Callable[[], str] = lambda: ENGLISH  # noqa: E731 - replaced by whoever has screens
 
 
@@ -42,7 +46,9 @@ def speaking(language: str) -> Iterator[None]:
 
 
 def phrase(text: str) -> str:
-    """The same text, which `say` is given later."""
+    """The same text, which `say` is given later; or `retold`, with its values in it."""
+    if "{" in text:
+        _forms.add(text)
     return text
 
 
@@ -59,6 +65,35 @@ def say(message: str, /, **values: Any) -> str:
 def plural(one: str, many: str, n: int, /, **values: Any) -> str:
     """The same of a message that has another form for one; both may name the number `n`."""
     return _catalog(spoken()).ngettext(one, many, n).format(n=n, **values)
+
+
+def retold(text: str) -> str:
+    """A text that was written down in English, of a `phrase` and maybe its values, in the language that is spoken."""
+    return _retold(text, spoken(), len(_forms))
+
+
+@lru_cache(maxsize=4096)
+def _retold(text: str, language: str, _: int) -> str:
+    """The same; of all phrases with values that one of which the text has the most."""
+    told = _catalog(language).gettext(text) if text else ""
+    if told != text or language == ENGLISH:
+        return told
+    for form in sorted(_forms, key=lambda form: (-len(FIELD.sub("", form)), form)):
+        if found := re.fullmatch(_pattern(form), text, re.DOTALL):
+            return FIELD.sub(r"{\1}", _catalog(language).gettext(form)).format(**found.groupdict())
+    return text
+
+
+@cache
+def _pattern(form: str) -> str:
+    """What a phrase looks like with values; those that have a format are numbers."""
+    pattern, known = "", set()
+    for literal, name, how, _ in Formatter().parse(form):
+        pattern += re.escape(literal)
+        if name:
+            pattern += f"(?P={name})" if name in known else f"(?P<{name}>{'[0-9,.%]+' if how else '.+?'})"
+            known.add(name)
+    return pattern
 
 
 @cache

@@ -24,18 +24,19 @@ from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.noise import CUT, TEACHING, generator, make_noise
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Control, Declared, is_learned, learned, number, text, whole
 
 MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
 PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
-NO_CLASS = "This method needs a column with categories as class. Declare one on the page Data & schema."
-SEED = "A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise."
+NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
+SEED = phrase("A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.")
 NOISES = {
-    "auto": "Exact (for publication)",
-    "laplace": "NumPy, continuous (teaching)",
-    "geometric": "NumPy, whole numbers (teaching)",
+    "auto": phrase("Exact (for publication)"),
+    "laplace": phrase("NumPy, continuous (teaching)"),
+    "geometric": phrase("NumPy, whole numbers (teaching)"),
 }
 
 
@@ -43,7 +44,7 @@ def taught(method: Any, _: Schema) -> str:
     """What a source of noise is not good for."""
     if method.noise != "auto":
         return TEACHING
-    seeded = "Exact noise takes no seed: NumPy's continuous noise will be used, for teaching."
+    seeded = phrase("Exact noise takes no seed: NumPy's continuous noise will be used, for teaching.")
     return "" if method.random_state is None else seeded
 
 
@@ -57,7 +58,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     title: ClassVar[str]
     paper: ClassVar[str]
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
-    modes: ClassVar[tuple[str, ...]] = ("corrected", "paper")
+    modes: ClassVar[tuple[str, ...]] = (phrase("corrected"), phrase("paper"))
     good_for: ClassVar[str]  # in a few words
     provable_printed: ClassVar[str] = ""  # of the source's epsilon, as printed
     provable: ClassVar[str] = "epsilon"  # corrected
@@ -70,7 +71,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     printed_relations: ClassVar[tuple[Relation, ...]] = ()  # of paper mode, if not all
     survey: ClassVar[tuple[str, ...]] = ()  # table 1 of paper 003: mechanisms, noise, framework, data
     seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)  # for a table of 200,000 cells, corrected and as printed
-    seen: ClassVar[str] = "the release"  # what somebody gets to see of a person
+    seen: ClassVar[str] = phrase("the release")  # what somebody gets to see of a person
     controls: ClassVar[tuple[Control, ...]] = (
         Control("epsilon", "Privacy budget epsilon"),
         Control("target", "Class column", told=NO_CLASS),
@@ -170,14 +171,16 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         self._forget()
         self.ledger_ = run  # before the first question: whoever stops this fit has the answers until then, and pays
         if schema.source == "inferred":
-            run.void_because("The schema was inferred from the private rows: the guarantee is void.")
+            run.void_because(phrase("The schema was inferred from the private rows: the guarantee is void."))
         if self.random_state is not None:
-            run.void_because("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
+            run.void_because(
+                phrase("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
+            )
         self.noise_label_ = source.label  # a reference without noise says otherwise
         try:
             method._fit(table, progress)
             self.__dict__.update({name: found for name, found in vars(method).items() if is_learned(name)})
-            progress(1.0, "Done")
+            progress(1.0, phrase("Done"))
         except BaseException:
             run.close(finished=False)
             self._forget()

@@ -53,6 +53,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.door.exact_counts import joint_counts
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
 from dpcore.methods.base import Synthesizer, most_rows
@@ -61,6 +62,7 @@ from dpcore.methods.parameters import Control, choice, learned, number, text, wh
 from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
 
 VARIANTS = {"corrected": ("C1", "C2"), "paper": ("Alg2", "Alg1")}
+LABELS = phrase("The paper counts {size:,} released labels as one, and bounds the change of x instead of D.")
 LOG_BASES = {"e": 1.0, "2": math.log(2), "10": math.log(10)}
 
 
@@ -141,7 +143,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         schema = table.schema
         self.target_ = self._target(schema, self.target)
         self.features_ = tuple(name for name in schema.names if name != self.target_)
-        progress(0.0, "Asking the door")
+        progress(0.0, phrase("Asking the door"))
         if self._variant == "C1":
             self._fit_tables(table)
         else:
@@ -190,13 +192,13 @@ class NaiveBayesSynthesizer(Synthesizer):
                 draws=size,
                 claimed_epsilon=self.epsilon,
                 claimed_sensitivity=unit * self._paper_sensitivity(public_rows or size),
-                reason=f"The paper counts {size:,} released labels as one, and bounds the change of x instead of D.",
+                reason=LABELS.format(size=size),
             )
         self.released_codes_ = self._assemble(schema, queries, labels)
 
     def _most_probable(self, table: PrivateTable, queries: Codes) -> Ints:
         codes = table.unprotected(
-            "Algorithm 1 labels rows by the exact model; it adds no noise.", claimed_epsilon=math.inf
+            phrase("Algorithm 1 labels rows by the exact model; it adds no noise."), claimed_epsilon=math.inf
         )
         schema = table.schema
         target = schema.index(self.target_)

@@ -5,12 +5,13 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from dpcore.domain.schema import Schema
+from dpcore.language import phrase
 from dpcore.mechanisms.noise import noise_kind
 
-SHOWN = "The ledger will show what can be proved."
-WRONG = f"The paper's proof is wrong. {SHOWN}"
-ON_SCREEN = "For comparison on this screen only."
-NO_NOISE = f"No noise at all. {ON_SCREEN}"
+SHOWN = phrase("The ledger will show what can be proved.")
+WRONG = phrase("The paper's proof is wrong. The ledger will show what can be proved.")
+ON_SCREEN = phrase("For comparison on this screen only.")
+NO_NOISE = phrase("No noise at all. For comparison on this screen only.")
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,13 @@ def both(
 def unfit(method: Any, schema: Schema) -> str:
     """Why what a run would make is not fit to publish, in a few words; empty if nothing speaks against it."""
     if schema.source == "inferred":
-        return "the schema was read off the rows"
+        return phrase("the schema was read off the rows")
     if method.mode == "paper" and not any(offer.holds and offered(method, offer) for offer in method.offers):
-        return "what is printed is not proved"
+        return phrase("what is printed is not proved")
     if method.random_state is not None:
-        return "whoever knows the seed can subtract the noise"
+        return phrase("whoever knows the seed can subtract the noise")
     if noise_kind(method.noise, None) != "opendp":
-        return "NumPy's noise is for teaching: the proof holds in exact arithmetic only"
+        return phrase("NumPy's noise is for teaching: the proof holds in exact arithmetic only")
     return ""
 
 

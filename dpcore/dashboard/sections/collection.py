@@ -22,6 +22,7 @@ from dpcore.datasets.formats import FORMATS
 from dpcore.errors import DPCoreError
 from dpcore.export.collection import Collection
 from dpcore.export.model_file import Model
+from dpcore.language import say
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
 from dpcore.postprocess import forest_frames
@@ -155,5 +156,5 @@ def learned(key: str, found: Opened) -> Model | None:
         nodes = found.remember(model, "nodes", lambda: forest_frames.nodes(forest, most=MOST_NODES))
         panels.chart(charts.forest_tree(nodes, title="The tree that was learned"), data=nodes)
     file = found.remember(model, "file", model.to_json)
-    download(f"{key}.model", "the model", file, "model.json", type="primary")
+    download(f"{key}.model", say("Download the model"), file, "model.json", type="primary")
     return model

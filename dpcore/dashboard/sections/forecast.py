@@ -12,6 +12,7 @@ from dpcore.dashboard.controls import EPSILONS
 from dpcore.dashboard.shell import escaped
 from dpcore.domain.schema import Schema
 from dpcore.experiment.forecasts import Band, Expected, Forecast, forecast
+from dpcore.language import phrase, say
 from dpcore.methods.base import Synthesizer
 from dpcore.text import number
 
@@ -19,12 +20,12 @@ USUAL, MOST = 10_000, 1_000_000  # rows
 MOST_NAMED = 3  # pairs
 MOST_KEPT = 20
 OTHERS = ("epsilon", "noise", "random_state")  # parameters that a forecast does not hang on
-WHENCE = (
+WHENCE = phrase(
     "**Forecast**, at no cost: the method is rehearsed on tables that chance made up after your schema and the public "
     "number of rows. It sees no row of yours."
 )
 
-READ_OFF = "But the schema was read off them, so this is no public fact before it is declared."
+READ_OFF = phrase("But the schema was read off them, so this is no public fact before it is declared.")
 
 
 def draw(
@@ -36,9 +37,9 @@ def draw(
     page has a release decides what stands first.
     """
     with st.container(border=not tried):
-        st.markdown(WHENCE if schema.source == "declared" else f"{WHENCE} {READ_OFF}")
+        st.markdown(say(WHENCE) if schema.source == "declared" else f"{say(WHENCE)} {say(READ_OFF)}")
         if public is None:
-            label = "Rows that you expect (a number that you know, not one that you count)"
+            label = say("Rows that you expect (a number that you know, not one that you count)")
             public = int(st.number_input(label, 1, MOST, USUAL, 1_000, key=f"forecast.rows.{page}"))
         settings = {name: value for name, value in own.get_params().items() if name not in OTHERS}
         key = (method.title, repr(settings), schema.to_json(), public, rows)
@@ -54,8 +55,8 @@ def draw(
             known[key] = found
 
         name = f"forecast.{page}"
-        jobs.button("Forecast this run", name, "go", icon=":material/query_stats:")
-        jobs.run("Rehearsing on made-up tables", name, work)
+        jobs.button(say("Forecast this run"), name, "go", icon=":material/query_stats:")
+        jobs.run(phrase("Rehearsing on made-up tables"), name, work)
 
 
 def told(page: str, method: Synthesizer, own: Synthesizer, found: Forecast) -> None:
@@ -70,17 +71,17 @@ def told(page: str, method: Synthesizer, own: Synthesizer, found: Forecast) -> N
     if at.pairs is None:
         return
     with right:
-        wanted = st.number_input("Pairs within (points)", 0.1, 100.0, 5.0, 0.5, key=f"forecast.within.{page}")
+        wanted = st.number_input(say("Pairs within (points)"), 0.1, 100.0, 5.0, 0.5, key=f"forecast.within.{page}")
         epsilon = found.epsilon_for(wanted / 100)
         times = float(method.epsilon) / float(own.epsilon)  # rows of a person
         steps = method.asks()["epsilon"].steps or EPSILONS
         enough = next((step for step in steps if epsilon is not None and step >= times * epsilon * (1 - 1e-9)), None)
         if epsilon is None or enough is None:
-            st.caption("No epsilon here is expected to give that.")
+            st.caption(say("No epsilon here is expected to give that."))
             return
-        st.caption(f"Epsilon {number(times * epsilon)} is expected to give that.")
+        st.caption(say("Epsilon {epsilon} is expected to give that.", epsilon=number(times * epsilon)))
         look: Any = {"key": f"forecast.use.{page}", "disabled": enough == method.epsilon}
-        st.button(f"Use epsilon {enough:g}", on_click=use, args=(page, enough), **look)
+        st.button(say("Use epsilon {epsilon:g}", epsilon=enough), on_click=use, args=(page, enough), **look)
 
 
 def drawn(found: Forecast, epsilon: float, times: float) -> None:
@@ -102,44 +103,64 @@ def use(page: str, epsilon: float) -> None:
 
 def expected(at: Expected, rows: int, epsilon: float) -> str:
     """Columns, pairs and groups in sentences."""
-    pairs = f", nine of ten **pairs** by **{points(at.pairs)}**" if at.pairs else ""
-    group = "No **group** stands out of the noise."
+    group = say("No **group** stands out of the noise.")
     if at.group is not None:
-        group = (
-            f"The smallest **group** that stands out: **1 in {round(1 / at.group):,} rows**, {at.group * rows:,.0f} of "
-            f"{rows:,}."
+        group = say(
+            "The smallest **group** that stands out: **1 in {share:,} rows**, {many:,.0f} of {rows:,}.",
+            share=round(1 / at.group),
+            many=at.group * rows,
+            rows=rows,
         )
-    return (
-        f"At epsilon {number(epsilon)}, nine of ten **columns** may be off by **{points(at.columns)}**{pairs}. {group}"
-    )
+    of = {"epsilon": number(epsilon), "columns": points(at.columns), "group": group}
+    if at.pairs:
+        return say(
+            "At epsilon {epsilon}, nine of ten **columns** may be off by **{columns}**, nine of ten **pairs** by "
+            "**{pairs}**. {group}",
+            pairs=points(at.pairs),
+            **of,
+        )
+    return say("At epsilon {epsilon}, nine of ten **columns** may be off by **{columns}**. {group}", **of)
 
 
 def parts(plain: Expected) -> str:
     """Which part of a forecast is known, and which is a guess."""
-    pairs = f", pairs by {points(plain.pairs)}" if plain.pairs else ""
-    return (
-        f"Without any noise, columns would be off by {points(plain.columns)}{pairs}. That part is a guess: it hangs on "
-        "how your columns hang together, for which made-up tables stand here. The rest is noise, which is known."
+    if plain.pairs:
+        told = say(
+            "Without any noise, columns would be off by {columns}, pairs by {pairs}.",
+            columns=points(plain.columns),
+            pairs=points(plain.pairs),
+        )
+    else:
+        told = say("Without any noise, columns would be off by {columns}.", columns=points(plain.columns))
+    return say(
+        "{without} That part is a guess: it hangs on how your columns hang together, for which made-up tables stand "
+        "here. The rest is noise, which is known.",
+        without=told,
     )
 
 
 def lost(at: Expected) -> None:
     """The pairs that will be lost, the first ones by name, and all of them on request."""
     if not at.lost:
-        st.markdown("**Lost:** no pair, where one column told the other exactly.")
+        st.markdown(say("**Lost:** no pair, where one column told the other exactly."))
         return
     names = [f"{escaped(first)} × {escaped(second)}" for first, second in at.lost]
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    few, more = ", ".join(names[:MOST_NAMED]), len(names) - MOST_NAMED
     st.markdown(
-        f"**Lost**, {len(names):,} of {len(at.kept):,} pairs: {', '.join(names[:MOST_NAMED])}{more}. Where one column "
-        "told the other exactly, less than half of that was left."
+        say(
+            "**Lost**, {lost:,} of {pairs:,} pairs: {names}. Where one column told the other exactly, less than half "
+            "of that was left.",
+            lost=len(names),
+            pairs=len(at.kept),
+            names=say("{names} and {more:,} more", names=few, more=more) if more > 0 else few,
+        )
     )
-    if more:
-        with st.popover(f"All {len(names):,} pairs"):
+    if more > 0:
+        with st.popover(say("All {n:,} pairs", n=len(names))):
             st.markdown(", ".join(names))
 
 
 def points(band: Band) -> str:
     """A band in points."""
     low, high = (f"{100 * end:.{0 if end >= 0.1 else 1}f}" for end in (band.low, band.high))
-    return f"{low} to {high} points" if low != high else f"{low} points"
+    return say("{low} to {high} points", low=low, high=high) if low != high else say("{points} points", points=low)

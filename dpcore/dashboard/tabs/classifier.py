@@ -19,51 +19,64 @@ from dpcore.evaluate import tree_errors
 from dpcore.evaluate.baselines import DEEP, DEPTH, FOREST, PLAIN, TREE, TREES
 from dpcore.evaluate.evaluator import SCORES
 from dpcore.evaluate.learners import MAJORITY, confusion_frame
+from dpcore.language import ENGLISH, phrase, say, speaking
 from dpcore.methods import PlainNaiveBayes
 from dpcore.postprocess.naive_bayes import Bayes
 
 Comparison = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
-RELEASED, TRUTHFUL = "released", "naive Bayes, true answers"
+RELEASED, TRUTHFUL = phrase("released"), phrase("naive Bayes, true answers")
 
 
 def accuracy(page: str, shown: Shown) -> None:
     """Accuracies beside references, which classes are taken for which, and what the noise took."""
     release, data = shown.release, shown.data
     if data.test.empty:
-        st.info("Accuracy needs rows that were kept aside to test on. Choose how many on the page Data & schema.")
+        told = phrase("Accuracy needs rows that were kept aside to test on. Choose how many on the page Data & schema.")
+        st.info(say(told))
         return
     found = comparison(page, shown)
     if found is None:
         return
     st.markdown(
-        f"How well is **{escaped(release.model.target)}** predicted for {len(data.test):,} real rows that no method "
-        f"has seen? ({REAL_DATA}) Balanced accuracy is the mean share of each class that is found: a model that always "
-        "says the same scores no better than by chance."
+        say(
+            "How well is **{target}** predicted for {rows:,} real rows that no method has seen? ({mark}) Balanced "
+            "accuracy is the mean share of each class that is found: a model that always says the same scores no "
+            "better than by chance.",
+            target=escaped(release.model.target),
+            rows=len(data.test),
+            mark=say(REAL_DATA),
+        )
     )
     scores, confusion, costs = found
     panels.chart(charts.mark_real(charts.classifier_scores(scores)), data=scores)
-    st.caption(
+    told = say(
         "The same builder has the release's size and no noise. scikit-learn's tree is as deep as the release, or "
-        f"{DEPTH} levels; its forest has {TREES} trees at least, up to {DEEP} levels deep."
-        + (" Naive Bayes learned from true answers." if release.model.reports is not None else "")
+        "{depth} levels; its forest has {trees} trees at least, up to {deep} levels deep.",
+        depth=DEPTH,
+        trees=TREES,
+        deep=DEEP,
     )
+    st.caption(told + (say(" Naive Bayes learned from true answers.") if release.model.reports is not None else ""))
     panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
     if costs is not None:
         majority = float(scores.loc[scores["model"] == MAJORITY, "accuracy"].iloc[0])
         panels.chart(charts.mark_real(charts.costs(costs, majority=majority)), data=costs)
         st.caption(
-            "From the release to the same trees with exact counts of all rows: what the noise in the leaves cost, and, "
-            "where each tree has rows of its own, that it knows no others. From there to "
-            "exact trees: what it cost that divisions were chosen privately. Exact trees grow by the same rules "
-            f"without any noise, for this screen only. This is one draw, and {len(data.test):,} test rows tell an "
-            f"accuracy to within {margin(scores['accuracy'].iloc[0], len(data.test)):.1%} or so: what is smaller, or "
-            "the other way round, is luck."
+            say(
+                "From the release to the same trees with exact counts of all rows: what the noise in the leaves cost, "
+                "and, where each tree has rows of its own, that it knows no others. From there to exact trees: what it "
+                "cost that divisions were chosen privately. Exact trees grow by the same rules without any noise, for "
+                "this screen only. This is one draw, and {rows:,} test rows tell an accuracy to within {margin:.1%} or "
+                "so: what is smaller, or the other way round, is luck.",
+                rows=len(data.test),
+                margin=margin(scores["accuracy"].iloc[0], len(data.test)),
+            )
         )
 
 
 def comparison(page: str, shown: Shown) -> Comparison | None:
     """`compared`, once per release; None while it is under way, and if it was stopped."""
-    return jobs.once(page, shown, "compared", "Comparing", lambda progress: compared(shown, progress))
+    return jobs.once(page, shown, "compared", phrase("Comparing"), lambda progress: compared(shown, progress))
 
 
 def pictures(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:
@@ -74,7 +87,8 @@ def pictures(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:
     if found is None:
         return None
     scores, confusion, _ = found
-    return [(charts.classifier_scores(scores), scores), (charts.confusion(confusion), confusion)]
+    with speaking(ENGLISH):  # as all files are
+        return [(charts.classifier_scores(scores), scores), (charts.confusion(confusion), confusion)]
 
 
 def margin(share: float, rows: int) -> float:
@@ -85,40 +99,46 @@ def margin(share: float, rows: int) -> float:
 def redraws(page: str, shown: Shown) -> None:
     """20 more runs of the same method, and between which accuracies most of them lie."""
     if shown.data.test.empty:
-        st.info("Runs are compared by their accuracy, which needs rows kept aside to test on.")
+        st.info(say("Runs are compared by their accuracy, which needs rows kept aside to test on."))
         return
     redraw.redraws(page, shown)
     if shown.redraws is not None:
         again = shown.redraws[shown.redraws["run"] > 0].groupby("metric", sort=False)["value"]
         told = [
-            f"{metric} from **{values.quantile(0.05):.1%}** to **{values.quantile(0.95):.1%}**"
+            say(
+                "{metric} from **{low:.1%}** to **{high:.1%}**",
+                metric=say(str(metric)),
+                low=values.quantile(0.05),
+                high=values.quantile(0.95),
+            )
             for metric, values in again
         ]
-        st.markdown(f"Nine of ten runs have {' and '.join(told)} ({REAL_DATA}).")
+        runs = phrase("Nine of ten runs have {ranges} ({mark}).")
+        st.markdown(say(runs, ranges=say(" and ").join(told), mark=say(REAL_DATA)))
 
 
 def compared(shown: Shown, progress: Progress) -> Comparison:
     """Scores with references, the confusion matrix, and the costs of noise and structure (forests only)."""
     release, data, model = shown.release, shown.data, shown.release.model
     schema, target, models = release.schema, model.target, {RELEASED: model.predict_proba}
-    progress(0.0, "judging the release")
+    progress(0.0, phrase("judging the release"))
     evaluator = panels.evaluator(shown)
     confusion = confusion_frame(evaluator.judged(model.predict_proba, target).confusion, list(model.classes_))
     costs = None
     if math.isfinite(release.ledger.epsilon_claimed):
-        progress(0.1, "the same method without noise")
+        progress(0.1, phrase("the same method without noise"))
         plain = panels.without_noise(shown)
         models[PLAIN] = plain.predict_proba
         if "forest" in model.released and model.reports is None:  # reports have noise in every value
             costs = tree_errors.noise_and_structure(model.released["forest"], plain.forest_, data)
-    progress(0.6, "learning from the real rows")
+    progress(0.6, phrase("learning from the real rows"))
     if model.reports is not None and not release.exact:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
         told = PlainNaiveBayes(numbers="moments" if normal else "bins", target=target).fit(data.train, schema=schema)
         models[TRUTHFUL] = told.predict_proba
     scores = evaluator.scores(models, target)
     beside = beside_real(data, target, {**release.parameters, **model.sizes})
-    progress(1.0, "done")
+    progress(1.0, phrase("done"))
     return pd.concat([scores.assign(private=scores["model"] == RELEASED), beside], ignore_index=True), confusion, costs
 
 

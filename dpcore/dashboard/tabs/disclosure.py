@@ -20,14 +20,13 @@ from dpcore.evaluate import disclosure
 from dpcore.export import protection
 from dpcore.export.model_file import Model
 from dpcore.export.release import Release
+from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 
-TAB = "Risk"
+TAB = phrase("Risk")
 FITS, TARGETS = 20, 400
-HOW = {name: f"learns from the release ({name})" for name in disclosure.ATTACKS}
-HOW |= {disclosure.MATCH: "looks for rows that agree in all other columns"}
-EYES = f"For your eyes only: computed from real rows, not private, and not part of the zip. {REAL_DATA}."
-NO_DISTANCE = """
+LEARNS, LOOKS = phrase("learns from the release ({model})"), phrase("looks for rows that agree in all other columns")
+NO_DISTANCE = phrase("""
 Many programs measure how far synthetic rows are from the nearest real ones, and call far private. That looks safe, and
 is not:
 
@@ -40,48 +39,60 @@ is not:
   tell where real rows are.
 
 A limit that holds for every attack is a guarantee; a score that one attack fails is not.
-"""
+""")
 
 
 def learned(page: str, shown: Shown) -> None:
     """The limit, the attack, and why there is no score of distances."""
     release = shown.release
-    st.header("What could still be learned")
+    st.header(say("What could still be learned"))
     st.markdown(limit(release))
     st.markdown(
-        f"**One attack, tried out.** Somebody {known(release)}. How often is the guess right? The method runs {FITS} "
-        "times with these settings, and real rows that were drawn by lot take part in every other run. What holds for "
-        "people in general makes a guess right in all runs; only the difference comes from taking part."
+        say(
+            "**One attack, tried out.** Somebody {knows}. How often is the guess right? The method runs {fits} times "
+            "with these settings, and real rows that were drawn by lot take part in every other run. What holds for "
+            "people in general makes a guess right in all runs; only the difference comes from taking part.",
+            knows=known(release),
+            fits=FITS,
+        )
     )
     sensitive, attack = asked(page, release)
     name, key = f"{page}.learned", f"learned {sensitive!r} {attack}"
-    jobs.button("Try the attack", name, "go", icon=":material/person_search:")
+    jobs.button(say("Try the attack"), name, "go", icon=":material/person_search:")
     data = shown.data
 
     def work(progress: Progress) -> None:
         shown.memory[key] = tried(release, data, sensitive, attack, progress)
 
-    jobs.run("Trying the attack", name, work)
+    jobs.run(phrase("Trying the attack"), name, work)
     if (found := shown.memory.get(key)) is not None:
         result(found.iloc[0], escaped(sensitive))
-    with st.expander("Why there is no score of distances to real rows"):
-        st.markdown(NO_DISTANCE)
+    with st.expander(say("Why there is no score of distances to real rows")):
+        st.markdown(say(NO_DISTANCE))
 
 
 def limit(release: Release) -> str:
     """What no attack can gain, in sentences; why there is no limit, where there is none."""
     epsilon, unit = release.ledger.epsilon_bound, release.schema.unit
     if math.isinf(epsilon):
-        return f"**There is no limit.** {escaped(release.guarantee_void)}"
-    whose = protection.protects(unit) if unit is not None else "row"
-    instead = "had not taken part" if release.ledger.relation == "add_remove" else "had had other values"
-    told = (
-        f"**The limit: {points(epsilon)} percentage points.** Whoever sees the release, whatever they know and however "
-        f"they guess, is right about a {whose} at most that much more often than if this {whose} {instead}. It follows "
-        f"from epsilon {escaped(protection.headline(unit, epsilon))} alone, and holds for every attack."
-    )
+        return say("**There is no limit.** {why}", why=escaped(release.guarantee_void))
+    if release.ledger.relation == "add_remove":
+        told = phrase(
+            "**The limit: {points} percentage points.** Whoever sees the release, whatever they know and however they "
+            "guess, is right about a {whose} at most that much more often than if this {whose} had not taken part. It "
+            "follows from epsilon {epsilon} alone, and holds for every attack."
+        )
+    else:
+        told = phrase(
+            "**The limit: {points} percentage points.** Whoever sees the release, whatever they know and however they "
+            "guess, is right about a {whose} at most that much more often than if this {whose} had had other values. "
+            "It follows from epsilon {epsilon} alone, and holds for every attack."
+        )
+    whose, price = say(protection.protects(unit)), escaped(protection.headline(unit, epsilon))
+    told = say(told, points=points(epsilon), whose=whose, epsilon=price)
     if unit is not None and unit.column is None:
-        told += f" For a person with {unit.rows:,} rows the limit is {points(unit.of_one(epsilon))} points."
+        more = phrase(" For a person with {rows:,} rows the limit is {points} points.")
+        told += say(more, rows=unit.rows, points=points(unit.of_one(epsilon)))
     return f"{told} {release.attackable}".strip()
 
 
@@ -94,8 +105,8 @@ def known(release: Release) -> str:
     """What the attacker knows and does."""
     if isinstance(release.artifact, Model):
         target = escaped(release.artifact.target)
-        return f"knows all of a row but **{target}**, asks the released model, and believes it"
-    return "knows all columns of a row but one, holds the release, and guesses that one"
+        return say("knows all of a row but **{target}**, asks the released model, and believes it", target=target)
+    return say("knows all columns of a row but one, holds the release, and guesses that one")
 
 
 def asked(page: str, release: Release) -> tuple[str, str]:
@@ -105,10 +116,14 @@ def asked(page: str, release: Release) -> tuple[str, str]:
     names, likely = list(release.schema.names), release.parameters.get("target") or release.schema.target
     left, right = st.columns(2)
     first = names.index(likely) if likely in names else len(names) - 1
-    note = "Numbers are guessed as the bin that they are in."
-    sensitive: str = left.selectbox("What is guessed", names, index=first, key=f"{page}.sensitive", help=note)
+    note = say("Numbers are guessed as the bin that they are in.")
+    sensitive: str = left.selectbox(say("What is guessed"), names, index=first, key=f"{page}.sensitive", help=note)
     attack: str = right.selectbox(
-        "How: the attacker", list(HOW), index=1, format_func=HOW.__getitem__, key=f"{page}.attack"
+        say("How: the attacker"),
+        [*disclosure.ATTACKS, disclosure.MATCH],
+        index=1,
+        format_func=lambda name: say(LOOKS) if name == disclosure.MATCH else say(LEARNS, model=say(name)),
+        key=f"{page}.attack",
     )
     return sensitive, attack
 
@@ -129,19 +144,32 @@ def result(found: Any, sensitive: str) -> None:
     """What the attack gained, beside its limit."""
     proved = found["epsilon_bound"]
     told = {
-        "Right if the row took part": f"{found['correct_in']:.1%}",
-        "Right if it did not": f"{found['correct_out']:.1%}",
-        "Difference, in points": signed(found["advantage"]),
-        "Limit, in points": points(proved) if math.isfinite(proved) else "none",
+        say("Right if the row took part"): f"{found['correct_in']:.1%}",
+        say("Right if it did not"): f"{found['correct_out']:.1%}",
+        say("Difference, in points"): signed(found["advantage"]),
+        say("Limit, in points"): points(proved) if math.isfinite(proved) else say("none"),
     }
     figures(told)
     st.markdown(
-        f"About **{sensitive}** of {found['targets']:,} rows. The difference is between {signed(found['low'])} and "
-        f"{signed(found['high'])} points ({found['confidence']:.0%} sure: the runs are {found['fits']} draws of "
-        "luck). A small difference proves nothing: another attack, or another row, may gain more. Only the limit holds "
-        "for all of them."
+        say(
+            "About **{column}** of {rows:,} rows. The difference is between {low} and {high} points ({sure:.0%} sure: "
+            "the runs are {fits} draws of luck). A small difference proves nothing: another attack, or another row, "
+            "may gain more. Only the limit holds for all of them.",
+            column=sensitive,
+            rows=found["targets"],
+            low=signed(found["low"]),
+            high=signed(found["high"]),
+            sure=found["confidence"],
+            fits=found["fits"],
+        )
     )
-    st.caption(f"{EYES} These runs are shown here and nowhere else, so nothing was charged for them.")
+    st.caption(
+        say(
+            "For your eyes only: computed from real rows, not private, and not part of the zip. {mark}. These runs are "
+            "shown here and nowhere else, so nothing was charged for them.",
+            mark=say(REAL_DATA),
+        )
+    )
 
 
 def signed(share: float) -> str:

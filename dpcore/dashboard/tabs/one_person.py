@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.dashboard.shell import escaped
 from dpcore.domain.column import Column
 from dpcore.export.model_file import Model
+from dpcore.language import say
 
 MOST = 30  # columns that can be moved
 STEPS = 101  # places of a slider
@@ -18,7 +19,7 @@ STEPS = 101  # places of a slider
 def one_person(page: str, model: Model) -> None:
     """A control for every column, and the prediction beside them; all of it is public, and nothing is spent."""
     columns = [column for column in model.schema.columns if column.name != model.target]
-    st.markdown("**Somebody, put together by hand.** Move a control and see whether the model changes its mind.")
+    st.markdown(say("**Somebody, put together by hand.** Move a control and see whether the model changes its mind."))
     moved, told = st.columns([3, 1], gap="large")
     schema = hashlib.sha256(model.schema.to_json().encode()).hexdigest()[:8]  # another one has other controls
     cells: dict[str, Any] = {}
@@ -28,12 +29,13 @@ def one_person(page: str, model: Model) -> None:
             place = places[number % 3] if number < MOST else None
             cells[column.name] = cell(place, column, f"{page}.person.{schema}.{number}")
         if len(columns) > MOST:
-            st.caption(f"The other {len(columns) - MOST:,} columns are in the middle, or at their first value.")
+            others = len(columns) - MOST
+            st.caption(say("The other {n:,} columns are in the middle, or at their first value.", n=others))
     found = model.predictions(pd.DataFrame({name: [value] for name, value in cells.items()})).iloc[0]
     with told:
-        st.metric(f"Predicted {escaped(model.target)}", escaped(str(found.iloc[-2])), border=True)
-        st.metric("The model’s probability", f"{100 * found.iloc[-1]:.1f} %", border=True)
-        st.caption("Nobody of that kind needs to exist. What a model says of them is no fact about anybody.")
+        st.metric(say("Predicted {target}", target=escaped(model.target)), escaped(str(found.iloc[-2])), border=True)
+        st.metric(say("The model’s probability"), f"{100 * found.iloc[-1]:.1f} %", border=True)
+        st.caption(say("Nobody of that kind needs to exist. What a model says of them is no fact about anybody."))
 
 
 def cell(place: Any, column: Column, key: str) -> Any:

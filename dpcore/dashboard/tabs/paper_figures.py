@@ -16,7 +16,7 @@ from dpcore import datasets
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import jobs, panels, session, unproved
+from dpcore.dashboard import jobs, panels, session, unproved, widgets
 from dpcore.dashboard.sections.sweep_runs import note
 from dpcore.dashboard.session import Spending
 from dpcore.dashboard.shell import escaped
@@ -26,10 +26,11 @@ from dpcore.errors import DataError
 from dpcore.experiment.engine import NewLedger, Run
 from dpcore.experiment.figures import of_paper
 from dpcore.experiment.figures.base import Figure, whole
+from dpcore.language import phrase, retold, say
 
 PUBLISHED = ("adult", "big5")
-ALL_ROWS = "Learn from all complete rows, test rows too"
-ALL_ABOUT = "As the paper does: 45,222 rows of Adult, 19,719 of Big5. Nothing is left to test a classifier on."
+ALL_ROWS = phrase("Learn from all complete rows, test rows too")
+ALL_ABOUT = phrase("As the paper does: 45,222 rows of Adult, 19,719 of Big5. Nothing is left to test a classifier on.")
 SETS = {"004": (*datasets.BANK_CARDS, "adult")}  # of papers about other data than those
 
 
@@ -41,41 +42,43 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
     names = list(dict.fromkeys([data.name, *filter(here, SETS.get(paper, PUBLISHED))]))
     left, right = st.columns([3, 1], gap="large")
     look: dict[str, Any] = {"default": names[:1], "selection_mode": "multi", "format_func": escaped}
-    chosen = lasting(left.pills, "Data sets", f"{page}.sets:{data.token}", names, **look)
-    count = int(lasting(right.number_input, "Repeats", f"{page}.repeats", 1, 20, repeats))
+    chosen = lasting(left.pills, say("Data sets"), f"{page}.sets:{data.token}", names, **look)
+    count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, repeats))
     if not chosen:
-        st.info("Choose a data set.")
+        st.info(say("Choose a data set."))
         return
     titles = {each.title: each for each in of_paper(paper)}
     figure = next(iter(titles.values()))
     if len(titles) > 1:
-        figure = titles[choice(st, "Figure", {title: title for title in titles}, f"{page}.figure")]
-    st.markdown(figure.printed)
+        figure = titles[choice(st, say("Figure"), {title: title for title in titles}, f"{page}.figure")]
+    st.markdown(say(figure.printed))
     chosen_sets = []
-    everything = figure.untested and lasting(st.toggle, ALL_ROWS, f"{page}.all_rows", help=ALL_ABOUT)
+    everything = figure.untested and lasting(st.toggle, say(ALL_ROWS), f"{page}.all_rows", help=say(ALL_ABOUT))
     for one in (data if data.name == chosen_name else known(chosen_name) for chosen_name in chosen):
         one = all_of(one) if everything else one
         if missing := figure.lacks(one):
-            st.info(f"No such figure of {escaped(one.name)}: {missing}")
+            st.info(say("No such figure of {data}: {missing}", data=escaped(one.name), missing=retold(missing)))
         else:
             chosen_sets.append(one)
     if not chosen_sets:
         return
     name = f"{page}.{figure.key}"
-    about = "Every run is charged. Finished runs are kept if you cancel."
+    about = say("Every run is charged. Finished runs are kept if you cancel.")
     first = min(chosen_sets, key=lambda one: one.schema.source == "declared")  # one without a guarantee, if any is
-    unproved.button("Make this figure", name, "go", first, icon=":material/play_arrow:", help=about)
+    unproved.button(say("Make this figure"), name, "go", first, icon=":material/play_arrow:", help=about)
     what = hash((figure.key, *((each.token, each.schema.to_json()) for each in chosen_sets)))
     memory = session.kept(f"dpcore.figure:{page}:{what}", Made)
-    jobs.run("Making releases", name, partial(make, memory, session.spending(), figure, chosen_sets, count))
+    jobs.run(phrase("Making releases"), name, partial(make, memory, session.spending(), figure, chosen_sets, count))
     if memory.frames and not memory.whole:
-        told = f"Stopped before it was finished: {len(memory.frames):,} runs are drawn, and points have fewer of them."
-        st.warning(told)
+        told = phrase("Stopped before it was finished: {runs:,} runs are drawn, and points have fewer of them.")
+        st.warning(say(told, runs=len(memory.frames)))
     if memory.frames:
         firsts = pd.concat([made.head(1) for made in memory.frames])
         failed = firsts[firsts["error"] != ""]
         for (series, mode, error), runs_lost in failed.groupby(["series", "mode", "error"], sort=False):
-            st.warning(f"{len(runs_lost):,} runs of {series}, {mode}, failed: {escaped(str(error))}")
+            told = phrase("{runs:,} runs of {series}, {mode}, failed: {error}")
+            of = {"series": retold(str(series)), "mode": say(str(mode)), "error": escaped(str(error))}
+            st.warning(say(told, runs=len(runs_lost), **of))
         draw(paper, figure, memory)
 
 
@@ -153,22 +156,22 @@ def draw(paper: str, figure: Figure, memory: Made) -> None:
         return
     places = st.columns(len(figure.choices)) if len(figure.choices) > 1 else [st]
     asked = zip(places, figure.choices.items(), strict=False)
-    chosen = {name: choice(place, one.label, one.options, f"{name}.{paper}") for place, (name, one) in asked}
+    chosen = {name: choice(place, say(one.label), one.options, f"{name}.{paper}") for place, (name, one) in asked}
     for part in figure.pictures(frame, **chosen):
         if isinstance(part, str):
-            st.caption(escaped(part))
+            st.caption(escaped(retold(part)))
         else:
             panels.chart(part[0], data=part[1])
     if memory.verdicts is None:  # read off all points, whatever is chosen of them
         memory.verdicts = list(figure.verdicts(frame))
     for line in memory.verdicts:
-        st.markdown(f":material/fact_check: {escaped(line)} ({REAL_DATA})")
+        st.markdown(f":material/fact_check: {escaped(retold(line))} ({say(REAL_DATA)})")
 
 
 def choice(place: Any, label: str, options: Mapping[str, str], key: str) -> str:
     """One of some options, by what people read, the first unless somebody chooses, in a place of the page."""
-    how: dict[str, Any] = {"default": next(iter(options)), "required": True, "format_func": options.__getitem__}
-    return str(lasting(place.segmented_control, label, key, list(options), **how))
+    how: dict[str, Any] = {"default": next(iter(options)), "required": True}
+    return str(widgets.choice(place.segmented_control, label, key, options, **how))
 
 
 def here(name: str) -> bool:

@@ -18,11 +18,12 @@ from dpcore.datasets.reading import MAX_BYTES, read_frame
 from dpcore.errors import DPCoreError
 from dpcore.export.model_file import Model
 from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
+from dpcore.language import phrase, retold, say
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import canonical, claim, limit
 
 Value = TypeVar("Value")
-HERE, FILE = "The model on this page", "A model from a file"
+HERE, FILE = phrase("The model on this page"), phrase("A model from a file")
 FIRST = 20
 
 
@@ -38,19 +39,18 @@ class Predicted:
 def predict(page: str, shown: Shown | None) -> None:
     """A model, a file, and what the one says of the other."""
     sources = [HERE, FILE] if shown is not None else [FILE]
-    source = st.segmented_control(
-        "Predict with", sources, default=sources[0], required=True, key=f"{page}.model_from.{len(sources)}"
-    )
+    look: dict[str, Any] = {"default": sources[0], "required": True, "format_func": say}
+    source = st.segmented_control(say("Predict with"), sources, key=f"{page}.model_from.{len(sources)}", **look)
     if source == HERE and shown is not None:
         model: Model | None = shown.release.model
     else:
         model = from_file(page)
     if model is None:
-        st.caption("A model is enough: no private row is needed, and nothing is spent.")
+        st.caption(say("A model is enough: no private row is needed, and nothing is spent."))
         return
-    st.markdown(about(model, "" if source == HERE else "Its file says: "))
+    st.markdown(about(model, "" if source == HERE else say("Its file says: ")))
     if model.about["guarantee_void"]:
-        st.warning(escaped(str(model.about["guarantee_void"])), icon=":material/gpp_bad:")
+        st.warning(escaped(retold(str(model.about["guarantee_void"]))), icon=":material/gpp_bad:")
     one_person(page, model)
     by(page, model)
 
@@ -58,16 +58,22 @@ def predict(page: str, shown: Shown | None) -> None:
 def by(page: str, model: Model) -> None:
     """What a model says of the rows of a file."""
     st.divider()
-    st.markdown("**All rows of a file**")
+    st.markdown(say("**All rows of a file**"))
     needed = [name for name in model.schema.names if name != model.target]
-    with st.expander(f"What the file must hold: {len(needed):,} columns"):
-        rows = [{"column": name, "allowed": allowed(model, name)} for name in needed]
+    with st.expander(say("What the file must hold: {n:,} columns", n=len(needed))):
+        rows = [{say("column"): name, say("allowed"): allowed(model, name)} for name in needed]
         st.dataframe(pd.DataFrame(rows), hide_index=True)
     file = housekeeping.uploader(
-        f"Rows to predict ({', '.join(FORMATS[:5])}, also packed; at most {MAX_BYTES >> 20} MB)",
+        say(
+            "Rows to predict ({formats}, also packed; at most {size} MB)",
+            formats=", ".join(FORMATS[:5]),
+            size=MAX_BYTES >> 20,
+        ),
         key=f"{page}.rows",
-        help="Read in the memory of the computer that runs this program; written nowhere. Other "
-        "columns are kept as they are.",
+        help=say(
+            "Read in the memory of the computer that runs this program; written nowhere. Other columns are kept as "
+            "they are."
+        ),
     )
 
     options = how_to_read(page)
@@ -80,7 +86,8 @@ def by(page: str, model: Model) -> None:
     found = kept(f"dpcore.predicted:{page}", asked, work)
     if found is not None:
         if found.model is not model:
-            st.info("What follows was predicted by an earlier model. Hand the file over again to ask this one.")
+            told = "What follows was predicted by an earlier model. Hand the file over again to ask this one."
+            st.info(say(told))
         answers(page, found)
 
 
@@ -96,7 +103,7 @@ def kept(key: str, asked: Any, work: Callable[[], Value]) -> Value | None:
         memory["asked"] = asked  # of what fails otherwise, nothing is kept and nothing earlier is shown for it
     if asked is not None and memory["error"] is not None:
         if memory["value"] is not None:
-            st.caption("This was refused. What follows is still what was read before.")
+            st.caption(say("This was refused. What follows is still what was read before."))
         with mendable():
             raise memory["error"]
     found: Value | None = memory["value"]
@@ -106,10 +113,10 @@ def kept(key: str, asked: Any, work: Callable[[], Value]) -> Value | None:
 def from_file(page: str) -> Model | None:
     """A model.json that was taken home; what was read last stays until something better is read."""
     file = housekeeping.uploader(
-        "A model.json that was taken home",
+        say("A model.json that was taken home"),
         type="json",
         key=f"{page}.model_file",
-        help="It holds trees and noisy counts as text. Nothing in it is run.",
+        help=say("It holds trees and noisy counts as text. Nothing in it is run."),
     )
     return kept(
         f"dpcore.model:{page}",
@@ -122,48 +129,68 @@ def about(model: Model, whence: str = "") -> str:
     """A model in a sentence or two; `whence` is whose words its epsilons are."""
     told, (what, many) = model.about, model.size
     claimed, bound = told["epsilon_claimed"], told["epsilon_bound"]
-    return (
-        f"**{escaped(str(told['method']))}** predicts **{escaped(model.target)}** "
-        f"({', '.join(escaped(str(name)) for name in model.classes_[:6])}{' …' if len(model.classes_) > 6 else ''}). "
-        f"{what}: {many}. {whence}epsilon claimed: {claim(claimed)}, can cost up to: {limit(bound)}."
+    classes = ", ".join(escaped(str(name)) for name in model.classes_[:6]) + " …" * (len(model.classes_) > 6)
+    return say(
+        "**{method}** predicts **{target}** ({classes}). {what}: {many}. {whence}epsilon claimed: {claimed}, can cost "
+        "up to: {bound}.",
+        method=escaped(str(told["method"])),
+        target=escaped(model.target),
+        classes=classes,
+        what=say(what),
+        many=many,
+        whence=whence,
+        claimed=claim(claimed),
+        bound=limit(bound),
     )
 
 
 def allowed(model: Model, name: str) -> str:
     """What a column may hold, in words."""
     column = model.schema[name]
-    missing = ", or nothing" if column.missing else ""
+    missing = say(", or nothing") if column.missing else ""
     if column.numeric:
-        return f"{' to '.join(column.told(float(bound or 0.0)) for bound in (column.lower, column.upper))}{missing}"
-    names = column.categories
-    return ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "") + missing
+        low, high = (column.told(float(bound or 0.0)) for bound in (column.lower, column.upper))
+        return say("{low} to {high}", low=low, high=high) + missing
+    names, few = column.categories, ", ".join(column.categories[:8])
+    return (say("{names} and {more:,} more", names=few, more=len(names) - 8) if len(names) > 8 else few) + missing
 
 
 def answers(page: str, found: Predicted) -> None:
     """How many of each class, the first rows, and the table to take along."""
     name = found.rows.columns[-2]
-    told = (
-        f"{len(found.rows):,} predictions for **{escaped(found.file)}** by {escaped(str(found.model.about['method']))}"
+    st.markdown(
+        say(
+            "{rows:,} predictions for **{file}** by {method}. They hold your file's rows: the file's privacy is yours "
+            "to keep.",
+            rows=len(found.rows),
+            file=escaped(found.file),
+            method=escaped(str(found.model.about["method"])),
+        )
     )
-    st.markdown(f"{told}. They hold your file's rows: the file's privacy is yours to keep.")
     if (target := found.model.target) in found.rows.columns:
         known = found.rows[target].dropna().map(canonical)
         right = (known == found.rows.loc[known.index, name].map(canonical)).sum()
-        st.markdown(f"Your file says **{escaped(target)}** itself: {right:,} of {len(known):,} predictions agree.")
+        told = phrase("Your file says **{target}** itself: {right:,} of {known:,} predictions agree.")
+        st.markdown(say(told, target=escaped(target), right=right, known=len(known)))
     counts = found.rows[name].value_counts().reindex(list(found.model.classes_), fill_value=0)
-    frame = pd.DataFrame({"predicted": counts.index.astype(str), "rows": counts.to_numpy()})
+    frame = pd.DataFrame({say("predicted"): counts.index.astype(str), say("rows"): counts.to_numpy()})
     st.dataframe(frame, hide_index=True, width="content", key=f"{page}.predicted_counts")
     escapes = spreadsheet_safe(found.rows)[1]
     table = spreadsheet_csv(found.rows).encode("utf-8")
-    download(f"{page}.download_predictions", "the predictions", table, "predictions.csv", type="primary")
+    download(f"{page}.download_predictions", say("Download the predictions"), table, "predictions.csv", type="primary")
     if escapes:
-        st.caption(f"{escapes:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.")
+        told = phrase("{cells:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.")
+        st.caption(say(told, cells=escapes))
     first = found.rows.head(FIRST)
     st.dataframe(first[[*first.columns[-2:], *first.columns[:-2]]], hide_index=True, key=f"{page}.predicted_rows")
     means = (
-        "The probability is naive Bayes's, which takes columns for independent: it is often far too sure of itself."
+        say(
+            "The probability is naive Bayes's, which takes columns for independent: it is often far too sure of itself."
+        )
         if isinstance(found.model.predictor, Bayes)
-        else "The probability is the class's share in the leaves of the trees, which are noisy; where trees vote and "
-        "the votes are close, it may be small for the class that won."
+        else say(
+            "The probability is the class's share in the leaves of the trees, which are noisy; where trees vote and "
+            "the votes are close, it may be small for the class that won."
+        )
     )
-    st.caption(f"The first {len(first):,} rows. {means}")
+    st.caption(say("The first {n:,} rows. {means}", n=len(first), means=means))

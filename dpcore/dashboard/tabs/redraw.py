@@ -21,12 +21,14 @@ from dpcore.experiment import engine
 from dpcore.experiment.engine import Measure, Run
 from dpcore.export.model_file import Model
 from dpcore.export.release import Release
+from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.text import number
 
 REDRAWS = 20
-DISTANCE, LEARNED = "{}-way distance", "accuracy of logistic regression"
+DISTANCE, LEARNED = "{}-way distance", phrase("accuracy of logistic regression")
+DISTANCES = (phrase("1-way distance"), phrase("2-way distance"))  # as screens look them up
 
 
 def redraws(
@@ -40,16 +42,20 @@ def redraws(
     `look` measures something else on every fitted method, and `draw` shows it: the frames together, with a `run`.
     """
     epsilon = shown.release.ledger.epsilon_bound
-    price = f"together they cost **{REDRAWS} times epsilon {number(epsilon)}**"
+    price = say("together they cost **{n} times epsilon {epsilon}**", n=REDRAWS, epsilon=number(epsilon))
     if math.isinf(epsilon):
-        price = "no epsilon can be proved for one of them, nor for all"
+        price = say("no epsilon can be proved for one of them, nor for all")
     st.markdown(
-        f"One release is one draw of luck. Draw {REDRAWS} more with the same settings and see where yours lies. "
-        f"Anybody who saw them all would know more than from one: {price}, and the session's ledger is charged for it."
+        say(
+            "One release is one draw of luck. Draw {n} more with the same settings and see where yours lies. Anybody "
+            "who saw them all would know more than from one: {price}, and the session's ledger is charged for it.",
+            n=REDRAWS,
+            price=price,
+        )
     )
     name = f"{page}.redraws"
     made_of = replace(shown.data, schema=shown.release.schema)
-    unproved.button(f"Draw {REDRAWS} more", name, "go", made_of, icon=":material/casino:")
+    unproved.button(say("Draw {n} more", n=REDRAWS), name, "go", made_of, icon=":material/casino:")
     shelf, spending = session.shelf(), session.spending()
 
     def work(progress: Progress) -> None:
@@ -60,10 +66,11 @@ def redraws(
 
         draw_again(shown, spending, wanted, look)
 
-    jobs.run(f"Drawing {REDRAWS} more", name, work)
+    jobs.run(phrase("Drawing {n} more").format(n=REDRAWS), name, work)
     if shown.redraws is not None:
         if (drawn := int(shown.redraws["run"].max())) < REDRAWS:
-            st.info(f"Stopped after {drawn} of {REDRAWS}. They were charged, and these are they.")
+            told = phrase("Stopped after {drawn} of {n}. They were charged, and these are they.")
+            st.info(say(told, drawn=drawn, n=REDRAWS))
         beside = remember(shown, "beside redraws", lambda: references(shown))
         small = DISTANCE.format(1) in set(shown.redraws["metric"])
         picture = charts.redraws(shown.redraws, references=beside, small=small)
@@ -113,7 +120,8 @@ def draw_again(
     made: Any = release.model if models else release.synthetic
     read = of_models(release, Evaluator(data)) if models else of_rows(release, Evaluator(data))
     measure = Redraw(data, 0 if models else len(made), read, look)
-    runs = [Run(again(method, run), {"run": run}, f"{run} of {REDRAWS}") for run in range(1, REDRAWS + 1)]
+    told = phrase("{run:,} of {n:,}")
+    runs = [Run(again(method, k), {"run": k}, told.format(run=k, n=REDRAWS)) for k in range(1, REDRAWS + 1)]
     frames = [measured(measure.read(made)).assign(run=0, chosen=True)]
     most = 0 if shown.redraws is None else int(shown.redraws["run"].max())
     try:
@@ -132,12 +140,12 @@ def references(shown: Shown) -> pd.DataFrame:
     models, found = isinstance(release.artifact, Model), []
     for k in () if models else range(1, min(2, len(release.schema)) + 1):
         beside = remember(shown, f"{k}-way", partial(panels.distances, shown, k))  # as on the tabs of columns and pairs
-        found.append((DISTANCE.format(k), "a fresh sample of the real rows", float(beside["floor"].mean())))
+        found.append((DISTANCE.format(k), phrase("a fresh sample of the real rows"), float(beside["floor"].mean())))
     target = release.model.target if models else release.parameters.get("target") or release.schema.target
     if target is not None and len(shown.data.test):
         kept = evaluate.references(shown.data, [MAJORITY], target=target).set_index("metric")["value"]
         called = {name: name for name in kept.index} if models else {"accuracy": LEARNED}
-        found += [(said, "always the most frequent class", kept[name]) for name, said in called.items()]
+        found += [(said, phrase("always the most frequent class"), kept[name]) for name, said in called.items()]
     return pd.DataFrame(found, columns=["metric", "label", "value"])
 
 

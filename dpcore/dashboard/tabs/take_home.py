@@ -13,11 +13,12 @@ from dpcore.export import Release, bundle, notebook_of, privacy_card, report_of,
 from dpcore.export.artifacts import CountTree, Picture, Rows, Table
 from dpcore.export.model_file import Model
 from dpcore.export.report import Report
+from dpcore.language import ENGLISH, phrase, say, speaking, spoken
 
 Comparisons = Callable[[], Sequence[Picture] | None]
 """The charts that compare a release with real rows; None while they are made, and if that was stopped."""
 
-READERS = "a notebook and a script that replay it, a report with the charts, and a card"
+READERS = phrase("a notebook and a script that replay it, a report with the charts, and a card")
 WARNING = ":material/gpp_bad:"
 DO_NOT = "-do-not-publish"
 FIRST = 20
@@ -35,126 +36,142 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
     release = shown.release
     artifact = release.artifact
     if isinstance(artifact, Model) and release.exact:
-        st.info("This model holds exact counts of real rows. It is for comparison on this screen, and stays here.")
+        st.info(say("This model holds exact counts of real rows. It is for comparison on this screen, and stays here."))
         return
     st.markdown(about_model(release, artifact) if isinstance(artifact, Model) else about_rows(artifact))
     if artifact.reports is not None and release.table_of_reports is None:
-        stays = "by these rules, or with a known seed, some of its cells are true answers."
-        st.markdown(f"The table of reports stays here: {stays}")
+        st.markdown(
+            say(
+                "The table of reports stays here: by these rules, or with a known seed, some of its cells are true "
+                "answers."
+            )
+        )
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=WARNING)
     table: Table = "csv"
     if isinstance(artifact, Rows):
         formats: list[Table] = ["csv", "parquet"]
-        table = st.segmented_control("Table format", formats, default="csv", required=True, key=f"{page}.format")
+        table = st.segmented_control(say("Table format"), formats, default="csv", required=True, key=f"{page}.format")
     told = report(page, shown, comparisons)
     if told is None:
         return
     # Bytes, made once per release and choice: a deferred download is lost if the page reruns under the click.
-    packed = remember(shown, f"zip {table} {told.real}", lambda: bundle(release, table=table, told=told))
+    with speaking(ENGLISH):  # as all files are
+        packed = remember(shown, f"zip {table} {told.real}", lambda: bundle(release, table=table, told=told))
+        notebook = remember(shown, f"notebook {table}", lambda: notebook_of(release, table))
     marked = DO_NOT * told.real
     with st.container(horizontal=True):
-        download(f"{page}.download", "the release", packed, f"dpcore-release{marked}.zip", type="primary")
+        download(f"{page}.download", say("Download the release"), packed, f"dpcore-release{marked}.zip", type="primary")
         if isinstance(artifact, Model):
             model = remember(shown, "model", artifact.to_json)
-            download(f"{page}.download_model", "the model alone", model, "model.json")
+            download(f"{page}.download_model", say("Download the model alone"), model, "model.json")
         download(
             f"{page}.download_report",
-            "the report alone",
+            say("Download the report alone"),
             told.html,
             f"dpcore-report{marked}.html",
-            help="Opens in any browser without a network, and prints.",
+            help=say("Opens in any browser without a network, and prints."),
         )
         download(
             f"{page}.download_notebook",
-            "the notebook alone",
-            remember(shown, f"notebook {table}", lambda: notebook_of(release, table)),
+            say("Download the notebook alone"),
+            notebook,
             "replay.ipynb",
-            help="Keep it beside the files of the zip; the README there says how to run it.",
+            help=say("Keep it beside the files of the zip; the README there says how to run it."),
         )
     card(shown)
     if isinstance(artifact, CountTree):
         groups = artifact.generalized
         st.dataframe(groups.nlargest(FIRST, groups.columns[-1]), hide_index=True, key=f"{page}.groups")
-        st.caption(f"The {FIRST} largest of {len(groups):,} generalized rows that are not empty.")
+        few = phrase("The {first} largest of {rows:,} generalized rows that are not empty.")
+        st.caption(say(few, first=FIRST, rows=len(groups)))
     again(release)
 
 
 def about_rows(artifact: Any) -> str:
     """What is in a zip of rows."""
-    also = " the network, as it was released," if artifact.released else ""
+    also = say(" the network, as it was released,") if artifact.released else ""
     if isinstance(artifact, CountTree):
-        also = " the generalized rows and the tree of counts,"
-    return (
-        f"The zip holds the synthetic rows, the schema, the settings,{also} the ledger, {READERS}. No real row is "
-        "copied; a synthetic one may equal one by chance."
+        also = say(" the generalized rows and the tree of counts,")
+    return say(
+        "The zip holds the synthetic rows, the schema, the settings,{also} the ledger, {readers}. No real row is "
+        "copied; a synthetic one may equal one by chance.",
+        also=also,
+        readers=say(READERS),
     )
 
 
 def about_model(release: Release, model: Model) -> str:
     """What is in a zip of a classifier."""
-    also = "" if release.table_of_reports is None else " the table of reports and the rules that made it,"
+    also = "" if release.table_of_reports is None else say(" the table of reports and the rules that made it,")
     clear = [] if model.reports is None else [name for family in model.reports.clear for name in family]
-    honest = "No real row is copied; what was learned from the rows has the protection that the card states."
+    honest = say("No real row is copied; what was learned from the rows has the protection that the card states.")
     if clear:
-        honest = (
-            f"The model was learned from true answers of {escaped(', '.join(clear))}, and holds exact figures of them."
+        honest = say(
+            "The model was learned from true answers of {columns}, and holds exact figures of them.",
+            columns=escaped(", ".join(clear)),
         )
-    return (
-        f"The zip holds the model,{also} the schema, the settings, the ledger, {READERS}. {honest} The model alone "
-        "is enough to predict tomorrow: load it on the tab Predict."
+    return say(
+        "The zip holds the model,{also} the schema, the settings, the ledger, {readers}. {honest} The model alone is "
+        "enough to predict tomorrow: load it on the tab Predict.",
+        also=also,
+        readers=say(READERS),
+        honest=honest,
     )
 
 
 def report(page: str, shown: Shown, comparisons: Comparisons) -> Report | None:
     """The report, made once per release and choice; None until what it needs is there."""
     real = st.toggle(
-        "Put the comparisons with real rows into the report",
+        say("Put the comparisons with real rows into the report"),
         value=False,
         key=f"{page}.real",
-        help="They carry no guarantee. Without them the report holds only what was released, and what it cost.",
+        help=say("They carry no guarantee. Without them the report holds only what was released, and what it cost."),
     )
     if real:
-        st.error(f"{REAL_DATA}. The report, and the zip that holds it, compare with real rows now.", icon=WARNING)
+        told_so = phrase("{mark}. The report, and the zip that holds it, compare with real rows now.")
+        st.error(say(told_so, mark=say(REAL_DATA)), icon=WARNING)
     key = f"report, real: {real}"
     if key not in shown.memory:
         pictures = comparisons() if real else []
         if pictures is None:
             return None
-        with st.spinner("Drawing the charts of the report"):
+        with st.spinner(say("Drawing the charts of the report")), speaking(ENGLISH):
             remember(shown, key, lambda: report_of(shown.release, pictures))
     told: Report = shown.memory[key]
     if real and not told.real:
-        st.info("There is nothing to compare with: no rows were kept aside to test on.")
+        st.info(say("There is nothing to compare with: no rows were kept aside to test on."))
     return told
 
 
-def download(key: str, what: str, data: str | bytes, file: str, **look: Any) -> None:
+def download(key: str, label: str, data: str | bytes, file: str, **look: Any) -> None:
     """A button for one file; a press of it draws nothing anew."""
     mime, icon = KINDS[file.rpartition(".")[2]]
     look |= {"on_click": "ignore", "icon": f":material/{icon}:"}
-    st.download_button(f"Download {what}", data, file, mime, key=key, **look)
+    st.download_button(label, data, file, mime, key=key, **look)
 
 
 def card(shown: Shown) -> None:
-    """The release's card; the zip holds the same."""
-    made = remember(shown, "card", lambda: privacy_card.card(shown.release))
+    """The release's card; the zip holds the same in English."""
+    made = remember(shown, f"card {spoken()}", lambda: privacy_card.card(shown.release))
     with st.container(border=True):
-        st.markdown("**Release card**")
+        st.markdown(say("**Release card**"))
         left, right = st.columns([3, 2], gap="large")
         left.markdown("\n".join(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.facts))
-        right.markdown("\n".join(["**What is not protected**", "", *(f"- {escaped(text)}" for text in made.open)]))
+        right.markdown("\n".join([say("**What is not protected**"), "", *(f"- {escaped(text)}" for text in made.open)]))
 
 
 def again(release: Release) -> None:
     """The way back to these settings: code, a link, and the zip itself."""
-    with st.expander("Show the code"):
+    with st.expander(say("Show the code")):
         st.code(show_code(release), language="python")
     made = release.page
     if made:
-        with st.expander("A link to these settings"):
+        with st.expander(say("A link to these settings")):
             st.code(links.link(made["name"], made["settings"], release.schema.target), language=None)
             st.markdown(
-                "It opens this page with the same controls: parameters only, never data. The zip does it as well: give "
-                "it to **Go on from a release** on the page Home."
+                say(
+                    "It opens this page with the same controls: parameters only, never data. The zip does it as well: "
+                    "give it to **Go on from a release** on the page Home."
+                )
             )

@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import Noise
 from dpcore.mechanisms.noise.draws import Weights
 from dpcore.mechanisms.noise.numpy_noise import ExactNoise, NoNoise, NumpyNoise
@@ -32,7 +33,9 @@ __all__ = [
 
 NoiseKind = Literal["auto", "opendp", "geometric", "laplace"]
 # The one sentence that goes with whatever NumPy's noise has made, wherever a guarantee is spoken of.
-TEACHING = "The proof holds in exact arithmetic; this is NumPy's teaching noise, and these numbers can be attacked."
+TEACHING = phrase(
+    "The proof holds in exact arithmetic; this is NumPy's teaching noise, and these numbers can be attacked."
+)
 CUT = 4  # the stream of these lots
 NOISES: tuple[NoiseKind, ...] = ("auto", "opendp", "geometric", "laplace")
 

@@ -8,10 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arguments import Floats, Ints
+from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import WIDEST, Noise, Scored, behind_the_best, best_of_groups
 from dpcore.mechanisms.noise.draws import Weights
 
 ROUNDING = 1e-9  # relative; scores this close are equal for an exact choice
+
+SEEDED, UNSEEDED = (
+    phrase("NumPy {kind} noise, seeded: for teaching"),
+    phrase("NumPy {kind} noise, unseeded: for teaching"),
+)
 
 
 class NumpyNoise(Noise):
@@ -21,7 +27,7 @@ class NumpyNoise(Noise):
         self._rng = rng
         self._discrete = discrete
         self.on_counts = "geometric" if discrete else "laplace"
-        self.label = f"NumPy {self.on_counts} noise, {'seeded' if seeded else 'unseeded'}: for teaching"
+        self.label = (SEEDED if seeded else UNSEEDED).format(kind=self.on_counts)
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
         if not self._discrete:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arguments import Floats, Ints
+from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import Noise, Scored
 from dpcore.mechanisms.noise.draws import WIDEST_SCALE, Choice, Weights, laplace
 
@@ -31,8 +32,11 @@ class OpenDPNoise(Noise):
     publishable = True
 
     def __init__(self, *, everywhere: bool = False) -> None:
-        drawn = "OpenDP" if everywhere else "OpenDP; many draws at once by this package"
-        self.label = f"Exact discrete noise ({drawn}), from the operating system's entropy"
+        alone = phrase("Exact discrete noise (OpenDP), from the operating system's entropy")
+        mixed = phrase(
+            "Exact discrete noise (OpenDP; many draws at once by this package), from the operating system's entropy"
+        )
+        self.label = alone if everywhere else mixed
         self._few = inf if everywhere else FEW
         self._known: WeakKeyDictionary[Scored, tuple[float, Choice]] = WeakKeyDictionary()
 
