@@ -86,7 +86,7 @@ def by(page: str, model: Model) -> None:
     found = kept(f"dpcore.predicted:{page}", asked, work)
     if found is not None:
         if found.model is not model:
-            told = "What follows was predicted by an earlier model. Hand the file over again to ask this one."
+            told = phrase("What follows was predicted by an earlier model. Hand the file over again to ask this one.")
             st.info(say(told))
         answers(page, found)
 
