@@ -22,9 +22,10 @@ from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.tabs import disclosure
 from dpcore.dashboard.tabs.take_home import take_home
+from dpcore.dashboard.tabs.verdict import judged
+from dpcore.dashboard.widgets import worded
 from dpcore.domain.unit import Unit
 from dpcore.evaluate.evaluator import Evaluator
-from dpcore.evaluate.verdict import CLOSE, Verdict
 from dpcore.export import protection
 from dpcore.export.model_file import Model
 from dpcore.language import ENGLISH, phrase, plural, retold, say, speaking, spoken
@@ -33,27 +34,7 @@ from dpcore.text import claim, limit, number
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 FIRST = 8  # rows: two tables fit a laptop
-MOST_NAMED = 3  # pairs
 COSTS = phrase("It can cost up to")  # the epsilon that can be proved
-UNEVEN = 1.5  # times as far off as the largest group: who pays more
-HEADINGS = frozenset(  # of tables of ours
-    {
-        phrase("scope"),
-        phrase("name"),
-        phrase("mechanism"),
-        phrase("relation"),
-        phrase("draws"),
-        phrase("sensitivity"),
-        phrase("claimed_sensitivity"),
-        phrase("scale"),
-        phrase("epsilon_claimed"),
-        phrase("epsilon_bound"),
-        phrase("epsilon_of_noise"),
-        phrase("void"),
-        phrase("reason"),
-    }
-)
-OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  # those that hold words
 PAIRS_AT_MOST = 60  # columns; beyond it the pairs panel compares a sample of the pairs
 
 
@@ -148,47 +129,6 @@ def rows(page: str, shown: Shown) -> None:
     st.dataframe(shown.data.train[list(release.schema.names)].head(FIRST), hide_index=True, key=f"{page}.real")
     told = phrase("For your eyes only: the first {first} real rows, in no relation to those above ({mark}).")
     st.caption(say(told, first=FIRST, mark=say(REAL_DATA)))
-
-
-def judged(found: Verdict) -> str:
-    """A verdict in sentences: what was kept, what was lost, and who pays."""
-    of = {"close": found.close_columns, "columns": found.columns, "points": f"{CLOSE * 100:.0f}"}
-    if found.pairs:
-        kept = say(
-            "**Kept:** {close:,} of {columns:,} columns and {close_pairs:,} of {pairs:,} pairs are within {points} "
-            "points of the real rows.",
-            close_pairs=found.close_pairs,
-            pairs=found.pairs,
-            **of,
-        )
-    else:
-        kept = say("**Kept:** {close:,} of {columns:,} columns are within {points} points of the real rows.", **of)
-    told = [kept]
-    if found.lost:
-        names = ", ".join(f"{escaped(tie.first)} × {escaped(tie.second)}" for tie in found.lost[:MOST_NAMED])
-        if len(found.lost) > MOST_NAMED:
-            names = say("{names} and {more:,} more", names=names, more=len(found.lost) - MOST_NAMED)
-        lost = phrase("**Lost:** {names}: in the real rows one tells of the other, here less than half as much.")
-        told.append(say(lost, names=names))
-    worst, largest = found.worst, found.largest
-    if worst is not None and largest is not None and worst.distance > UNEVEN * largest.distance:
-        of = {"column": escaped(worst.column), "value": escaped(worst.value), "share": worst.share}
-        of |= {"largest": escaped(largest.value), "less": f"{largest.distance * 100:.0f}"}
-        if worst.distance == 1:
-            pays = say(
-                "**Who pays:** rows with {column} = {value} ({share:.1%} of all) are missing, those with {largest} by "
-                "{less}.",
-                **of,
-            )
-        else:
-            pays = say(
-                "**Who pays:** rows with {column} = {value} ({share:.1%} of all) are off by {points} points in mean, "
-                "those with {largest} by {less}.",
-                points=f"{worst.distance * 100:.0f}",
-                **of,
-            )
-        told.append(pays)
-    return f"{' '.join(told)} ({say(REAL_DATA)})"
 
 
 def price(shown: Shown) -> None:
@@ -446,16 +386,6 @@ def table_behind(frame: pd.DataFrame, title: str) -> None:
         frame = frame.assign(relation=frame["relation"].map(words))
     with st.expander(title):
         st.dataframe(worded(frame), hide_index=True)
-
-
-def worded(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table of ours for the screen: what its columns are called, and texts of ours in it, as the screen says them."""
-    if spoken() == ENGLISH:
-        return frame
-    texts = {
-        name: frame[name].map(lambda cell: retold(cell) if isinstance(cell, str) else cell) for name in OURS & {*frame}
-    }
-    return frame.assign(**texts).rename(columns=lambda name: say(name) if name in HEADINGS else name)
 
 
 def amount(epsilon: float) -> str:

@@ -1,14 +1,33 @@
-"""Controls that say the same when somebody comes back to their page, and figures in frames."""
+"""Controls that say the same when somebody comes back to their page, figures in frames, and tables in words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dpcore.dashboard import links, session
-from dpcore.language import say
+from dpcore.language import ENGLISH, phrase, retold, say, spoken
 
 MADE, OUTDATED = "made", "outdated"
+HEADINGS = frozenset(  # of tables of ours
+    {
+        phrase("scope"),
+        phrase("name"),
+        phrase("mechanism"),
+        phrase("relation"),
+        phrase("draws"),
+        phrase("sensitivity"),
+        phrase("claimed_sensitivity"),
+        phrase("scale"),
+        phrase("epsilon_claimed"),
+        phrase("epsilon_bound"),
+        phrase("epsilon_of_noise"),
+        phrase("void"),
+        phrase("reason"),
+    }
+)
+OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  # those that hold words
 
 
 def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, **look: Any) -> Any:
@@ -41,3 +60,13 @@ def figures(shown: Mapping[str, str], *, beside: bool = True, **look: Any) -> No
     cells: Sequence[Any] = st.columns(len(shown)) if beside else [st] * len(shown)
     for cell, (label, value) in zip(cells, shown.items(), strict=True):
         cell.metric(label, value, border=True, **look)
+
+
+def worded(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table of ours for the screen: what its columns are called, and texts of ours in it, as the screen says them."""
+    if spoken() == ENGLISH:
+        return frame
+    texts = {
+        name: frame[name].map(lambda cell: retold(cell) if isinstance(cell, str) else cell) for name in OURS & {*frame}
+    }
+    return frame.assign(**texts).rename(columns=lambda name: say(name) if name in HEADINGS else name)

@@ -25,8 +25,8 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.noise import CUT, TEACHING, generator, make_noise
-from dpcore.methods.offers import Offer
+from dpcore.mechanisms.noise import CUT, SEEDED, TEACHING, generator, make_noise
+from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import Control, Declared, is_learned, learned, number, text, whole
 
 MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
@@ -171,11 +171,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         self._forget()
         self.ledger_ = run  # before the first question: whoever stops this fit has the answers until then, and pays
         if schema.source == "inferred":
-            run.void_because(phrase("The schema was inferred from the private rows: the guarantee is void."))
+            run.void_because(INFERRED)
         if self.random_state is not None:
-            run.void_because(
-                phrase("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
-            )
+            run.void_because(SEEDED)
         self.noise_label_ = source.label  # a reference without noise says otherwise
         try:
             method._fit(table, progress)

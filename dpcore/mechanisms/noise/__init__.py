@@ -36,6 +36,7 @@ NoiseKind = Literal["auto", "opendp", "geometric", "laplace"]
 TEACHING = phrase(
     "The proof holds in exact arithmetic; this is NumPy's teaching noise, and these numbers can be attacked."
 )
+SEEDED = phrase("A known seed made the noise, and whoever has it can subtract it. For teaching only.")
 CUT = 4  # the stream of these lots
 NOISES: tuple[NoiseKind, ...] = ("auto", "opendp", "geometric", "laplace")
 
