@@ -69,12 +69,12 @@ def short(number: float) -> str:
 
 def claim(epsilon: float) -> str:
     """What is claimed, for people: the sign for infinity looks like praise."""
-    return number(epsilon) if math.isfinite(epsilon) else "nothing"
+    return number(epsilon) if math.isfinite(epsilon) else say("nothing")
 
 
 def limit(epsilon: float) -> str:
     """What something can cost at most, for people."""
-    return number(epsilon) if math.isfinite(epsilon) else "no limit"
+    return number(epsilon) if math.isfinite(epsilon) else say("no limit")
 
 
 def number(epsilon: float) -> str:

@@ -37,16 +37,16 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, exact: float, title: str
     allowed = pd.DataFrame({"epsilon": steps, "at": [odds(step) for step in steps]})
     ticks = [0.01, 0.1, 1.0, 10.0, 100.0, 1_000.0, 10_000.0]
     scale = span(LEAST, MOST, type="log")
-    across = alt.X("epsilon:Q", **scaled("epsilon (log scale)", scale, values=ticks, format=",~g", grid=False))
-    up = alt.Y("at:Q", **_shares("right", LOWEST))
+    across = alt.X("epsilon:Q", **scaled(say("epsilon (log scale)"), scale, values=ticks, format=",~g", grid=False))
+    up = alt.Y("at:Q", **_shares(say("right"), LOWEST))
     most = alt.Chart(allowed).mark_line(color=CLAIMED, strokeWidth=3, strokeDash=[8, 4])
     base = alt.Chart(data).encode(across, up, tooltip=tooltips("epsilon|epsilon|,~g", "share|right|.1%"))
     chosen = data[np.isclose(data["epsilon"], epsilon, rtol=1e-3)]
     here = alt.Chart(chosen).encode(across, up, tooltip=tooltips("epsilon|epsilon|,~g", "share|right|.1%"))
     side = "left" if epsilon < 1_000 else "right"
     layers = [
-        *_level(up, 0.5, "a coin: 50 %", strokeDash=[2, 3]),
-        *_level(up, exact, f"exact numbers: {percent(exact)}"),
+        *_level(up, 0.5, say("a coin: 50 %"), strokeDash=[2, 3]),
+        *_level(up, exact, say("exact numbers: {share}", share=percent(exact))),
         most.encode(across, up, tooltip=tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%")),
         single(epsilon=epsilon).mark_rule(**HERE).encode(across, tooltip=NO_TIP),
         base.mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone").encode(tooltip=NO_TIP),
@@ -54,13 +54,18 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, exact: float, title: str
         diamonds(here, RELEASED),
         words(here, "text", align=side, dx=10 if side == "left" else -10, dy=-14, **BOLD),
     ]
-    said = "".join(f" At epsilon {number(epsilon)}: {text}." for text in chosen["text"])
+    seen = say(
+        "{title}, against epsilon from 0.01 to 10,000, on a scale from 40 % to 100 %. Exact numbers: {exact}.",
+        title=title,
+        exact=percent(exact),
+    )
+    for share in chosen["text"]:
+        seen += say(" At epsilon {epsilon}: {share}.", epsilon=number(epsilon), share=share)
     return near(
         alt.layer(*layers),
         title,
-        key="Blue: this attack. Orange, dashed: the most for any attack on somebody who was 50:50.",
-        seen=f"{title}, against epsilon from 0.01 to 10,000, on a scale from 40 % to 100 %. Exact numbers: "
-        f"{percent(exact)}.{said}",
+        key=say("Blue: this attack. Orange, dashed: the most for any attack on somebody who was 50:50."),
+        seen=seen,
         height=310,
     )
 
@@ -87,7 +92,7 @@ def share_found(
     tips = tooltips(f"number|{what}|,.0f", f"share|{found}|.1%")
     base = alt.Chart(known).encode(across, up, tooltip=tips)
     here = alt.Chart(known[known["number"] == at]).encode(across, up, tooltip=tips)
-    layers: list[Any] = _level(up, 0.5, "a coin: 50 %", strokeDash=[2, 3]) if lowest else []
+    layers: list[Any] = _level(up, 0.5, say("a coin: 50 %"), strokeDash=[2, 3]) if lowest else []
     if band:
         ends = alt.Chart(data.dropna(subset=band)).mark_area(color=NEUTRAL, opacity=0.22)
         layers.append(ends.encode(across, alt.Y("low:Q", **_shares(found, lowest)), alt.Y2("high:Q"), tooltip=NO_TIP))
@@ -99,12 +104,21 @@ def share_found(
         diamonds(here, RELEASED),
         words(here, "text", align=side, dx=10 if side == "left" else -10, dy=16, **BOLD),
     ]
-    said = "".join(f" At {at:,}: {text}." for text in known.loc[known["number"] == at, "text"])
+    seen = say(
+        "{title}: {found}, against {what} up to {most:,}, on a scale from {lowest:.0f} % to 100 %.",
+        title=title,
+        found=found,
+        what=what,
+        most=most,
+        lowest=100 * lowest,
+    )
+    for share in known.loc[known["number"] == at, "text"]:
+        seen += say(" At {place:,}: {share}.", place=at, share=share)
     return near(
         alt.layer(*layers),
         title,
         key=key,
-        seen=f"{title}: {found}, against {what} up to {most:,}, on a scale from {100 * lowest:.0f} % to 100 %.{said}",
+        seen=seen,
         height=310,
     )
 
@@ -139,7 +153,7 @@ def groups_apart(
     bars = bars[bars["share"] > 0].assign(top=bars["share"].clip(upper=highest))
     low, high = ends or ((data["from"].min(), data["to"].max()) if len(data) else (0.0, 1.0))
     across = alt.X("left:Q", **scaled(what, span(float(low), float(high)), tickMinStep=1, format="d", grid=False))
-    up = alt.Y("top:Q", **scaled("share of each group", span(0, highest), values=SHARES, format="~%"))
+    up = alt.Y("top:Q", **scaled(say("share of each group"), span(0, highest), values=SHARES, format="~%"))
     legend = alt.Legend(
         symbolType="square", symbolSize=300, symbolOpacity=1, labelFontSize=15, labelLimit=420, offset=4
     )
@@ -150,7 +164,9 @@ def groups_apart(
         boxes(base, across, "right", up, opacity=0.9, clip=True),
         title,
         key=key,
-        seen=f"{title}: distributions of {' and '.join(groups.values())}. {key}",
+        seen=say(
+            "{title}: distributions of {groups}. {key}", title=title, groups=say(" and ").join(groups.values()), key=key
+        ),
         height=340,
     )
 

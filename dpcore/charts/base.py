@@ -1,17 +1,18 @@
 """What every chart ends with: its panels, title, alternative text, and the conversion into Vega-Lite."""
 
 import hashlib
-import textwrap
 from typing import Any, TypeAlias
 
 import altair as alt
 import pandas as pd
 
 from dpcore.charts.colors import FADED, INK
+from dpcore.charts.frames import wrapped
+from dpcore.language import phrase, say
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
-REAL_DATA = "⚠ Uses real data: do not publish"
+REAL_DATA = phrase("⚠ Uses real data: do not publish")
 
 
 def panels(chart: Any, field: str, names: list[str], *, columns: int, width: int, height: int) -> Any:
@@ -30,7 +31,7 @@ def present(chart: Any, title: str, *, seen: str, key: str = "", offset: int = 1
         size = {"width": "container"} | size
     look: Any = {"anchor": "start", "offset": offset, "fontSize": 18, "subtitleFontSize": 15, "subtitlePadding": 6}
     look |= {"color": INK, "subtitleColor": FADED}
-    heading = alt.TitleParams(textwrap.wrap(title, 66), subtitle=textwrap.wrap(key, 76), **look)
+    heading = alt.TitleParams(wrapped(title, 66), subtitle=wrapped(key, 76), **look)
     margin = {"left": 4, "right": 14, "top": 4, "bottom": 8}
     letters: Any = {"labelFontSize": 14, "titleFontSize": 14, "labelLimit": 230}
     letters |= {"labelColor": INK, "titleColor": FADED}  # the theme's own are too pale in the light
@@ -54,11 +55,12 @@ def near(chart: Any, title: str, **told: Any) -> Chart:
 def mark_real(chart: Chart) -> Chart:
     """The same chart with the mark "uses real data: do not publish" as the last line of its title, once."""
     title: Any = getattr(chart, "title")  # noqa: B009 - Altair does not type it
-    if REAL_DATA in title.text:
+    mark = say(REAL_DATA)
+    if mark in title.text:
         return chart
     title = title.copy()
-    title.text = [*title.text, REAL_DATA]
-    return chart.properties(title=title, description=f"{chart.description} {REAL_DATA}.")
+    title.text = [*title.text, mark]
+    return chart.properties(title=title, description=say("{seen} {mark}.", seen=chart.description, mark=mark))
 
 
 def specification(chart: Chart) -> dict[str, Any]:

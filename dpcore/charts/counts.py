@@ -22,9 +22,10 @@ from dpcore.charts.marks import (
     tooltips,
     words,
 )
+from dpcore.language import phrase, say
 
 NUMBER = ",.10~g"
-LOOKS = {"noisy": (SERIES[0], "circle"), "consistent": (RELEASED, "diamond")}
+LOOKS = {phrase("noisy"): (SERIES[0], "circle"), phrase("consistent"): (RELEASED, "diamond")}
 WHICH = [*LOOKS]
 BAND, SHORTEST = 34, 36  # pixels: of a row, and of a text
 
@@ -37,6 +38,7 @@ def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
     """
     names = {"absolute": "value", "absolute_low": "low", "absolute_high": "high"}
     data = tidy(frame.rename(columns=names), ["release", "bin"], ["size", "queries", *names.values()])
+    data = data.assign(**{name: data[name].map(say) for name in ("release", "bin")})
     baseline = frame["baseline"].to_numpy(bool) if "baseline" in frame else np.zeros(len(frame), dtype=bool)
     data = data.assign(kind=np.where(baseline, "baseline", "method"))
     data = data[(data["value"] > 0) & (data["size"] > 0)].reset_index(drop=True)
@@ -45,8 +47,8 @@ def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
     gap = min(6.0, 24 / max(1, len(series)))
     data["aside"] = [gap * (series.index(name) - (len(series) - 1) / 2) for name in data["release"]]
 
-    x_title = "share of the domain that a range covers (log scale)"
-    y_title = "mean absolute error, rows (log scale)"
+    x_title = say("share of the domain that a range covers (log scale)")
+    y_title = say("mean absolute error, rows (log scale)")
     across = scaled(x_title, _logarithmic(24), format="~%", values=_decades(data["size"]))
     up = scaled(y_title, _logarithmic(10), format=NUMBER, values=_decades(data[["value", "low", "high"]]))
     legend = alt.Legend(symbolOpacity=1, columns=4, labelLimit=260)
@@ -59,16 +61,17 @@ def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
     lines = value.mark_line(strokeWidth=2.5, **move).encode(dash, alt.Detail("aside:Q"), tooltip=NO_TIP)
     bars = _with_interval(base).mark_rule(strokeWidth=1.5, opacity=0.7, **move)
     bars = bars.encode(alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP)
-    tips = ["bin|size of the range", "queries|queries,", "value|mean error|,.4~g", "low|from|,.4~g", "high|to|,.4~g"]
+    tips = tooltips("release|release", "bin|size of the range", "queries|queries,", "value|mean error|,.4~g")
+    tips += tooltips("low|from|,.4~g", "high|to|,.4~g")
     dots = value.mark_point(filled=True, size=85, opacity=1, **move)
-    dots = dots.encode(shape, tooltip=tooltips("release|release", *tips))
+    dots = dots.encode(shape, tooltip=tips)
     shown = bool(data["low"].notna().any())
-    key = "One mark per size." + (" Bars: 95% intervals of the mean over runs." if shown else "")
+    key = say("One mark per size.") + (say(" Bars: 95% intervals of the mean over runs.") if shown else "")
     return present(
         alt.layer(lines, *([bars] if shown else []), dots),
-        title or "Absolute errors of range queries, by the size of the range",
-        key=key + (" Dashed: baselines." if "baseline" in set(data["kind"]) else ""),
-        seen="Mean absolute error of range queries against the share of the domain that they cover, per release.",
+        title or say("Absolute errors of range queries, by the size of the range"),
+        key=key + (say(" Dashed: baselines.") if "baseline" in set(data["kind"]) else ""),
+        seen=say("Mean absolute error of range queries against the share of the domain that they cover, per release."),
         height=420,
     )
 
@@ -97,25 +100,26 @@ def range_answers(frame: pd.DataFrame) -> Chart:
     """
     known = frame if "true" in frame else frame.assign(true=np.nan)
     data = distinct(tidy(known, ["release"], ["estimate", "low", "high", "true"]), "release")
-    data = data.dropna(subset=["estimate"]).reset_index(drop=True)
-    across = scaled("rows", alt.Scale(zero=False, padding=20, nice=False), format=NUMBER, tickCount=7)
-    tips = ["estimate|estimate|,.1f", "low|from|,.1f", "high|to|,.1f", "true|true count|,.0f"]
+    data = data.dropna(subset=["estimate"]).reset_index(drop=True).assign(release=data["release"].map(say))
+    across = scaled(say("rows"), alt.Scale(zero=False, padding=20, nice=False), format=NUMBER, tickCount=7)
+    tips = tooltips("release|release", "estimate|estimate|,.1f", "low|from|,.1f", "high|to|,.1f")
+    tips += tooltips("true|true count|,.0f")
     down = alt.Y("release:N", title=None, scale=alt.Scale(domain=in_order(data["release"])))
-    base = alt.Chart(data).encode(down, tooltip=tooltips("release|release", *tips))
+    base = alt.Chart(data).encode(down, tooltip=tips)
     bars = _with_interval(base).mark_rule(color=RELEASED, strokeWidth=3, opacity=0.55)
     dots = base.mark_point(filled=True, shape="diamond", size=150, opacity=1, color=RELEASED)
     layers = [bars.encode(alt.X("low:Q", **across), alt.X2("high:Q")), dots.encode(alt.X("estimate:Q", **across))]
     if len(data) and (truth := data["true"].iloc[0]) == truth:
         look: Any = {"baseline": "bottom", "align": "center"}
-        place, name = alt.X("at:Q", **across), f"true count {truth:,.0f}"
+        place, name = alt.X("at:Q", **across), say("true count {truth:,.0f}", truth=truth)
         rule, said = ruled(place, truth, name, {"y": alt.value(-4)}, look, color=REAL, strokeWidth=3)
         layers = [rule, *layers, said]
     return present(
         alt.layer(*layers),
-        "How many rows match",
-        key="Diamond: estimate. Bar: 95% interval of the noise."
-        + (" Grey rule: true count." if len(layers) > 2 else ""),
-        seen=f"Estimates of one range query by {len(data)} releases, with intervals.",
+        say("How many rows match"),
+        key=say("Diamond: estimate. Bar: 95% interval of the noise.")
+        + (say(" Grey rule: true count.") if len(layers) > 2 else ""),
+        seen=say("Estimates of one range query by {count} releases, with intervals.", count=len(data)),
         height=alt.Step(36),
     )
 
@@ -142,25 +146,27 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
         shade = (count - data["true"]).abs() if private else margin
         part = data.assign(which=which, low=count - margin, high=count + margin, shade=shade)
         blank = part[count.isna()].drop_duplicates("row")
-        blank = blank.assign(left=0.0, right=total, room=width, text="(not measured)")
+        blank = blank.assign(left=0.0, right=total, room=width, text=say("(not measured)"))
         parts += [part[count.notna()], blank]
     unused = ["label", "divides", "level", "noisy_margin", "consistent_margin"]
     both = pd.concat(parts, ignore_index=True).drop(columns=unused)
     highest = largest(both["shade"], 1e-6)
 
-    tips = ["name|node", "noisy|noisy count|,.1f", "consistent|consistent count|,.1f"]
-    tips += ["true|true count|,.0f", "noise|noise|,.1f"] if private else []
+    tips = tooltips("name|node", "noisy|noisy count|,.1f", "consistent|consistent count|,.1f")
+    tips += tooltips("true|true count|,.0f", "noise|noise|,.1f") if private else []
+    tips += tooltips("low|interval from|,.1f", "high|to|,.1f")
     both["row"] = both["row"].where(both["which"] == WHICH[0], UNSEEN + both["row"].astype(str))
-    names = [WHICH[0], *order, WHICH[1], *(UNSEEN + name for name in order)]  # one picture below the other
-    bold = alt.condition(alt.FieldOneOfPredicate("value", WHICH), alt.value("bold"), alt.value("normal"))
+    heads = [*map(say, WHICH)]
+    names = [heads[0], *order, heads[1], *(UNSEEN + name for name in order)]  # one picture below the other
+    bold = alt.condition(alt.FieldOneOfPredicate("value", heads), alt.value("bold"), alt.value("normal"))
     down = alt.Axis(labelFontWeight=bold, labelOverlap=False)
     base = alt.Chart(both).encode(
         alt.Y("row:N", title=None, scale=alt.Scale(domain=names, paddingInner=0.06), axis=down),
-        tooltip=tooltips(*tips, "low|interval from|,.1f", "high|to|,.1f"),
+        tooltip=tips,
     )
     across: Any = {"axis": None, "scale": span(0, total, zero=False)}
     scale = alt.Scale(scheme="viridis", type="sqrt", domain=[0, highest])
-    shade_title = "absolute error" if private else "95% interval, ±"
+    shade_title = say("absolute error") if private else say("95% interval, ±")
     color = alt.Color("shade:Q", title=shade_title, scale=scale, legend=alt.Legend(format=",.3~g"))
     counted, blanks = (base.transform_filter(f"datum.shade {sign} null") for sign in ("!==", "==="))
     boxes = counted.mark_rect(stroke=NEUTRAL, strokeWidth=0.4)
@@ -169,12 +175,17 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     middle = alt.X("middle:Q", **across)
     named = fitted(named.encode(middle), "text", width, SHORTEST, fontSize=12, color=ink_on_shade("shade"))
     blanks = words(blanks.encode(middle), "text", fontSize=12)
-    what = "absolute error of each count" if private else "half the width of each count's 95% interval"
+    what = say("absolute error of each count") if private else say("half the width of each count's 95% interval")
     return present(
         alt.layer(boxes, named, blanks),
-        "The tree of counts, before and after consistency",
-        key=f"A rectangle per node, as wide as its leaves; below it, its children. Color: {what}.",
-        seen=f"Two pictures of a tree of {len(data):,} nodes in {len(order)} levels, noisy and consistent, by {what}.",
+        say("The tree of counts, before and after consistency"),
+        key=say("A rectangle per node, as wide as its leaves; below it, its children. Color: {what}.", what=what),
+        seen=say(
+            "Two pictures of a tree of {nodes:,} nodes in {levels} levels, noisy and consistent, by {what}.",
+            nodes=len(data),
+            levels=len(order),
+            what=what,
+        ),
         height=alt.Step(BAND),
     )
 
@@ -183,7 +194,10 @@ def _rows(data: pd.DataFrame) -> list[str]:
     """What each row's level is called: its number, and what it divides if that is always the same."""
     alike = data.groupby("level")["divides"].transform("nunique") == 1
     levels = zip(data["level"], data["divides"], alike, strict=True)
-    return [f"{level:.0f}: {short(name)}" if same else f"level {level:.0f}" for level, name, same in levels]
+    return [
+        f"{level:.0f}: {short(say(name))}" if same else say("level {level:.0f}", level=level)
+        for level, name, same in levels
+    ]
 
 
 def level_errors(frame: pd.DataFrame) -> Chart:
@@ -195,10 +209,11 @@ def level_errors(frame: pd.DataFrame) -> Chart:
     data["row"] = _rows(data)
     order = in_order(data["row"])
     data = data[(data["error"] > 0) & data["which"].isin(WHICH)].drop(columns=["divides", "level"])
-    across = scaled("mean absolute error of the level's counts, rows (log scale)", _logarithmic(16))
-    base = alt.Chart(data.reset_index(drop=True)).encode(
+    across = scaled(say("mean absolute error of the level's counts, rows (log scale)"), _logarithmic(16))
+    told = data.assign(which=data["which"].map(say)).reset_index(drop=True)
+    base = alt.Chart(told).encode(
         alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
-        alt.YOffset("which:N", scale=alt.Scale(domain=WHICH)),
+        alt.YOffset("which:N", scale=alt.Scale(domain=[*map(say, WHICH)])),
     )
     axis = alt.Axis(format=NUMBER, values=_decades(data["error"]))
     dots = base.mark_point(filled=True, size=60, opacity=0.65).encode(
@@ -209,8 +224,11 @@ def level_errors(frame: pd.DataFrame) -> Chart:
     repeated = bool(data.duplicated(["row", "which"]).any())
     return present(
         alt.layer(dots, *([means(base, alt.X("mean(error):Q", **across))] if repeated else [])),
-        "What consistency does to the counts of each level",
-        key="One mark per run. Upright line: mean." if repeated else "",
-        seen=f"Mean absolute error of the noisy and the consistent counts on {len(order)} levels of the tree.",
+        say("What consistency does to the counts of each level"),
+        key=say("One mark per run. Upright line: mean.") if repeated else "",
+        seen=say(
+            "Mean absolute error of the noisy and the consistent counts on {levels} levels of the tree.",
+            levels=len(order),
+        ),
         height=alt.Step(22),
     )

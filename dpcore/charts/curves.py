@@ -1,7 +1,6 @@
 """A number against another, run by run: against epsilon, methods beside each other, and the lines beside them."""
 
 import math
-import textwrap
 from typing import Any, Literal
 
 import altair as alt
@@ -10,24 +9,23 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, panels, present
 from dpcore.charts.colors import CLAIMED, NEUTRAL, SERIES, SHAPES
-from dpcore.charts.frames import in_order, t_quantile, texts, tidy
+from dpcore.charts.frames import breadth, in_order, t_quantile, texts, tidy, wrapped
 from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, scaled, tooltips, words
+from dpcore.language import phrase, say
 from dpcore.text import number
 
 FEWEST_RUNS = 3
-PRINTED = "as printed"  # the mode that is dashed and hollow
+PRINTED = phrase("as printed")  # the mode that is dashed and hollow
 SPREADS = {  # what an interval of runs shows
-    "range": "the lowest and highest run",
-    "t": "95% t-intervals of the mean",
-    "deciles": "from the 10% to the 90% quantile of the runs",
+    "range": phrase("the lowest and highest run"),
+    "t": phrase("95% t-intervals of the mean"),
+    "deciles": phrase("from the 10% to the 90% quantile of the runs"),
 }
 LINE, GAP = 15, 3  # pixels: of a name, and below it
 LEGEND, LETTER = 860, 6.4  # pixels: of a row of a legend on the narrowest screen, and of a letter there
 HEIGHT, TINY = 270, 1e-12  # pixels of a panel, less what its axis is rounded to; what a flat one is told as
-AXES = {"claimed": "epsilon claimed", "proved": "epsilon: it can cost up to"}
-AXES["of the noise alone"] = "epsilon of the noise alone"
-PURE = "Epsilon without delta, per release"
-LOCAL = "of one person's reports in the local model, where nobody is trusted with true rows"
+AXES = {"claimed": phrase("epsilon claimed"), "proved": phrase("epsilon: it can cost up to")}
+AXES["of the noise alone"] = phrase("epsilon of the noise alone")
 
 
 def curves(
@@ -67,14 +65,15 @@ def curves(
     data = _runs(frame[shown], x, y, panel, mode, interval)
     if log_y and len(data):
         data["low"] = data["low"].clip(lower=data["value"].min())
-    told = number if x_title.startswith("epsilon") else "{:,.4g}".format
-    data["at"] = [f"{x_title} {told(place)}" for place in data["x"]]
+    written = number if x_title.startswith("epsilon") else "{:,.4g}".format
+    x_title, y_title = say(x_title), say(y_title)
+    data["at"] = [f"{x_title} {written(place)}" for place in data["x"]]
     data = data.assign(label="", rule=0, claimed=0.0, names="", lift=0)
     if references is not None:
         rules = _level_rows(references, panel, data, log=log_y, shared=same_y)
         data = pd.concat([data, rules.assign(series="", mode="")], ignore_index=True)
 
-    axis_title = f"{y_title} (log scale)" if log_y else y_title
+    axis_title = say("{title} (log scale)", title=y_title) if log_y else y_title
     most = data["names"].map(lambda names: names.count("\n") + 1 if names else 0).max() if len(data) else 0
     room = 10 + LINE * int(most)  # where the highest line has its names, below the legend
     up = scaled(axis_title, alt.Scale(zero=False, padding=room), tickCount=6)
@@ -86,18 +85,27 @@ def curves(
     lines, names = _levels(base)
     layers = alt.layer(lines, *runs, names) if data["rule"].any() else alt.layer(*runs)
 
-    spread = f", {'bands' if _banded(data) else 'bars'} {SPREADS[interval]}"
+    key = say("One mark per run; lines join the means")
+    if center == "median":
+        key = say("One mark per run; lines join the medians")
     if interval != "range" and not run_data["low"].notna().any():
-        spread = f"; {FEWEST_RUNS} runs have an interval"
-    claims = " Orange line: stated by the paper." if (data["claimed"] > 0).any() else ""
+        key += say("; {fewest} runs have an interval.", fewest=FEWEST_RUNS)
+    else:
+        spread = say(SPREADS[interval])
+        key += say(", bands {spread}.", spread=spread) if _banded(data) else say(", bars {spread}.", spread=spread)
+    key += say(" Orange line: stated by the paper.") if (data["claimed"] > 0).any() else ""
     picture = panels(layers, "panel", in_order(data["panel"]), columns=columns, width=width, height=300)
     if isinstance(picture, alt.FacetChart) and not same_y:
         picture = picture.resolve_scale(y="independent")
+    told = {"what": y_title, "setting": x_title}
+    seen = say("{what} against {setting}, a mark per run and a line of means per series.", **told)
+    if center == "median":
+        seen = say("{what} against {setting}, a mark per run and a line of medians per series.", **told)
     return present(
         picture,
-        title or f"{y_title[:1].upper()}{y_title[1:]} against {x_title}",
-        key=f"One mark per run; lines join the {center}s{spread}.{claims}",
-        seen=f"{y_title} against {x_title}, a mark per run and a line of {center}s per series.",
+        title or say("{what} against {setting}", what=y_title[:1].upper() + y_title[1:], setting=x_title),
+        key=key,
+        seen=seen,
     )
 
 
@@ -120,14 +128,14 @@ def sweep_variance(frame: pd.DataFrame, *, width: int = 270) -> Chart:
     keys = ["panel", "series", "mode", "x", "aside"]
     groups = _runs(frame, "epsilon", "value", "model", None, "range").groupby(keys, sort=False)["value"]
     data = groups.var().dropna().reset_index().assign(low=math.nan, high=math.nan)
-    data["at"] = [f"epsilon {number(place)}" for place in data["x"]]
-    title = "variance across runs"
+    data["at"] = [say("epsilon {epsilon}", epsilon=number(place)) for place in data["x"]]
+    title = say("variance across runs")
     base = alt.Chart(data).encode(alt.Y("value:Q", title=title, axis=alt.Axis(format="~g")))
-    layers = alt.layer(*_curves(base, data, "epsilon", title, _positive(frame), "mean", 0, None))
+    layers = alt.layer(*_curves(base, data, say("epsilon"), title, _positive(frame), "mean", 0, None))
     return present(
         panels(layers, "panel", in_order(data["panel"]), columns=2, width=width, height=240),
-        "How much repeated runs differ",
-        seen="Variance across runs against epsilon, one line per series.",
+        say("How much repeated runs differ"),
+        seen=say("Variance across runs against epsilon, one line per series."),
     )
 
 
@@ -140,7 +148,9 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
     """`series`, `panel`, `mode`, `x`, `value`; the interval `low`, `high` of a point; `aside`, in pixels."""
     rows = pd.DataFrame({"series": frame["series"], "x": frame[x], "value": frame[y]})
     rows = rows.assign(panel=frame[panel] if panel else "", mode=frame[mode] if mode else "")
-    data = tidy(rows, ["series", "panel", "mode"], ["x", "value"]).dropna().reset_index(drop=True)
+    names = ["series", "panel", "mode"]
+    data = tidy(rows, names, ["x", "value"]).dropna().reset_index(drop=True)
+    data[names] = data[names].map(say)
     points = data.groupby(["series", "panel", "mode", "x"], sort=False)["value"]
     low, high = points.transform("min"), points.transform("max")
     count = points.transform("size")
@@ -177,19 +187,20 @@ def _curves(
 ) -> list[Any]:
     """Lines through the centers, intervals, and a mark per row; the `first` color and shape is the claim's, or not."""
     here, modes, places = in_order(data["series"]), in_order(data["mode"]), sorted(data["x"].unique())
-    names = among or here
+    names, printed = [*map(say, among)] if among else here, say(PRINTED)
     scale = alt.Scale(type="log" if log_x else "linear", padding=18, nice=False, zero=alt.Undefined if log_x else False)
     ticks = _ticks(places, log_x) if 0 < len(places) <= 10 else alt.Undefined
     digits = "~g" if max(places, default=0) < 1000 else ",.3~r" if min(places) < 1 else ",.0f"
-    title = f"{x_title} (log scale)" if log_x else x_title
+    title = say("{title} (log scale)", title=x_title) if log_x else x_title
     across = scaled(title, scale, format=digits, labelOverlap="greedy", values=ticks)
     base = base.encode(alt.X("x:Q", **across))
-    beside = max(1, min(5, int(LEGEND / (25 + LETTER * max(map(len, names), default=0)))))
+    beside = max(1, min(5, int(LEGEND / (25 + LETTER * max(map(breadth, names), default=0)))))
     legend = alt.Legend(symbolOpacity=1, columns=beside if len(names) > beside else alt.Undefined, values=here)
     color, shape = color_and_shape("series", names, SERIES[first:], SHAPES[first:], legend=legend)
     value, low = alt.Y(f"{center}(value):Q", title=y_title), alt.Y("min(low):Q", title=y_title)
     end, move = alt.Y2("max(high):Q"), alt.ExprRef("datum.aside")
-    tips = tooltips("series|series", *(["mode|mode"] if len(modes) > 1 else []), "at|at", "value|value|.4~g")
+    tips = tooltips("series|series") + (tooltips("mode|mode") if len(modes) > 1 else [])
+    tips += tooltips("at|at", "value|value|.4~g")
     dots = base.encode(color, shape, tooltip=tips)
     look: Any = {"size": 75, "opacity": 0.75, "xOffset": move}
     if _banded(data):
@@ -200,11 +211,11 @@ def _curves(
     bars = base.mark_rule(strokeWidth=1.5, opacity=0.6, xOffset=move).encode(low, end)
     lines = base.mark_line(strokeWidth=2, xOffset=move).encode(value)
     if len(modes) > 1:
-        dashes = [[6, 4] if name == PRINTED else [1, 0] for name in modes]
+        dashes = [[6, 4] if name == printed else [1, 0] for name in modes]
         lines = lines.encode(keyed(alt.StrokeDash, "mode", modes, dashes, legend=alt.Legend(symbolSize=1500)))
-    hollow = dots.transform_filter(f"datum.mode == '{PRINTED}'").mark_point(filled=False, strokeWidth=2, **look)
-    full = dots.transform_filter(f"datum.mode != '{PRINTED}'").mark_point(filled=True, **look)
-    return [bars, lines, hollow, full] if PRINTED in modes else [bars, lines, full]
+    hollow = dots.transform_filter(f"datum.mode == '{printed}'").mark_point(filled=False, strokeWidth=2, **look)
+    full = dots.transform_filter(f"datum.mode != '{printed}'").mark_point(filled=True, **look)
+    return [bars, lines, hollow, full] if printed in modes else [bars, lines, full]
 
 
 def _level_rows(
@@ -218,6 +229,7 @@ def _level_rows(
     """
     drawn = references.assign(panel=references[panel] if panel else "", claimed=references.get("claimed", False))
     rows = tidy(drawn, ["panel", "label"], ["value", "claimed"]).dropna().sort_values("value", ascending=False)
+    rows[["panel", "label"]] = rows[["panel", "label"]].map(say)
     rows = rows[rows["panel"].isin(data["panel"]) & ((rows["value"] > 0) | (not log))]
     every = pd.concat([rows[["panel", "value"]], data[["panel", "value"]]])
     along, shown = (np.log(rows["value"]), np.log(every["value"])) if log else (rows["value"], every["value"])
@@ -280,9 +292,9 @@ def compared(
     look: Any = {"y_title": y_title, "title": title, "references": references, "log_x": True, "log_y": log_y}
     look |= {"mode": "mode", "center": "median", "interval": "deciles", "among": names and list(texts(names))}
     chart = curves(shown, x=column, y="value", x_title=AXES[x], **look)
-    sentences = [*_promises(shown, relations, local), f"Data: {texts([data])[0]}."]
+    sentences = [*_promises(shown, relations, local), say("Data: {name}.", name=texts([data])[0])]
     heading: Any = getattr(chart, "title").copy()  # noqa: B009 - Altair does not type it
-    heading.subtitle = [*heading.subtitle, *(line for text in sentences for line in textwrap.wrap(text, 100))]
+    heading.subtitle = [*heading.subtitle, *(line for text in sentences for line in wrapped(text, 100))]
     seen = " ".join([str(chart.description), *sentences])
     return chart.properties(title=heading, description=seen, height=560 + 24 * len(sentences))
 
@@ -290,13 +302,20 @@ def compared(
 def _promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> list[str]:
     """What the epsilons on the axis promise, in sentences."""
     at_hand = [name for name in dict.fromkeys(shown["series"]) if name in local]
-    relation = f"neighbors: {relations[0]}" if len(relations) else "no run"
+    relation = say("neighbors: {relation}", relation=say(relations[0])) if len(relations) else say("no run")
     if at_hand and len(at_hand) == shown["series"].nunique():
-        return [f"{PURE}, {LOCAL}; {relation}."]
-    said = [f"{PURE}; {relation}."]
-    if at_hand:
-        which = ", ".join(texts(at_hand))
-        said.append(
-            f"Two guarantees on one axis: epsilon of {which} is {LOCAL}; the others trust one keeper of the rows."
+        told = say(
+            "Epsilon without delta, per release, of one person's reports in the local model, where nobody is trusted "
+            "with true rows; {relation}.",
+            relation=relation,
         )
+        return [told]
+    said = [say("Epsilon without delta, per release; {relation}.", relation=relation)]
+    if at_hand:
+        told = say(
+            "Two guarantees on one axis: epsilon of {which} is of one person's reports in the local model, where "
+            "nobody is trusted with true rows; the others trust one keeper of the rows.",
+            which=", ".join(texts(at_hand)),
+        )
+        said.append(told)
     return said

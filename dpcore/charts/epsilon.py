@@ -12,16 +12,24 @@ from dpcore.charts.base import Chart, near, present
 from dpcore.charts.colors import CLAIMED, REAL, RELEASED, SERIES, hatched
 from dpcore.charts.frames import MOST_ENTRIES, as_listed, distinct, in_order, largest, texts, tidy
 from dpcore.charts.marks import NO_TIP, captions, color_and_shape, diamonds, scaled, single, span, tooltips, words
+from dpcore.language import phrase, say
 from dpcore.text import claim, limit, number
 
-PURPOSES = {"counts of records": SERIES[5], "choices": SERIES[6], "classes in leaves": SERIES[3], "other": REAL}
-CLAIM, COST = "claimed", "can cost up to"
+PURPOSES = {
+    phrase("counts of records"): SERIES[5],
+    phrase("choices"): SERIES[6],
+    phrase("classes in leaves"): SERIES[3],
+    phrase("other"): REAL,
+}
+CLAIM, COST = phrase("claimed"), phrase("can cost up to")
 WHICH = {"epsilon_claimed": CLAIM, "epsilon_of_noise": COST}
-VOID = "of the noise alone"  # where that is no bound
-NO_LIMIT = "no limit"
+VOID = phrase("of the noise alone")  # where that is no bound
 SILENT: Any = {"aria": False}  # of marks that may be none: a browser would name an empty group that nobody can hear
 FAR = 8  # how many times farther than the rest an epsilon may be and still be drawn to scale
-TABLES = {"counts": "tables", "report": "answers"}  # what entries "counts of age" and "report of age" are
+# What many entries such as "counts of age" and "report of age" are, and one.
+TABLES = {"counts": phrase("{count} tables × {each}"), "report": phrase("{count} answers × {each}")}
+SPREAD = {"counts": phrase("{count} tables of {low} to {high}"), "report": phrase("{count} answers of {low} to {high}")}
+ENTRIES = {"counts": phrase("counts of {column}"), "report": phrase("report of {column}")}
 MOST_ALIKE = 6  # kinds of tables that are told one by one
 
 
@@ -33,18 +41,21 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     drawn, the rest summed.
     """
     columns = [*WHICH]
-    paid = "what the noise alone costs" if frame["void"].any() else "what it can cost up to"
+    paid = say("what the noise alone costs") if frame["void"].any() else say("what it can cost up to")
     data = pd.DataFrame({"name": texts(frame["name"])} | {name: frame[name].to_numpy(float) for name in columns})
     data = _alike(data.fillna(math.inf).groupby("name", sort=False).sum().reset_index())
     data = data.sort_values(columns[::-1], ascending=False, kind="stable").reset_index(drop=True)
     if len(data) > MOST_ENTRIES:
-        rest = {"name": f"({len(data) - MOST_ENTRIES:,} others)", **data[columns].iloc[MOST_ENTRIES:].sum()}
+        rest = {
+            "name": say("({count:,} others)", count=len(data) - MOST_ENTRIES),
+            **data[columns].iloc[MOST_ENTRIES:].sum(),
+        }
         data = distinct(pd.concat([data.head(MOST_ENTRIES), pd.DataFrame([rest])], ignore_index=True), "name")
     edge = 1.15 * largest(data[columns].replace(math.inf, np.nan).to_numpy().ravel(), 1e-3)
 
     data["claims"] = data["epsilon_claimed"] < math.inf
     base = alt.Chart(_to_the_edge(data, columns, edge)).encode(
-        alt.X("epsilon_of_noise:Q", **scaled("epsilon", span(0, edge), tickCount=8)),
+        alt.X("epsilon_of_noise:Q", **scaled(say("epsilon"), span(0, edge), tickCount=8)),
         alt.Y("name:N", sort=None, title=None, scale=as_listed(data["name"])),
         tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", f"epsilon_of_noise_text|{paid}"),
     )
@@ -54,9 +65,10 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     amount = captions(base, "epsilon_of_noise_text", align="left", dx=_beside(endless))
     return present(
         alt.layer(bars, _onward(base.transform_filter(endless)), claimed, amount),
-        "Where did epsilon go?",
-        key=f"Bar and number: {paid}." + (" Diamond: claimed." if data["claims"].any() else " None is claimed."),
-        seen=f"Epsilon per step of the method, largest first: {paid}, and what the paper claims.",
+        say("Where did epsilon go?"),
+        key=say("Bar and number: {paid}.", paid=paid)
+        + (say(" Diamond: claimed.") if data["claims"].any() else say(" None is claimed.")),
+        seen=say("Epsilon per step of the method, largest first: {paid}, and what the paper claims.", paid=paid),
         height=alt.Step(30),
     )
 
@@ -68,23 +80,35 @@ def _alike(data: pd.DataFrame) -> pd.DataFrame:
     for head, own in data.groupby(pd.Series(heads, index=data.index), sort=False):
         prices = own.groupby([*WHICH], sort=False)
         if head not in TABLES or (prices.ngroups == len(own) and len(own) <= MOST_ALIKE):
-            parts.append(own)
+            parts.append(own.assign(name=own["name"].map(_entry)))
             continue
         several = prices if prices.ngroups <= MOST_ALIKE else own.groupby(lambda _: 0)
-        parts += [one if len(one) == 1 else _together(one, TABLES[str(head)]) for _, one in several]
+        parts += [
+            one.assign(name=one["name"].map(_entry)) if len(one) == 1 else _together(one, str(head))
+            for _, one in several
+        ]
     return pd.concat([data.head(0), *parts], ignore_index=True)
 
 
-def _together(own: pd.DataFrame, called: str) -> pd.DataFrame:
-    """Entries as one, which says how many there are and what each costs."""
+def _entry(name: str) -> str:
+    """What an entry is called on a screen; columns keep their names."""
+    head, of, column = name.partition(" of ")
+    return say(ENTRIES[head], column=column) if of and head in ENTRIES else say(name)
+
+
+def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
+    """Entries of a kind as one, which says how many there are and what each costs."""
     low, high = (limit(end) for end in own["epsilon_of_noise"].agg(["min", "max"]))
-    each = f"{called} × {high}" if low == high else f"{called} of {low} to {high}"
-    return own[[*WHICH]].sum().to_frame().T.assign(name=f"{len(own):,} {each}")
+    count = f"{len(own):,}"
+    name = say(TABLES[head], count=count, each=high)
+    if low != high:
+        name = say(SPREAD[head], count=count, low=low, high=high)
+    return own[[*WHICH]].sum().to_frame().T.assign(name=name)
 
 
 def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     """The epsilon (0..inf) that a paper claims beside the one that can be proved; the log scale gives the odds too."""
-    who = [CLAIM, COST]
+    who = [say(CLAIM), say(COST)]
     positive = [value for value in (claimed, bound) if 0 < value < math.inf]
     first = min(-2, math.floor(math.log10(min(positive, default=1))))
     last = min(300, max(1, math.ceil(math.log10(max(positive, default=1)) + 0.1)))
@@ -93,14 +117,14 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     data = data.assign(low=low, epsilon=data["epsilon"].clip(lower=low)).rename(columns={"epsilon_endless": "endless"})
     if math.isinf(claimed):  # which is no claim, and no mark
         data.loc[0, ["epsilon", "epsilon_text", "endless"]] = low, claim(claimed), False
-    data["marked"] = ~data["endless"] & ((data["who"] == COST) | math.isfinite(claimed))
+    data["marked"] = ~data["endless"] & ((data["who"] == who[1]) | math.isfinite(claimed))
 
     powers = np.arange(first, last + 1, 1 + (last - first) // 10)
     ticks = [times * 10.0**power for power in powers for times in ((1, 3) if last - first <= 4 else (1,))]
     sure = "datum.value > 6.9 ? '>99.9%' : format(1 / (1 + exp(-datum.value)), '.1~%')"
     shown: Any = {"values": [tick for tick in ticks if tick <= high]}
     shown["labelExpr"] = f"[format(datum.value, '~g'), {sure}]"
-    title = "epsilon, and how sure someone who was 50:50 can become"
+    title = say("epsilon, and how sure someone who was 50:50 can become")
     base = alt.Chart(data).encode(
         alt.X("epsilon:Q", **scaled(title, span(low, high, type="log"), **shown)),
         alt.Y("who:N", title=None, scale=alt.Scale(domain=who), axis=alt.Axis(labelFontSize=16)),
@@ -114,16 +138,20 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     said: Any = {"align": "left", "fontSize": 17, "fontWeight": "bold"}
     return present(
         alt.layer(filled, _onward(far), points, captions(base, "epsilon_text", dx=_beside("datum.endless"), **said)),
-        "Epsilon: claimed, and what it can cost",
-        key=f"Striped: {NO_LIMIT}." if math.isinf(bound) else "",
-        seen=f"Claimed is epsilon {data['epsilon_text'][0]}; it can cost up to {data['epsilon_text'][1]}.",
+        say("Epsilon: claimed, and what it can cost"),
+        key=say("Striped: no limit.") if math.isinf(bound) else "",
+        seen=say(
+            "Claimed is epsilon {claimed}; it can cost up to {bound}.",
+            claimed=data["epsilon_text"][0],
+            bound=data["epsilon_text"][1],
+        ),
         height=alt.Step(52),
     )
 
 
 def _told(which: str, amount: str) -> str:
     """An amount, and which it is: what can cost "up to no limit" just has none."""
-    return amount if amount == NO_LIMIT else f"{which} {amount}"
+    return amount if amount == limit(math.inf) else f"{which} {amount}"
 
 
 def _to_the_edge(data: pd.DataFrame, columns: list[str], edge: float) -> pd.DataFrame:
@@ -161,8 +189,10 @@ def odds_icons(probability: float, *, title: str | None = None) -> Chart:
         fill=alt.condition("datum.kind == 'filled'", alt.value(RELEASED), alt.value("transparent")),
         size=alt.condition("datum.kind == 'filled'", alt.value(110), alt.value(45)),
     )
-    seen = f"{filled} of 100 icons are filled."
-    return present(icons, title or f"{filled} in 100", seen=seen, width=alt.Step(16), height=alt.Step(16))
+    seen = say("{filled} of 100 icons are filled.", filled=filled)
+    return present(
+        icons, title or say("{filled} in 100", filled=filled), seen=seen, width=alt.Step(16), height=alt.Step(16)
+    )
 
 
 def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
@@ -172,11 +202,15 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     bounded = math.isfinite(proved) and proved <= FAR * usual
     edge = 1.3 * max(usual, proved if bounded else 0.0)
     end = min(max(proved, lower), edge) if bounded else edge
-    least = f"at least {math.floor(1000 * lower) / 1000:g}" if lower else "at least 0: the attack found nothing"
-    most = f"proved: at most {number(proved)}" if math.isfinite(proved) else f"{NO_LIMIT} is proved"
-    claim_text = number(claimed) if finite else "no epsilon"
-    across = scaled("epsilon", span(0, edge), tickCount=6, grid=False)
-    rows = ["is claimed", "can cost"]
+    least = say("at least 0: the attack found nothing")
+    if lower:
+        least = say("at least {epsilon:g}", epsilon=math.floor(1000 * lower) / 1000)
+    most = say("no limit is proved")
+    if math.isfinite(proved):
+        most = say("proved: at most {epsilon}", epsilon=number(proved))
+    claim_text = number(claimed) if finite else say("no epsilon")
+    across = scaled(say("epsilon"), span(0, edge), tickCount=6, grid=False)
+    rows = [say("is claimed"), say("can cost")]
     axis = alt.Axis(minExtent=74, labelFontSize=16, ticks=False)
     down = alt.Y("row:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=axis)
     marked = single(row=rows[0], at=claimed if finite else edge, text=claim_text)
@@ -197,21 +231,22 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     layers.append(words(marked, "text", align="left" if left else "right", dx=14 if left else -14, **look))
     return near(
         alt.layer(*layers),
-        "What is claimed, and what is known",
-        key="Blue: where the real epsilon lies. Left end: the attack, 95 % sure. Right end: the proof."
-        + (f" Striped: {NO_LIMIT}." if math.isinf(proved) else ""),
-        seen=f"Claimed: {claim_text}. It can cost {least}; {most}.",
+        say("What is claimed, and what is known"),
+        key=say("Blue: where the real epsilon lies. Left end: the attack, 95 % sure. Right end: the proof.")
+        + (say(" Striped: no limit.") if math.isinf(proved) else ""),
+        seen=say("Claimed: {claimed}. It can cost {least}; {most}.", claimed=claim_text, least=least, most=most),
         height=alt.Step(84),
     )
 
 
-def forest_budget(frame: pd.DataFrame, *, title: str = "Where epsilon goes on the way down") -> Chart:
+def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
     """Where epsilon goes on the way down a tree: a bar per level, a color per purpose.
 
     `frame`: of `forest_frames.budget`. If claim and noise differ there is a bar for each; what is infinite is striped.
     """
     same = bool((frame["epsilon_claimed"] == frame["epsilon_of_noise"]).all())
     called = WHICH | ({"epsilon_of_noise": VOID} if frame["void"].any() else {})
+    called = {column: say(which) for column, which in called.items()}
     parts = [_stacked(frame, name, which) for name, which in called.items() if not same or name == "epsilon_of_noise"]
     data = pd.concat(parts, ignore_index=True)
     edge = 1.15 * largest(data["stop"], 1e-3)
@@ -222,9 +257,10 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "Where epsilon goes on th
     order, which = in_order(data["row"]), in_order(data["which"])
     down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3))
     beside = alt.YOffset("which:N", scale=alt.Scale(domain=which, paddingInner=0.1))
-    across = scaled("epsilon", span(0, 1.1 * edge), format="~g", tickCount=6)
-    names = [name for name in PURPOSES if name in set(data["purpose"])]
-    colors = alt.Color("purpose:N", title=None, scale=alt.Scale(domain=names, range=[PURPOSES[name] for name in names]))
+    across = scaled(say("epsilon"), span(0, 1.1 * edge), format="~g", tickCount=6)
+    shown = {say(name): color for name, color in PURPOSES.items() if name in set(data["purpose"])}
+    data["purpose"] = data["purpose"].map(say)
+    colors = alt.Color("purpose:N", title=None, scale=alt.Scale(domain=[*shown], range=[*shown.values()]))
     base = alt.Chart(data).encode(down, beside)
     tips = tooltips("row|level", "which|this is", "purpose|for", "amount|epsilon", "total|the level’s sum")
     bars = base.encode(alt.X("start:Q", **across), x2=alt.X2("stop"), tooltip=tips)
@@ -235,13 +271,18 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "Where epsilon goes on th
     totals = words(ends, "text", align="left", dx=_beside("datum.endless"))
     arrows = _onward(ends.transform_filter("datum.endless")).encode(tooltip=NO_TIP)
     sums = {name: limit(frame[column].fillna(math.inf).sum()) for column, name in called.items()}
-    said = f"epsilon {sums[CLAIM]}" if same else ", ".join(starmap(_told, sums.items()))
+    said = ", ".join(starmap(_told, sums.items()))
+    if same:
+        said = say("epsilon {epsilon}", epsilon=sums[say(CLAIM)])
     return present(
         alt.layer(known, far, arrows, totals),
-        title,
-        key=f"The dearest way from the root to a leaf: {said}."
-        + (f" Striped: {NO_LIMIT}." if data["endless"].any() else ""),
-        seen=f"Epsilon on {len(order)} levels of a tree: for counts of records, for choices, for classes in leaves.",
+        title or say("Where epsilon goes on the way down"),
+        key=say("The dearest way from the root to a leaf: {sums}.", sums=said)
+        + (say(" Striped: no limit.") if data["endless"].any() else ""),
+        seen=say(
+            "Epsilon on {levels} levels of a tree: for counts of records, for choices, for classes in leaves.",
+            levels=len(order),
+        ),
         height=alt.Step(22 if len(which) > 1 else 34),
     )
 
@@ -250,9 +291,8 @@ def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:
     """Where the parts of every level's bar start and stop; NaN where that is infinitely far."""
     value = frame[name].fillna(math.inf).to_numpy(float)
     data = tidy(frame, ["purpose"], ["level"]).assign(which=which)
-    data["row"] = [
-        "no level" if level < 0 else f"level {level:.0f}{'' if level else ' (root)'}" for level in data["level"]
-    ]
+    named = {-1: say("no level"), 0: say("level 0 (root)")}
+    data["row"] = [named.get(max(-1, int(level))) or say("level {level:.0f}", level=level) for level in data["level"]]
     amount = pd.Series(value, dtype=float)
     stop = amount.groupby(data["row"]).cumsum()
     total = amount.groupby(data["row"]).transform("sum")

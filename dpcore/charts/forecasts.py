@@ -7,8 +7,9 @@ from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import INK, RELEASED, SERIES
 from dpcore.charts.frames import tidy
 from dpcore.charts.marks import distances, keyed, scaled, single, span, tooltips
+from dpcore.language import phrase, say
 
-KINDS = {"pairs": RELEASED, "columns": SERIES[2]}
+KINDS = {phrase("pairs"): RELEASED, phrase("columns"): SERIES[2]}
 
 
 def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: float) -> Chart:
@@ -20,19 +21,25 @@ def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: flo
     data = tidy(frame, ["of"], ["epsilon", "low", "middle", "high"]).dropna()
     for end in ("low", "middle", "high"):
         data[end] = data[end].clip(0, 1)
+    data["of"] = data["of"].map(say)
     steps = sorted({*data["epsilon"]})
-    across = alt.X("epsilon:Q", **scaled("epsilon", span(low, high, type="log"), format="~g", values=steps))
-    up = distances("points off", 100)
+    across = alt.X("epsilon:Q", **scaled(say("epsilon"), span(low, high, type="log"), format="~g", values=steps))
+    up = distances(say("points off"), 100)
     tips = tooltips("of|what", "epsilon|epsilon|~g", "low|off from|.3~p", "high|to|.3~p")
-    color = keyed(alt.Color, "of", KINDS, KINDS.values(), legend=alt.Legend(symbolOpacity=1))
+    color = keyed(alt.Color, "of", map(say, KINDS), KINDS.values(), legend=alt.Legend(symbolOpacity=1))
     base = alt.Chart(data).encode(across, color, tooltip=tips)
     bands = base.mark_area(opacity=0.3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
     middles = base.mark_line(strokeWidth=3, point=True).encode(alt.Y("middle:Q", **up))
     chosen = single(epsilon=min(max(epsilon, low), high)).encode(across, tooltip=tooltips("epsilon|chosen"))
     return near(
         bands + middles + chosen.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=2),
-        "How far off, at which epsilon",
-        seen=f"Bands of what columns and pairs are expected to be off by, from epsilon {low:g} to {high:g}; "
-        f"chosen is {epsilon:g}.",
+        say("How far off, at which epsilon"),
+        seen=say(
+            "Bands of what columns and pairs are expected to be off by, from epsilon {low:g} to {high:g}; chosen is "
+            "{epsilon:g}.",
+            low=low,
+            high=high,
+            epsilon=epsilon,
+        ),
         height=330,
     )

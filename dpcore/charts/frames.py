@@ -1,6 +1,8 @@
 """Honest data frames: what charts are made from, and how it is named, ordered, folded and summed up."""
 
 import math
+import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -8,16 +10,22 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from dpcore.language import say
+
 UNSEEN = "\u200b"  # a name that nobody sees, and what tells one from another that looks the same
 LETTER = 0.58  # its width, as a share of its height
 MOST_VALUES, MOST_ENTRIES, MOST_NUMBERED, MOST_NAMED = 40, 20, 15, 60
+WIDE = "[\u2e80-\u9fff\uf900-\uffef]"  # Chinese letters and signs
+# What a line may end behind: a word, or a Chinese letter, with the signs that no line begins with.
+PIECE = re.compile(f"(?:{WIDE}|(?:(?!{WIDE})\\S)+)[，。：；！？、）”’》]*\\s*")
 
 
 def texts(column: Iterable[object]) -> pd.Series:
     """Values as text that can be seen."""
     missing = (value is None or value is pd.NA or value != value for value in column)
-    shown = (" ".join(str(value).split()) or "(empty)" for value in column)
-    return pd.Series(["(missing)" if gone else text for gone, text in zip(missing, shown, strict=True)], dtype=object)
+    shown = (" ".join(str(value).split()) or say("(empty)") for value in column)
+    gone = say("(missing)")
+    return pd.Series([gone if lost else text for lost, text in zip(missing, shown, strict=True)], dtype=object)
 
 
 def short(name: str, most: int = 40) -> str:
@@ -28,6 +36,23 @@ def short(name: str, most: int = 40) -> str:
 def cut(text: str, most: int) -> str:
     """At most so many letters of a text."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def breadth(text: str) -> int:
+    """How many letters wide a text is: a Chinese one is as wide as two."""
+    return len(text) + len(re.findall(WIDE, text))
+
+
+def wrapped(text: str, most: int) -> list[str]:
+    """A text as lines of at most so many letters."""
+    if not re.search(WIDE, text):
+        return textwrap.wrap(text, most)
+    lines = [""]
+    for piece in PIECE.findall(text):
+        if lines[-1] and breadth(lines[-1] + piece.rstrip()) > most:
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
 
 
 def in_order(labels: Iterable[Any]) -> list[str]:

@@ -27,7 +27,9 @@ def root() -> alt.Scale:
 
 def distances(title: str, times: int = 1) -> dict[str, Any]:
     """The axis of distances from 0 to 1, told as so many times as much."""
-    return scaled(f"{title} (root scale)", root(), values=ROOTS, labelExpr=f"format({times} * datum.value, '~g')")
+    return scaled(
+        say("{title} (root scale)", title=title), root(), values=ROOTS, labelExpr=f"format({times} * datum.value, '~g')"
+    )
 
 
 def scaled(title: str | list[str] | None, scale: alt.Scale, **axis: Any) -> dict[str, Any]:
@@ -62,9 +64,9 @@ def keyed(channel: Any, field: str, names: Iterable[str], looks: Iterable[Any], 
 
 
 def looks(of: Mapping[str, tuple[str, str]], data: Iterable[str]) -> list[list[str]]:
-    """The names that occur, and their colors and shapes."""
+    """The names that occur, as they are said, and their colors and shapes."""
     names = [name for name in of if name in set(data)]
-    return [names, *([of[name][k] for name in names] for k in (0, 1))]
+    return [[*map(say, names)], *([of[name][k] for name in names] for k in (0, 1))]
 
 
 def color_and_shape(

@@ -9,6 +9,7 @@ import pandas as pd
 from dpcore.charts.base import Chart, present
 from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, UNSEEN, in_order, short, texts, tidy
 from dpcore.charts.marks import captions, ink_on_shade, root, span, tooltips, words
+from dpcore.language import say
 
 MOST_WRITTEN = 12
 
@@ -24,10 +25,13 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     cells = _mirrored(pairs).rename(columns={"avd": "shade"})
     tips = tooltips("x|column", "y|and", "shade|distance|.3f", "floor|fresh sample|.3f")
     return present(
-        _heat(cells, tips, names, names, title="distance"),
-        "How far each pair of columns is from the real data",
-        key="0 = the same, 1 = nothing in common. Colors are the same for every release.",
-        seen=f"Matrix of the distance between release and real data for each pair of {len(names)} columns.",
+        _heat(cells, tips, names, names, title=say("distance")),
+        say("How far each pair of columns is from the real data"),
+        key=say("0 = the same, 1 = nothing in common. Colors are the same for every release."),
+        seen=say(
+            "Matrix of the distance between release and real data for each pair of {columns} columns.",
+            columns=len(names),
+        ),
     )
 
 
@@ -43,7 +47,7 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame)
     cluster = dict(zip(texts(clusters), texts(clusters.values()), strict=True))
     pairs = tidy(frame, ["a", "b"], ["score"]).dropna()
     for name in [*pairs["a"], *pairs["b"]]:
-        cluster.setdefault(name, "(none)")
+        cluster.setdefault(name, say("(none)"))
     cells, groups = _mirrored(pairs), in_order(cluster.values())
     order: list[str] = []
     for group in groups:
@@ -54,14 +58,26 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame)
     cells = cells.assign(shade=cells["score"].clip(0, 1), group=[cluster[name] for name in cells["x"]])
     cells["other"] = [cluster[name] for name in cells["y"]]
     tips = tooltips("x|column", "y|and", "score|noisy score|.4~g", "group|cluster", "other|and cluster")
-    clipped = f" {below:,} of {len(pairs):,} are below 0, which only noise can do, and drawn as 0." if below else ""
-    clipped += f" {above:,} are above 1, and drawn as 1." if above else ""
+    clipped = ""
+    if below:
+        told = say(
+            " {below:,} of {pairs:,} are below 0, which only noise can do, and drawn as 0.",
+            below=below,
+            pairs=len(pairs),
+        )
+        clipped += told
+    clipped += say(" {above:,} are above 1, and drawn as 1.", above=above) if above else ""
+    key = say("Ordered by cluster; gaps part {count:,} clusters.", count=len(groups)) if len(groups) > 1 else ""
     gaps, named = len(order) - len(cluster), len(cluster) <= MOST_NAMED
     return present(
-        _heat(cells, tips, order, order, title="noisy score", gaps=gaps, named=named),
-        "How much each pair of columns says about each other, with noise",
-        key=f"Ordered by cluster; gaps part {len(groups):,} clusters.{clipped}" if len(groups) > 1 else clipped.strip(),
-        seen=f"Matrix of the noisy scores of the pairs of {len(cluster):,} columns, in {len(groups):,} clusters.",
+        _heat(cells, tips, order, order, title=say("noisy score"), gaps=gaps, named=named),
+        say("How much each pair of columns says about each other, with noise"),
+        key=f"{key}{clipped}".strip(),
+        seen=say(
+            "Matrix of the noisy scores of the pairs of {columns:,} columns, in {clusters:,} clusters.",
+            columns=len(cluster),
+            clusters=len(groups),
+        ),
     )
 
 
@@ -78,7 +94,7 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
     for side in ("x", "y"):
         shares = cells.groupby(side, sort=False)["shade"].sum()
         kept = shares.index[shares.index.isin(shares.nlargest(MOST_VALUES).index)]
-        rest = [f"({len(shares) - len(kept):,} others)"] if len(shares) > len(kept) else []
+        rest = [say("({count:,} others)", count=len(shares) - len(kept))] if len(shares) > len(kept) else []
         cells[side] = cells[side].where(cells[side].isin(kept), "".join(rest))
         names.append([*kept, *rest])
     cells = cells.groupby(["x", "y", "source"], sort=False)["shade"].sum().reset_index()
@@ -86,16 +102,19 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
     titles = short(x), short(y)
     tips = tooltips("x|across", "y|down", "source|source", "shade|share|.2%")
     cells["x"] = cells["x"].where(cells["source"] == "real", UNSEEN + cells["x"])
+    cells["source"] = cells["source"].map(say)
     across = [*names[0], UNSEEN, *(UNSEEN + name for name in names[0])] if names[0] else []
-    heads = pd.DataFrame({"x": across[:: len(names[0]) + 1], "text": ["real", "released"] if across else []})
-    heat = _heat(cells, tips, across, names[1], title="share", number=".1%", room=10, titles=titles, gaps=1)
+    heads = pd.DataFrame({"x": across[:: len(names[0]) + 1], "text": [say("real"), say("released")] if across else []})
+    heat = _heat(cells, tips, across, names[1], title=say("share"), number=".1%", room=10, titles=titles, gaps=1)
     place = alt.X("x:N", scale=alt.Scale(domain=across))
     head = words(alt.Chart(heads).encode(place, y=alt.value(-10)), "text", align="left", fontWeight="bold")
     return present(
         alt.layer(heat, head),
-        f"{titles[0]} and {titles[1]} together, real and released",
-        key="Colors are the same for every release.",
-        seen=f"Two heat maps of the joint shares of {titles[0]} and {titles[1]}: real and released.",
+        say("{one} and {other} together, real and released", one=titles[0], other=titles[1]),
+        key=say("Colors are the same for every release."),
+        seen=say(
+            "Two heat maps of the joint shares of {one} and {other}: real and released.", one=titles[0], other=titles[1]
+        ),
     )
 
 
@@ -108,22 +127,25 @@ def confusion(frame: pd.DataFrame) -> Chart:
     names = in_order([*data["truth"], *data["predicted"]])
     few, written = len(names) <= 5, len(names) <= MOST_WRITTEN
     below = alt.Axis(labelAngle=0 if few else -50, labelOverlap=False)
-    across = alt.X("predicted:N", title="predicted class", scale=alt.Scale(domain=names), axis=below)
-    down = alt.Y("truth:N", title="true class", scale=alt.Scale(domain=names))
+    across = alt.X("predicted:N", title=say("predicted class"), scale=alt.Scale(domain=names), axis=below)
+    down = alt.Y("truth:N", title=say("true class"), scale=alt.Scale(domain=names))
     tips = tooltips("truth|true class", "predicted|predicted as", "count|rows|,", "share|share of its class|.1%")
     base = alt.Chart(data, height=alt.Step(64 if few else 40 if written else 17)).encode(across, down, tooltip=tips)
     known = base.transform_filter("datum.share !== null")
     ink = ink_on_shade("share")
-    layers = [_colored(base, "share", "share of the true class")]
+    layers = [_colored(base, "share", say("share of the true class"))]
     if written:
         layers.append(captions(known, "share", ".0%", color=ink, fontSize=16, fontWeight="bold", dy=-9 if few else 0))
     if few:
         layers.append(captions(known, "count", ",", color=ink, fontSize=13, dy=11))
     return present(
         alt.layer(*layers),
-        "What is taken for what",
-        key="Each row of cells: where the rows of one true class go. Right answers are on the diagonal.",
-        seen=f"Confusion matrix of {len(names)} classes: the share of each true class that is predicted as each class.",
+        say("What is taken for what"),
+        key=say("Each row of cells: where the rows of one true class go. Right answers are on the diagonal."),
+        seen=say(
+            "Confusion matrix of {classes} classes: the share of each true class that is predicted as each class.",
+            classes=len(names),
+        ),
     )
 
 
@@ -136,16 +158,18 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
     names = in_order([*data["truth"], *data["reported"]])
     below = alt.Axis(labelAngle=0)
     base = alt.Chart(data, height=alt.Step(max(34, 60 - 4 * len(names)))).encode(
-        alt.X("reported:N", title="what is reported", scale=alt.Scale(domain=names), axis=below),
-        alt.Y("truth:N", title="what is true", scale=alt.Scale(domain=names)),
+        alt.X("reported:N", title=say("what is reported"), scale=alt.Scale(domain=names), axis=below),
+        alt.Y("truth:N", title=say("what is true"), scale=alt.Scale(domain=names)),
         tooltip=tooltips("truth|true value", "reported|reported", "probability|probability|.2%"),
     )
     numbers = captions(base, "probability", ".1%", color=ink_on_shade("probability"), fontWeight="bold")
     return present(
-        _colored(base, "probability", "probability") + numbers,
-        "What becomes of an answer",
-        key="Each row of cells sums to 100 %. The more alike the rows, the less a report tells.",
-        seen=f"Matrix of the probabilities with which {len(names)} true values are reported as each value.",
+        _colored(base, "probability", say("probability")) + numbers,
+        say("What becomes of an answer"),
+        key=say("Each row of cells sums to 100 %. The more alike the rows, the less a report tells."),
+        seen=say(
+            "Matrix of the probabilities with which {values} true values are reported as each value.", values=len(names)
+        ),
     )
 
 

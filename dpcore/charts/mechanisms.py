@@ -12,44 +12,50 @@ from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import as_listed, in_order, largest, tidy
 from dpcore.charts.marks import NO_TIP, boxes, captions, diamonds, keyed, scaled, single, span, tooltips, words
 from dpcore.charts.worlds import TIMES, YOU
+from dpcore.language import phrase, say
 from dpcore.text import number
 
 WAYS = {
-    "each": ("epsilon for each: k times epsilon in all", CLAIMED, [1, 0]),
-    "shared": ("epsilon shared by k answers: epsilon in all", SERIES[3], [7, 4]),
-    "once": ("one answer with all of epsilon", RELEASED, [2, 3]),
+    "each": (phrase("epsilon for each: k times epsilon in all"), CLAIMED, [1, 0]),
+    "shared": (phrase("epsilon shared by k answers: epsilon in all"), SERIES[3], [7, 4]),
+    "once": (phrase("one answer with all of epsilon"), RELEASED, [2, 3]),
 }
 ERRORS = 0.02, 200.0  # from 100 answers with epsilon 5 each to 100 that share epsilon 0.1
-BOTH = {True: "possible in both worlds", False: "possible in this world only"}
+BOTH = {True: phrase("possible in both worlds"), False: phrase("possible in this world only")}
 
 
 def votes(frame: pd.DataFrame) -> Chart:
     """The votes of an election in two worlds. `frame`: `candidate`, `votes`, `votes_other`."""
     data = tidy(frame, ["candidate"], ["votes", "votes_other"]).dropna()
     most = largest(data[["votes", "votes_other"]].to_numpy().ravel(), 1.0) * 1.12
-    return _pairs(data, "votes", REAL, most, "The votes", tip=",.0f", tick=",d")
+    return _pairs(data, "votes", REAL, most, (say("votes"), say("The votes")), tip=",.0f", tick=",d")
 
 
 def election(frame: pd.DataFrame) -> Chart:
     """How probably each candidate is drawn, in two worlds. `frame`: `candidate`, `probability`, `probability_other`."""
     data = tidy(frame, ["candidate"], ["probability", "probability_other"]).dropna()
-    return _pairs(data, "probability", RELEASED, 1.12, "Who is drawn", tip=".3p", tick="~%")
+    heads = say("probability"), say("Who is drawn")
+    return _pairs(data, "probability", RELEASED, 1.12, heads, tip=".3p", tick="~%")
 
 
-def _pairs(data: pd.DataFrame, first: str, color: str, most: float, heading: str, *, tip: str, tick: str) -> Chart:
-    """A bar per candidate for the first world, and a diamond for the other."""
-    second = f"{first}_other"
+def _pairs(
+    data: pd.DataFrame, first: str, color: str, most: float, heads: tuple[str, str], *, tip: str, tick: str
+) -> Chart:
+    """A bar per candidate for the first world, and a diamond for the other; titles of the axis and above."""
+    second, (title, heading) = f"{first}_other", heads
     tips = tooltips("candidate|candidate", f"{first}|before|{tip}", f"{second}|after|{tip}")
-    across = scaled(first, span(0, most), format=tick, tickCount=4, grid=False)
+    across = scaled(title, span(0, most), format=tick, tickCount=4, grid=False)
     base = alt.Chart(data).encode(alt.Y("candidate:N", title=None), tooltip=tips)
     bars = base.mark_bar(color=color, height={"band": 0.6}).encode(alt.X(f"{first}:Q", **across))
     moved = base.mark_point(shape="diamond", filled=False, size=150, strokeWidth=2.5, color=INK, opacity=1)
     data["edge"] = data[[first, second]].max(axis=1) if len(data) else []
     amounts = words(base.encode(alt.X("edge:Q", **across)), first, tip, align="left", dx=12)
+    data["candidate"] = data["candidate"].map(say)
     said = ", ".join(f"{name} {value:.4g}" for name, value in zip(data["candidate"], data[first], strict=True))
     layers = alt.layer(bars, moved.encode(alt.X(f"{second}:Q", **across)), amounts)
-    key = "Bars and numbers: before. Hollow diamonds: after one voter."
-    return near(layers, heading, seen=f"{heading}: {said}. {key}", height=alt.Step(40))
+    key = say("Bars and numbers: before. Hollow diamonds: after one voter.")
+    seen = say("{title}: {values}. {key}", title=heading, values=said, key=key)
+    return near(layers, heading, seen=seen, height=alt.Step(40))
 
 
 def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
@@ -61,7 +67,7 @@ def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
     data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
     most = largest(data["log_ratio"].abs(), epsilon) * 1.1
     ticks = [-epsilon, -epsilon / 2, 0, epsilon / 2, epsilon]
-    title = "probability after, divided by before"
+    title = say("probability after, divided by before")
     across = alt.X("log_ratio:Q", **scaled(title, span(-most, most), values=ticks, labelExpr=TIMES, grid=False))
     bands = pd.DataFrame({"log_ratio": [-epsilon, -epsilon / 2], "high": [epsilon, epsilon / 2]})
     band = alt.Chart(bands).mark_rect(color=NEUTRAL, opacity=0.2).encode(across, alt.X2("high:Q"), tooltip=NO_TIP)
@@ -69,10 +75,13 @@ def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
     base = alt.Chart(data).encode(across, alt.Y("candidate:N", title=None), tooltip=tips)
     return near(
         band + diamonds(base, RELEASED),
-        "What one voter changes",
-        key="Light band: what epsilon allows. Dark band: half of epsilon.",
-        seen=f"Each candidate's ratio of probabilities, inside the band from {math.exp(-epsilon):.3g} to "
-        f"{math.exp(epsilon):.3g}.",
+        say("What one voter changes"),
+        key=say("Light band: what epsilon allows. Dark band: half of epsilon."),
+        seen=say(
+            "Each candidate's ratio of probabilities, inside the band from {low:.3g} to {high:.3g}.",
+            low=math.exp(-epsilon),
+            high=math.exp(epsilon),
+        ),
         height=alt.Step(34),
     )
 
@@ -84,8 +93,8 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
     """
     data = tidy(frame, [], ["prior", "low", "high"]).dropna()
     scale, axis = span(0, 1), {"format": "~%", "tickCount": 5}
-    across = alt.X("prior:Q", **scaled("sure before", scale, **axis))
-    up = alt.Y("low:Q", **scaled("sure after", scale, **axis))
+    across = alt.X("prior:Q", **scaled(say("sure before"), scale, **axis))
+    up = alt.Y("low:Q", **scaled(say("sure after"), scale, **axis))
     base = alt.Chart(data).encode(across)
     tips = tooltips("prior|before|.0%", "low|after, at least|.1%", "high|after, at most|.1%")
     area = base.mark_area(color=RELEASED, opacity=0.35, line=False).encode(up, alt.Y2("high:Q"), tooltip=tips)
@@ -96,12 +105,14 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
     ends["text"] = [f"{100 * value:.3g} %" for value in ends["sure"]]
     mark = alt.Chart(ends).encode(across, alt.Y("sure:Q", scale=scale), tooltip=tooltips("text|sure after"))
     rule = alt.Chart(here).mark_rule(color=RELEASED, strokeWidth=4).encode(across, up, alt.Y2("high:Q"), tooltip=NO_TIP)
-    told = " to ".join(ends["text"])
+    told = say(" to ").join(ends["text"])
     return near(
         alt.layer(area, same, rule, diamonds(mark, RELEASED)),
-        "Sure before, sure after",
-        key=f"Blue: where somebody’s belief may move. Dashed: it stays. Here: {told}.",
-        seen=f"A band around the diagonal: from {100 * prior:.3g} % before to {told} after.",
+        say("Sure before, sure after"),
+        key=say("Blue: where somebody’s belief may move. Dashed: it stays. Here: {told}.", told=told),
+        seen=say(
+            "A band around the diagonal: from {prior:.3g} % before to {told} after.", prior=100 * prior, told=told
+        ),
         height=400,
     )
 
@@ -116,9 +127,11 @@ def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) ->
     data = data.assign(low=truth - 2 * data["deviation"], high=truth + 2 * data["deviation"])
     data["shown"] = data["answer"].clip(truth - window, truth + window)
     beyond = int((data["shown"] != data["answer"]).sum())
-    far = f" {beyond} of {len(data)} are beyond the edges, and drawn there." if beyond else ""
-    base = alt.Chart(data).encode(_answers("answers so far", data, padding=8))
-    up = scaled("count", span(truth - window, truth + window, zero=False), tickCount=6)
+    far = ""
+    if beyond:
+        far = say(" {beyond} of {count} are beyond the edges, and drawn there.", beyond=beyond, count=len(data))
+    base = alt.Chart(data).encode(_answers(say("answers so far"), data, padding=8))
+    up = scaled(say("count"), span(truth - window, truth + window, zero=False), tickCount=6)
     ribbon = base.mark_area(color=REAL, opacity=0.3, clip=True).encode(
         alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP
     )
@@ -130,9 +143,16 @@ def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) ->
     last = "".join(f"{value:.1f}" for value in data["average"].tail(1))
     return near(
         alt.layer(ribbon, rule, dots, line),
-        "The average closes in on the truth",
-        key=f"Dots: noisy answers. Line: their average so far. Grey: two standard deviations around the truth.{far}",
-        seen=f"{len(data)} noisy answers and their average, which ends at {last}; the truth is {truth:g}.{far}",
+        say("The average closes in on the truth"),
+        key=say("Dots: noisy answers. Line: their average so far. Grey: two standard deviations around the truth.")
+        + far,
+        seen=say(
+            "{count} noisy answers and their average, which ends at {last}; the truth is {truth:g}.",
+            count=len(data),
+            last=last,
+            truth=truth,
+        )
+        + far,
         height=380,
     )
 
@@ -149,14 +169,15 @@ def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
     `frame`: one row per number of answers: `answers`, `each`, `shared`, `once`. `at`: where a rule stands.
     """
     data = tidy(frame, [], ["answers", *WAYS]).dropna()
-    labels, colors, dashes = zip(*WAYS.values(), strict=True)
+    texts, colors, dashes = zip(*WAYS.values(), strict=True)
+    labels = [*map(say, texts)]
     long = data.rename(columns=dict(zip(WAYS, labels, strict=True)))
     long = long.melt(["answers"], labels, var_name="way", value_name="error")
     legend = alt.Legend(symbolType="stroke", symbolSize=1000, columns=1, labelFontSize=15, labelLimit=300)
-    across = _answers("answers", data)
+    across = _answers(say("answers"), data)
     lines = alt.Chart(long).encode(
         across,
-        alt.Y("error:Q", **scaled("standard deviation", span(*ERRORS, type="log"), format="~g", tickCount=4)),
+        alt.Y("error:Q", **scaled(say("standard deviation"), span(*ERRORS, type="log"), format="~g", tickCount=4)),
         keyed(alt.Color, "way", labels, colors, legend=legend),
         keyed(alt.StrokeDash, "way", labels, dashes, legend=legend),
         tooltip=tooltips("way|how", "answers|answers|,.0f", "error|standard deviation|.3~g"),
@@ -164,9 +185,11 @@ def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
     rule = single(answers=at).mark_rule(color=NEUTRAL, strokeWidth=2, strokeDash=[4, 3])
     return near(
         alt.layer(rule.encode(across, tooltip=tooltips("answers|your setting|,.0f")), lines.mark_line(strokeWidth=4)),
-        "How far off an average is",
-        seen="Typical errors against the number of answers: falling with epsilon for each, rising with epsilon "
-        "shared, level for one answer.",
+        say("How far off an average is"),
+        seen=say(
+            "Typical errors against the number of answers: falling with epsilon for each, rising with epsilon shared, "
+            "level for one answer."
+        ),
         height=440,
     )
 
@@ -181,19 +204,21 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
     step = float(data["loss"].diff().iloc[-1]) if len(data) > 1 else 1.0
     data = data.assign(left=data["loss"] - 0.4 * step, right=data["loss"] + 0.4 * step)
     edge = 1.12 * max(worst + 0.4 * step, likely)
-    across = scaled("sum of log ratios", span(-edge, edge), grid=False)
+    across = scaled(say("sum of log ratios"), span(-edge, edge), grid=False)
     base = alt.Chart(data).encode(tooltip=tooltips("loss|sum|.3~g", "probability|probability|.3~g"))
-    up = alt.Y("probability:Q", axis=alt.Axis(tickCount=4))
+    up = alt.Y("probability:Q", title=say("probability"), axis=alt.Axis(tickCount=4))
     bars = boxes(base, alt.X("left:Q", **across), "right", up, color=RELEASED)
-    told = f"epsilon {number(worst)}, the sum"
+    told = say("epsilon {epsilon}, the sum", epsilon=number(worst))
     marks = pd.DataFrame({"at": [worst, likely], "text": [told, label]})
     rules = alt.Chart(marks).encode(alt.X("at:Q", **across), tooltip=tooltips("text|bound"))
     dash = alt.StrokeDash("text:N", scale=alt.Scale(domain=[told, label], range=[[1, 0], [5, 4]]), legend=None)
     return near(
         alt.layer(bars, rules.mark_rule(color=CLAIMED, strokeWidth=3).encode(dash)),
-        "How the losses of all answers add up",
-        key=f"Orange line: {told}. Dashed: {label}.",
-        seen=f"A distribution of sums of log ratios, which never exceed {worst:.3g}; {label}.",
+        say("How the losses of all answers add up"),
+        key=say("Orange line: {worst}. Dashed: {likely}.", worst=told, likely=label),
+        seen=say(
+            "A distribution of sums of log ratios, which never exceed {worst:.3g}; {likely}.", worst=worst, likely=label
+        ),
         height=330,
     )
 
@@ -205,10 +230,11 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     answer to its part may change with your row).
     """
     data = tidy(frame, ["person", "column", "part"], []).assign(yours=frame["yours"].to_numpy(dtype=bool))
+    data[["person", "part"]] = data[["person", "part"]].map(say)
     people, columns, parts = (in_order(data[name]) for name in ("person", "column", "part"))
     touched = in_order(data.loc[data["yours"], "part"])
-    data["look"] = data["yours"].map({True: "may change with you", False: "never does"})
-    bold: Any = {"condition": {"test": "datum.value == 'You'", "value": "bold"}, "value": "normal"}
+    data["look"] = data["yours"].map({True: say("may change with you"), False: say("never does")})
+    bold: Any = {"condition": {"test": f"datum.value == '{say('You')}'", "value": "bold"}, "value": "normal"}
     base = alt.Chart(data).encode(
         alt.X("column:N", title=None, scale=as_listed(columns), axis=alt.Axis(orient="top", labelAngle=0, ticks=False)),
         alt.Y("person:N", title=None, scale=as_listed(people), axis=alt.Axis(ticks=False, labelFontWeight=bold)),
@@ -220,9 +246,15 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     return near(
         alt.layer(cells, captions(base, "part")),
         title,
-        key=f"Bright: {len(touched)} of {len(parts)} may change.",
-        seen=f"A table of {len(people)} rows and {len(columns)} columns in {len(parts)} parts; "
-        f"{len(touched)} of them may change with your row.",
+        key=say("Bright: {touched} of {parts} may change.", touched=len(touched), parts=len(parts)),
+        seen=say(
+            "A table of {rows} rows and {columns} columns in {parts} parts; {touched} of them may change with your "
+            "row.",
+            rows=len(people),
+            columns=len(columns),
+            parts=len(parts),
+            touched=len(touched),
+        ),
         height=alt.Step(34),
     )
 
@@ -230,35 +262,39 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
 def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
     """The answers that each of two worlds can give, as ticks. `frame`: `world`, `answer`, `both` (true or false)."""
     data = tidy(frame, ["world"], ["answer"]).assign(both=frame["both"].to_numpy(dtype=bool)).dropna()
-    data["world"], data["which"] = data["world"].map(YOU), data["both"].map(BOTH)
+    data["world"], data["which"] = data["world"].map(YOU).map(say), data["both"].map(BOTH).map(say)
     legend = alt.Legend(symbolType="square", symbolSize=250, labelFontSize=15, labelLimit=300)
     scale = alt.Scale(zero=False, nice=False, padding=8)
     base = alt.Chart(data).encode(
-        alt.X("answer:Q", **scaled("answer", scale, grid=False, format=".6~g", tickCount=6)),
-        alt.Y("world:N", sort=[*YOU.values()], title=None),
-        keyed(alt.Color, "which", BOTH.values(), [RELEASED, CLAIMED], legend=legend),
+        alt.X("answer:Q", **scaled(say("answer"), scale, grid=False, format=".6~g", tickCount=6)),
+        alt.Y("world:N", sort=[*map(say, YOU.values())], title=None),
+        keyed(alt.Color, "which", map(say, BOTH.values()), [RELEASED, CLAIMED], legend=legend),
         tooltip=tooltips("world|world", "answer|answer|.17g", "which|this answer is"),
     )
     shared = int(data["both"].sum())
-    seen = f"{len(data)} possible answers as ticks in two rows; {shared} of them are possible in both worlds."
+    seen = say(
+        "{count} possible answers as ticks in two rows; {shared} of them are possible in both worlds.",
+        count=len(data),
+        shared=shared,
+    )
     return near(base.mark_tick(thickness=3, bandSize=46, opacity=1), title, seen=seen, height=alt.Step(60))
 
 
 def telltale(frame: pd.DataFrame) -> Chart:
     """How many answers give their world away, by the true count. `frame`: `count` (as text), `share` (0..1)."""
     data = tidy(frame, ["count"], ["share"]).dropna()
-    data["text"] = [f"{share:.2%}" if share else "none" for share in data["share"]]
+    data["text"] = [f"{share:.2%}" if share else say("none") for share in data["share"]]
     top = min(1.15, 1.3 * largest(data["share"], 0.01))
     base = alt.Chart(data).encode(
-        alt.X("count:N", sort=in_order(data["count"]), title="true count", axis=alt.Axis(labelAngle=0)),
-        alt.Y("share:Q", **scaled("answers", span(0, top), format="~%", tickCount=4)),
+        alt.X("count:N", sort=in_order(data["count"]), title=say("true count"), axis=alt.Axis(labelAngle=0)),
+        alt.Y("share:Q", **scaled(say("answers"), span(0, top), format="~%", tickCount=4)),
         tooltip=tooltips("count|true count", "share|give it away|.3~p"),
     )
     bars = base.mark_bar(color=CLAIMED, width={"band": 0.6})
     said = ", ".join(f"{count}: {share:.2%}" for count, share in zip(data["count"], data["share"], strict=True))
     return near(
         alt.layer(bars, words(base, "text", dy=-10, fontWeight="bold")),
-        "Answers that give their world away, with full numbers",
-        seen=f"Share of answers that are impossible in the other world, by true count: {said}.",
+        say("Answers that give their world away, with full numbers"),
+        seen=say("Share of answers that are impossible in the other world, by true count: {shares}.", shares=said),
         height=320,
     )

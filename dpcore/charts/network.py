@@ -18,11 +18,12 @@ from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import NEUTRAL, RELEASED
 from dpcore.charts.frames import LETTER, MOST_NAMED, in_order, largest, short, texts, tidy
 from dpcore.charts.marks import canvas, tooltips, words
+from dpcore.language import phrase, plural, say
 from dpcore.text import number
 
 Links = list[tuple[int, int]]
 Point = tuple[float, float]
-KINDS = {"measured": "circle", "derived": "diamond"}
+KINDS = {phrase("measured"): "circle", phrase("derived"): "diamond"}
 SWEEPS, FEWEST = 24, 3
 WIDTH = 960  # pixels, for all names
 
@@ -40,14 +41,22 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
     links = [(row[name], child) for child, own in enumerate(parents) for name in own if name in row]
     links = list(dict.fromkeys(link for link in links if link[0] != link[1]))
     most, implied = max(map(len, parents), default=0), _parent_of_all(len(data), links)
-    told = [f"Not drawn: {data['label'][node]} is a parent of every other one." for node in implied]
+    told = [say("Not drawn: {name} is a parent of every other one.", name=data["label"][node]) for node in implied]
     return _drawn(
         data,
         [link for link in links if link[0] not in implied],
-        ("child", "parents"),
-        title=f"The network: {len(data):,} families of up to {most} parent{'s' * (most != 1)}",
-        key=" ".join(["Arrows: from parent to child.", *told, "Point at a node to light up its family."]),
-        seen=f"Graph of {len(data):,} nodes, arrows from parents to children, sized by epsilon, colored by table size. "
+        (phrase("child"), phrase("parents")),
+        title=plural(
+            "The network: {count:,} families of up to {n} parent",
+            "The network: {count:,} families of up to {n} parents",
+            most,
+            count=len(data),
+        ),
+        key=" ".join([say("Arrows: from parent to child."), *told, say("Point at a node to light up its family.")]),
+        seen=say(
+            "Graph of {count:,} nodes, arrows from parents to children, sized by epsilon, colored by table size. ",
+            count=len(data),
+        )
         + " ".join(told),
         arrows=True,
     )
@@ -83,10 +92,14 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame, longest: int = 40) -> Chart:
     return _drawn(
         data,
         links,
-        ("node", "neighbors"),
-        title=f"The graph: {len(data):,} nodes and {len(links):,} edges",
-        key="Point at a node to see its neighbors.",
-        seen=f"Graph of {len(data):,} nodes and {len(links):,} edges, sized by epsilon, colored by table size.",
+        (phrase("node"), phrase("neighbors")),
+        title=say("The graph: {nodes:,} nodes and {edges:,} edges", nodes=len(data), edges=len(links)),
+        key=say("Point at a node to see its neighbors."),
+        seen=say(
+            "Graph of {nodes:,} nodes and {edges:,} edges, sized by epsilon, colored by table size.",
+            nodes=len(data),
+            edges=len(links),
+        ),
         arrows=False,
     )
 
@@ -98,12 +111,12 @@ def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]], longes
     spent = data["epsilon"].clip(lower=0).fillna(0)
     return data.assign(
         node=np.arange(len(data)),
-        near=[", ".join(own) or "(none)" for own in near],
+        near=[", ".join(own) or say("(none)") for own in near],
         cells=data["cells"].where(data["cells"] >= 1),
         epsilon=spent,
         paid=spent.map(number),
         share=spent / largest([spent.sum()], 1e-300),
-        kind=np.where(spent > 0, *KINDS),
+        kind=np.where(spent > 0, *map(say, KINDS)),
         label=[short(text, longest) for text in data["name"]],
     )
 
@@ -114,7 +127,7 @@ def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows:
     headings = [short(name) for name in clusters]
     if all(name.isdecimal() for name in clusters):
         clusters = sorted(clusters, key=int)
-        headings = [f"cluster {name}" for name in clusters]
+        headings = [say("cluster {name}", name=name) for name in clusters]
     (low, high), letters, step = ((110, 480), 14, 66) if len(data) <= 20 else ((75, 280), 12, 54)
     (low, high), letters, step = ((low, high), letters, step) if named else ((40, 150), 0, 40)
     spent = largest(data["epsilon"], 1e-300)
@@ -146,10 +159,11 @@ def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows:
     if arrows:
         layers.append(_heads(marks, [(node, path) for _, node, path in ways], radius, 70 if named else 40, **look))
 
-    tips = [f"name|{called[0]}", f"near|{called[1]}", "cluster|cluster", "cells|cells of its table|,", "paid|epsilon"]
-    tips += ["share|share of epsilon|.1%", "kind|table", *(["score|noisy score|.4~g"] if "score" in data else [])]
+    tips = tooltips(f"name|{called[0]}", f"near|{called[1]}", "cluster|cluster", "cells|cells of its table|,")
+    tips += tooltips("paid|epsilon", "share|share of epsilon|.1%", "kind|table")
+    tips += tooltips("score|noisy score|.4~g") if "score" in data else []
     dots = marks(data).mark_point(filled=True, opacity=1, stroke=NEUTRAL, strokeWidth=1)
-    layers.append(dots.encode(*_looks(data, low, high), tooltip=tooltips(*tips)).add_params(pointed))
+    layers.append(dots.encode(*_looks(data, low, high), tooltip=tips).add_params(pointed))
     if named:
         aside: Any = {"align": "left", "dx": alt.ExprRef("datum.radius + 4"), "fontWeight": 600}
         layers.append(words(marks(data[["x", "y", "label", "radius"]]), "label", **aside, fontSize=letters))
@@ -159,14 +173,19 @@ def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows:
 def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
     """Area by epsilon, color by cells, shape by whether the table was measured."""
     grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeWidth": 0}
-    kinds, spent = [kind for kind in KINDS if kind in set(data["kind"])], data["epsilon"].max()
+    kinds = {say(kind): shape for kind, shape in KINDS.items() if say(kind) in set(data["kind"])}
+    spent = data["epsilon"].max()
     most, least = largest(data["cells"], 1), data["cells"].min()
     log = bool(least < most)
     scale = alt.Scale(type="log" if log else "linear", domain=[least if log else 0, most], nice=False)
     scale.scheme = alt.SchemeParams("viridis", extent=[0.25, 1])  # its darkest part is lost on a dark page
-    cells = alt.Color("cells:Q", title="cells of its table" + log * " (log scale)", scale=scale)
-    area = alt.Size("epsilon:Q", title="epsilon of its table", scale=alt.Scale(domain=[0, spent], range=[low, high]))
-    shape = alt.Shape("kind:N", title="table", scale=alt.Scale(domain=kinds, range=[KINDS[kind] for kind in kinds]))
+    told = say("cells of its table")
+    told = say("{title} (log scale)", title=told) if log else told
+    cells = alt.Color("cells:Q", title=told, scale=scale)
+    area = alt.Size(
+        "epsilon:Q", title=say("epsilon of its table"), scale=alt.Scale(domain=[0, spent], range=[low, high])
+    )
+    shape = alt.Shape("kind:N", title=say("table"), scale=alt.Scale(domain=[*kinds], range=[*kinds.values()]))
     return [
         cells.legend(alt.Legend(format="~s", tickCount=4)),
         area.legend(alt.Legend(format=".2~g", tickCount=3, **grey)) if spent > 0 else alt.Size(value=low),

@@ -12,35 +12,45 @@ from dpcore.charts.base import Chart, near, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import in_order, tidy
 from dpcore.charts.marks import NO_TIP, diamonds, keyed, ruled, scaled, single, span, tooltips, words
+from dpcore.language import phrase, say
 from dpcore.text import number
 
 MARKS, TALL = 200, 5
 SAID = {"yes": (RELEASED, "circle"), "no": (SERIES[6], "square")}
 BEYOND, FURTHEST = 0.22, 2.5  # how far the axis goes beyond 0 and 1, at least and at most
 HERE = {"truth": REAL, "noise": RELEASED}
-TRUSTED, ALONE = "Other pages", "This page"
+TRUSTED, ALONE = phrase("Other pages"), phrase("This page")
+YOU, ANSWER, OUT, ADDED = phrase("You"), phrase("your true answer"), phrase("What is published"), phrase("noise here")
 # Who: left edge, row, what they hold, two lines
 BOXES = [
-    (0.0, TRUSTED, "truth", "You", "your true answer"),
-    (4.2, TRUSTED, "truth", "A trusted curator", "everybody’s true answers"),
-    (8.4, TRUSTED, "noise", "What is published", "noise added once"),
-    (0.0, ALONE, "truth", "You", "your true answer"),
-    (4.2, ALONE, "noise", "A collector", "noisy reports only"),
-    (8.4, ALONE, "noise", "What is published", "estimates from reports"),
+    (0.0, TRUSTED, "truth", YOU, ANSWER),
+    (4.2, TRUSTED, "truth", phrase("A trusted curator"), phrase("everybody’s true answers")),
+    (8.4, TRUSTED, "noise", OUT, phrase("noise added once")),
+    (0.0, ALONE, "truth", YOU, ANSWER),
+    (4.2, ALONE, "noise", phrase("A collector"), phrase("noisy reports only")),
+    (8.4, ALONE, "noise", OUT, phrase("estimates from reports")),
 ]
 ARROWS = [
-    (0.0, TRUSTED, "truth", "the truth"),
-    (4.2, TRUSTED, "noise", "noise here"),
-    (0.0, ALONE, "noise", "noise here"),
-    (4.2, ALONE, "noise", "the reports"),
+    (0.0, TRUSTED, "truth", phrase("the truth")),
+    (4.2, TRUSTED, "noise", ADDED),
+    (0.0, ALONE, "noise", ADDED),
+    (4.2, ALONE, "noise", phrase("the reports")),
 ]
 WIDE, GAP = 2.8, 1.4
 MOST_EPSILON = 6.0
 Look = tuple[Any, list[int], float]  # color, dashes, width
 # The first line is broad, so that another on top of it leaves both to be seen.
 DESCRIBED: list[Look] = [(RELEASED, [1, 0], 9), ({"expr": INK.expr}, [7, 5], 3), (SERIES[2], [3, 4], 4)]
-FRESH, KEPT = "a fresh report each time", "the first report, kept"
-PRINTED, CORRECTED = "a·x + b, as printed", "Laplace noise, corrected"
+FRESH, KEPT = phrase("a fresh report each time"), phrase("the first report, kept")
+PRINTED, CORRECTED = phrase("a·x + b, as printed"), phrase("Laplace noise, corrected")
+CALLED = {  # what is said, and whether it is true, if that is told
+    ("yes", None): phrase("said yes"),
+    ("no", None): phrase("said no"),
+    ("yes", True): phrase("said yes, which is true"),
+    ("yes", False): phrase("said yes, which is not true"),
+    ("no", True): phrase("said no, which is true"),
+    ("no", False): phrase("said no, which is not true"),
+}
 
 
 def trust() -> Chart:
@@ -50,8 +60,12 @@ def trust() -> Chart:
     ways = pd.DataFrame(ARROWS, columns=["left", "row", "holds", "text"])
     ways = ways.assign(left=ways["left"] + WIDE + 0.08, right=ways["left"] + WIDE + GAP - 0.08)
     ways = ways.assign(middle=(ways["left"] + ways["right"]) / 2)
+    boxes[["row", "head", "foot"]] = boxes[["row", "head", "foot"]].map(say)
+    ways[["row", "text"]] = ways[["row", "text"]].map(say)
 
-    down = alt.Y("row:N", title=None, scale=alt.Scale(domain=[TRUSTED, ALONE], paddingInner=0.3, paddingOuter=0.1))
+    down = alt.Y(
+        "row:N", title=None, scale=alt.Scale(domain=[say(TRUSTED), say(ALONE)], paddingInner=0.3, paddingOuter=0.1)
+    )
     down = down.axis(domain=False, ticks=False, labelPadding=12, labelFontWeight="bold", labelFontSize=15)
     across: Any = {"scale": span(-0.05, 8.4 + WIDE + 0.05, zero=False), "axis": None}
     colors = alt.Scale(domain=[*HERE], range=[*HERE.values()])
@@ -69,9 +83,11 @@ def trust() -> Chart:
     said = words(walk.encode(middle), "text", fontWeight="bold", dy=-14)
     return near(
         alt.layer(frames, heads, feet, lines, tips, said),
-        "Who sees the truth?",
-        seen="On other pages people give true answers to a trusted curator, who adds noise once. On this page "
-        "everybody adds noise to their own answer, and the collector holds noisy reports only.",
+        say("Who sees the truth?"),
+        seen=say(
+            "On other pages people give true answers to a trusted curator, who adds noise once. On this page everybody "
+            "adds noise to their own answer, and the collector holds noisy reports only."
+        ),
         height=alt.Step(59),
     )
 
@@ -85,11 +101,13 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
     order = {("yes", "yes"): 0, ("yes", "no"): 1, ("no", "yes"): 2, ("no", "no"): 3}
     data = data.assign(rank=[order[pair] for pair in zip(data["said"], data["truth"], strict=True)])
     data = data.groupby(["rank", "said", "truth"], sort=True)["people"].sum().reset_index()
-    true = np.where(data["said"] == data["truth"], ", which is true", ", which is not true")
-    data["name"] = "said " + data["said"] + (true if revealed else "")
+    answers = zip(data["said"], data["truth"], strict=True)
+    data["name"] = [say(CALLED[said, said == truth if revealed else None]) for said, truth in answers]
     people = data["people"].sum()
     totals = data.groupby("name", sort=False)["people"].transform("sum")
-    data["kind"] = [f"{name}: {total:,.0f}" for name, total in zip(data["name"], totals, strict=True)]
+    data["kind"] = [
+        say("{name}: {total:,.0f}", name=name, total=total) for name, total in zip(data["name"], totals, strict=True)
+    ]
     marks = min(MARKS, int(people))
     ends = np.round(data["people"].cumsum() / max(people, 1) * marks).astype(int)
     drawn = data.loc[np.repeat(data.index, np.diff(ends, prepend=0))].reset_index(drop=True)
@@ -110,15 +128,17 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
         keyed(alt.Fill, "kind", kinds, fills, legend=legend),
         tooltip=tooltips("kind|people who"),
     )
-    each = f"Each mark: {people / marks:,.3g} people. " if marks and people > marks else "Each mark: one person. "
-    known = "This is all that the collector sees: no report says whether it is true."
+    each = say("Each mark: one person. ")
+    if marks and people > marks:
+        each = say("Each mark: {people:,.3g} people. ", people=people / marks)
+    known = say("This is all that the collector sees: no report says whether it is true.")
     if revealed:
-        known = "Only this game knows what is true, because it made these people up: no collector has this view."
+        known = say("Only this game knows what is true, because it made these people up: no collector has this view.")
     return present(
         icons.mark_point(strokeWidth=2, opacity=1, size=150),
-        "What they said, and what is true" if revealed else "What they said",
+        say("What they said, and what is true") if revealed else say("What they said"),
         key=each + known,
-        seen=f"{people:,.0f} people as marks. {'; '.join(kinds)}. {known}",
+        seen=say("{people:,.0f} people as marks. {kinds}. {known}", people=people, kinds="; ".join(kinds), known=known),
         height=alt.Step(25),
     )
 
@@ -134,37 +154,41 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     left = max(-FURTHEST, min([-BEYOND, *(place - 0.06 for place in places)]))
     right = min(1 + FURTHEST, max([1 + BEYOND, *(place + 0.06 for place in places)]))
     data["lane"] = 0.55 * (np.arange(len(data)) * 0.618 % 1)
-    data["which"] = np.where(data.index == 0, "this crowd", "another crowd")
+    this, another = say("this crowd"), say("another crowd")
+    data["which"] = np.where(data.index == 0, this, another)
     data.loc[:0, "lane"] = 0.88
     data["low"], data["high"] = data["low"].fillna(left).clip(left), data["high"].fillna(right).clip(upper=right)
     data["kept"] = data["estimate"].clip(0, 1)
     data["shown"] = data["estimate"].clip(left, right)
-    data["text"] = [f"estimate {100 * value:.1f} %" for value in data["estimate"]]
+    data["text"] = [say("estimate {share:.1f} %", share=100 * value) for value in data["estimate"]]
     repeated = len(data) > 1
 
-    title, axis = "share of people whose true answer is yes", {"format": "~%", "tickCount": 12, "grid": False}
+    title: str = say("share of people whose true answer is yes")
+    axis = {"format": "~%", "tickCount": 12, "grid": False}
     across = scaled(title, span(left, right, zero=False), **axis)
     bold: Any = {"fontWeight": "bold"}
     ends: Any = {"from": [left, 1.0], "to": [0.0, right], "edge": [0.0, 1.0], "middle": [left / 2, (1 + right) / 2]}
-    area = alt.Chart(pd.DataFrame(ends | {"text": "impossible: noise"})).encode(tooltip=NO_TIP)
+    area = alt.Chart(pd.DataFrame(ends | {"text": say("impossible: noise")})).encode(tooltip=NO_TIP)
     shade = area.mark_rect(color=NEUTRAL, opacity=0.22).encode(alt.X("from:Q", **across), x2=alt.X2("to"))
     label = area.encode(alt.X("middle:Q", **across), y=alt.value(6))
     edges = area.mark_rule(color=NEUTRAL, strokeWidth=1.5).encode(alt.X("edge:Q", **across))
     layers = [shade, edges, words(label, "text", baseline="top", **bold)]
     at, said, look = (
         alt.X("at:Q", **across),
-        f"truth {100 * truth:.3g} %",
+        say("truth {share:.3g} %", share=100 * truth),
         {"baseline": "bottom", **bold},
     )
-    layers += ruled(at, truth, said, {"y": alt.value(-4)}, look, "only the game knows", color=REAL, strokeWidth=4)
+    layers += ruled(
+        at, truth, said, {"y": alt.value(-4)}, look, phrase("only the game knows"), color=REAL, strokeWidth=4
+    )
 
     tips = tooltips("which|crowd", "estimate|estimate|.1%", "kept|clipped to 0…100 %|.1%")
     lanes = alt.Y("lane:Q", axis=None, scale=span(-0.1 if repeated else 0.55, 1.15))
     base = alt.Chart(data).encode(lanes, tooltip=tips)
-    here = base.transform_filter("datum.which == 'this crowd'")
+    here = base.transform_filter(f"datum.which == '{this}'")
     shown = alt.X("shown:Q", **across)
     if repeated:
-        others = base.transform_filter("datum.which != 'this crowd'").encode(shown)
+        others = base.transform_filter(f"datum.which != '{this}'").encode(shown)
         layers.append(others.mark_point(filled=True, size=70, color=RELEASED, opacity=0.75))
     layers.append(here.mark_rule(strokeWidth=4, color=RELEASED).encode(alt.X("low:Q", **across), x2=alt.X2("high")))
     moved = here.transform_filter("datum.estimate != datum.kept").encode(alt.X("kept:Q", **across))
@@ -176,15 +200,27 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     field, look = sides[toward] if (room > 0.2 * (right - left)).all() else ("shown", {"dy": 22})
     layers.append(words(here.encode(alt.X(f"{field}:Q", **across)), "text", **bold, **look))
     outside = int(((data["estimate"] < 0) | (data["estimate"] > 1)).sum())
-    many = f" Dots: {len(data) - 1:,} other crowds with the same truth; {outside:,} of all are impossible."
-    many = many if repeated else ""
-    clipped = " Hollow: clipped to what is possible." if (first["estimate"] != first["kept"]).any() else ""
+    many = ""
+    if repeated:
+        many = say(
+            " Dots: {others:,} other crowds with the same truth; {outside:,} of all are impossible.",
+            others=len(data) - 1,
+            outside=outside,
+        )
+    clipped = say(" Hollow: clipped to what is possible.") if (first["estimate"] != first["kept"]).any() else ""
     return present(
         alt.layer(*layers),
-        "What the reports say about everybody",
-        key=f"Diamond and bar: this crowd’s estimate and its 95 % interval.{clipped}{many}",
-        seen=f"Estimated share {', '.join(data['text'].head(1))}, truth {100 * truth:.3g} %, on an axis from "
-        f"{100 * left:.0f} % to {100 * right:.0f} %; below 0 % and above 100 % is marked as impossible.{many}",
+        say("What the reports say about everybody"),
+        key=say("Diamond and bar: this crowd’s estimate and its 95 % interval.") + clipped + many,
+        seen=say(
+            "Estimated share {estimate}, truth {truth:.3g} %, on an axis from {low:.0f} % to {high:.0f} %; below 0 % "
+            "and above 100 % is marked as impossible.",
+            estimate=", ".join(data["text"].head(1)),
+            truth=100 * truth,
+            low=100 * left,
+            high=100 * right,
+        )
+        + many,
         height=340 if repeated else 220,
     )
 
@@ -203,26 +239,36 @@ def descriptions(
     """
     data = tidy(frame, ["series", "measure"], ["setting", "epsilon", "value"]).dropna(subset=[against, "value"])
     most = 1.0 if against == "setting" else MOST_EPSILON
-    name = next(iter(data["measure"]), "No measure")
-    data = data.assign(x=data[against])[["series", "x", "value"]]
+    name = say(next(iter(data["measure"]), phrase("No measure")))
+    data = data.assign(x=data[against], series=data["series"].map(say))[["series", "x", "value"]]
     data = data[data["x"].between(0, most)].reset_index(drop=True)
-    title = "p0 or p in the rule" if against == "setting" else "epsilon"
+    title = say("p0 or p in the rule") if against == "setting" else say("epsilon")
     across = alt.X("x:Q", **scaled(title, span(0, most), tickCount=6))
     up = alt.Y("value:Q", **scaled(None, alt.Scale(domain=[0, 1]), format="~%", tickCount=5))
     looks = dict(zip(in_order(data["series"]), DESCRIBED, strict=False))
-    layers: list[Any] = _lines(alt.Chart(data).encode(across, up), looks, "x|at|.3~g", columns=1)
+    layers: list[Any] = _lines(alt.Chart(data).encode(across, up), looks, tooltips("x|at|.3~g"), columns=1)
     if at is not None and math.isfinite(at):
-        rule = single(x=min(at, most), label="your setting").encode(across, tooltip=tooltips("label|rule", "x|at|.3~g"))
+        rule = single(x=min(at, most), label=say("your setting")).encode(
+            across, tooltip=tooltips("label|rule", "x|at|.3~g")
+        )
         layers.insert(0, rule.mark_rule(color=NEUTRAL, strokeWidth=2, strokeDash=[4, 3]))
     if crossing is not None:
-        meet = single(x=crossing[0], value=crossing[1], label=f"both {100 * crossing[1]:.1f} %").encode(across, up)
+        meet = single(
+            x=crossing[0], value=crossing[1], label=say("both {share:.1f} %", share=100 * crossing[1])
+        ).encode(across, up)
         dot = meet.mark_point(color=INK, filled=False, size=180, strokeWidth=3, opacity=1)
         layers.append(dot.encode(tooltip=tooltips("label|they meet", "x|at|.3~g")))
         layers.append(words(meet, "label", align="left", dx=8, dy=16, fontWeight="bold"))
     return present(
         alt.layer(*layers),
         name,
-        seen=f"{name}, against {title}: curves for {' and '.join(looks)}, from 0 to {most:.0f}.",
+        seen=say(
+            "{measure}, against {setting}: curves for {series}, from 0 to {most:.0f}.",
+            measure=name,
+            setting=title,
+            series=say(" and ").join(looks),
+            most=most,
+        ),
         height=370 + 30 * len(looks),  # with the legend, which has a line for each
         offset=2,
     )
@@ -238,42 +284,50 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
     first = "".join(data["epsilon"].head(1))
     known = data.dropna(subset=["right", "kept"])
     same = len(known) > 0 and np.allclose(known["right"], known["kept"])
-    told = "With fresh coins the truth comes through, and epsilon adds up. A kept report gives no more away."
+    told = say("With fresh coins the truth comes through, and epsilon adds up. A kept report gives no more away.")
     if same and (known["right"] > 1 - 1e-9).all():
-        told = "Nobody tosses: the first report is the truth, and so is every other one."
+        told = say("Nobody tosses: the first report is the truth, and so is every other one.")
     elif same and alone is not None and np.allclose(known["right"], alone):
-        told = "The reports have nothing to do with the truth: any number of them is as good as a guess."
-    long = data.rename(columns={"right": FRESH, "kept": KEPT})
-    long = long.melt(["reports", "epsilon"], [FRESH, KEPT], var_name="series").rename(columns={"reports": "x"})
-    long.loc[long["series"] == KEPT, "epsilon"] = first
-    last = (long["x"] == long["x"].max()) & ~((long["series"] == KEPT) & same)
-    long["label"] = ("epsilon " + long["epsilon"]).where(last, "")
+        told = say("The reports have nothing to do with the truth: any number of them is as good as a guess.")
+    fresh, kept = say(FRESH), say(KEPT)
+    long = data.rename(columns={"right": fresh, "kept": kept})
+    long = long.melt(["reports", "epsilon"], [fresh, kept], var_name="series").rename(columns={"reports": "x"})
+    long.loc[long["series"] == kept, "epsilon"] = first
+    last = (long["x"] == long["x"].max()) & ~((long["series"] == kept) & same)
+    long["label"] = long["epsilon"].map(lambda paid: say("epsilon {epsilon}", epsilon=paid)).where(last, "")
     percent: Any = {"format": "~%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
     base = alt.Chart(long.dropna(subset=["x", "value"])).encode(
-        alt.X("x:Q", title="reports of one person", scale=alt.Scale(nice=False, zero=False, padding=12)),
-        alt.Y("value:Q", **scaled("most frequent report is true", span(0, 1.12), **percent)),
+        alt.X("x:Q", title=say("reports of one person"), scale=alt.Scale(nice=False, zero=False, padding=12)),
+        alt.Y("value:Q", **scaled(say("most frequent report is true"), span(0, 1.12), **percent)),
     )
-    looks: dict[str, Look] = {FRESH: (CLAIMED, [1, 0], 4), KEPT: (RELEASED, [7, 5], 4)}
-    tips = ["x|reports|,.0f", "epsilon|epsilon in all"]
+    looks: dict[str, Look] = {fresh: (CLAIMED, [1, 0], 4), kept: (RELEASED, [7, 5], 4)}
+    tips = tooltips("x|reports|,.0f", "epsilon|epsilon in all")
     colors = alt.Scale(domain=[*looks], range=[look[0] for look in looks.values()])
     dots = base.mark_point(filled=True, size=70, opacity=1).encode(
-        alt.Color("series:N", scale=colors, title=None), tooltip=tooltips("series|series", *tips, "value|value|.1%")
+        alt.Color("series:N", scale=colors, title=None),
+        tooltip=[*tooltips("series|series"), *tips, *tooltips("value|value|.1%")],
     )
-    layers = [*_lines(base, looks, *tips), dots]
-    for name, move in ((FRESH, -15), (KEPT, 16)):  # above and below, so that neither is on the other
+    layers = [*_lines(base, looks, tips), dots]
+    for name, move in ((fresh, -15), (kept, 16)):  # above and below, so that neither is on the other
         own = base.transform_filter(alt.FieldOneOfPredicate("series", [name]))
         bold: Any = {"fontWeight": "bold"}
         layers.append(words(own, "label", align="right", dx=-4, dy=move, **bold))
     if alone is not None:
         place: Any = {"x": 14, "align": "left", "dy": 13, "baseline": "middle"}
-        layers += _level(alone, f"guess without any report {100 * alone:.1f} %", **place)
-    ends = [f"{100 * r:.0f} % after {n:,.0f}" for r, n in known.tail(1)[["right", "reports"]].to_numpy()]
+        layers += _level(alone, say("guess without any report {share:.1f} %", share=100 * alone), **place)
+    ends = [
+        say("{share:.0f} % after {reports:,.0f}", share=100 * r, reports=n)
+        for r, n in known.tail(1)[["right", "reports"]].to_numpy()
+    ]
     return present(
         alt.layer(*layers),
-        "Asked again and again: the averaging attack",
+        say("Asked again and again: the averaging attack"),
         key=told,
-        seen=f"How often the most frequent report is true, with fresh reports ({', '.join(ends)}) and with a kept one. "
-        f"{told}",
+        seen=say(
+            "How often the most frequent report is true, with fresh reports ({ends}) and with a kept one. {told}",
+            ends=", ".join(ends),
+            told=told,
+        ),
         height=460,
     )
 
@@ -285,20 +339,25 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
     the epsilon of the corrected one.
     """
     data = tidy(frame, ["series"], ["beyond", "log_ratio"]).dropna()
-    data = data.rename(columns={"beyond": "x", "log_ratio": "value"})
+    data = data.rename(columns={"beyond": "x", "log_ratio": "value"}).assign(series=data["series"].map(say))
     base = alt.Chart(data).encode(
-        alt.X("x:Q", **scaled("reports beyond ± this", alt.Scale(nice=False), tickCount=10)),
-        alt.Y("value:Q", title="logarithm of the ratio", scale=alt.Scale(zero=True)),
+        alt.X("x:Q", **scaled(say("reports beyond ± this"), alt.Scale(nice=False), tickCount=10)),
+        alt.Y("value:Q", title=say("logarithm of the ratio"), scale=alt.Scale(zero=True)),
     )
     looks = dict(zip(in_order(data["series"]), [(CLAIMED, [1, 0], 4.0), (RELEASED, [7, 5], 4.0)], strict=False))
     place: Any = {"x": "width", "align": "right", "dy": -9, "fontWeight": "bold"}
-    rule, name = _level(bound, f"bound: epsilon {number(bound)}", **place)
+    rule, name = _level(bound, say("bound: epsilon {epsilon}", epsilon=number(bound)), **place)
     return present(
-        alt.layer(rule, *_lines(base, looks, "x|beyond ±|.3~g"), name),
-        "Far reports give the number away",
-        key="How much likelier a report beyond ± this is for the far number than for the near one. Epsilon bounds it.",
-        seen=f"The log ratio of the probabilities of far reports: unbounded as printed, below epsilon {number(bound)} "
-        "with Laplace noise.",
+        alt.layer(rule, *_lines(base, looks, tooltips("x|beyond ±|.3~g")), name),
+        say("Far reports give the number away"),
+        key=say(
+            "How much likelier a report beyond ± this is for the far number than for the near one. Epsilon bounds it."
+        ),
+        seen=say(
+            "The log ratio of the probabilities of far reports: unbounded as printed, below epsilon {epsilon} with "
+            "Laplace noise.",
+            epsilon=number(bound),
+        ),
         height=400,
     )
 
@@ -310,7 +369,7 @@ def _level(value: float, label: str, *, x: Any, **look: Any) -> list[Any]:
     return found
 
 
-def _lines(base: Any, looks: Mapping[str, Look], *tips: str, columns: int = 0) -> list[Any]:
+def _lines(base: Any, looks: Mapping[str, Look], tips: list[alt.Tooltip], *, columns: int = 0) -> list[Any]:
     """A line per series, each with its color, dashes and width under one legend, the first below the others."""
     size: Any = {"symbolSize": 800 if columns == 1 else 1400, "columns": columns or alt.Undefined}
     legend = alt.Legend(symbolType="stroke", symbolOpacity=1, labelFontSize=15, labelLimit=300, **size)
@@ -319,6 +378,6 @@ def _lines(base: Any, looks: Mapping[str, Look], *tips: str, columns: int = 0) -
     line = base.mark_line().encode(
         *(channel("series:N", scale=s, title=None, legend=legend) for channel, s in zip(channels, scales, strict=True)),
         order=alt.Order("x:Q"),
-        tooltip=tooltips("series|series", *tips, "value|value|.3~g"),
+        tooltip=[*tooltips("series|series"), *tips, *tooltips("value|value|.3~g")],
     )
     return [line.transform_filter(alt.FieldOneOfPredicate("series", [name])) for name in looks]

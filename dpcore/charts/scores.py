@@ -23,19 +23,21 @@ from dpcore.charts.marks import (
     tooltips,
     words,
 )
+from dpcore.language import phrase, say
 
 TRAINED_ON = {
-    "released": (RELEASED, "diamond"),
-    "same method, no noise": (SERIES[2], "triangle-up"),
-    "real": (REAL, "circle"),
+    phrase("released"): (RELEASED, "diamond"),
+    phrase("same method, no noise"): (SERIES[2], "triangle-up"),
+    phrase("real"): (REAL, "circle"),
 }
-SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
-WHO = ["released", "reference"]
+SCORES = {"accuracy": phrase("accuracy"), "balanced_accuracy": phrase("balanced accuracy")}
+WHO = [phrase("released"), phrase("reference")]
 ROW = 110  # pixels
 TO_LEFT = "datum.first && datum.value > 0.3"
 MOST_BARS = 15
-EXACT, MIDDLE, NOISY = "exact trees", "same trees, exact counts", "released"
-STRUCTURE, LEAVES = "cost of choices", "cost of noisy counts"
+OTHERS, HERE = phrase("another draw"), phrase("this release")
+EXACT, MIDDLE, NOISY = phrase("exact trees"), phrase("same trees, exact counts"), phrase("released")
+STRUCTURE, LEAVES = phrase("cost of choices"), phrase("cost of noisy counts")
 PERCENT = {"format": "~%", "tickCount": 8}
 
 
@@ -46,21 +48,22 @@ def accuracy(frame: pd.DataFrame, *, majority: float) -> Chart:
     the most frequent class's share, what knowing nothing scores.
     """
     data = tidy(frame, ["model", "trained_on"], ["accuracy"]).dropna()
+    kinds = color_and_shape("trained_on", *looks(TRAINED_ON, data["trained_on"]), title=say("trained on"))
+    data[["model", "trained_on"]] = data[["model", "trained_on"]].map(say)
     base = alt.Chart(data).encode(
-        alt.X("accuracy:Q", **accuracies("accuracy")),
+        alt.X("accuracy:Q", **accuracies(say("accuracy"))),
         alt.Y("model:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.25)),
-        alt.YOffset("trained_on:N", sort=list(TRAINED_ON)),
+        alt.YOffset("trained_on:N", sort=[*map(say, TRAINED_ON)]),
         tooltip=tooltips("model|model", "trained_on|trained on", "accuracy|accuracy|.1%"),
     )
-    kinds = color_and_shape("trained_on", *looks(TRAINED_ON, data["trained_on"]), title="trained on")
     runs = base.mark_point(filled=True, size=120, opacity=0.85).encode(*kinds)
     repeated = bool(data.duplicated(["model", "trained_on"]).any())
-    mean = [means(base, alt.X("mean(accuracy):Q", title="accuracy"))] if repeated else []
+    mean = [means(base, alt.X("mean(accuracy):Q", title=say("accuracy")))] if repeated else []
     return present(
-        alt.layer(runs, *mean, *_upright("majority class", majority, "right")),
-        "Accuracy on real test data",
-        key="One mark per run. Upright line: mean." if repeated else "",
-        seen="Accuracy of each model trained on the release and on the real data, with reference lines.",
+        alt.layer(runs, *mean, *_upright(say("majority class"), majority, "right")),
+        say("Accuracy on real test data"),
+        key=say("One mark per run. Upright line: mean.") if repeated else "",
+        seen=say("Accuracy of each model trained on the release and on the real data, with reference lines."),
         height=alt.Step(34),
     )
 
@@ -76,7 +79,7 @@ def _upright(text: str, value: float, align: Any) -> list[Any]:
         return []
     name = {"align": align, "dx": -4 if align == "right" else 4, "baseline": "bottom"}
     look: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
-    across = alt.X("at:Q", title="accuracy")
+    across = alt.X("at:Q", title=say("accuracy"))
     rule: list[Any] = ruled(across, value, f"{text} {value:.1%}", {"y": alt.value(-4)}, name, **look)
     return rule
 
@@ -87,11 +90,14 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     `frame`: one row per metric and run: `metric`, `value` (0..1), `run`, `chosen` (bool: the release on the screen).
     `references`: `metric`, `label`, `value`. With `small`, numbers near 0 can be told apart.
     """
-    which = ["another draw", "this release"]
+    which = [say(OTHERS), say(HERE)]
     data = tidy(frame, ["metric", "run"], ["value"])
+    data["metric"] = data["metric"].map(say)
     metrics = in_order(data["metric"])
     data["which"] = np.where(frame["chosen"].to_numpy(bool), *reversed(which))
-    data = data.dropna(subset=["value"]).sort_values("which", kind="stable")  # the release is drawn last, on top
+    data = data.dropna(subset=["value"]).sort_values(
+        "which", key=lambda found: found == which[1], kind="stable"
+    )  # the release is drawn last, on top
     data["lane"] = data.groupby("metric").cumcount() * 0.618 % 1
 
     across = distances("") if small else accuracies("")
@@ -104,10 +110,12 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     draws = base.mark_point(filled=True, opacity=0.9).encode(
         alt.YOffset("lane:Q", scale=alt.Scale(domain=[-0.55, 1.55])),
         *color_and_shape("which", which, [REAL, RELEASED], ["circle", "diamond"]),
-        size=alt.condition("datum.which == 'this release'", alt.value(260), alt.value(80)),
+        size=alt.condition(f"datum.which == '{which[1]}'", alt.value(260), alt.value(80)),
     )
     known = pd.DataFrame(columns=["metric", "label", "value"]) if references is None else references
-    beside = tidy(known[known["metric"].isin(metrics)], ["metric", "label"], ["value"]).dropna()
+    beside = tidy(known, ["metric", "label"], ["value"]).dropna()
+    beside[["metric", "label"]] = beside[["metric", "label"]].map(say)
+    beside = beside[beside["metric"].isin(metrics)].reset_index(drop=True)
     beside["first"] = beside["value"] == beside.groupby("metric")["value"].transform("min")
     beside["text"] = [f"{label} {value:.3g}" for label, value in zip(beside["label"], beside["value"], strict=True)]
     rule = alt.Chart(beside).encode(down, alt.X("value:Q", **across), tooltip=tooltips("text|reference"))
@@ -122,11 +130,14 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     )
     return present(
         alt.layer(rules, draws, heads, *said),
-        "The same method, drawn again",
-        key="One mark per run, on an axis that is the same for every release."
-        + (" Upright line: for reference." if len(beside) else ""),
-        seen=f"{data['run'].nunique()} runs per metric; the release on the screen stands out. "
-        f"{'; '.join(names['text'])}.",
+        say("The same method, drawn again"),
+        key=say("One mark per run, on an axis that is the same for every release.")
+        + (say(" Upright line: for reference.") if len(beside) else ""),
+        seen=say(
+            "{runs} runs per metric; the release on the screen stands out. {metrics}.",
+            runs=data["run"].nunique(),
+            metrics="; ".join(names["text"]),
+        ),
         height=alt.Step(ROW),
     )
 
@@ -134,9 +145,10 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
 def _spread(data: pd.DataFrame, metric: str) -> str:
     """A metric, what the release on the screen has of it, and between what the others lie."""
     own = data[data["metric"] == metric].set_index("which")["value"]
-    here = [f"{value:.3g}" for value in own[own.index == "this release"]]
-    low, high = (f"{end:.3g}" for end in own[own.index == "another draw"].agg(["min", "max"]))
-    return f"{metric}: {', '.join([*here, f'others {low} to {high}' if 'nan' not in low else 'no others'])}"
+    here = [f"{value:.3g}" for value in own[own.index == say(HERE)]]
+    low, high = (f"{end:.3g}" for end in own[own.index == say(OTHERS)].agg(["min", "max"]))
+    others = say("no others") if "nan" in low else say("others {low} to {high}", low=low, high=high)
+    return say("{metric}: {values}", metric=metric, values=", ".join([*here, others]))
 
 
 def classifier_scores(frame: pd.DataFrame) -> Chart:
@@ -145,10 +157,11 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
     `frame`: one row per model and run: `model`, `accuracy`, `balanced_accuracy` (0..1) and `private` (bool). Models of
     several runs have a bar: the 95% t-interval of their mean.
     """
-    data = tidy(frame, ["model"], [*SCORES]).assign(who=np.where(frame["private"].to_numpy(bool), *WHO))
-    order, measures = in_order(data["model"]), [*SCORES.values()]
+    data = tidy(frame, ["model"], [*SCORES]).assign(who=np.where(frame["private"].to_numpy(bool), *map(say, WHO)))
+    data["model"] = data["model"].map(say)
+    order, measures = in_order(data["model"]), [*map(say, SCORES.values())]
     data = data.melt(["model", "who"], [*SCORES], var_name="measure", value_name="score").dropna()
-    data["measure"] = data["measure"].map(SCORES)
+    data["measure"] = data["measure"].map(SCORES).map(say)
     runs = data.groupby(["model", "measure"])["score"]
     half = runs.transform("std") / np.sqrt(runs.transform("size")) * [t_quantile(n - 1) for n in runs.transform("size")]
     mean = runs.transform("mean")
@@ -158,8 +171,8 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
         alt.Y("model:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
         alt.YOffset("measure:N", scale=alt.Scale(domain=measures, paddingInner=0)),
     )
-    across = accuracies("on real test rows")
-    colors = keyed(alt.Color, "who", WHO, [RELEASED, REAL], legend=alt.Legend(symbolOpacity=1))
+    across = accuracies(say("on real test rows"))
+    colors = keyed(alt.Color, "who", map(say, WHO), [RELEASED, REAL], legend=alt.Legend(symbolOpacity=1))
     grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeColor": NEUTRAL}  # black is lost in the dark
     kinds = keyed(alt.Shape, "measure", measures, ["circle", "diamond"], legend=alt.Legend(symbolOpacity=1, **grey))
     tips = tooltips("model|model", "measure|measure", "score|value|.1%", "mean|mean|.1%", "low|from|.1%", "high|to|.1%")
@@ -171,12 +184,17 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
         mean="mean(score)", right="max(score)", high="max(high)", groupby=["model", "measure"]
     ).transform_calculate(right="max(datum.right, datum.high || 0)", text="format(datum.mean, '.1%')")
     said = words(last.encode(alt.X("right:Q", **across)), "text", align="left", dx=11)
-    each = "One mark per run; bar: 95% t-interval of the mean, which is written beside it. " if repeated else ""
+    key = say("Balanced accuracy: the mean share of each class that is found.")
+    if repeated:
+        key = say("One mark per run; bar: 95% t-interval of the mean, which is written beside it. ") + key
     return present(
         alt.layer(*([bars] if repeated else []), dots, said),
-        "How good the classifier is, and what else there is",
-        key=f"{each}Balanced accuracy: the mean share of each class that is found.",
-        seen=f"Accuracy and balanced accuracy of {len(order)} models on real test rows, the released one in blue.",
+        say("How good the classifier is, and what else there is"),
+        key=key,
+        seen=say(
+            "Accuracy and balanced accuracy of {models} models on real test rows, the released one in blue.",
+            models=len(order),
+        ),
         height=alt.Step(21),
     )
 
@@ -192,27 +210,31 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
     bars = [(STRUCTURE, means[EXACT], means[MIDDLE]), (LEAVES, means[MIDDLE], means[NOISY])]
     moves = pd.DataFrame(bars, columns=["row", "start", "stop"]).dropna()
     change = 100 * (moves["stop"] - moves["start"])
-    moves["text"] = [f"{'+' if c >= 0 else '−'}{abs(c):.1f} points" for c in change.round(1)]
+    moves["text"] = [say("{sign}{size:.1f} points", sign="+" if c >= 0 else "−", size=abs(c)) for c in change.round(1)]
     moves["end"] = moves[["start", "stop"]].max(axis=1)
     steps = means.dropna().rename("accuracy").rename_axis("row").reset_index()
     steps["text"] = [f"{value:.1%}" for value in steps["accuracy"]]
-    order = [name for name in (EXACT, STRUCTURE, MIDDLE, LEAVES, NOISY) if name in {*moves["row"], *steps["row"]}]
+    known = {*moves["row"], *steps["row"]}
+    order = [say(name) for name in (EXACT, STRUCTURE, MIDDLE, LEAVES, NOISY) if name in known]
+    moves["row"], steps["row"] = moves["row"].map(say), steps["row"].map(say)
     down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.2))
-    across = accuracies("accuracy")
+    across = accuracies(say("accuracy"))
     base, marks = alt.Chart(moves).encode(down), alt.Chart(steps).encode(down, alt.X("accuracy:Q", **across))
     tips = tooltips("row|step", "text|changes accuracy by", "start|from|.2%", "stop|to|.2%")
     spans = base.mark_bar(color=RELEASED, opacity=0.55, height={"band": 0.55})
     spans = spans.encode(alt.X("start:Q", **across), x2=alt.X2("stop"), tooltip=tips)
     look: Any = {"align": "left", "dx": 12, "fontWeight": "bold"}
     said = words(base.encode(alt.X("end:Q", **across)), "text", **look)
-    own = alt.condition(f"datum.row === '{NOISY}'", alt.value(RELEASED), alt.value(REAL))
+    own = alt.condition(f"datum.row === '{say(NOISY)}'", alt.value(RELEASED), alt.value(REAL))
     dots = marks.mark_point(filled=True, shape="diamond", size=210, opacity=1)
     dots = dots.encode(color=own, tooltip=tooltips("row|trees", "accuracy|accuracy|.2%"))
     return present(
-        alt.layer(spans, said, dots, words(marks, "text", **look), *_upright("majority class", majority, "left")),
-        "What privacy costs in accuracy, and by what",
-        key="From above: the best trees, then trees that were chosen by chance, then their noisy counts.",
-        seen="Accuracy of exact trees, of the released trees with exact counts, and of the release, with differences.",
+        alt.layer(spans, said, dots, words(marks, "text", **look), *_upright(say("majority class"), majority, "left")),
+        say("What privacy costs in accuracy, and by what"),
+        key=say("From above: the best trees, then trees that were chosen by chance, then their noisy counts."),
+        seen=say(
+            "Accuracy of exact trees, of the released trees with exact counts, and of the release, with differences."
+        ),
         height=alt.Step(46),
     )
 
@@ -223,19 +245,25 @@ def importance(frame: pd.DataFrame) -> Chart:
     `frame`: one row per column: `column`, `share` (0..1), as `Forest.importance` gives them.
     """
     data = tidy(frame, ["column"], ["share"]).dropna().sort_values("share", ascending=False, kind="stable")
-    capped = f" (top {MOST_BARS} of {len(data):,})" if len(data) > MOST_BARS else ""
+    title = say("What the trees ask about")
+    if len(data) > MOST_BARS:
+        title = say("What the trees ask about (top {most} of {count:,})", most=MOST_BARS, count=len(data))
     data = distinct(data.head(MOST_BARS).reset_index(drop=True), "column")
     scale = span(0, 1.12 * largest(data["share"], 0.01))
     base = alt.Chart(data).encode(
-        alt.X("share:Q", **scaled("share of what divisions gain", scale, format="~%", tickCount=6)),
+        alt.X("share:Q", **scaled(say("share of what divisions gain"), scale, format="~%", tickCount=6)),
         alt.Y("column:N", sort=None, title=None, scale=as_listed(data["column"])),
         tooltip=tooltips("column|column", "share|share|.1%"),
     )
     bars = base.mark_bar(color=RELEASED, height={"band": 0.65})
     return present(
         bars + words(base, "share", ".1%", align="left", dx=6),
-        f"What the trees ask about{capped}",
-        key="How much each column’s divisions lower the impurity of classes, by noisy counts: from the release alone.",
-        seen=f"The {len(data)} columns that matter most to the released trees, by their share of the gain.",
+        title,
+        key=say(
+            "How much each column’s divisions lower the impurity of classes, by noisy counts: from the release alone."
+        ),
+        seen=say(
+            "The {count} columns that matter most to the released trees, by their share of the gain.", count=len(data)
+        ),
         height=alt.Step(28),
     )

@@ -7,6 +7,7 @@ from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import CLAIMED, RELEASED
 from dpcore.charts.frames import largest, tidy
 from dpcore.charts.marks import captions, ruled, scaled, span, tooltips
+from dpcore.language import phrase, say
 from dpcore.text import number
 
 FEWEST = 10  # places: one run alone is not all of the picture
@@ -22,16 +23,18 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
     data = tidy(frame, ["run", "when"], ["epsilon_bound"]).dropna().reset_index(drop=True)
     if len(data) > MOST:
         early, rest = data.iloc[: len(data) - MOST + 1], data.iloc[len(data) - MOST + 1 :]
-        first = early.tail(1).assign(run=f"({len(early):,} earlier runs)", epsilon_bound=early["epsilon_bound"].sum())
+        first = early.tail(1).assign(
+            run=say("({count:,} earlier runs)", count=len(early)), epsilon_bound=early["epsilon_bound"].sum()
+        )
         data = pd.concat([first, rest], ignore_index=True)
     total = others + data["epsilon_bound"].cumsum()
     data = data.assign(step=data.index + 1, before=total - data["epsilon_bound"], after=total, floor=0.0)
     data = data.assign(cost=data["epsilon_bound"].map(number), total=total.map(number))
     edge = 1.12 * largest([*total, cap or 0.0], 1e-3)
-    height = scaled("epsilon, in all", span(0, edge), tickCount=6)
+    height = scaled(say("epsilon, in all"), span(0, edge), tickCount=6)
     up = alt.Y("after:Q", **height)
     places = [*range(1, max(FEWEST, len(data)) + 1)]
-    runs = scaled("runs, the earliest first", alt.Scale(domain=places), labelAngle=0)
+    runs = scaled(say("runs, the earliest first"), alt.Scale(domain=places), labelAngle=0)
     across = alt.X("step:O", **runs)
     tips = tooltips("run|run", "when|when", "cost|can cost up to", "total|in all, until then")
     base = alt.Chart(data.drop(columns="epsilon_bound")).encode(across, tooltip=tips)
@@ -41,18 +44,23 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
     if len(data) <= MOST // 2:
         layers.append(captions(base.encode(up), "total", dy=-9))
     if cap is not None:
-        name = {"align": "left", "dy": -8}
+        name, said = {"align": "left", "dy": -8}, say("cap {epsilon}", epsilon=number(cap))
         line = {"color": CLAIMED, "strokeDash": [6, 4], "strokeWidth": 2}
-        layers += ruled(alt.Y("at:Q", **height), cap, f"cap {number(cap)}", {"x": alt.value(4)}, name, "cap", **line)
-    room = "" if cap is None else f" The cap is {number(cap)}."
+        layers += ruled(alt.Y("at:Q", **height), cap, said, {"x": alt.value(4)}, name, phrase("cap"), **line)
+    key = say("Dark: what a run can cost. Pale: what was spent before it.")
+    if others > 0:
+        key = say(
+            "Dark: what a run can cost. Pale: what was spent before it, of which {others} on other accounts of the "
+            "file.",
+            others=number(others),
+        )
+    key += say(" Dashed: the cap.") if cap is not None else ""
     spent_in_all = number(total.max() if len(total) else 0.0)
     return near(
         alt.layer(*layers),
-        "What was spent, run by run",
-        key="Dark: what a run can cost. Pale: what was spent before it"
-        + f", of which {number(others)} on other accounts of the file" * (others > 0)
-        + "."
-        + " Dashed: the cap." * (cap is not None),
-        seen=f"A staircase of {len(data)} runs that can cost up to {spent_in_all} in all.{room}",
+        say("What was spent, run by run"),
+        key=key,
+        seen=say("A staircase of {count} runs that can cost up to {total} in all.", count=len(data), total=spent_in_all)
+        + ("" if cap is None else say(" The cap is {epsilon}.", epsilon=number(cap))),
         height=300,
     )

@@ -16,6 +16,7 @@ from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import NEUTRAL, SERIES
 from dpcore.charts.frames import LETTER, in_order, largest, texts, tidy
 from dpcore.charts.marks import canvas, fitted, ink_on, keyed, tooltips, words
+from dpcore.language import plural, say
 from dpcore.text import number
 
 CLASSES = [SERIES[i] for i in (1, 6, 4, 2, 3, 5, 9, 7, 10, 8)]  # neighbors differ in blue and yellow
@@ -29,7 +30,7 @@ GAP = 18
 WIDTH = 960  # pixels, for all texts
 
 
-def forest_tree(frame: pd.DataFrame, *, title: str = "A released tree", width: int = WIDTH) -> Chart:
+def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = WIDTH) -> Chart:
     """One tree: the root at the left, leaves at the right, every branch's condition on its line.
 
     `frame`: of `forest_frames.nodes`. A box has the color of its most probable class, the paler the less sure it is.
@@ -43,9 +44,9 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "A released tree", width: i
 
     marks = canvas(width, height)
     told = ["path", "asks", "noisy", "counts", "label", "share", "spent", "folded"]
-    tips = ["path|branch", "asks|divided by", "noisy|noisy number of records|,.1f", "counts|consistent number|,.1f"]
-    tips += ["label|most probable class", "share|its probability|.1%", "spent|epsilon so far"]
-    tip = tooltips(*tips, "folded|nodes below, not drawn|,")
+    tip = tooltips("path|branch", "asks|divided by", "noisy|noisy number of records|,.1f")
+    tip += tooltips("counts|consistent number|,.1f", "label|most probable class", "share|its probability|.1%")
+    tip += tooltips("spent|epsilon so far", "folded|nodes below, not drawn|,")
     boxes = marks(data[["left", "right", "top", "bottom", "fill", *told]], "left", "top").mark_rect(cornerRadius=7)
     fill = alt.Fill("fill:N", scale=None)
     boxes = boxes.encode(x2=alt.X2("right"), y2=alt.Y2("bottom"), fill=fill, tooltip=tip)
@@ -53,7 +54,7 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "A released tree", width: i
     colors = [CLASSES[code % len(CLASSES)] for code in codes.values()]
     legend = alt.Legend(symbolOpacity=1, symbolSize=160)
     key = marks(data[["left", "y", "label"]], "left").mark_point(filled=True, shape="square", opacity=0)
-    key = key.encode(keyed(alt.Color, "label", codes, colors, title="most probable class", legend=legend))
+    key = key.encode(keyed(alt.Color, "label", codes, colors, title=say("most probable class"), legend=legend))
     look: Any = {"align": "left", "baseline": "middle", "fontSize": 12}
     lines = data[["inset", "y", "head", "foot", "fill", *told]].assign(room=data["right"] - data["left"] - 10)
     inside = marks(lines, "inset").encode(tooltip=tip)
@@ -64,14 +65,23 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "A released tree", width: i
     branches = fitted(ways.encode(tooltip=tip), "branch", width, **look | {"baseline": "bottom"}, dx=5, dy=-3)
     rest = words(marks(data[["right", "y", "more"]], "right"), "more", **look, dx=6)
     gone = int(data["folded"].where(data["parent"] < 0, 0).sum())
-    note = f" {gone:,} more nodes are not drawn (+)." if gone else ""
-    paid = "; epsilon spent (ε) down to here" if data["spent"].any() else ""
+    note = say(" {nodes:,} more nodes are not drawn (+).", nodes=gone) if gone else ""
+    drawn = say(
+        "A box: what is asked next, or the class; the number of records. The paler, the less sure of its class."
+    )
+    if data["spent"].any():
+        drawn = say(
+            "A box: what is asked next, or the class; the number of records; epsilon spent (ε) down to here. The "
+            "paler, the less sure of its class."
+        )
     return present(
         alt.layer(_lines(marks, data), boxes, key, heads, feet, branches, rest).resolve_scale(color="independent"),
-        title,
-        key=f"A box: what is asked next, or the class; the number of records{paid}. "
-        f"The paler, the less sure of its class.{note}",
-        seen=f"A decision tree of {len(data):,} nodes, with numbers of records and most probable classes.{note}",
+        title or say("A released tree"),
+        key=drawn + note,
+        seen=say(
+            "A decision tree of {nodes:,} nodes, with numbers of records and most probable classes.", nodes=len(data)
+        )
+        + note,
         height=height + 150,  # what fits its container counts title and legend as well
     )
 
@@ -82,9 +92,9 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
     renamed = {"class": "label", "text": "asks", "side": "branch", "edge": "path"}
     data = tidy(frame, ["class", "text", "side", "edge"], numbers).rename(columns=renamed)
     empty = {name: frame[name].to_numpy() == "" for name in ("text", "side", "edge")}
-    data["asks"] = data["asks"].mask(empty["text"], "(a leaf)")
+    data["asks"] = data["asks"].mask(empty["text"], say("(a leaf)"))
     data["branch"] = data["branch"].mask(empty["side"], "")
-    data["path"] = data["path"].mask(empty["edge"], "(the root)")
+    data["path"] = data["path"].mask(empty["edge"], say("(the root)"))
     kinds = frame["class"].cat.categories if isinstance(frame["class"].dtype, pd.CategoricalDtype) else data["label"]
     labels = in_order(texts(kinds))  # all classes if they are known, so that trees are colored alike
     data["code"] = [labels.index(label) for label in data["label"]]
@@ -175,7 +185,7 @@ def taxonomy(frame: pd.DataFrame) -> Chart:
     total, deepest = int(data["leaves"].iloc[0]), int(data["depth"].max())
     upper = _upper(data)
     ends = int(upper["end"].sum())
-    note = f"Only the upper part is drawn, down to {ends:,} nodes." if len(upper) < len(data) else ""
+    note = say("Only the upper part is drawn, down to {nodes:,} nodes. ", nodes=ends) if len(upper) < len(data) else ""
     step, letters = (22, 13) if ends <= 60 else (17, 12)
     drawn = _across(upper, letters, WIDTH).join(step * (_rows(upper["parent"].to_numpy()) + 1))
     height = step * ends + step
@@ -191,12 +201,18 @@ def taxonomy(frame: pd.DataFrame) -> Chart:
     lines = _lines(marks, drawn.assign(left=drawn["x"], right=drawn["x"], hang=drawn["x"]))
     layers = [lines, dots, fitted(groups, "label", WIDTH, **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]
     layers.append(fitted(values, "label", WIDTH, **look, dx=9, baseline="middle"))
-    steps = "1 level" if deepest == 1 else f"{deepest:,} levels"
+    levels = plural("{n:,} level", "{n:,} levels", deepest)
     return present(
         alt.layer(*layers),
-        f"{total:,} values, {steps} below the root",
-        key=f"{note} Point at a node to see its path.".strip(),
-        seen=f"Tree of {len(data):,} nodes, {steps}: root at the left, {total:,} values at the right. {note}".strip(),
+        say("{values:,} values, {levels} below the root", values=total, levels=levels),
+        key=note + say("Point at a node to see its path."),
+        seen=say(
+            "Tree of {nodes:,} nodes, {levels}: root at the left, {values:,} values at the right. {note}",
+            nodes=len(data),
+            levels=levels,
+            values=total,
+            note=note,
+        ).strip(),
         height=height + 90,  # what fits its container counts the title as well
     )
 
@@ -225,7 +241,14 @@ def _upper(data: pd.DataFrame) -> pd.DataFrame:
             return kept
     kept = data[data["depth"] <= 1].head(MOST_LEAVES)
     rest = int(data["leaves"].iloc[0] - kept["leaves"].iloc[1:].sum())
-    others = {"name": f"(others: {rest:,} values)", "parent": 0, "leaves": rest, "depth": 1, "path": "", "end": True}
+    others = {
+        "name": say("(others: {count:,} values)", count=rest),
+        "parent": 0,
+        "leaves": rest,
+        "depth": 1,
+        "path": "",
+        "end": True,
+    }
     if len(data) > 1:
         kept = pd.concat([kept, pd.DataFrame([others])], ignore_index=True)
     return kept.assign(end=kept["depth"] == kept["depth"].max())

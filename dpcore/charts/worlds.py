@@ -1,7 +1,6 @@
 """Two neighboring worlds beside each other: probabilities, drawn answers, an attack's runs, ratios, and the game."""
 
 import math
-import textwrap
 from typing import Any
 
 import altair as alt
@@ -10,21 +9,22 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, RELEASED, SERIES
-from dpcore.charts.frames import largest, tidy
+from dpcore.charts.frames import largest, tidy, wrapped
 from dpcore.charts.marks import NO_TIP, boxes, color_and_shape, keyed, scaled, single, span, tooltips, words
+from dpcore.language import phrase, plural, say
 from dpcore.text import number as epsilon_text
 
 PAIR = [SERIES[3], SERIES[2]]  # the colors of two worlds
-YOU = {"without": "without you", "with": "with you"}
-TABLE = {"without": "out of the table", "with": "in the table"}
-RUNS = {"first": "World A", "second": "World B"}
+YOU = {"without": phrase("without you"), "with": phrase("with you")}
+TABLE = {"without": phrase("out of the table"), "with": phrase("in the table")}
+RUNS = {"first": phrase("World A"), "second": phrase("World B")}
 STACKED: Any = {"minExtent": 74, "maxExtent": 74, "grid": False}  # of pixels: equal answers are above each other
 CLIP: Any = {"clip": True}  # a mark over the edge would move it, in one of the stacked charts only
 STEPS, MOST_TICKS = (1, 2, 5, 10, 20, 50, 100), 12
 NARROW = 0.25  # of a broad bar, that a narrow one leaves free at either side
 TIMES = "format(exp(datum.value), '.3~g')"  # an axis of logarithms that tells the ratios
-TENFOLD = math.log(10)
-WAYS = {"players": (RELEASED, "diamond"), "best strategy": (SERIES[4], "circle")}
+TENFOLD, TOO_MANY = math.log(10), math.log(1e6)
+WAYS = {phrase("players"): (RELEASED, "diamond"), phrase("best strategy"): (SERIES[4], "circle")}
 
 
 def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
@@ -35,7 +35,7 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
     """
     data = tidy(frame, [], ["answer", "without", "with", "limit_without", "limit_with"]).dropna()
     across, long = _answers(data, whole), _beside(data, "answer", YOU, height="{}", limit="limit_{}")
-    what = "probability" if whole else "density"
+    what = say("probability") if whole else say("density")
     up = alt.Y("height:Q", title=what, axis=alt.Axis(**STACKED, format=".2~g", tickCount=4))
     base = alt.Chart(long).encode(tooltip=tooltips("world|world", "answer|answer|.4~g", f"height|{what}|.3~g"))
     color = _colors(YOU, "square" if whole else "stroke", 15)
@@ -45,18 +45,23 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
         layers.append(boxes(base.encode(color), alt.X("left:Q", **across), "right", up, opacity=0.9, **CLIP))
     else:
         lines = base.encode(alt.X("answer:Q", **across), up)
-        for label in YOU.values() if beyond else ():
+        for label in map(say, YOU.values()) if beyond else ():
             own = lines.transform_filter(alt.FieldOneOfPredicate("world", [label]))
             layers.append(own.mark_area(color=CLAIMED, opacity=0.75, **CLIP).encode(alt.Y2("limit:Q")))
-        dash = keyed(alt.StrokeDash, "world", YOU.values(), [[7, 4], [1, 0]])
+        dash = keyed(alt.StrokeDash, "world", map(say, YOU.values()), [[7, 4], [1, 0]])
         layers.append(lines.mark_line(strokeWidth=3.5, **CLIP).encode(color, dash))
-    key = "Orange: where one world is above e^epsilon times the other. Each orange area is delta." if beyond else ""
+    key = ""
+    if beyond:
+        key = say("Orange: where one world is above e^epsilon times the other. Each orange area is delta.")
     return near(
         alt.layer(*layers),
-        "Two worlds, one person apart",
+        say("Two worlds, one person apart"),
         key=key,
-        seen=f"Probabilities of answers without you and with you, which are nearly on top of each other if epsilon is "
-        f"small. {key}",
+        seen=say(
+            "Probabilities of answers without you and with you, which are nearly on top of each other if epsilon is "
+            "small. {key}",
+            key=key,
+        ),
         height=360 if key else 330,
     )
 
@@ -69,9 +74,10 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
     data = tidy(frame, [], ["answer", "log_ratio"]).dropna()
     data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
     outside = data["log_ratio"].abs() > epsilon * (1 + 1e-9)
-    data["where"] = np.where(outside, "outside the band", "inside the band")
+    beyond, within = say("outside the band"), say("inside the band")
+    data["where"] = np.where(outside, beyond, within)
     most = min(largest(data["log_ratio"].abs(), 1.3 * epsilon) * 1.04, 3 * epsilon)
-    up = scaled("ratio", span(-most, most), **STACKED, values=[-epsilon, 0, epsilon], labelExpr=TIMES)
+    up = scaled(say("ratio"), span(-most, most), **STACKED, values=[-epsilon, 0, epsilon], labelExpr=TIMES)
     tips = tooltips("answer|answer|.4~g", "ratio|times as likely with you|.3~g", "where|epsilon allows it")
     across = alt.X("answer:Q", **_answers(data, whole))
     base = alt.Chart(data).encode(across, alt.Y("log_ratio:Q", **up), tooltip=tips)
@@ -81,15 +87,21 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
     else:
         marks.append(base.mark_line(strokeWidth=3, color=INK, **CLIP))
         for side in ("datum.log_ratio > 0", "datum.log_ratio < 0"):
-            far = base.transform_filter(f"datum.where == 'outside the band' && {side}")
+            far = base.transform_filter(f"datum.where == '{beyond}' && {side}")
             marks.append(far.mark_line(strokeWidth=5, color=CLAIMED, **CLIP))
-    told = "It leaves the band in the tails." if outside.any() else "It never leaves the band."
+    told = say("It leaves the band in the tails.") if outside.any() else say("It never leaves the band.")
     return near(
         alt.layer(*marks),
-        "How much an answer tells about you",
-        key=f"Answer’s probability with you, divided by that without you. Grey: what epsilon allows. {told}",
-        seen=f"The ratio of the two probabilities at every answer, beside the band from {math.exp(-epsilon):.3g} to "
-        f"{math.exp(epsilon):.3g}. {told}",
+        say("How much an answer tells about you"),
+        key=say(
+            "Answer’s probability with you, divided by that without you. Grey: what epsilon allows. {told}", told=told
+        ),
+        seen=say(
+            "The ratio of the two probabilities at every answer, beside the band from {low:.3g} to {high:.3g}. {told}",
+            low=math.exp(-epsilon),
+            high=math.exp(epsilon),
+            told=told,
+        ),
         height=270,
     )
 
@@ -100,26 +112,29 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
     `frame`: one row per answer: `world` ("without" or "with"), `answer`. Answers beyond the axis are at its ends.
     """
     data = tidy(frame, ["world"], ["answer"]).dropna()
-    data["world"] = data["world"].map(YOU)
+    data["world"] = data["world"].map(YOU).map(say)
     data["shown"] = data["answer"].clip(low, high)
     beyond = int((data["shown"] != data["answer"]).sum())
-    told = f"{beyond} of {len(data)} are beyond the edges, and drawn there." if beyond else ""
+    told = ""
+    if beyond:
+        told = say("{beyond} of {count} are beyond the edges, and drawn there.", beyond=beyond, count=len(data))
     turn = data.groupby("world").cumcount()
-    data["lane"] = (data["world"] == YOU["without"]).astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
-    look: Any = {"values": [0, 1], "labelExpr": "datum.value > 0.5 ? 'without' : 'with'", "ticks": False}
+    data["lane"] = (data["world"] == say(YOU["without"])).astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
+    sides = f"datum.value > 0.5 ? '{say('without')}' : '{say('with')}'"
+    look: Any = {"values": [0, 1], "labelExpr": sides, "ticks": False}
     options: Any = {"title": alt.Undefined, "legend": None}
     base = alt.Chart(data).encode(
         alt.X("shown:Q", **_across(low, high)),
-        alt.Y("lane:Q", **scaled("world", span(-0.4, 1.4), **STACKED, **look)),
-        keyed(alt.Color, "world", YOU.values(), PAIR, **options),
-        keyed(alt.Shape, "world", YOU.values(), ["diamond", "circle"], **options),
+        alt.Y("lane:Q", **scaled(say("world"), span(-0.4, 1.4), **STACKED, **look)),
+        keyed(alt.Color, "world", map(say, YOU.values()), PAIR, **options),
+        keyed(alt.Shape, "world", map(say, YOU.values()), ["diamond", "circle"], **options),
         tooltip=tooltips("world|world", "answer|answer|.4~g"),
     )
     return near(
         base.mark_point(filled=True, size=110, opacity=0.8, **CLIP),
-        "Answers that were drawn",
+        say("Answers that were drawn"),
         key=told,
-        seen=f"{len(data)} answers as dots, in two rows: without you and with you. {told}",
+        seen=say("{count} answers as dots, in two rows: without you and with you. {told}", count=len(data), told=told),
         height=215 if told else 190,
     )
 
@@ -135,7 +150,7 @@ def _across(low: float, high: float) -> dict[str, Any]:
     room = 0.07 * (high - low)
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS), STEPS[-1])
     ticks = np.arange(math.ceil((low + room) / step), math.floor((high - room) / step) + 1) * step
-    return scaled("answer", span(low, high, zero=False), grid=False, values=ticks.tolist(), format=",d")
+    return scaled(say("answer"), span(low, high, zero=False), grid=False, values=ticks.tolist(), format=",d")
 
 
 def _beside(data: pd.DataFrame, place: str, worlds: dict[str, str], **columns: str) -> pd.DataFrame:
@@ -143,14 +158,14 @@ def _beside(data: pd.DataFrame, place: str, worlds: dict[str, str], **columns: s
     parts = []
     for (name, label), (left, right) in zip(worlds.items(), ((-0.42, -0.02), (0.02, 0.42)), strict=True):
         own = {field: data[column.format(name)] for field, column in columns.items()}
-        sides = {"world": label, "left": data[place] + left, "right": data[place] + right}
+        sides = {"world": say(label), "left": data[place] + left, "right": data[place] + right}
         parts.append(pd.DataFrame({place: data[place], **own, **sides}))
     return pd.concat(parts, ignore_index=True)
 
 
 def _colors(worlds: dict[str, str], symbol: str = "square", letters: int = 16) -> Any:
     legend = alt.Legend(symbolType=symbol, symbolSize=300, symbolOpacity=1, labelFontSize=letters)
-    return keyed(alt.Color, "world", worlds.values(), PAIR, legend=legend)
+    return keyed(alt.Color, "world", map(say, worlds.values()), PAIR, legend=legend)
 
 
 def _band(up: dict[str, Any], field: str, epsilon: float, color: str, opacity: float) -> Any:
@@ -182,27 +197,37 @@ def world_piles(
     for name, world in RUNS.items():
         room = NARROW * (data["right"] - data["left"]) if name == "second" else 0.0
         ends = {"from": data["left"] + room, "to": data["right"] - room}
-        parts.append(pd.DataFrame({"world": world, **ends, "count": data[name], "share": data[name] / max(runs, 1)}))
+        parts.append(
+            pd.DataFrame({"world": say(world), **ends, "count": data[name], "share": data[name] / max(runs, 1)})
+        )
     long = pd.concat(parts, ignore_index=True)
     long = long[long["count"] > 0]
     most, least = largest(long["share"], 1e-3), 0.5 / max(runs, 1)
     scale = span(least, most * (most / least) ** 0.3, type="log") if logarithmic else span(0, 1.3 * most)
     across = _numbers(data, number)
-    up = alt.Y("share:Q", **scaled("share of runs", scale, **STACKED, format="~%", tickCount=4))
+    up = alt.Y("share:Q", **scaled(say("share of runs"), scale, **STACKED, format="~%", tickCount=4))
     tips = tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p")
     base, floor = alt.Chart(long).encode(_colors(RUNS), tooltip=tips), least if logarithmic else 0
     layers = [boxes(base, alt.X("from:Q", **across), "to", up, floor=floor, opacity=0.8, **CLIP)]
-    told = "No event was found that tells the worlds apart."
+    told = say("No event was found that tells the worlds apart.")
     if math.isfinite(threshold) and len(data):
-        side = "above" if above else "below"
-        happened = " and ".join(f"{world} {hit:,}" for world, hit in zip(RUNS.values(), hits, strict=True))
-        told = f"Grey: the event “{threshold:.4g} or {side}”. Of {counted:,} counted runs it happened in {happened}."
+        event = say("{threshold:.4g} or below", threshold=threshold)
+        if above:
+            event = say("{threshold:.4g} or above", threshold=threshold)
+        told = say(
+            "Grey: the event “{event}”. Of {counted:,} counted runs it happened in World A {first:,} and World B "
+            "{second:,}.",
+            event=event,
+            counted=counted,
+            first=hits[0],
+            second=hits[1],
+        )
         layers = [*_event(data, across, edge, hits, above=above), *layers]
     return near(
         alt.layer(*layers),
-        "What the attacker saw, run by run",
-        key=f"Broad: world A. Narrow: world B. {told}",
-        seen=f"Two distributions of {runs:,} runs each, on top of each other. {told}",
+        say("What the attacker saw, run by run"),
+        key=say("Broad: world A. Narrow: world B. {told}", told=told),
+        seen=say("Two distributions of {runs:,} runs each, on top of each other. {told}", runs=runs, told=told),
         height=470,
     )
 
@@ -210,14 +235,16 @@ def world_piles(
 def _numbers(data: pd.DataFrame, number: str) -> dict[str, Any]:
     """The axis of the attacker's number that stacked charts share."""
     low, high = (float(data["left"].min()), float(data["right"].max())) if len(data) else (0.0, 1.0)
-    return scaled(textwrap.wrap(number, 95), span(low, high, zero=False), grid=False, titleLimit=760)
+    return scaled(wrapped(number, 95), span(low, high, zero=False), grid=False, titleLimit=760)
 
 
 def _event(data: pd.DataFrame, across: Any, edge: float, hits: tuple[int, int], *, above: bool) -> list[Any]:
     """The event's region, its edge, and how often it happened."""
     low, high = float(data["left"].min()), float(data["right"].max())
     left = edge < (low + high) / 2  # words go where there is more room
-    text = "\n".join(f"{world}: {hit:,}" for world, hit in zip(RUNS.values(), hits, strict=True))
+    text = "\n".join(
+        say("{name}: {total:,.0f}", name=say(world), total=hit) for world, hit in zip(RUNS.values(), hits, strict=True)
+    )
     base = single(**{"from": edge, "to": high if above else low, "text": text}).encode(alt.X("from:Q", **across))
     shade = base.mark_rect(color=NEUTRAL, opacity=0.22, **CLIP)
     shade = shade.encode(x2="to", tooltip=tooltips("text|runs with the event"))
@@ -229,8 +256,10 @@ def _event(data: pd.DataFrame, across: Any, edge: float, hits: tuple[int, int], 
 
 def times(epsilon: float) -> str:
     """The ratio of two frequencies that an epsilon allows, in words."""
-    ratio = f"at most {math.exp(epsilon):,.3g} times" if epsilon < math.log(1e6) else "over a million times"
-    return f"epsilon {epsilon_text(epsilon)}, {ratio} as frequent"
+    told, ratio = epsilon_text(epsilon), math.exp(min(epsilon, TOO_MANY))
+    if epsilon < TOO_MANY:
+        return say("epsilon {epsilon}, at most {ratio:,.3g} times as frequent", epsilon=told, ratio=ratio)
+    return say("epsilon {epsilon}, over a million times as frequent", epsilon=told)
 
 
 def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: float) -> Chart:
@@ -248,31 +277,38 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     data[["log_ratio", "low", "high"]] = data[["log_ratio", "low", "high"]].clip(-most, most)
     data = data.assign(middle=(data["left"] + data["right"]) / 2, ratio=np.exp(data["log_ratio"]))
     beyond = (data["low"] > claimed) | (data["high"] < -claimed)
-    data["where"] = np.where(beyond, "outside of what is claimed", "not surely outside")
+    outside, within = say("outside of what is claimed"), say("not surely outside")
+    data["where"] = np.where(beyond, outside, within)
     tick = claimed if math.isfinite(claimed) else TENFOLD
-    up = scaled("B / A", span(-most, most), **STACKED, values=[-tick, 0.0, tick], labelExpr=TIMES)
+    up = scaled(say("B / A"), span(-most, most), **STACKED, values=[-tick, 0.0, tick], labelExpr=TIMES)
     layers = [
         _band(up, "low", min(epsilon, most), color, opacity)
         for epsilon, color, opacity in ((proved, RELEASED, 0.14), (claimed, CLAIMED, 0.25))
         if math.isfinite(epsilon)
     ]
     tips = tooltips("left|from|.4~g", "right|to|.4~g", "ratio|B / A|.3~g", "where|this is")
-    outside = "datum.where == 'outside of what is claimed'"
-    look = alt.condition(outside, alt.value(CLAIMED), alt.value({"expr": INK.expr}))
+    look = alt.condition(f"datum.where == '{outside}'", alt.value(CLAIMED), alt.value({"expr": INK.expr}))
     base = alt.Chart(data).encode(alt.X("middle:Q", **_numbers(bins, number)), color=look, tooltip=tips)
     whiskers = base.mark_rule(strokeWidth=3, **CLIP).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
     dots = base.mark_point(filled=True, size=80, opacity=1, **CLIP).encode(alt.Y("log_ratio:Q", **up))
     count = int(beyond.sum())
-    told, key = "", "Nothing is claimed."
+    told, key = "", say("Nothing is claimed.")
     if math.isfinite(claimed):
-        told = f"{count or 'No'} {'bars lie' if count > 1 else 'bar lies'} wholly outside."
-        key = f"Orange band: claimed, {times(claimed)}. {told}"
-    known = f"Blue band: proved, {times(proved)}." if math.isfinite(proved) else "Nothing is proved."
+        told = say("No bar lies wholly outside.")
+        if count:
+            told = plural("{n} bar lies wholly outside.", "{n} bars lie wholly outside.", count)
+        key = say("Orange band: claimed, {times}. {told}", times=times(claimed), told=told)
+    known = say("Nothing is proved.")
+    if math.isfinite(proved):
+        known = say("Blue band: proved, {times}.", times=times(proved))
     return near(
         alt.layer(*layers, whiskers, dots),
-        "How many times as frequent in world B as in world A",
-        key=f"{key} {known}",
-        seen=f"For every bin of the distributions, the ratio of its two frequencies with a 95 % interval. {told}",
+        say("How many times as frequent in world B as in world A"),
+        key=say("{claimed} {proved}", claimed=key, proved=known),
+        seen=say(
+            "For every bin of the distributions, the ratio of its two frequencies with a 95 % interval. {told}",
+            told=told,
+        ),
         height=380,
     )
 
@@ -285,22 +321,24 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
     data = tidy(frame, [], ["number", "without", "with"]).dropna()
     low, high = (float(data["number"].min()), float(data["number"].max())) if len(data) else (0.0, 1.0)
     across = scaled(number, span(low - 0.6, high + 0.6), grid=False, tickMinStep=1, format="d")
-    up = alt.Y("chance:Q", title="probability", axis=alt.Axis(format="~%", tickCount=4, grid=False))
+    up = alt.Y("chance:Q", title=say("probability"), axis=alt.Axis(format="~%", tickCount=4, grid=False))
     tips = tooltips("world|world", "number|number|,.0f", "chance|probability|.3~p")
     base = alt.Chart(_beside(data, "number", TABLE, chance="{}")).encode(_colors(TABLE), tooltip=tips)
     layers = [boxes(base, alt.X("left:Q", **across), "right", up, opacity=0.9, **CLIP)]
-    told = "Nothing was shown yet."
+    told = say("Nothing was shown yet.")
     if at is not None:
-        told = f"The arrow: this round’s number, {at:,.0f}."
+        told = say("The arrow: this round’s number, {number:,.0f}.", number=at)
         mark = single(left=min(max(at, low - 0.5), high + 0.5), text=f"{at:,.0f}")
         mark = mark.encode(alt.X("left:Q", **across), tooltip=tooltips("text|this round"))
         arrow = mark.mark_point(shape="triangle-down", filled=True, size=450, color=INK, opacity=1)
         layers += [mark.mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4]), arrow.encode(y=alt.value(10))]
     return near(
         alt.layer(*layers),
-        "What can be released, in both worlds",
+        say("What can be released, in both worlds"),
         key=told,
-        seen=f"Probabilities of {number}, with the person in the table and out of it. {told}",
+        seen=say(
+            "Probabilities of {number}, with the person in the table and out of it. {told}", number=number, told=told
+        ),
         height=330,
     )
 
@@ -313,32 +351,34 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     """
     data = tidy(frame, ["who"], ["epsilon", "share", "low", "high", "rounds"]).assign(honest=frame["honest"].to_list())
     line = tidy(limit, [], ["epsilon", "share"]).dropna()
-    names = [*WAYS]
-    data["release"] = np.where(data["honest"], "corrected", "as printed")
-    lane = 2 * (data["who"] == names[1]).astype(float) + (data["release"] == "as printed") - 1.5
+    names = [*map(say, WAYS)]
+    data["who"] = data["who"].map(say)
+    data["release"] = np.where(data["honest"], say("corrected"), say("as printed"))
+    lane = 2 * (data["who"] == names[1]).astype(float) + ~data["honest"].astype(bool) - 1.5
     data["at"] = data["epsilon"] * 1.09**lane  # marks of one epsilon stand beside each other
     scale, ticks = alt.Scale(type="log", nice=False, padding=30), line["epsilon"].to_list()
-    across = scaled("epsilon that is claimed", scale, values=ticks, format="~g", grid=False)
-    up = scaled("guessed right", span(0, 1.02), format="~%", values=[0, 0.25, 0.5, 0.75, 1])
+    across = scaled(say("epsilon that is claimed"), scale, values=ticks, format="~g", grid=False)
+    up = scaled(say("guessed right"), span(0, 1.02), format="~%", values=[0, 0.25, 0.5, 0.75, 1])
     share, tips = alt.Y("share:Q", **up), tooltips("epsilon|epsilon|~g", "share|at most|.1%")
     allowed = alt.Chart(line).mark_line(color=CLAIMED, strokeWidth=3, interpolate="monotone")
     allowed = allowed.encode(alt.X("epsilon:Q", **across), share, tooltip=tips)
     half = single(share=0.5).encode(share, tooltip=NO_TIP)
     half = half.mark_rule(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
-    who = ["who|who", "release|release", "rounds|rounds|,.0f", "share|right|.1%", "low|from|.1%", "high|to|.1%"]
+    who = tooltips("who|who", "release|release", "rounds|rounds|,.0f", "share|right|.1%", "low|from|.1%")
+    who += tooltips("high|to|.1%")
     legend = alt.Legend(symbolOpacity=1, symbolSize=200, labelFontSize=16)
     color, shape = color_and_shape("who", names, *zip(*WAYS.values(), strict=True), legend=legend)
-    base = alt.Chart(data).encode(alt.X("at:Q", **across), color, tooltip=tooltips(*who))
+    base = alt.Chart(data).encode(alt.X("at:Q", **across), color, tooltip=who)
     whiskers = base.mark_rule(strokeWidth=3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
     dots = []
-    for release in ("corrected", "as printed"):
-        mark = base.transform_filter(f"datum.release == '{release}'").encode(share, shape)
-        dots.append(mark.mark_point(filled=release == "corrected", size=220, strokeWidth=4, opacity=1))
+    for honest in (True, False):
+        mark = base.transform_filter(f"datum.honest == {str(honest).lower()}").encode(share, shape)
+        dots.append(mark.mark_point(filled=honest, size=220, strokeWidth=4, opacity=1))
     said = "; ".join(f"{who} {share:.0%}" for who, share in zip(data["who"], data["share"], strict=True))
     return near(
         alt.layer(half, allowed, whiskers, *dots),
-        "Scores, and the most that epsilon allows",
-        key="Orange: e^epsilon / (1 + e^epsilon). Dashed: a fair coin. Hollow marks: as printed.",
-        seen=f"Shares of rounds guessed right, with intervals, against epsilon: {said}.",
+        say("Scores, and the most that epsilon allows"),
+        key=say("Orange: e^epsilon / (1 + e^epsilon). Dashed: a fair coin. Hollow marks: as printed."),
+        seen=say("Shares of rounds guessed right, with intervals, against epsilon: {shares}.", shares=said),
         height=400,
     )
