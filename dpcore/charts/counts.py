@@ -27,6 +27,7 @@ from dpcore.language import phrase, say
 NUMBER = ",.10~g"
 LOOKS = {phrase("noisy"): (SERIES[0], "circle"), phrase("consistent"): (RELEASED, "diamond")}
 WHICH = [*LOOKS]
+ALL = phrase("all rows")  # what a level divides that divides no column, and a node in which no column is divided
 BAND, SHORTEST = 34, 36  # pixels: of a row, and of a text
 
 
@@ -61,7 +62,7 @@ def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
     lines = value.mark_line(strokeWidth=2.5, **move).encode(dash, alt.Detail("aside:Q"), tooltip=NO_TIP)
     bars = _with_interval(base).mark_rule(strokeWidth=1.5, opacity=0.7, **move)
     bars = bars.encode(alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP)
-    tips = tooltips("release|release", "bin|size of the range", "queries|queries,", "value|mean error|,.4~g")
+    tips = tooltips("release|release", "bin|size of the range", "queries|queries|,", "value|mean error|,.4~g")
     tips += tooltips("low|from|,.4~g", "high|to|,.4~g")
     dots = value.mark_point(filled=True, size=85, opacity=1, **move)
     dots = dots.encode(shape, tooltip=tips)
@@ -139,7 +140,8 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     order = in_order(data["row"])
     total = largest(data["right"], 1.0)
     data["room"] = (data["right"] - data["left"]) / total * width - 6
-    data["text"] = data["label"]
+    data["name"] = data["name"].replace(ALL, say(ALL))
+    data["text"] = data["label"].replace(ALL, say(ALL))
     parts = []
     for which in WHICH:
         count, margin = data[which], data[f"{which}_margin"]
@@ -195,7 +197,7 @@ def _rows(data: pd.DataFrame) -> list[str]:
     alike = data.groupby("level")["divides"].transform("nunique") == 1
     levels = zip(data["level"], data["divides"], alike, strict=True)
     return [
-        f"{level:.0f}: {short(say(name))}" if same else say("level {level:.0f}", level=level)
+        f"{level:.0f}: {short(say(ALL) if name == ALL else name)}" if same else say("level {level:.0f}", level=level)
         for level, name, same in levels
     ]
 

@@ -1,6 +1,7 @@
 """Epsilon: claimed, proved and found by an attack, where it went, and what it means."""
 
 import math
+import re
 from itertools import starmap
 from typing import Any
 
@@ -29,7 +30,26 @@ FAR = 8  # how many times farther than the rest an epsilon may be and still be d
 # What many entries such as "counts of age" and "report of age" are, and one.
 TABLES = {"counts": phrase("{count} tables × {each}"), "report": phrase("{count} answers × {each}")}
 SPREAD = {"counts": phrase("{count} tables of {low} to {high}"), "report": phrase("{count} answers of {low} to {high}")}
-ENTRIES = {"counts": phrase("counts of {column}"), "report": phrase("report of {column}")}
+ENTRIES = [  # what methods call their entries: the first of these that fits is what a screen says
+    phrase("counts of {columns}"),
+    phrase("number of rows"),
+    phrase("report of {asked} of {all} answers, by lot"),
+    phrase("report of {columns}"),
+    phrase("choice by {score}"),
+    phrase("{many} values of {score}"),
+    phrase("level {level}: records"),
+    phrase("level {level}: classes in leaves"),
+    phrase("level {level}: division, by {score}"),
+    phrase("level {level}: division, a cut, by {score}"),
+    phrase("level {level}: division, cut {cut} of {cuts}, by {score}"),
+    phrase("level {level}: division, the column, by {score}"),
+    phrase("level {level}: division: {columns}"),
+    phrase("levels that no tree reached"),
+    phrase("purity of nodes"),
+    phrase("exact answers"),
+    phrase("raw rows"),
+]
+TEXTS = ("columns", "score")  # in these; all else are whole numbers
 MOST_ALIKE = 6  # kinds of tables that are told one by one
 
 
@@ -92,8 +112,14 @@ def _alike(data: pd.DataFrame) -> pd.DataFrame:
 
 def _entry(name: str) -> str:
     """What an entry is called on a screen; columns keep their names."""
-    head, of, column = name.partition(" of ")
-    return say(ENTRIES[head], column=column) if of and head in ENTRIES else say(name)
+    for told in ENTRIES:
+        pattern = re.escape(told)
+        for hole in re.findall(r"\{(\w+)\}", told):
+            pattern = pattern.replace(rf"\{{{hole}\}}", f"(?P<{hole}>{'.+' if hole in TEXTS else '[0-9]+'})")
+        if found := re.fullmatch(pattern, name):
+            parts = found.groupdict()
+            return say(told, **parts | ({"score": say(parts["score"])} if "score" in parts else {}))
+    return name
 
 
 def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:

@@ -21,6 +21,7 @@ WAYS = {
     "once": (phrase("one answer with all of epsilon"), RELEASED, [2, 3]),
 }
 ERRORS = 0.02, 200.0  # from 100 answers with epsilon 5 each to 100 that share epsilon 0.1
+BEFORE, AFTER = phrase("before"), phrase("after")
 BOTH = {True: phrase("possible in both worlds"), False: phrase("possible in this world only")}
 
 
@@ -43,7 +44,7 @@ def _pairs(
 ) -> Chart:
     """A bar per candidate for the first world, and a diamond for the other; titles of the axis and above."""
     second, (title, heading) = f"{first}_other", heads
-    tips = tooltips("candidate|candidate", f"{first}|before|{tip}", f"{second}|after|{tip}")
+    tips = tooltips("candidate|candidate", f"{first}|{BEFORE}|{tip}", f"{second}|{AFTER}|{tip}")
     across = scaled(title, span(0, most), format=tick, tickCount=4, grid=False)
     base = alt.Chart(data).encode(alt.Y("candidate:N", title=None), tooltip=tips)
     bars = base.mark_bar(color=color, height={"band": 0.6}).encode(alt.X(f"{first}:Q", **across))

@@ -193,7 +193,7 @@ def taxonomy(frame: pd.DataFrame) -> Chart:
     marks = canvas(WIDTH, height)
     told = ["name", "path", "leaves"]
     dots = marks(drawn[["x", "y", "size", *told]]).mark_point(filled=True, opacity=1, color=NEUTRAL)
-    tips = tooltips("name|node", "path|path from the root", "leaves|values,")
+    tips = tooltips("name|node", "path|path from the root", "leaves|values|,")
     dots = dots.encode(alt.Size("size:Q", scale=None, legend=None), tooltip=tips)
     look: Any = {"align": "left", "fontSize": letters}
     names = marks(drawn[["y", "label", "room", *told, "end"]].assign(x=drawn["at"])).encode(tooltip=tips)

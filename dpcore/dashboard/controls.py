@@ -15,7 +15,7 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import choice, lasting, number_choice
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
-from dpcore.language import phrase, say
+from dpcore.language import phrase, say, spoken
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.offers import Offer
@@ -60,8 +60,8 @@ def odds_sentence(epsilon: float, seen: str = SEEN) -> str:
 
 
 @lru_cache(maxsize=64)
-def icons(epsilon: float) -> Any:
-    """The odds of an epsilon as icons."""
+def icons(epsilon: float, _language: str) -> Any:
+    """The odds of an epsilon as icons, in the language that is spoken."""
     return charts.odds_icons(charts.odds(epsilon))
 
 
@@ -97,7 +97,7 @@ def epsilon_picker(
             ranges(options, rows)
         st.markdown(odds_sentence(rows * epsilon, seen))
         st.caption(say(about))
-    right.vega_lite_chart(charts.specification(icons(rows * epsilon)), width="content", key=f"{key}.icons")
+    right.vega_lite_chart(charts.specification(icons(rows * epsilon, spoken())), width="content", key=f"{key}.icons")
     return epsilon
 
 

@@ -18,10 +18,11 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import AVDS, RANGE_ERROR, SCORES, Evaluator
 from dpcore.evaluate.learners import MAJORITY, MODELS, Judged, Model, one_hot, real_ceiling, require_rows
+from dpcore.language import phrase
 
-REAL, FLOOR = "trained on real rows", "a fresh sample of the real rows"
-PLAIN = "same builder without noise"
-FOREST, TREE = "scikit-learn forest", "scikit-learn tree"
+REAL, FLOOR = phrase("trained on real rows"), phrase("a fresh sample of the real rows")
+PLAIN = phrase("same builder without noise")
+FOREST, TREE = phrase("scikit-learn forest"), phrase("scikit-learn tree")
 KINDS = (REAL, MAJORITY, FOREST, TREE, FLOOR)
 DEPTH = 5  # of scikit-learn's tree, if the method has none
 TREES, DEEP = 25, 20  # of scikit-learn's forest, at least; a shallow one would make a release look good

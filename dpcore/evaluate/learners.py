@@ -23,6 +23,7 @@ from dpcore.arguments import Floats, Ints, Progress, no_progress, require_frame
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
+from dpcore.language import phrase
 from dpcore.methods.base import PrivateEstimator
 
 MAX_STEPS = 1_000  # Adult needs 76 steps for the regression and 10 for the machine
@@ -31,12 +32,12 @@ MAX_STEPS = 1_000  # Adult needs 76 steps for the regression and 10 for the mach
 # of a second; with 41 classes it takes half the time of Newton steps. The primal machine (dual=False) draws nothing;
 # the dual one shuffles rows, and needs many more steps where classes overlap. So no model draws anything.
 LINEAR: dict[str, Callable[[], Any]] = {
-    "logistic regression": lambda: LogisticRegression(max_iter=MAX_STEPS),
-    "linear SVM": lambda: LinearSVC(dual=False, max_iter=MAX_STEPS),
+    phrase("logistic regression"): lambda: LogisticRegression(max_iter=MAX_STEPS),
+    phrase("linear SVM"): lambda: LinearSVC(dual=False, max_iter=MAX_STEPS),
 }
-BAYES_NET = "Bayes net"
+BAYES_NET = phrase("Bayes net")
 MODELS = (*LINEAR, BAYES_NET)
-MAJORITY = "majority class"
+MAJORITY = phrase("majority class")
 Table = pd.DataFrame | Codes
 """Rows of a schema, or their codes, for callers who encode once."""
 Model = Callable[[pd.DataFrame], Floats]

@@ -29,6 +29,7 @@ from scipy.stats import laplace, norm
 
 from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import ERRPH, TRR, KeepOrDraw, Warner
 from dpcore.text import CERTAIN, TENTHS, odds, percent
 
@@ -136,9 +137,9 @@ def descriptions(settings: Sequence[float], *, size: int = 2) -> pd.DataFrame:
             channels[f"ERRPH, {size} values"] = ERRPH(size, p0=setting)
         for name, channel in channels.items():
             values = {
-                "Breach": float(breach(channel).max()),
-                "Best guess is right": best_guess(channel),
-                "Right after 9 reports": float(averaging(channel, [9])["right"].iloc[0]),
+                phrase("Breach"): float(breach(channel).max()),
+                phrase("Best guess is right"): best_guess(channel),
+                phrase("Right after 9 reports"): float(averaging(channel, [9])["right"].iloc[0]),
             }
             rows += [(name, setting, float(channel.epsilon), measure, value) for measure, value in values.items()]
     found = pd.DataFrame(rows, columns=["series", "setting", "epsilon", "measure", "value"])

@@ -10,6 +10,7 @@ from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats
 from dpcore.domain.column import Counts
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.scores.base import (
     UNIT,
     Bounds,
@@ -36,7 +37,7 @@ class Entropy(TableScore):
     [0, g(n)]: monotone, tight, and in need of a public bound on n.
     """
 
-    name = "entropy"
+    name = phrase("entropy")
     monotone_when_added = True
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
@@ -58,7 +59,7 @@ class MutualInformation(TableScore):
     by g(n) + g(c_xp) - g(c_x) - g(c_p). As g >= 0 increases and c_xp <= c_x, c_p <= n, this lies in [-g(n), g(n)].
     """
 
-    name = "mutual information"
+    name = phrase("mutual information")
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
         children, parents = tables.sum(axis=1), tables.sum(axis=0)
@@ -218,7 +219,7 @@ class DistanceFromMargins(Score):
     margins: Mapping[str, Floats]
     totals: Floats
     penalty: float
-    name = "distance from released margins"
+    name = phrase("distance from released margins")
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """See `Score.values`; candidates are (column, column) or (column, column, class)."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats
 from dpcore.domain.column import Codes
+from dpcore.language import phrase
 from dpcore.mechanisms.scores.base import UNIT, Bounds, CountTables, Score, Shape, most_rows
 
 MOST_VALUES = 1 << 20  # of a column
@@ -33,7 +34,7 @@ class ClassLogScore(Score):
     features: tuple[str, ...]
     queries: Codes
     smoothing: float
-    name = "naive-Bayes log score"
+    name = phrase("naive-Bayes log score")
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """See `Score.values`; shape (m, n_classes)."""

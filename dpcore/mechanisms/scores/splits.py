@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Counts
+from dpcore.language import phrase
 from dpcore.mechanisms.noise import Weights
 from dpcore.mechanisms.scores.base import (
     UNIT,
@@ -93,7 +94,7 @@ class ConditionalEntropy(SplitScore):
     g(N) = log2(N+1) + N log2(1 + 1/N) <= log2(N_max + 1) + 1/ln 2. A replacement is one such fall and one such rise.
     """
 
-    name = "conditional entropy"
+    name = phrase("conditional entropy")
     monotone_when_added = True
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
@@ -112,7 +113,7 @@ class InfoGain(SplitScore):
     the range can be said without a lower bound on the node's size.
     """
 
-    name = "information gain"
+    name = phrase("information gain")
 
     def of_many(self, tables: Counts, relation: Relation) -> Floats:
         return MutualInformation().of_many(tables, Relation.REPLACE)
