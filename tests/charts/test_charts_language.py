@@ -10,7 +10,7 @@ from dpcore import charts
 from dpcore.language import speaking
 
 TOLD = ("title", "text", "subtitle", "description", "domain")
-GIVEN = {"today", "tree", "flat", "all rows", "left", "right", "age", "sex", "no", "yes", "count"}
+GIVEN = {"today", "tree", "flat", "left", "right", "age", "sex", "no", "yes", "count"}
 GIVEN |= {
     "a.b",
     "image",
