@@ -41,7 +41,7 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
     links = [(row[name], child) for child, own in enumerate(parents) for name in own if name in row]
     links = list(dict.fromkeys(link for link in links if link[0] != link[1]))
     most, implied = max(map(len, parents), default=0), _parent_of_all(len(data), links)
-    told = [say("Not drawn: {name} is a parent of every other one.", name=data["label"][node]) for node in implied]
+    told = [say(" Not drawn: {name} is a parent of every other one.", name=data["label"][node]) for node in implied]
     return _drawn(
         data,
         [link for link in links if link[0] not in implied],
@@ -52,12 +52,12 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
             most,
             count=len(data),
         ),
-        key=" ".join([say("Arrows: from parent to child."), *told, say("Point at a node to light up its family.")]),
+        key=say("Arrows: from parent to child.") + "".join(told) + say(" Point at a node to light up its family."),
         seen=say(
-            "Graph of {count:,} nodes, arrows from parents to children, sized by epsilon, colored by table size. ",
+            "Graph of {count:,} nodes, arrows from parents to children, sized by epsilon, colored by table size.",
             count=len(data),
         )
-        + " ".join(told),
+        + "".join(told),
         arrows=True,
     )
 
