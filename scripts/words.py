@@ -35,7 +35,7 @@ def texts(source: str) -> Iterator[str | tuple[str, str]]:
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = getattr(node.func, "id", "")
         given = [leaf.value for leaf in node.args if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
         if name in ("say", "phrase") and given:
             yield given[0]
