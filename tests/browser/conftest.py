@@ -20,6 +20,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from dpcore.language import ENGLISH, say, speaking
 from scripts.screenshots import chromium, follow, go, launch, serving, settle
 
 PATIENCE = 30_000  # milliseconds; a busy computer is not a failure
@@ -36,10 +37,20 @@ new MutationObserver(() => {
 
 
 class Visitor:
-    """A person with a browser, who says what to press in the words on the screen."""
+    """A person with a browser, who says what to press in the words on the screen; in English, whatever the screen's."""
 
     def __init__(self, page: Page, address: str) -> None:
-        self.page, self.address = page, address
+        self.page, self.address, self.language = page, address, ENGLISH
+
+    def speak(self, language: str) -> None:
+        """Have a browser of that language from now on."""
+        self.language = language
+        self.page.add_init_script(f"Object.defineProperty(navigator, 'language', {{get: () => '{language}-XX'}})")
+
+    def told(self, words: str) -> str:
+        """Words as the screen says them."""
+        with speaking(self.language):
+            return say(words)
 
     def open(self, path: str = "") -> None:
         self.page.goto(f"{self.address}/{path}")
@@ -55,10 +66,10 @@ class Visitor:
         assert not [menu for menu in menus if "naive bayes" in menu]
 
     def go(self, title: str) -> None:
-        go(self.page, title)
+        go(self.page, self.told(title))
 
     def press(self, name: str) -> None:
-        self.page.get_by_role("button", name=name, exact=True).click()
+        self.page.get_by_role("button", name=self.told(name), exact=True).click()
         settle(self.page, SETTLED)
 
     def try_now(self) -> None:
@@ -73,9 +84,9 @@ class Visitor:
 
     def tab(self, name: str) -> Locator:
         """Open a tab; its panel."""
-        self.page.get_by_role("tab", name=name, exact=True).click()
+        self.page.get_by_role("tab", name=self.told(name), exact=True).click()
         settle(self.page, SETTLED)
-        return self.page.get_by_role("tabpanel", name=name)
+        return self.page.get_by_role("tabpanel", name=self.told(name))
 
     def choose(self, label: str, option: str, *, exact: bool = False) -> None:
         """Pick from a drop-down list. Scrolling and reruns close it, so it is opened until the option was picked."""
@@ -94,7 +105,7 @@ class Visitor:
         settle(self.page, SETTLED)
 
     def metric(self, label: str) -> Locator:
-        found = self.page.get_by_test_id("stMetric").filter(has=self.page.get_by_text(label, exact=True))
+        found = self.page.get_by_test_id("stMetric").filter(has=self.page.get_by_text(self.told(label), exact=True))
         return found.get_by_test_id("stMetricValue")
 
     def headline(self) -> list[str]:

@@ -57,8 +57,9 @@ def inspected(visitor, axe, program):
     assert not wrong, json.dumps(wrong, indent=1)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_page(visitor, inspected, theme):
+@pytest.mark.parametrize(("theme", "language"), [("light", "en"), ("light", "zh"), ("dark", "en")])
+def test_every_page(visitor, inspected, theme, language):
+    visitor.speak(language)
     visitor.page.emulate_media(color_scheme=theme)
     only = ["color-contrast"] if theme == "dark" else None  # the dark theme has other colors, and nothing else
     visitor.try_now()
@@ -67,7 +68,7 @@ def test_every_page(visitor, inspected, theme):
         inspected(f"naive_bayes, {tab}", only)
     for name, title in PAGES:
         visitor.go(title)
-        expect(visitor.page).to_have_title(f"{title} · dpcore")
+        expect(visitor.page).to_have_title(f"{visitor.told(title)} · dpcore")
         inspected(name, only)
 
 
