@@ -64,7 +64,7 @@ if not Path('schema.json').is_file():
 
 
 @dataclass(frozen=True)
-class Step:
+class Stage:
     """A part of a replay: what it does, in a sentence of Markdown, its code, and what that shows to who looks on."""
 
     told: str
@@ -72,7 +72,7 @@ class Step:
     shown: str = ""
 
 
-LEDGER = Step(
+LEDGER = Stage(
     "Every question that was asked of the rows, and what all of them cost.",
     "ledger = method.ledger_\n",
     "print(ledger.to_frame())\nprint('claimed', ledger.epsilon_claimed, 'proved', ledger.epsilon_bound)\n",
@@ -83,7 +83,7 @@ SAME = {
     "json": "models.Model.from_json(again).structure == models.Model.from_json(kept).structure",
 }
 CHARTS = (
-    Step(
+    Stage(
         "What is claimed, and what can be proved. The charts are drawn as images: they need no network.",
         "import altair as alt\n\n"
         "from dpcore import charts\n\n"
@@ -91,7 +91,7 @@ CHARTS = (
         "bars = charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound)\n"
         f"bars.properties(width={WIDTH})\n",
     ),
-    Step("Where epsilon went.", f"charts.epsilon_split(ledger.to_frame()).properties(width={WIDTH})\n"),
+    Stage("Where epsilon went.", f"charts.epsilon_split(ledger.to_frame()).properties(width={WIDTH})\n"),
 )
 
 
@@ -158,7 +158,7 @@ def sentence(release: Release, table: Table) -> str:
     )
 
 
-def steps(release: Release, file: str, table: Table | None) -> list[Step]:
+def steps(release: Release, file: str, table: Table | None) -> list[Stage]:
     """The parts of a replay, imports first; `file` is how the private rows' file is told in Python."""
     imports, last = released_again(release, table)
     given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
@@ -173,12 +173,12 @@ def steps(release: Release, file: str, table: Table | None) -> list[Step]:
         how = "".join(f", {key}={literal(value)}" for key, value in reading.items())
         source = f"private = dp.datasets.read({file}, schema=schema{how}){known}\n"
     return [
-        Step("`dpcore` runs the method.", imports),
-        Step(
+        Stage("`dpcore` runs the method.", imports),
+        Stage(
             f"What is public about the rows, and the rows. {whence(release)}",
             f"schema = dp.Schema.from_json(Path('schema.json').read_text(encoding='utf-8'))\n{source}",
         ),
-        Step(
+        Stage(
             f"The same method with the same parameters. {again(release)}",
             f"method = dp.{release.class_name}(\n{arguments})\n"
             f"ledger = dp.durable_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r})\n"
@@ -188,7 +188,7 @@ def steps(release: Release, file: str, table: Table | None) -> list[Step]:
     ]
 
 
-def released_again(release: Release, table: Table | None) -> tuple[str, list[Step]]:
+def released_again(release: Release, table: Table | None) -> tuple[str, list[Stage]]:
     """Imports, and the steps from the fitted method to what was released; with a seed, compared with the files.
 
     Rows are compared with those of `table`, if there is one.
@@ -196,22 +196,22 @@ def released_again(release: Release, table: Table | None) -> tuple[str, list[Ste
     seeded = release.seed is not None
     if isinstance(release.artifact, Model):
         made = f"release_of(method, {literal(release.method)}, data_name={literal(release.data_name)}).model.to_json()"
-        model = Step(
+        model = Stage(
             "The model as a file, and what it predicts for rows that were set aside. Predicting costs nothing.",
             f"again = models.{made}\nPath('model-again.json').write_text(again, encoding='utf-8')\n",
             "print(method.predict(private.test)[:10])\n",
         )
         kept = "kept = Path('model.json').read_text(encoding='utf-8')\n"
-        check = [Step("Is this the model of the release?", kept, says("model", "model.json"))]
+        check = [Stage("Is this the model of the release?", kept, says("model", "model.json"))]
         return "from dpcore.export import models\n", [LEDGER, model, *(check * seeded)]
-    sample = Step(
+    sample = Stage(
         "As many synthetic rows as the release has. They are made of what was measured, and cost nothing more.",
         f"synthetic = method.sample({len(release.synthetic)})\n"
         "Path('synthetic-again.csv').write_bytes(dp.export.spreadsheet_csv(synthetic).encode())\n",
     )
     if table is None or not seeded:
         return "", [sample, LEDGER]
-    check = [Step("Are these the rows of the release?", "", says("rows", f"synthetic.{table}"))]
+    check = [Stage("Are these the rows of the release?", "", says("rows", f"synthetic.{table}"))]
     return "import pandas as pd\n" if table == "parquet" else "", [sample, LEDGER, *check]
 
 
@@ -235,7 +235,7 @@ def notebook_of(release: Release, table: Table = "csv") -> str:
     cells = [cell("markdown", introduction(release), 0)]
     first, *rest = steps(release, literal(DATA), table)
     head = f"from pathlib import Path\n\nimport dpcore as dp{IF_LACKING}\n{first.code}"
-    parts = [Step(first.told, head), *rest]
+    parts = [Stage(first.told, head), *rest]
     for step in itertools.chain.from_iterable((part, *CHARTS) if part == LEDGER else (part,) for part in parts):
         cells += [cell("markdown", step.told, len(cells)), cell("code", step.code + step.shown, len(cells) + 1)]
     document = {
