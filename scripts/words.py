@@ -48,7 +48,7 @@ def texts(source: str) -> Iterator[str | tuple[str, str]]:
                 for leaf in getattr(part, "elts", [part])
             ]
             found = [leaf.value for leaf in parts if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
-            yield from (text for text in found if " " in text or text[:1].isupper())
+            yield from (text for text in found if " " in text or (text[:1].isupper() and "/" not in text))
         elif name == "tooltips":  # "field|title", with a number's format behind or without
             yield from (line.split("|")[1] for line in given)
 
