@@ -22,16 +22,22 @@ from dpcore.evaluate.labels import Label, misclassification
 from dpcore.evaluate.learners import MODELS, Judged, Model, Table, judged, tstr
 from dpcore.evaluate.ranges import range_answers
 from dpcore.evaluate.verdict import Verdict, verdict
+from dpcore.language import phrase
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 
 Method = Synthesizer | PrivateClassifier
 Pair = tuple[str, str]
 """A metric and the model that it is of, "" where there is none."""
 SCORES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}  # and the columns that hold them
-AVDS = {f"{degree}-way AVD": (degree, "columns") for degree in (1, 2, 3)}
-AVDS |= {f"{degree}-way AVD on bits": (degree, "bits") for degree in (2, 3)}
-PROTOCOLS = {"SVM error": "tstr", "SVM error on synthetic rows": "paper"}
-RANGE_ERROR = "range-query error"
+AVDS = {
+    phrase("1-way AVD"): (1, "columns"),
+    phrase("2-way AVD"): (2, "columns"),
+    phrase("3-way AVD"): (3, "columns"),
+    phrase("2-way AVD on bits"): (2, "bits"),
+    phrase("3-way AVD on bits"): (3, "bits"),
+}
+PROTOCOLS = {phrase("SVM error"): "tstr", phrase("SVM error on synthetic rows"): "paper"}
+RANGE_ERROR = phrase("range-query error")
 MEASURES = (*SCORES, *AVDS, RANGE_ERROR, *PROTOCOLS)  # of synthesizers
 CLASSIFIER_MEASURES = tuple(SCORES)
 FRESH = 5  # samples of the real rows that a noise floor is the mean of

@@ -20,9 +20,10 @@ from dpcore.experiment.config import Config
 from dpcore.experiment.engine import Measure, NewLedger, Run
 from dpcore.experiment.figures.claims import PLACES, PRINTED, Claim
 from dpcore.experiment.sweeps import Scores, plan
+from dpcore.language import phrase, say
 from dpcore.methods.base import PrivateClassifier
 
-MODES = {"paper": PRINTED, "corrected": "corrected"}
+MODES = {"paper": PRINTED, "corrected": phrase("corrected")}
 REFERENCES = {REAL: REAL, MAJORITY: MAJORITY}
 ALL = "all rows"
 WIDE = 350  # pixels; two panels with their axes fill a laptop's page
@@ -143,7 +144,9 @@ def with_failures(frame: pd.DataFrame) -> pd.DataFrame:
     told: dict[str, list[str]] = {}
     for (series, mode), own in runs.groupby(["series", "mode"], sort=False):
         if lost := int((own["error"] != "").sum()):
-            told.setdefault(str(series), []).append(f"{mode}: {lost:,} of {len(own):,} runs failed")
+            told.setdefault(str(series), []).append(
+                say("{mode}: {lost:,} of {runs:,} runs failed", mode=say(str(mode)), lost=lost, runs=len(own))
+            )
     names = {series: f"{series} ({'; '.join(lost)})" for series, lost in told.items()}
     good = frame[frame["error"] == ""]
     return good.assign(**{name: good[name].replace(names) for name in {"series", "release"} & set(good)})
@@ -215,8 +218,9 @@ def curves(
     for name, part in frame.groupby("data", sort=False) if each else [("", frame)]:
         how: dict[str, Any] = {"y": "value", "mode": "mode", "columns": 2, "width": WIDE}
         how |= {"references": lines(part, panel, beside) if beside else None, **look}
+        told = say("{title}: {name}", title=say(title), name=name) if each else say(title)
         yield (
-            charts.curves(part, x=x, panel=panel, title=f"{title}: {name}" if each else title, **how),
+            charts.curves(part, x=x, panel=panel, title=told, **how),
             (part if data is None else data),
         )
     if caption:

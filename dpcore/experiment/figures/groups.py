@@ -14,13 +14,14 @@ from dpcore.experiment.engine import Measure, Run
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
 from dpcore.experiment.figures.claims import Cases, Claim, ahead, each
+from dpcore.language import phrase, say
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
 from dpcore.postprocess import count_tree_frames
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0)
 QUERIES = 500
-LEAVES, OWN = "leaves only", "the patent's own form"
-CONSISTENT = ("leaves first, consistent", "equal shares, consistent")
+LEAVES, OWN = phrase("leaves only"), phrase("the patent's own form")
+CONSISTENT = (phrase("leaves first, consistent"), phrase("equal shares, consistent"))
 DIVISIONS, DEPTHS = (2, 4, 6, 8, 10, 12), (1, 2, 3)  # how often columns are divided, and how often the same one
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])
 
@@ -52,7 +53,7 @@ def ranges(data: Dataset, count: int) -> Plan:
     methods: Named = [
         (CONSISTENT[0], TaxonomyRelease(with_class=False)),
         (CONSISTENT[1], TaxonomyRelease(**equal)),
-        ("equal shares, not consistent", TaxonomyRelease(**equal, consistency=False)),
+        (phrase("equal shares, not consistent"), TaxonomyRelease(**equal, consistency=False)),
         (LEAVES, TaxonomyRelease(with_class=False, measure="leaves")),
         ("DiffGen", DiffGen()),
     ]
@@ -66,7 +67,7 @@ def draw_ranges(frame: pd.DataFrame) -> Drawn:
     for name, part in frame.groupby("data", sort=False):
         binned = evaluate.by_size(part)
         binned["baseline"] = binned["release"].str.startswith((LEAVES, "DiffGen"))
-        yield charts.error_by_range(binned, title=f"Errors on {name}"), binned
+        yield charts.error_by_range(binned, title=say("Errors on {name}", name=name)), binned
 
 
 @dataclass
@@ -96,9 +97,9 @@ draw_divisions = partial(
     base.curves,
     x="divisions",
     panel="data",
-    title="Errors of range queries, by how finely the table is divided",
-    x_title="divisions",
-    y_title="mean error, in rows",
+    title=phrase("Errors of range queries, by how finely the table is divided"),
+    x_title=phrase("divisions"),
+    y_title=phrase("mean error, in rows"),
     mode=None,
     log_y=True,
     caption="Ranges are drawn at random, the same for all. What a division does not tell is answered as if people were "
@@ -159,9 +160,9 @@ draw_accuracies = partial(
     base.curves,
     x="epsilon",
     panel="model",
-    title="What a classifier learns",
+    title=phrase("What a classifier learns"),
     x_title="epsilon",
-    y_title="accuracy on real test rows",
+    y_title=phrase("accuracy on real test rows"),
     log_x=True,
     mode=None,
     beside=base.REFERENCES,

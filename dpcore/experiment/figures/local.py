@@ -15,6 +15,7 @@ from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Plan
 from dpcore.experiment.figures.claims import Cases, Claim, each, orders, points, rising
 from dpcore.experiment.sweeps import Scores
+from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import RRPH, Warner
 from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
 from dpcore.methods.base import PrivateClassifier
@@ -23,7 +24,7 @@ from dpcore.methods.local.ppnb import TRANSFORMS
 GRID = (0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.49, 0.51, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
 RECORD = (0.5, 1.0, 2.0, 4.0, 8.0)
 MEASURES = tuple(SCORES)
-LINES = {"plain naive Bayes": PLAIN, "majority class": MAJORITY}
+LINES = {phrase("plain naive Bayes"): PLAIN, "majority class": MAJORITY}
 Asked = list[tuple[str, PrivateClassifier, float, float]]
 """Series, method, where it stands on the x axis, and the epsilon of one answer."""
 
@@ -50,9 +51,9 @@ def trees(data: Dataset, count: int) -> Plan:
 def records(data: Dataset, count: int) -> Plan:
     """The corrected methods against the epsilon of a person's whole record."""
     methods = {
-        "PPNB-LDP, one pair": PPNB(),
-        "class and one": PPNB(pairs=False),
-        "class and all": PPNB(pairs=False, asked=None),
+        phrase("PPNB-LDP, one pair"): PPNB(),
+        phrase("class and one"): PPNB(pairs=False),
+        phrase("class and all"): PPNB(pairs=False, asked=None),
         "DTPD": DTPD(),
         "DTCRD": DTCRD(),
     }
@@ -88,16 +89,18 @@ def draw(
     shown = frame[frame["metric"] == view]
     if axis == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
         low = shown["series"].str.startswith("DTPD") & (shown["x"] < 0.5)
-        shown = shown.assign(series=shown["series"].where(~low, "DTPD, theta below 1/2"))
-    look: Any = {"x_title": title, "y_title": f"{view} on test rows", "log_x": log_x, "interval": "t"}
+        shown = shown.assign(series=shown["series"].where(~low, phrase("DTPD, theta below 1/2")))
+    y_title = say("{measure} on test rows", measure=say(view))
+    look: Any = {"x_title": title, "y_title": y_title, "log_x": log_x, "interval": "t"}
     look |= {"beside": LINES, "caption": answers if axis == "answer" else caption}
-    return base.curves(shown, axis, "data", f"What randomized answers teach: {view} against {title}", **look)
+    told = say("What randomized answers teach: {measure} against {setting}", measure=say(view), setting=say(title))
+    return base.curves(shown, axis, "data", told, **look)
 
 
-ANSWER = "epsilon of one answer"
+ANSWER = phrase("epsilon of one answer")
 ADVISED, NEAR = (0.35, 0.6), 0.01
 BETTER = {"bank cards": (0.3, 1.0), "bank cards, dependent": (0.39, 0.7)}  # above the first, up to the second
-VIEW = {"view": base.Choice("Measured by", dict(zip(MEASURES, MEASURES, strict=True)))}
+VIEW = {"view": base.Choice(phrase("Measured by"), dict(zip(MEASURES, MEASURES, strict=True)))}
 
 
 def rises_with_p0(frame: pd.DataFrame) -> Cases:
@@ -149,7 +152,7 @@ def advice() -> Claim:
 
 def against(x_title: str) -> dict[str, base.Choice]:
     """What is drawn, and what it is drawn against."""
-    return {**VIEW, "axis": base.Choice("Against", {"x": x_title, "answer": ANSWER})}
+    return {**VIEW, "axis": base.Choice(phrase("Against"), {"x": x_title, "answer": ANSWER})}
 
 
 SUBSTITUTES = (
@@ -210,7 +213,7 @@ FIGURES = (
         records,
         partial(
             draw,
-            x_title="epsilon of a person's record",
+            x_title=phrase("epsilon of a person's record"),
             log_x=True,
             caption="All of this can be proved. One pair: each person reports one column, by lot, and the class with "
             "it as one value. Class and one, class and all: a report of the class, and one of one column or of each. "

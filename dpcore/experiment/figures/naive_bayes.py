@@ -10,12 +10,13 @@ from dpcore.datasets import Dataset
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
 from dpcore.experiment.figures.claims import PRINTED, Cases, Claim, each, points, rising
+from dpcore.language import phrase, say
 from dpcore.methods import NaiveBayesSynthesizer
 from dpcore.text import number
 
 EPSILONS = tuple(round(0.1 * step, 1) for step in range(16))
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])
-STATED = pd.DataFrame({"model": MODELS[:1], "label": "paper at 1.5: this or more", "value": 0.822})  # of Adult
+STATED = pd.DataFrame({"model": MODELS[:1], "label": phrase("paper at 1.5: this or more"), "value": 0.822})  # of Adult
 ROWS = 10_000  # of a run, where nobody said how many people there are
 PANEL = 340  # pixels; two panels fill a laptop's page
 
@@ -35,14 +36,17 @@ def accuracies(data: Dataset, count: int) -> Plan:
 
 def draw_accuracies(frame: pd.DataFrame) -> Drawn:
     """Mean and variance of the accuracy against epsilon, per data set, and what all of it cost."""
-    frame = frame.assign(series=frame["mode"] + " (" + frame["series"] + ")")
-    frame = frame.sort_values(["series", "epsilon", "repeat", "model"])
+    frame = frame.sort_values(["mode", "series", "epsilon", "repeat", "model"])
+    names = zip(frame["mode"], frame["series"], strict=True)
+    frame = frame.assign(series=[say("{mode} ({method})", mode=say(mode), method=series) for mode, series in names])
     for name, part in frame.groupby("data", sort=False):
         relations = " and ".join(Relation(relation).short for relation in sorted(part["relation"].unique()))
         yield f"Here on {name}, {part['rows'].iloc[0]:,} synthetic rows per run; epsilon under: {relations}."
         beside = base.lines(part, "model")
         beside = pd.concat([beside, STATED], ignore_index=True) if name == "adult" else beside
-        picture = charts.sweep(part, y="value", y_title="accuracy on real test rows", references=beside, width=PANEL)
+        picture = charts.sweep(
+            part, y="value", y_title=say("accuracy on real test rows"), references=beside, width=PANEL
+        )
         yield picture, part.drop(columns=["mode", "data", "error"])
         if part.groupby(["series", "epsilon"])["repeat"].nunique().max() > 1:
             yield charts.sweep_variance(part, width=PANEL), None

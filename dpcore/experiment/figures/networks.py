@@ -19,6 +19,7 @@ from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
 from dpcore.experiment.figures.claims import Cases, Claim, ahead, each, orders, points, rising
 from dpcore.experiment.sweeps import Scores, plan
+from dpcore.language import phrase, say
 from dpcore.methods import HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
 
 EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0)
@@ -27,8 +28,12 @@ ROWS = (20_000, 40_000, 60_000, 80_000, 100_000)
 PARENTS = {"adult": (1, 2, 3, 4), "big5": (1, 2, 3)}
 PANEL = 205  # pixels; three panels with their axes fill a laptop's page
 VIEWS = {
-    "Columns, and errors on real rows": ("2-way AVD", "3-way AVD", "SVM error"),
-    "Bits, and errors on synthetic rows": ("2-way AVD on bits", "3-way AVD on bits", "SVM error on synthetic rows"),
+    phrase("Columns, and errors on real rows"): ("2-way AVD", "3-way AVD", "SVM error"),
+    phrase("Bits, and errors on synthetic rows"): (
+        "2-way AVD on bits",
+        "3-way AVD on bits",
+        "SVM error on synthetic rows",
+    ),
 }
 MEASURES = [measure for view in VIEWS.values() for measure in view]
 
@@ -76,18 +81,21 @@ def lacks_columns(data: Dataset) -> str:
 def draw_utility(frame: pd.DataFrame, view: str) -> Drawn:
     """Figure 5's panels: three per data set. The paper does not say of what its distances are."""
     frame = frame[frame["metric"].isin(VIEWS[view])]
-    frame = frame.assign(panel=frame["metric"].str.split(" on ").str[0] + ", " + frame["data"])
+    names = zip(frame["metric"].str.split(" on ").str[0], frame["data"], strict=True)
+    frame = frame.assign(panel=[say("{metric}, {data}", metric=say(name), data=data) for name, data in names])
     reference = frame["series"].str.startswith("NoPrivacy")
-    references = frame[reference].groupby("panel", as_index=False)["value"].mean().assign(label="without privacy")
+    references = (
+        frame[reference].groupby("panel", as_index=False)["value"].mean().assign(label=phrase("without privacy"))
+    )
     look: Any = {"log_x": True, "same_y": False, "columns": 3, "width": PANEL, "references": references}
     yield from base.curves(
         frame[~reference],
         "epsilon",
         "panel",
-        "How good the synthetic rows are",
+        phrase("How good the synthetic rows are"),
         data=frame,
         x_title="epsilon claimed",
-        y_title="distance or error",
+        y_title=phrase("distance or error"),
         caption="Dashed lines stand at the epsilon that the papers claim. What a run can cost is on the Ledger page: "
         "for HMPrivBayes and JTree that has no bound.",
         **look,
@@ -150,9 +158,9 @@ draw_risks = partial(
     base.curves,
     x="rows",
     panel="data",
-    title="Disclosure by matching on four columns",
+    title=phrase("Disclosure by matching on four columns"),
     x_title="rows",
-    y_title="share of people whose class is betrayed",
+    y_title=phrase("share of people whose class is betrayed"),
     caption="A useful release scores high as well: what is true of people in general is true of you, whether or not "
     "you are in the data. Only the part that depends on your being there is bounded by epsilon.",
 )
@@ -180,11 +188,11 @@ draw_times = partial(
     base.curves,
     x="parents",
     panel="data",
-    title="Run time: all bits in one network, or in clusters",
+    title=phrase("Run time: all bits in one network, or in clusters"),
     y="seconds",
     mode=None,
-    x_title="parents at most",
-    y_title="seconds",
+    x_title=phrase("parents at most"),
+    y_title=phrase("seconds"),
     log_y=True,
 )
 
@@ -256,7 +264,7 @@ FIGURES = (
         utility,
         draw_utility,
         lacks=lacks_columns,
-        choices={"view": base.Choice("Measured on", dict(zip(VIEWS, VIEWS, strict=True)))},
+        choices={"view": base.Choice(phrase("Measured on"), dict(zip(VIEWS, VIEWS, strict=True)))},
         claims=(
             Claim("of the printed methods, the one without privacy is the best", plain_best),
             Claim("HMPrivBayes mostly comes before the others", before_others),

@@ -12,6 +12,7 @@ from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
 from dpcore.experiment.figures.claims import Cases, Claim, each, points, rising
+from dpcore.language import phrase, say
 from dpcore.methods import DiffPRF, DiffPRFs, PlainForest
 
 EPSILONS = {"depths": (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.0), "forests": (0.1, 0.25, 0.5, 0.75, 1.0)}
@@ -20,7 +21,7 @@ SCORES = {"Max": "Max", "InfoGain": "information gain"}
 TREES, DEPTH = 25, 5
 PAPER_FOREST: dict[str, Any] = {"criterion": "InfoGain", "children": "values"}
 MEASURES = ("accuracy", "balanced accuracy")
-NOISELESS = "the paper's forest without noise, depth 5"
+NOISELESS = phrase("the paper's forest without noise, depth 5")
 LINES = {"majority class": MAJORITY, NOISELESS: PLAIN}
 
 
@@ -41,7 +42,7 @@ def forests(data: Dataset, count: int) -> Plan:
     methods: Named = [
         (name, kind(mode=mode, n_trees=TREES, max_depth=DEPTH)) for mode in base.MODES for name, kind in kinds.items()
     ]
-    return compared([*methods, ("DiffPRFs, size by rule", DiffPRFs())], data, count, "forests")
+    return compared([*methods, (phrase("DiffPRFs, size by rule"), DiffPRFs())], data, count, "forests")
 
 
 def compared(methods: Named, data: Dataset, count: int, figure: str) -> Plan:
@@ -53,7 +54,9 @@ def compared(methods: Named, data: Dataset, count: int, figure: str) -> Plan:
 def draw_depths(frame: pd.DataFrame, view: str) -> Drawn:
     """A chart per data set, with a panel per score."""
     parts = frame["series"].str.partition(": ")
-    yield from draw(frame.assign(panel="Chosen by " + parts[0], series=parts[2]), "panel", view)
+    chosen = [say("Chosen by {score}", score=say(score)) for score in parts[0]]
+    depths = [say("depth {depth}", depth=told.removeprefix("depth ")) for told in parts[2]]
+    yield from draw(frame.assign(panel=chosen, series=depths), "panel", view)
 
 
 def draw(frame: pd.DataFrame, panel: str, view: str) -> Drawn:
@@ -62,11 +65,11 @@ def draw(frame: pd.DataFrame, panel: str, view: str) -> Drawn:
         frame[frame["metric"] == view],
         "epsilon",
         panel,
-        "What forests learn",
+        phrase("What forests learn"),
         beside=LINES,
         each=True,
         x_title="epsilon claimed",
-        y_title=f"{view} on real test rows",
+        y_title=say("{measure} on real test rows", measure=say(view)),
         log_x=True,
         caption="Dashed lines stand at the epsilon that the paper claims; as printed, DiffPRFs has none that can be "
         "proved. The paper names 45,222 training rows, which are Adult's training and test rows together. Here forests "
@@ -124,7 +127,7 @@ def little_lost(frame: pd.DataFrame) -> Cases:
     return {(name, f"{epsilon:g}"): bool(lost < ALIKE) for name, losses in found for epsilon, lost in losses.items()}
 
 
-CHOICES = {"view": base.Choice("Measured by", dict(zip(MEASURES, MEASURES, strict=True)))}
+CHOICES = {"view": base.Choice(phrase("Measured by"), dict(zip(MEASURES, MEASURES, strict=True)))}
 FIGURES = (
     Figure(
         "depths",
