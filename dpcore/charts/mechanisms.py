@@ -12,7 +12,7 @@ from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import as_listed, in_order, largest, tidy
 from dpcore.charts.marks import NO_TIP, boxes, captions, diamonds, keyed, scaled, single, span, tooltips, words
 from dpcore.charts.worlds import TIMES, YOU
-from dpcore.language import phrase, say
+from dpcore.language import phrase, retold, say
 from dpcore.text import number
 
 WAYS = {
@@ -231,7 +231,7 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     answer to its part may change with your row).
     """
     data = tidy(frame, ["person", "column", "part"], []).assign(yours=frame["yours"].to_numpy(dtype=bool))
-    data[["person", "part"]] = data[["person", "part"]].map(say)
+    data["person"], data["part"] = data["person"].map(say), data["part"].map(retold)
     people, columns, parts = (in_order(data[name]) for name in ("person", "column", "part"))
     touched = in_order(data.loc[data["yours"], "part"])
     data["look"] = data["yours"].map({True: say("may change with you"), False: say("never does")})

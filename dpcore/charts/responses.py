@@ -12,7 +12,7 @@ from dpcore.charts.base import Chart, near, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import in_order, tidy
 from dpcore.charts.marks import NO_TIP, diamonds, keyed, ruled, scaled, single, span, tooltips, words
-from dpcore.language import phrase, say
+from dpcore.language import phrase, retold, say
 from dpcore.text import number
 
 MARKS, TALL = 200, 5
@@ -240,7 +240,7 @@ def descriptions(
     data = tidy(frame, ["series", "measure"], ["setting", "epsilon", "value"]).dropna(subset=[against, "value"])
     most = 1.0 if against == "setting" else MOST_EPSILON
     name = say(next(iter(data["measure"]), phrase("No measure")))
-    data = data.assign(x=data[against], series=data["series"].map(say))[["series", "x", "value"]]
+    data = data.assign(x=data[against], series=data["series"].map(retold))[["series", "x", "value"]]
     data = data[data["x"].between(0, most)].reset_index(drop=True)
     title = say("p0 or p in the rule") if against == "setting" else say("epsilon")
     across = alt.X("x:Q", **scaled(title, span(0, most), tickCount=6))

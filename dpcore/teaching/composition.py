@@ -17,10 +17,12 @@ from scipy.stats import binom
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.teaching.counts import CountNoise
 
 PEOPLE = ("A", "B", "You", "C", "D", "E", "F", "G")
 COLUMNS = ("age", "town", "job", "ill")
+COUNT = phrase("count {number:,}")  # of a part
 
 
 def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> pd.DataFrame:
@@ -119,8 +121,10 @@ def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
     by_people = base["person"].map(rows)
     by_columns = base["column"].map(blocks)
     return {
-        "people": base.assign(part=[f"count {part + 1}" for part in by_people], yours=by_people.isin(touched)),
-        "columns": base.assign(part=[f"count {part + 1}" for part in by_columns], yours=True),
+        "people": base.assign(
+            part=[COUNT.format(number=part + 1) for part in by_people], yours=by_people.isin(touched)
+        ),
+        "columns": base.assign(part=[COUNT.format(number=part + 1) for part in by_columns], yours=True),
     }
 
 

@@ -134,7 +134,7 @@ def descriptions(settings: Sequence[float], *, size: int = 2) -> pd.DataFrame:
         if setting >= 0.5:
             channels["Warner"] = Warner(p=setting)
         if size > 2:
-            channels[f"ERRPH, {size} values"] = ERRPH(size, p0=setting)
+            channels[phrase("ERRPH, {size:,} values").format(size=size)] = ERRPH(size, p0=setting)
         for name, channel in channels.items():
             values = {
                 phrase("Breach"): float(breach(channel).max()),

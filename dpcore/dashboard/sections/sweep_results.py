@@ -25,13 +25,14 @@ from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.export import protection
 from dpcore.export.quoting import spreadsheet_csv
+from dpcore.language import phrase, say
 from dpcore.text import number
 
 Axis = Literal["claimed", "proved", "of the noise alone"]
 NONE = ("nothing", "no limit", "no limit")  # of `EPSILONS`, where there is none
 NOISE: Axis = "of the noise alone"
 FEWEST = 3  # runs, below which nobody is told apart
-Y_TITLES = {RANGE_ERROR: "mean error, share of all rows"}
+Y_TITLES = {RANGE_ERROR: phrase("mean error, share of all rows")}
 EXPLAINED = {
     "accuracy": "Share of real test rows whose class is predicted right. Higher is better.",
     "balanced accuracy": "The share of a class's real test rows predicted right, mean over classes. Higher is better.",
@@ -42,7 +43,11 @@ DISTANCE = (
     "How far shares of values are off, in all sets of that many columns: 0 is equal, 1 has nothing in common. Papers "
     "call it AVD, the average variation distance."
 )
-SHORT = {MAJORITY: "majority class", REAL: "learned from real rows", FLOOR: "fresh sample of the real rows"}
+SHORT = {
+    MAJORITY: phrase("majority class"),
+    REAL: phrase("learned from real rows"),
+    FLOOR: phrase("fresh sample of the real rows"),
+}
 
 
 def results(page: str, made: Comparison) -> None:
@@ -103,7 +108,8 @@ def measure(page: str, made: Comparison, good: pd.DataFrame, metric: str) -> Non
         return
     st.markdown(EXPLAINED.get(metric, f"{DISTANCE} Lower is better."))
     learned = frame.loc[frame["model"] != "", "model"].unique()
-    title = in_words(metric)[:1].upper() + in_words(metric)[1:]
+    title = say(in_words(metric))
+    title = title[:1].upper() + title[1:]
     if len(learned):
         st.caption(
             f"Synthetic rows: {escaped(learned[0])} learns from them and predicts real rows. Methods that release a "
@@ -119,8 +125,9 @@ def references(made: Comparison, metric: str) -> pd.DataFrame:
     if found is None:
         return pd.DataFrame({"label": [], "value": []})
     found = found[found["metric"] == metric]
-    shown = found["reference"].map(lambda reference: SHORT.get(reference, reference))
-    labels = [f"{model}, {name}" if model else name for model, name in zip(found["model"], shown, strict=True)]
+    shown = [say(SHORT.get(reference, reference)) for reference in map(str, found["reference"])]
+    names = zip(found["model"], shown, strict=True)
+    labels = [say("{model}, {name}", model=say(model), name=name) if model else name for model, name in names]
     return pd.DataFrame({"label": labels, "value": found["value"].to_numpy()})
 
 
@@ -128,7 +135,7 @@ def run_time(page: str, made: Comparison, good: pd.DataFrame) -> None:
     """Seconds of every run."""
     runs = good.drop_duplicates(["method", "epsilon", "repeat"]).assign(value=lambda frame: frame["seconds"])
     st.markdown("Seconds to learn and to draw the release, on this computer with all its cores busy.")
-    draw(page, made, runs, "Run time", "seconds", None, log_y=True)
+    draw(page, made, runs, say("Run time"), phrase("seconds"), None, log_y=True)
 
 
 def draw(

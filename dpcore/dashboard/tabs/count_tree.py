@@ -141,16 +141,16 @@ def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
         else random_queries(divided if workload == DIVIDED else schema, QUERIES)
     )
     answers = {
-        "consistent": found.answers(queries),
-        "noisy: as few groups as will do": found.noisy_answers(queries)[0],
-        "published groups": found.answers(queries, counts.leaf_counts),
+        phrase("consistent"): found.answers(queries),
+        phrase("noisy: as few groups as will do"): found.noisy_answers(queries)[0],
+        phrase("published groups"): found.answers(queries, counts.leaf_counts),
     }
     if workload != GROUPS:
-        answers["no noise, same groups"] = found.answers(queries, true_counts(shown)[-1])
+        answers[phrase("no noise, same groups")] = found.answers(queries, true_counts(shown)[-1])
     epsilon, relation = per_row(shown), str(release.ledger.relation)
     if epsilon > 0:
         truth = exact_answers(real_rows(shown), schema, queries)
-        answers["flat"] = evaluate.flat_answers(
+        answers[phrase("flat")] = evaluate.flat_answers(
             truth, queries, schema if workload == EVERY else divided, epsilon=epsilon, relation=relation, seed=0
         )
     frame = evaluate.by_size(evaluate.range_queries(real_rows(shown), answers, schema, queries))
