@@ -26,6 +26,7 @@ from dpcore.language import ENGLISH, FOLDER, LANGUAGES
 ROOT = FOLDER.parent.parent
 PLACES = ("dpcore", "pages")
 DECLARED = {"Act", "Lesson", "Step", "Control", "Offer", "both"}  # phrases but for names, which are one small word
+NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)")
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")
 
@@ -48,7 +49,7 @@ def texts(source: str) -> Iterator[str | tuple[str, str]]:
                 for leaf in getattr(part, "elts", [part])
             ]
             found = [leaf.value for leaf in parts if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
-            yield from (text for text in found if " " in text or (text[:1].isupper() and "/" not in text))
+            yield from (text for text in found if NAMED.match(text) and not KEY.search(text))
         elif name == "tooltips":  # "field|title", with a number's format behind or without
             yield from (line.split("|")[1] for line in given)
 
