@@ -97,7 +97,7 @@ def button(label: str, name: str, what: str, place: Place = None, **look: Any) -
     """
     with place or nullcontext():
         ask(label, name, what, **look)
-    with mendable():
+    with st.container(), mendable():  # there with nothing in it too, or what is below would be seen twice for a while
         end(name)
 
 
@@ -124,9 +124,11 @@ def run(title: str, name: str, work: Work, *, now: bool = False) -> bool:
         job.join(PATIENCE)
         if pressed:
             st.rerun()
+    bar = st.container()  # as above
     if job is None or not job.is_alive():
         return False
-    watch(name, job)
+    with bar:
+        watch(name, job)
     return True
 
 
