@@ -17,6 +17,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import app_test
 
 from dpcore import charts, datasets
+from dpcore.language import spoken
 from dpcore.dashboard import jobs, shell
 from dpcore.datasets import Dataset
 
@@ -107,9 +108,14 @@ KEPT: dict[int, dict[str, Any]] = {}  # what the settings' icons are as Vega-Lit
 convert = charts.specification
 
 
-@functools.cache
 def icons(*given: Any, **look: Any) -> Any:
-    """The icons of an epsilon, converted once; every run of a page shows them."""
+    """The icons of an epsilon, converted once for a language; every run of a page shows them."""
+    return icons_in(spoken(), *given, **look)
+
+
+@functools.cache
+def icons_in(_language: str, *given: Any, **look: Any) -> Any:
+    """The same."""
     chart = charts.epsilon.odds_icons(*given, **look)
     KEPT[id(chart)] = convert(chart)
     return chart

@@ -17,7 +17,7 @@ from dpcore.dashboard.shell import escaped, for_person, mendable
 from dpcore.dashboard.widgets import figures
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError
-from dpcore.language import phrase, plural, say
+from dpcore.language import phrase, plural, retold, say
 from dpcore.text import claim, limit, number
 
 
@@ -128,7 +128,7 @@ def lines(runs: list[Run], last: str, told: Callable[[Run], str]) -> pd.DataFram
     rows = [
         {
             say("when"): moment(run),
-            say("run"): run.name,
+            say("run"): retold(run.name),
             say("releases"): run.looks,
             say("claimed"): claim(run.epsilon_claimed),
             last: told(run),
@@ -140,7 +140,7 @@ def lines(runs: list[Run], last: str, told: Callable[[Run], str]) -> pd.DataFram
 
 def why(run: Run) -> str:
     """Why nothing can be proved of a run."""
-    return say(run.void or phrase("No finite epsilon can be proved for it, as its source prints it."))
+    return retold(run.void or phrase("No finite epsilon can be proved for it, as its source prints it."))
 
 
 def apart(account: Account) -> str:
