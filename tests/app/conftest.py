@@ -17,9 +17,9 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import app_test
 
 from dpcore import charts, datasets
-from dpcore.language import spoken
 from dpcore.dashboard import jobs, shell
 from dpcore.datasets import Dataset
+from dpcore.language import spoken
 
 
 @pytest.hookimpl(tryfirst=True)
