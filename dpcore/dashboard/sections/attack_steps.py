@@ -16,7 +16,7 @@ from dpcore import datasets
 from dpcore.arguments import Floats
 from dpcore.charts.base import Chart
 from dpcore.dashboard import links, panels, session
-from dpcore.dashboard.sections.mechanisms import redrawn
+from dpcore.dashboard.sections.mechanisms import behind, redrawn
 from dpcore.dashboard.widgets import choice, figures, number_choice
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
@@ -77,7 +77,7 @@ def draw(key: str, lead: str, again: str, look: Callable[[int], Found]) -> None:
         title = say("The numbers behind the first chart")
     st.success(say("**To keep:** {sentence}", sentence=found.keep), icon=":material/bookmark:")
     st.caption(found.source)
-    panels.table_behind(found.behind, title)
+    behind(found.behind, title)
 
 
 def sample() -> Dataset:

@@ -12,7 +12,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls, panels
-from dpcore.dashboard.sections.mechanisms import assumed, epsilon_slider, look, redrawn, zoom
+from dpcore.dashboard.sections.mechanisms import assumed, behind, epsilon_slider, look, redrawn, zoom
 from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.language import phrase, say
 from dpcore.teaching import composition as teaching
@@ -79,8 +79,8 @@ def asking(page: str) -> None:
             )
         )
         added(epsilon, answers)
-        panels.table_behind(found, say("The answers, one by one"))
-        panels.table_behind(errors, say("The errors, by number of answers"))
+        behind(found, say("The answers, one by one"))
+        behind(errors, say("The errors, by number of answers"))
 
 
 def added(epsilon: float, answers: int) -> None:
@@ -110,7 +110,7 @@ def added(epsilon: float, answers: int) -> None:
             delta=SMALL_DELTA,
         )
     )
-    panels.table_behind(found, say("The sums and their probabilities"))
+    behind(found, say("The sums and their probabilities"))
 
 
 @st.fragment
@@ -166,7 +166,7 @@ def groups(page: str) -> None:
             )
         )
         both = pd.concat([table.assign(split=name) for name, table in tables.items()], ignore_index=True)
-        panels.table_behind(both, say("The cells behind these pictures"))
+        behind(both, say("The cells behind these pictures"))
 
 
 # How many answers give their world away, by the true count; with numbers of a few bits, or those of programs.
@@ -235,5 +235,5 @@ def floats(page: str) -> None:
                 "Mironov (2012) found it."
             )
         )
-        panels.table_behind(answers, say("The possible answers in the picture"))
-        panels.table_behind(shares, say("The shares by true count"))
+        behind(answers, say("The possible answers in the picture"))
+        behind(shares, say("The shares by true count"))

@@ -32,6 +32,50 @@ VOTERS: dict[choices.Voter, str] = {
     "comes": phrase("One voter more comes"),
     "changes": phrase("One voter changes their mind"),
 }
+HEADINGS = (  # of the tables behind pictures
+    phrase("answer"),
+    phrase("answers"),
+    phrase("average"),
+    phrase("candidate"),
+    phrase("column"),
+    phrase("count"),
+    phrase("deviation"),
+    phrase("distance"),
+    phrase("each"),
+    phrase("epsilon"),
+    phrase("epsilon_total"),
+    phrase("from"),
+    phrase("high"),
+    phrase("inside"),
+    phrase("limit_with"),
+    phrase("limit_without"),
+    phrase("log_ratio"),
+    phrase("loss"),
+    phrase("low"),
+    phrase("number"),
+    phrase("once"),
+    phrase("others"),
+    phrase("outside"),
+    phrase("part"),
+    phrase("person"),
+    phrase("prior"),
+    phrase("probability"),
+    phrase("probability_other"),
+    phrase("ratio"),
+    phrase("released"),
+    phrase("reported"),
+    phrase("share"),
+    phrase("shared"),
+    phrase("split"),
+    phrase("to"),
+    phrase("truth"),
+    phrase("votes"),
+    phrase("votes_other"),
+    phrase("with"),
+    phrase("without"),
+    phrase("world"),
+    phrase("yours"),
+)
 ELECTION, SURE = "30, 25, 8, 2", 0.9999
 
 
@@ -57,6 +101,11 @@ def look(text: str) -> None:
 def assumed(text: str) -> None:
     """What the picture takes for granted."""
     st.caption(say("**Assumed:** {text}", text=text))
+
+
+def behind(frame: pd.DataFrame, title: str) -> None:
+    """A table of ours behind a picture."""
+    panels.table_behind(frame.rename(columns=say), title)
 
 
 def redrawn(key: str, label: str) -> int:
@@ -111,8 +160,8 @@ def noise(page: str) -> None:
                 guarantee=guarantee,
             )
         )
-        behind = found.assign(ratio=np.exp(found["log_ratio"].clip(-700, 700)))
-        panels.table_behind(behind, say("The numbers behind these charts"))
+        shown_here = found.assign(ratio=np.exp(found["log_ratio"].clip(-700, 700)))
+        behind(shown_here, say("The numbers behind these charts"))
 
 
 def told(mechanism: counts.CountNoise) -> str:
@@ -221,7 +270,7 @@ def result(votes: tuple[int, ...], epsilon: float, voter: choices.Voter, chosen:
         )
     shown = found.assign(ratio=np.exp(found["log_ratio"].clip(-700, 700)))
     title = say("The numbers behind these charts (other: after one voter)")
-    panels.table_behind(shown.drop(columns="log_ratio"), title)
+    behind(shown.drop(columns="log_ratio"), title)
 
 
 @st.fragment
@@ -268,7 +317,7 @@ def response(page: str) -> None:
                 epsilon=epsilon,
             )
         )
-        panels.table_behind(matrix, say("The numbers behind this chart"))
+        behind(matrix, say("The numbers behind this chart"))
 
 
 @st.fragment
@@ -310,5 +359,5 @@ def beliefs(page: str) -> None:
         ends = {"low": choices.posterior(grid, -epsilon), "high": choices.posterior(grid, epsilon)}
         found = pd.DataFrame({"prior": grid, **ends})
         panels.chart(charts.belief(found, prior=prior))
-        panels.table_behind(found, say("The numbers behind this chart"))
+        behind(found, say("The numbers behind this chart"))
     epsilon_in_use.answered(epsilon)
