@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from screen import dataset, errors, mendable, tabs, widget
+from screen import dataset, errors, language, mendable, tabs, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore.dashboard.session import Shown
+from dpcore.language import speaking
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
@@ -32,7 +33,8 @@ def linked(page: str, **asked: str) -> AppTest:
 
 def run(at: AppTest) -> AppTest:
     """One more run of the script, without a traceback."""
-    at.run()
+    with speaking(language(at)):  # in which AppTest, outside of the session, looks for what is chosen
+        at.run()
     assert not at.exception, [(e.message, list(e.stack_trace)) for e in at.exception]
     return at
 

@@ -1,6 +1,7 @@
 """What stands on the screen and in the session, as the tests of the dashboard look at it."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
 from dpcore.datasets import Dataset
+from dpcore.language import ENGLISH
 
 REMEDY = "**What to do:**"
 
@@ -30,6 +32,12 @@ def widget(at: AppTest, key: str) -> Any:
     """The widget whose key is this, up to a colon."""
     (found,) = [w for w in elements(at) if (w.key or "").partition(":")[0] == key]
     return found
+
+
+def language(at: AppTest) -> str:
+    """The language that the screen is in."""
+    found = re.search(r"documentElement.lang = '(\w+)'", "".join(getattr(e.proto, "body", "") for e in at.get("html")))
+    return found[1] if found else ENGLISH
 
 
 def tabs(at: AppTest) -> list[str]:

@@ -5,14 +5,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from driving import PAGE, change, opened, released, run, started
+from driving import PAGE, change, opened, released, run, shown, started
+from prepared import page, pressed, with_release
 from screen import charts, elements, said, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets
+from dpcore.dashboard.session import Shown
 from dpcore.language import speaking
 from dpcore.methods import METHODS
 
+LABELS = "Algorithm 1: random rows, labels by the exact model (no privacy)"
 SAMPLE = datasets.load("sample").schema
 # What stays as it is in every language: the sample's columns and their values, methods, files, authors and sources.
 NAMES = {
@@ -111,6 +114,35 @@ def test_a_tab_says_nothing_in_english(page: str, name: str) -> None:
 def test_the_ledger_says_nothing_in_english() -> None:
     assert english(turned(started("ledger"))) == set()
     assert english(turned(opened(released(), "ledger"))) == set()
+
+
+PANELS = ("Rows", "Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Risk", "Take home")
+SOURCE = "基于朴素贝叶斯的差分隐私合成数据集发布算法"  # what follows is how its publication is cited
+
+
+def test_a_release_says_nothing_in_english_on_any_tab(whole_sample):
+    """But for the publication that the method is from, which stands on its card as it is cited."""
+    made = pressed(PAGE, whole_sample, "", "", ())
+    at = page(whole_sample, **{"dpcore.shown": {PAGE: Shown(made.release, made.data)}, "dpcore.language": "zh"})
+    for name in PANELS:
+        at.session_state[f"{PAGE}.tab"] = name
+        run(at)
+        cited = [text for text in texts(at) if SOURCE in text.replace("\\", "")]
+        found = {words for words in english(at) if not any(words in text.replace("\\", "") for text in cited)}
+        assert not {words for words in found if set(words.split(", ")) - set(SAMPLE.names)}, name
+
+
+def test_what_is_chosen_and_made_stays_in_another_language():
+    """A browser knows a choice by its words: when they change, it has to be told again what is chosen."""
+    at = change(with_release(), mode="paper", **{"variant__paper": LABELS})
+    first = shown(at)
+    for language in ("zh", "en", "zh"):
+        at.selectbox("dpcore.language").set_value(language)
+        run(at)
+        assert shown(at) is first
+        for key, value in (("mode", "paper"), ("variant.paper", LABELS)):
+            chosen = widget(at, f"{PAGE}.{key}")
+            assert (chosen.value, chosen.proto.set_value) == (value, True)
 
 
 def test_who_chooses_another_language_loses_nothing():

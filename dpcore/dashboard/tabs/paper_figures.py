@@ -26,7 +26,7 @@ from dpcore.errors import DataError
 from dpcore.experiment.engine import NewLedger, Run
 from dpcore.experiment.figures import of_paper
 from dpcore.experiment.figures.base import Figure, whole
-from dpcore.language import phrase, retold, say
+from dpcore.language import phrase, retold, say, spoken
 
 PUBLISHED = ("adult", "big5")
 ALL_ROWS = phrase("Learn from all complete rows, test rows too")
@@ -51,7 +51,7 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
     figure = next(iter(titles.values()))
     if len(titles) > 1:
         figure = titles[choice(st, say("Figure"), {title: title for title in titles}, f"{page}.figure")]
-    st.markdown(say(figure.printed))
+    st.markdown(retold(figure.printed))
     chosen_sets = []
     everything = figure.untested and lasting(st.toggle, say(ALL_ROWS), f"{page}.all_rows", help=say(ALL_ABOUT))
     for one in (data if data.name == chosen_name else known(chosen_name) for chosen_name in chosen):
@@ -97,7 +97,7 @@ class Made:
 
     frames: list[pd.DataFrame] = field(default_factory=list)
     whole: bool = False
-    verdicts: list[str] | None = None
+    verdicts: dict[str, list[str]] = field(default_factory=dict)  # by language
 
 
 def make(
@@ -124,7 +124,7 @@ def make(
         whole = True
     finally:
         if frames:
-            memory.frames, memory.whole, memory.verdicts = frames, whole, None
+            memory.frames, memory.whole, memory.verdicts = frames, whole, {}
 
 
 def ledger_of(spending: Spending, begun: dict[Any, Any], figure: Figure, data: Dataset, run: Run) -> NewLedger:
@@ -159,13 +159,13 @@ def draw(paper: str, figure: Figure, memory: Made) -> None:
     chosen = {name: choice(place, say(one.label), one.options, f"{name}.{paper}") for place, (name, one) in asked}
     for part in figure.pictures(frame, **chosen):
         if isinstance(part, str):
-            st.caption(escaped(retold(part)))
+            st.caption(escaped(part))
         else:
             panels.chart(part[0], data=part[1])
-    if memory.verdicts is None:  # read off all points, whatever is chosen of them
-        memory.verdicts = list(figure.verdicts(frame))
-    for line in memory.verdicts:
-        st.markdown(f":material/fact_check: {escaped(retold(line))} ({say(REAL_DATA)})")
+    if spoken() not in memory.verdicts:  # read off all points, whatever is chosen of them
+        memory.verdicts[spoken()] = list(figure.verdicts(frame))
+    for line in memory.verdicts[spoken()]:
+        st.markdown(f":material/fact_check: {escaped(line)} ({say(REAL_DATA)})")
 
 
 def choice(place: Any, label: str, options: Mapping[str, str], key: str) -> str:

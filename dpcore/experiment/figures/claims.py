@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from dpcore.language import plural, retold, say
+
 CLEARLY = 0.7
 PRINTED = "as printed"
 MOST = 160  # characters of a list of places that anybody reads
@@ -32,26 +34,31 @@ class Claim:
         if not found:
             return ""
         many = len(frame.drop_duplicates(["data", "series", "mode", *sorted(PLACES & set(frame))]))
-        runs = f"{many:,} run{'s' * (many != 1)} in the figure"
-        return " ".join(filter(None, [f"The paper says: {self.says}. Here it {verdict(found)} ({runs}).", self.note]))
+        told = say(
+            "The paper says: {says}. Here it {verdict} ({runs}).",
+            says=retold(self.says),
+            verdict=verdict(found),
+            runs=plural("{n:,} run in the figure", "{n:,} runs in the figure", many),
+        )
+        return " ".join(filter(None, [told, retold(self.note)]))
 
 
 def verdict(found: Mapping[tuple[str, str], bool]) -> str:
     """That it holds, does not hold, or for which parts and places it holds."""
     if all(found.values()):
-        return "holds"
+        return say("holds")
     if not any(found.values()):
-        return "does not hold"
+        return say("does not hold")
     told = []
     for part in dict.fromkeys(part for part, _ in found):
         places = {place: good for (own, place), good in found.items() if own == part}
         good = [place for place, came in places.items() if came]
         if good:
-            where = f"at {', '.join(good)}" * (len(good) < len(places))
-            told.append(" ".join(filter(None, [f"for {part}" * bool(part), where])))
+            where = say("at {places}", places=", ".join(good)) if len(good) < len(places) else ""
+            told.append(" ".join(filter(None, [say("for {part}", part=part) if part else "", where])))
     if len(listed := "; ".join(told)) > MOST:
-        return f"holds in {sum(found.values()):,} of {len(found):,} places"
-    return f"holds only {listed}"
+        return say("holds in {good:,} of {n:,} places", good=sum(found.values()), n=len(found))
+    return say("holds only {listed}", listed=listed)
 
 
 def points(frame: pd.DataFrame, x: str, *, mode: str = PRINTED, value: str = "value", **only: str) -> pd.DataFrame:

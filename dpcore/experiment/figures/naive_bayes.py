@@ -40,8 +40,13 @@ def draw_accuracies(frame: pd.DataFrame) -> Drawn:
     names = zip(frame["mode"], frame["series"], strict=True)
     frame = frame.assign(series=[say("{mode} ({method})", mode=say(mode), method=series) for mode, series in names])
     for name, part in frame.groupby("data", sort=False):
-        relations = " and ".join(Relation(relation).short for relation in sorted(part["relation"].unique()))
-        yield f"Here on {name}, {part['rows'].iloc[0]:,} synthetic rows per run; epsilon under: {relations}."
+        relations = say(" and ").join(say(Relation(relation).short) for relation in sorted(part["relation"].unique()))
+        yield say(
+            "Here on {name}, {rows:,} synthetic rows per run; epsilon under: {relations}.",
+            name=name,
+            rows=part["rows"].iloc[0],
+            relations=relations,
+        )
         beside = base.lines(part, "model")
         beside = pd.concat([beside, STATED], ignore_index=True) if name == "adult" else beside
         picture = charts.sweep(
@@ -53,9 +58,10 @@ def draw_accuracies(frame: pd.DataFrame) -> Drawn:
         cost = []
         for series, runs in part.drop_duplicates(["series", "epsilon", "repeat"]).groupby("series"):
             claimed, bound = runs["epsilon_claimed"].sum(), runs["epsilon_bound"].sum()
-            proved = number(bound) if isfinite(bound) else "none"
-            cost.append(f"{series}: claimed {number(claimed)}, proved {proved}")
-        yield f"All these runs together cost epsilon, by method: {'; '.join(cost)}."
+            proved = number(bound) if isfinite(bound) else say("none")
+            of = {"series": series, "claimed": number(claimed), "proved": proved}
+            cost.append(say("{series}: claimed {claimed}, proved {proved}", **of))
+        yield say("All these runs together cost epsilon, by method: {costs}.", costs="; ".join(cost))
 
 
 def between(epsilon: float, low: float, high: float) -> Claim:
@@ -66,7 +72,8 @@ def between(epsilon: float, low: float, high: float) -> Claim:
         found = adult[adult["mode"] == PRINTED]["value"]
         return {("", ""): bool(found.between(low, high).all())} if len(found) else {}
 
-    return Claim(f"on Adult all runs of logistic regression are {low:.1%} to {high:.1%} at epsilon {epsilon:g}", cases)
+    told = phrase("on Adult all runs of logistic regression are {low:.1%} to {high:.1%} at epsilon {epsilon:g}")
+    return Claim(told.format(low=low, high=high, epsilon=epsilon), cases)
 
 
 def rises(frame: pd.DataFrame) -> Cases:
@@ -89,19 +96,21 @@ FIGURES = (
     Figure(
         "figure_1",
         "Fig. 1 to 4: accuracy",
-        "The paper (Fig. 1 to 4) trains two classifiers on the synthetic rows of Adult and prints mean and variance "
-        "of their accuracy over 5 repeats. It states, for logistic regression: at epsilon 0 between 23.3 % and "
-        "73.8 %, at epsilon 1.5 between 82.2 % and 83.6 %. Look at the corrected curve at a **tenth** of the epsilon. "
-        "None of the readings of the paper that were tried meets the last of them. "
-        f"A repeat is {2 * len(EPSILONS)} releases, each of as many rows as the data may have ({ROWS:,} where that is "
-        "not known); 5 repeats take about a minute on a laptop.",
+        phrase(
+            "The paper (Fig. 1 to 4) trains two classifiers on the synthetic rows of Adult and prints mean and "
+            "variance of their accuracy over 5 repeats. It states, for logistic regression: at epsilon 0 between 23.3 "
+            "% and 73.8 %, at epsilon 1.5 between 82.2 % and 83.6 %. Look at the corrected curve at a **tenth** of "
+            "the epsilon. None of the readings of the paper that were tried meets the last of them. A repeat is "
+            "{releases:,} releases, each of as many rows as the data may have ({rows:,} where that is not known); 5 "
+            "repeats take about a minute on a laptop."
+        ).format(releases=2 * len(EPSILONS), rows=ROWS),
         accuracies,
         draw_accuracies,
         claims=(
             between(0.0, 0.233, 0.738),
             between(EPSILONS[-1], 0.822, 0.836),
-            Claim("accuracy rises with epsilon", rises),
-            Claim("its variance falls", settles),
+            Claim(phrase("accuracy rises with epsilon"), rises),
+            Claim(phrase("its variance falls"), settles),
         ),
     ),
 )
