@@ -6,9 +6,10 @@ from math import inf, sqrt
 import numpy as np
 import pandas as pd
 
+from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import RRPH, KeepOrDraw, Warner
 
-ANSWERS = ("no", "yes")
+ANSWERS = (phrase("no"), phrase("yes"))
 Z = 1.96
 
 
@@ -30,7 +31,7 @@ class Rule:
         return RRPH(p0=self.p0) if self.name == "RRPH" else Warner(p=self.p)
 
     def after(self, said: int, prior: float = 0.5) -> float:
-        """How sure an observer is of "yes", who thought so with probability `prior` before the report."""
+        """How sure an observer is of phrase("yes"), who thought so with probability `prior` before the report."""
         no, yes = self.channel.matrix[said] * (1 - prior, prior)
         return float(yes / (no + yes)) if no + yes else prior
 
@@ -66,7 +67,7 @@ def toss(rule: Rule, truth: int, rng: np.random.Generator) -> Answer:
 
 
 def ask(rule: Rule, share: float, people: int, rng: np.random.Generator) -> Crowd:
-    """One crowd in which exactly that share is "yes" (rounded to people), asked once."""
+    """One crowd in which exactly that share is phrase("yes") (rounded to people), asked once."""
     yes = round(share * people)
     truth = np.repeat([0, 1], [people - yes, yes]).astype(np.int8)
     said = rule.channel.report(truth, rng.random)
@@ -76,7 +77,7 @@ def ask(rule: Rule, share: float, people: int, rng: np.random.Generator) -> Crow
 
 
 def estimate(rule: Rule, said: np.ndarray, people: int) -> pd.DataFrame:
-    """The unbiased share of "yes" with its interval.
+    """The unbiased share of phrase("yes") with its interval.
 
     People are fixed and only their lots are random: each report varies by a (1 - a) with a = (1 + p0) / 2, whatever is
     true, so that the estimate's variance is (1 - p0^2) / (4 n p0^2) and needs no estimate itself.

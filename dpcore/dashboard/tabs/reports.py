@@ -15,10 +15,21 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.evaluate import reconstruction
+from dpcore.language import phrase
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Reports
 
 FIRST = 10
+NAMES = phrase("""
+- **PPNB** (the paper's method): naive Bayes from randomized answers. **PPNB-LDP**: the same with every answer
+  randomized, the class too. LDP is local differential privacy: the noise is added by each person.
+- **ERRPH** (the paper's rule): the truth with probability p0, otherwise any of the values, drawn. With two values it is
+  called **RRPH**. **Warner's rule**: the truth with probability p, otherwise the opposite.
+- **TRR** (the paper's rule for numbers): y = a x + b, with a and b drawn.
+- **OUE**: a yes or no for every value, each of them randomized. **OLH**: a short code of the value, randomized.
+- **DTPD** (Du and Zhan 2003): a decision tree from bits that are kept or turned round, all with probability theta.
+- **DTCRD** (Agrawal and Srikant 2000): a decision tree from numbers with noise, whose distributions are reconstructed.
+""")
 
 
 def reports(page: str, shown: Shown) -> None:

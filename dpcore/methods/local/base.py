@@ -13,6 +13,7 @@ from dpcore.arguments import Floats, Progress, no_progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, noise_kind
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.estimated_nodes import Stops
@@ -23,15 +24,15 @@ from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
 MOST_ALPHA = 1e6
 WIDEST = 1e100  # numbers are squared
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
-ABOUT = (
+ABOUT = phrase(
     "About you: what you answered, all your answers together. Worst case over all observers, the collector among "
     "them; for one round of questions. Holds with a declared schema and without a seed; as printed, only "
     "where its proof holds."
 )
-HIDDEN = "Hides what you answer, not whether you take part."
-LOTS = {"auto": "The operating system, exact noise (for publication)", "laplace": "NumPy (teaching)"}
+HIDDEN = phrase("Hides what you answer, not whether you take part.")
+LOTS = {"auto": phrase("The operating system, exact noise (for publication)"), "laplace": phrase("NumPy (teaching)")}
 P0 = (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
-DEEP, UNLESS = "Depth at most", "by default, as printed and corrected,"
+DEEP, UNLESS = phrase("Depth at most"), "by default, as printed and corrected,"
 NO_EPSILON = "The paper knows no epsilon: it was written before that was a habit."
 CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
 
@@ -44,7 +45,7 @@ class LocalClassifier(PrivateClassifier):
     relations: ClassVar[tuple[Relation, ...]] = (Relation.REPLACE,)
     learning: ClassVar[tuple[str, ...]] = ()  # parameters that matter once people have reported
     provable = "epsilon, local"
-    seen = "your reports"
+    seen = phrase("your reports")
     controls: ClassVar[tuple[Control, ...]] = (
         Control("epsilon", "Privacy budget epsilon", steps=EPSILONS, shown=4.0, told=ABOUT, when=CORRECTED),
         Control("relation", "What is protected: one row", told=HIDDEN),
