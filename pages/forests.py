@@ -9,6 +9,7 @@ from dpcore.dashboard import links, panels, workbench
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.tabs import classifier, disclosure, forest, paper_figures, predict, take_home
 from dpcore.datasets import Dataset
+from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.trees.base import ForestClassifier, sizes_for
@@ -20,15 +21,15 @@ FOREST = {"n_trees_ruled": False, "n_trees.25": 25}
 def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
     """What is shown of a release."""
     return {
-        "Price": lambda: panels.price(shown),
-        "Trees": lambda: forest.tree(PAGE, shown),
-        "Where the budget went": lambda: forest.budget(shown),
-        "Accuracy": lambda: classifier.accuracy(PAGE, shown),
-        "Draw again": lambda: classifier.redraws(PAGE, shown),
-        "Predict": lambda: predict.predict(PAGE, shown),
-        "The paper's figures": lambda: figures(data),
+        phrase("Price"): lambda: panels.price(shown),
+        phrase("Trees"): lambda: forest.tree(PAGE, shown),
+        phrase("Where the budget went"): lambda: forest.budget(shown),
+        phrase("Accuracy"): lambda: classifier.accuracy(PAGE, shown),
+        phrase("Draw again"): lambda: classifier.redraws(PAGE, shown),
+        phrase("Predict"): lambda: predict.predict(PAGE, shown),
+        phrase("The paper's figures"): lambda: figures(data),
         disclosure.TAB: lambda: disclosure.learned(PAGE, shown),
-        "Take home": lambda: take_home.take_home(PAGE, shown, lambda: classifier.pictures(PAGE, shown)),
+        phrase("Take home"): lambda: take_home.take_home(PAGE, shown, lambda: classifier.pictures(PAGE, shown)),
     }
 
 
@@ -40,31 +41,36 @@ def figures(data: Dataset) -> None:
 
 def survey() -> None:
     """Table 1 of the paper, of the methods that this program has."""
-    names = ("mechanism", "noise", "framework", "data", "as printed, provable")
-    rows = {name: (*kind.survey, kind.provable_printed) for name, kind in METHODS.items() if kind.survey}
-    with st.expander(f"Table 1 of the paper: {len(rows)} methods beside each other"):
+    names = [say("mechanism"), say("noise"), say("framework"), say("data"), say("as printed, provable")]
+    kinds = {name: kind for name, kind in METHODS.items() if kind.survey}
+    rows = {name: [say(cell) for cell in (*kind.survey, kind.provable_printed)] for name, kind in kinds.items()}
+    with st.expander(say("Table 1 of the paper: {n} methods beside each other", n=len(rows))):
         st.table(pd.DataFrame.from_dict(rows, orient="index", columns=names))
-        st.caption("The last column is not the paper's: it is what can be proved of the epsilon that each one claims.")
+        last = say("The last column is not the paper's: it is what can be proved of the epsilon that each one claims.")
+        st.caption(last)
 
 
 def more_trees(method: PrivateEstimator, rows: int | None) -> None:
     """A forest, where the rule grows a single tree."""
     ruled = isinstance(method, ForestClassifier) and method.mode == "corrected" and not method.n_trees
     if ruled and sizes_for(rows, method.epsilon)[0] == 1:
-        st.button("Grow 25 trees all the same", icon=":material/forest:", on_click=links.ask, args=(PAGE, FOREST))
+        st.button(say("Grow 25 trees all the same"), icon=":material/forest:", on_click=links.ask, args=(PAGE, FOREST))
 
 
 def waiting(_: Dataset) -> None:
     """What can be done without a release."""
-    with st.expander("Or predict with a model that was taken home earlier"):
+    with st.expander(say("Or predict with a model that was taken home earlier")):
         predict.predict(PAGE, None)
     survey()
 
 
 workbench.Workbench(
     PAGE,
-    "Trees & forests",
-    "Learn, privately, to tell a class from the other columns; look at the trees; then predict for rows of your own.",
+    phrase("Trees & forests"),
+    phrase(
+        "Learn, privately, to tell a class from the other columns; look at the trees; then predict for rows of your "
+        "own."
+    ),
     tabs,
     layout=(
         ("epsilon",),
@@ -72,8 +78,8 @@ workbench.Workbench(
         ("n_trees max_depth rounds", "criterion max_features cuts children", "own"),
         workbench.NEXT,
     ),
-    printed="As published, or reconstructed",
-    invitation=f"Press Run to learn a classifier. {workbench.CHARGED}",
+    printed=phrase("As published, or reconstructed"),
+    invitation=phrase("Press Run to learn a classifier. Every run is charged to the ledger."),
     waiting=waiting,
     explained=more_trees,
 ).draw()

@@ -6,6 +6,7 @@ from dpcore.dashboard import panels, workbench
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.tabs import network, paper_figures, redraw
 from dpcore.datasets import Dataset
+from dpcore.language import phrase
 
 PAGE = "networks"
 
@@ -13,17 +14,19 @@ PAGE = "networks"
 def tabs(shown: Shown, data: Dataset) -> dict[str, Callable[[], None]]:
     """What is shown of a release."""
     more = {
-        "Network": lambda: network.network(shown),
-        "Clusters": lambda: network.clusters(shown),
-        "Draw again": lambda: redraw.redraws(PAGE, shown),
-        "The paper's figures": lambda: paper_figures.figures(PAGE, data, "001"),
+        phrase("Network"): lambda: network.network(shown),
+        phrase("Clusters"): lambda: network.clusters(shown),
+        phrase("Draw again"): lambda: redraw.redraws(PAGE, shown),
+        phrase("The paper's figures"): lambda: paper_figures.figures(PAGE, data, "001"),
     }
     return panels.tabs(PAGE, shown, more)
 
 
 workbench.Workbench(
     PAGE,
-    "Bayesian networks",
-    "Learn which columns hang together, privately; measure those tables; then make as many new rows as you like.",
+    phrase("Bayesian networks"),
+    phrase(
+        "Learn which columns hang together, privately; measure those tables; then make as many new rows as you like."
+    ),
     tabs,
 ).draw()

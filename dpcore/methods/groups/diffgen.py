@@ -49,6 +49,7 @@ from dpcore.arguments import Progress
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
+from dpcore.language import phrase
 from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization, SplitScore
 from dpcore.methods.groups.base import (
     LEAVES,
@@ -72,9 +73,9 @@ class DiffGen(GeneralizingSynthesizer):
     """DiffGen, as its authors' code has it and corrected. See the module for steps and privacy."""
 
     title = "DiffGen"
-    survey = ("Laplace, exponential", "low", "non-interactive", "categories, numbers")
+    survey = (phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers"))
     good_for = "generalized rows for a classifier"
-    provable_printed = "none with numbers"
+    provable_printed = phrase("none with numbers")
     page = "taxonomy"
     offers = both("DiffGen: one value at a time", "DiffGen, as its authors' code has it", CODE)
     variants = ({}, {"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
@@ -103,7 +104,7 @@ class DiffGenTree(GroupClassifier):
 
     title = "DiffGen tree"
     good_for = "a tree and its groups"
-    provable_printed = "none with numbers"
+    provable_printed = phrase("none with numbers")
     offers = both(
         "DiffGen tree: a tree from DiffGen's groups",
         "DiffGen tree",

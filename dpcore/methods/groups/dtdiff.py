@@ -36,6 +36,7 @@ Reference  Zhu, Xiong, Xiang and Zhou, An effective deferentially private data r
 
 from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
+from dpcore.language import phrase
 from dpcore.mechanisms.scores.splits import JointSpecialization
 from dpcore.methods.groups.base import GroupClassifier
 from dpcore.methods.groups.descent import Descent, Value
@@ -46,9 +47,9 @@ class DTDiff(GroupClassifier):
     """DT-Diff, reconstructed, as claimed and corrected. See the module for steps and privacy."""
 
     title = "DT-Diff"
-    survey = ("Laplace, exponential", "low", "non-interactive", "categories, numbers")
+    survey = (phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers"))
     good_for = "a tree from few choices"
-    provable_printed = "epsilon"
+    provable_printed = phrase("epsilon")
     offers = both(
         "DT-Diff (reconstructed): a tree from counts of groups",
         "DT-Diff",

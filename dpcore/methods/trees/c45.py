@@ -32,6 +32,7 @@ Reference  Friedman and Schuster, Data mining with differential privacy, KDD 201
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
+from dpcore.language import phrase
 from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, flag, whole
 from dpcore.methods.trees.base import CRITERIA, CRITERION, CUTS, DEPTH, MOST_DEPTH, RIGHT, WHERE, TreeClassifier
@@ -43,9 +44,9 @@ class DiffPC45(TreeClassifier):
     """C4.5 by exponential mechanisms. See the module for steps and privacy."""
 
     title = "DiffP-C4.5"
-    survey = ("Laplace, exponential", "low", "interactive", "categories, numbers")
+    survey = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories, numbers"))
     good_for = "one tree that cuts numbers"
-    provable_printed = "epsilon (add)"
+    provable_printed = phrase("epsilon (add)")
     offers = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False})
     seconds = (0.06, 0.2)

@@ -28,6 +28,7 @@ from typing import Any
 
 from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
+from dpcore.language import phrase
 from dpcore.methods.offers import SHOWN, both
 from dpcore.methods.parameters import choice, number, whole
 from dpcore.methods.trees.base import (
@@ -51,9 +52,9 @@ class DiffPRF(TreeClassifier):
     """A forest of DiffP-ID3 trees. See the module for steps and privacy."""
 
     title = "DiffPRF"
-    survey = ("Laplace, exponential", "low", "interactive", "categories")
+    survey = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
     good_for = "predicting a class from bins"
-    provable_printed = "more than epsilon"
+    provable_printed = phrase("more than epsilon")
     offers = both(
         "DiffPRF: trees over public bins",
         "DiffPRF",

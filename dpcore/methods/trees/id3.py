@@ -36,6 +36,7 @@ from abc import abstractmethod
 
 from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
+from dpcore.language import phrase
 from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, whole
 from dpcore.methods.trees.base import CRITERIA, DEPTH, MOST_DEPTH, RIGHT, TreeClassifier
@@ -45,7 +46,7 @@ from dpcore.methods.trees.plan import Chooser, Exponential, NoisyGain, Plan
 class ID3(TreeClassifier):
     """What the three share."""
 
-    provable_printed = "epsilon (add)"
+    provable_printed = phrase("epsilon (add)")
     max_depth: int = whole(default=3, most=MOST_DEPTH, about=DEPTH)
 
     @abstractmethod
@@ -60,7 +61,7 @@ class SuLQID3(ID3):
     """ID3 on single noisy counts. See the module for steps and privacy."""
 
     title = "SuLQ-ID3"
-    survey = ("Laplace", "high", "interactive", "categories")
+    survey = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
     good_for = "one tree, comparison"
     offers = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"max_depth": 1})
@@ -73,7 +74,7 @@ class PINQID3(ID3):
     """ID3 on noisy tables. See the module for steps and privacy."""
 
     title = "PINQ-ID3"
-    survey = ("Laplace", "high", "interactive", "categories")
+    survey = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
     good_for = "one tree, comparison"
     offers = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"max_depth": 4})
@@ -86,7 +87,7 @@ class DiffPID3(ID3):
     """ID3 by the exponential mechanism. See the module for steps and privacy."""
 
     title = "DiffP-ID3"
-    survey = ("Laplace, exponential", "low", "interactive", "categories")
+    survey = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
     good_for = "one small tree to show"
     offers = both(
         "DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", RIGHT, holds=True, within="add_remove"
