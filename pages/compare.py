@@ -7,13 +7,16 @@ from dpcore.dashboard import controls, housekeeping, jobs, session, shell, unpro
 from dpcore.dashboard.sections import sweep, sweep_results, sweep_runs
 from dpcore.errors import ParameterError
 from dpcore.experiment import Config
+from dpcore.language import phrase, say
 
 PAGE = "compare"
 
 shell.frame(
-    "Compare methods",
-    "Run methods beside each other, at several epsilons and several times, and see what is chance and what is not. "
-    "Every run is a release of the same rows, and **all of them are charged**.",
+    say("Compare methods"),
+    say(
+        "Run methods beside each other, at several epsilons and several times, and see what is chance and what is not. "
+        "Every run is a release of the same rows, and **all of them are charged**."
+    ),
 )
 data = session.dataset()
 
@@ -33,12 +36,12 @@ def load() -> None:
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
     shown = sweep_runs.shown(data)
+    fresh = shown is None and not session.laid_aside()
     # Folded away by each new result, as on a workbench: under another key it is another drawer, and no setting.
-    with st.expander("Settings", expanded=shown is None and not session.laid_aside(), key=f"drawer.{PAGE}.{id(shown)}"):
+    with st.expander(say("Settings"), expanded=fresh, key=f"drawer.{PAGE}.{id(shown)}"):
         config, left_out = sweep.ask(PAGE, data)
-        housekeeping.uploader(
-            "Or the settings of an earlier comparison (JSON)", type="json", key=f"{PAGE}.file", on_change=load
-        )
+        label = say("Or the settings of an earlier comparison (JSON)")
+        housekeeping.uploader(label, type="json", key=f"{PAGE}.file", on_change=load)
         if refused := st.session_state.pop(f"{PAGE}.refused", ""):
             st.error(shell.escaped(refused), icon=":material/error:")
     st.session_state[f"{PAGE}.chosen"] = config
@@ -54,8 +57,8 @@ def settings() -> None:
 
 def offer(label: str) -> None:
     """The button for the last comparison, whatever the settings say now. It rests during a run, as the other does."""
-    label = unproved.without(label) if label == "Go on" and data.schema.source == "inferred" else label
-    jobs.ask(label, PAGE, "again", icon=":material/play_arrow:")
+    bare = label == "Go on" and data.schema.source == "inferred"
+    jobs.ask(unproved.without(say(label)) if bare else say(label), PAGE, "again", icon=":material/play_arrow:")
 
 
 settings()
@@ -68,17 +71,18 @@ elif shown is None and (found := sweep_runs.earlier(data)) is not None:
     last, count = found
     planned = sweep.runs_of(last)
     done = count == planned
-    state_of_it = "is kept" if done else f"was not finished ({count:,} of {planned:,} runs)"
+    told = phrase("An earlier comparison of these data was not finished ({count:,} of {planned:,} runs).")
+    kept = say("An earlier comparison of these data is kept.") if done else say(told, count=count, planned=planned)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/history: An earlier comparison of these data {state_of_it}.")
-        offer("Show it" if done else "Go on")
+        st.markdown(f":material/history: {kept}")
+        offer(phrase("Show it") if done else phrase("Go on"))
 chosen = st.session_state[f"{PAGE}.chosen"]
 wanted = last if jobs.requested(PAGE) == "again" else chosen
 if wanted is None or (wanted is chosen and sweep.lacks(chosen)):
     session.asked().pop(PAGE, None)
-working = jobs.run("Comparing", PAGE, sweep_runs.work(wanted or chosen, data))
+working = jobs.run(phrase("Comparing"), PAGE, sweep_runs.work(wanted or chosen, data))
 if shown is None and not working:
-    st.info("Press Run to compare. Nothing is asked of the rows before.", icon=":material/arrow_upward:")
+    st.info(say("Press Run to compare. Nothing is asked of the rows before."), icon=":material/arrow_upward:")
 elif shown is not None and shown.frames:
     with st.container(key=widgets.MADE):
         sweep_results.results(PAGE, shown)

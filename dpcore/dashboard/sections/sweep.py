@@ -17,10 +17,11 @@ from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
 from dpcore.export import protection
+from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.text import number
 
-MODES = {"corrected": "corrected", "paper": "as printed"}
+MODES = {"corrected": phrase("corrected"), "paper": phrase("as printed")}
 Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]
 """By the name on the screen: the method, and by mode the parameters that differ from its own."""
 
@@ -36,13 +37,15 @@ def compared(*pages: str) -> Offered:
 
 
 GROUPS: Mapping[str, Offered] = {
-    "Make synthetic rows": compared("naive_bayes", "networks", "taxonomy"),
-    "Learn a classifier": compared("forests"),
-    "Local: people randomize their answers": compared("responses"),
+    phrase("Make synthetic rows"): compared("naive_bayes", "networks", "taxonomy"),
+    phrase("Learn a classifier"): compared("forests"),
+    phrase("Local: people randomize their answers"): compared("responses"),
 }
 LOCAL = tuple(GROUPS["Local: people randomize their answers"])
 CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
 USUAL = ("NB-Synth", "PrivBayes refined", "DiffPRFs")
+# What `in_words` makes of some of them.
+WORDED = (phrase("balanced accuracy"), phrase("1-way distance"), phrase("2-way distance"), phrase("3-way distance"))
 MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
 USUAL_MEASURES = ("accuracy", "2-way AVD")
 USUAL_EPSILONS, USUAL_REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = (0.1, 0.5, 2.0), 3, 20, 10, 2_000
@@ -61,20 +64,24 @@ def ask(page: str, data: Dataset) -> tuple[Config, dict[str, str]]:
     ):
         with spot:
             usual = [name for name in USUAL if name in offered]
-            names += pills(f"{page}.methods.{place}", title, list(offered), usual)
+            names += pills(f"{page}.methods.{place}", say(title), list(offered), usual)
     left, middle, right = st.columns([4, 4, 3], gap="large")
     with left:
-        epsilons = pills(f"{page}.epsilons", "Epsilons", controls.EPSILONS, USUAL_EPSILONS, "{:g}".format)
-        modes = pills(f"{page}.modes", "Methods run", list(MODES), ["corrected"], MODES.__getitem__)
+        epsilons = pills(f"{page}.epsilons", say("Epsilons"), controls.EPSILONS, USUAL_EPSILONS, "{:g}".format)
+        modes = pills(f"{page}.modes", say("Methods run"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
     with middle:
-        measures = pills(f"{page}.measures", "Measured by", MEASURES, USUAL_MEASURES, in_words)
-        note = "The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows."
-        model = lasting(st.selectbox, "Learner on synthetic rows", f"{page}.model", MODELS, help=note)
+        measures = pills(
+            f"{page}.measures", say("Measured by"), MEASURES, USUAL_MEASURES, lambda one: say(in_words(one))
+        )
+        note = say("The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows.")
+        model = lasting(
+            st.selectbox, say("Learner on synthetic rows"), f"{page}.model", MODELS, format_func=say, help=note
+        )
     with right:
         relation = controls.relation_picker(page, persons=data.schema.persons is not None)
-        repeats = lasting(st.number_input, "Repeats", f"{page}.repeats", 1, MOST_REPEATS, USUAL_REPEATS)
-        note = "For teaching: the same numbers again. Whoever knows the seed can subtract the noise: no guarantee."
-        seed = lasting(st.number_input, "Seed (empty: none)", f"{page}.seed", 0, 2**31, None, step=1, help=note)
+        repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, USUAL_REPEATS)
+        note = say("For teaching: the same numbers again. Whoever knows the seed can subtract the noise: no guarantee.")
+        seed = lasting(st.number_input, say("Seed (empty: none)"), f"{page}.seed", 0, 2**31, None, step=1, help=note)
     how = {"epsilons": epsilons, "repeats": repeats, "measures": measures, "models": [model]}
     return plan_of(names, modes, relation, seed, data, **how)
 
@@ -152,22 +159,25 @@ def said(
         parts.append("what those as printed cost is known when they have run, and may be without bound")
     st.markdown(f"{'; '.join(parts)}." + (f" About {max(pace * len(rest), 1):,.0f} seconds." if pace and rest else ""))
     if any(method.random_state is not None for method in rest):
-        st.caption(":red[:material/warning: With a seed nothing is protected: for teaching only.]")
+        st.caption(say(":red[:material/warning: With a seed nothing is protected: for teaching only.]"))
     local = [label for label in config.methods if label.partition(" | ")[0] in LOCAL]
     if local and len(local) < len(config.methods):
         st.caption(
-            "Two guarantees: local methods protect each person's answers before anybody collects them, the others need "
-            "one keeper whom all people trust. Their epsilons are drawn on one axis, and are not the same promise."
+            say(
+                "Two guarantees: local methods protect each person's answers before anybody collects them, the others "
+                "need one keeper whom all people trust. Their epsilons are drawn on one axis, and are not the same "
+                "promise."
+            )
         )
 
 
 def lacks(config: Config) -> str:
     """Why this cannot be run, in a sentence; empty if it can."""
     if not config.methods or not config.epsilons or not config.measures:
-        return "Choose a method, an epsilon and a measure or more."
+        return say("Choose a method, an epsilon and a measure or more.")
     if len({label.partition(" | ")[0] for label in config.methods}) > MOST_METHODS:
-        return f"A chart tells at most {MOST_METHODS} methods apart: choose fewer."
-    return f"That is more than {MOST_RUNS:,} runs: choose fewer." if runs_of(config) > MOST_RUNS else ""
+        return say("A chart tells at most {n} methods apart: choose fewer.", n=MOST_METHODS)
+    return say("That is more than {n:,} runs: choose fewer.", n=MOST_RUNS) if runs_of(config) > MOST_RUNS else ""
 
 
 def as_offered(name: str, mode: str, first: Method, method: Method) -> bool:

@@ -34,14 +34,17 @@ NOISE: Axis = "of the noise alone"
 FEWEST = 3  # runs, below which nobody is told apart
 Y_TITLES = {RANGE_ERROR: phrase("mean error, share of all rows")}
 EXPLAINED = {
-    "accuracy": "Share of real test rows whose class is predicted right. Higher is better.",
-    "balanced accuracy": "The share of a class's real test rows predicted right, mean over classes. Higher is better.",
-    RANGE_ERROR: "How far answers to 200 random queries on 1 to 3 columns are off, as a share of all rows. Lower is "
-    "better.",
+    "accuracy": phrase("Share of real test rows whose class is predicted right. Higher is better."),
+    "balanced accuracy": phrase(
+        "The share of a class's real test rows predicted right, mean over classes. Higher is better."
+    ),
+    RANGE_ERROR: phrase(
+        "How far answers to 200 random queries on 1 to 3 columns are off, as a share of all rows. Lower is better."
+    ),
 }
-DISTANCE = (
+DISTANCE = phrase(
     "How far shares of values are off, in all sets of that many columns: 0 is equal, 1 has nothing in common. Papers "
-    "call it AVD, the average variation distance."
+    "call it AVD, the average variation distance. Lower is better."
 )
 SHORT = {
     MAJORITY: phrase("majority class"),
@@ -64,11 +67,11 @@ def results(page: str, made: Comparison) -> None:
     tabs: dict[str, Callable[[], None]] = {}
     if len(good):
         tabs = {in_words(metric): partial(measure, page, made, good, metric) for metric in config.measures}
-        tabs |= {"Run time": lambda: run_time(page, made, good), "Medians": lambda: tables(good)}
+        tabs |= {phrase("Run time"): lambda: run_time(page, made, good), phrase("Medians"): lambda: tables(good)}
     lost = frame[frame["error"] != ""]
     if len(lost):
-        tabs["Failed"] = lambda: failures(lost)
-    tabs["Take away"] = lambda: take_away(page, made)
+        tabs[phrase("Failed")] = lambda: failures(lost)
+    tabs[phrase("Take away")] = lambda: take_away(page, made)
     panels.draw_open(page, tabs)
 
 
@@ -104,16 +107,19 @@ def measure(page: str, made: Comparison, good: pd.DataFrame, metric: str) -> Non
     """One measure of all methods that have it."""
     frame = good[good["metric"] == metric]
     if frame.empty:
-        st.info("No run has this measure.")
+        st.info(say("No run has this measure."))
         return
-    st.markdown(EXPLAINED.get(metric, f"{DISTANCE} Lower is better."))
+    st.markdown(say(EXPLAINED.get(metric, DISTANCE)))
     learned = frame.loc[frame["model"] != "", "model"].unique()
     title = say(in_words(metric))
     title = title[:1].upper() + title[1:]
     if len(learned):
         st.caption(
-            f"Synthetic rows: {escaped(learned[0])} learns from them and predicts real rows. Methods that release a "
-            "classifier: that one predicts them."
+            say(
+                "Synthetic rows: {model} learns from them and predicts real rows. Methods that release a classifier: "
+                "that one predicts them.",
+                model=escaped(say(str(learned[0]))),
+            )
         )
     log = metric == RANGE_ERROR or "AVD" in metric
     draw(page, made, frame, title, Y_TITLES.get(metric, in_words(metric)), references(made, metric), log_y=log)
@@ -134,7 +140,7 @@ def references(made: Comparison, metric: str) -> pd.DataFrame:
 def run_time(page: str, made: Comparison, good: pd.DataFrame) -> None:
     """Seconds of every run."""
     runs = good.drop_duplicates(["method", "epsilon", "repeat"]).assign(value=lambda frame: frame["seconds"])
-    st.markdown("Seconds to learn and to draw the release, on this computer with all its cores busy.")
+    st.markdown(say("Seconds to learn and to draw the release, on this computer with all its cores busy."))
     draw(page, made, runs, say("Run time"), phrase("seconds"), None, log_y=True)
 
 
@@ -152,9 +158,9 @@ def draw(
     axes: list[Axis] = ["claimed", NOISE if made.void else "proved"]
     key, how = f"{page}.axis{'.void' if made.void else ''}", {"default": "claimed", "required": True}
     words = {axis: "can cost up to" if axis == "proved" else axis for axis in axes}
-    axis: Axis = choice(st.segmented_control, "Epsilon on the axis", key, words, **how)
+    axis: Axis = choice(st.segmented_control, say("Epsilon on the axis"), key, words, **how)
     if axis == NOISE:
-        st.caption("What the noise alone would give. It is no guarantee, and none is proved: see above.")
+        st.caption(say("What the noise alone would give. It is no guarantee, and none is proved: see above."))
     column = {"proved": "epsilon_bound", NOISE: "epsilon_of_noise"}.get(axis, "epsilon_claimed")
     without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
     if len(without):
@@ -197,7 +203,7 @@ def told_apart(found: pd.DataFrame) -> pd.DataFrame:
 
 def tables(good: pd.DataFrame) -> None:
     """Medians, and who is ahead where that can be said."""
-    st.markdown(f"Medians over runs. **{REAL_DATA}.**")
+    st.markdown(say("Medians over runs. **{mark}.**", mark=say(REAL_DATA)))
     st.dataframe(medians(good), hide_index=True)
     proved = good[np.isfinite(good["epsilon_bound"].to_numpy(dtype=float)) & (good["epsilon_bound"] <= good["epsilon"])]
     ahead = told_apart(medians(proved))
@@ -221,15 +227,20 @@ def failures(lost: pd.DataFrame) -> None:
 
 def take_away(page: str, made: Comparison) -> None:
     """The numbers of all runs, and what would run them again."""
-    st.markdown(f"All runs as a table. **{REAL_DATA}**: they were measured on real rows, without noise.")
+    st.markdown(
+        say(
+            "All runs as a table. **{mark}**: they were measured on real rows, without noise.",
+            mark=say(REAL_DATA),
+        )
+    )
     table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"])).encode()
     config = made.config.to_json(made.data).encode()
     icon = ":material/download:"
     with st.container(horizontal=True):
         name = "comparison-do-not-publish.csv"
-        st.download_button("Runs (CSV)", table, name, "text/csv", key=f"{page}.csv", icon=icon)
+        st.download_button(say("Runs (CSV)"), table, name, "text/csv", key=f"{page}.csv", icon=icon)
         name, kind = "comparison-config.json", "application/json"
-        st.download_button("Exactly what ran (JSON)", config, name, kind, key=f"{page}.json", icon=icon)
+        st.download_button(say("Exactly what ran (JSON)"), config, name, kind, key=f"{page}.json", icon=icon)
     with st.expander("Show the code"):
         st.code(
             "from pathlib import Path\n\nimport dpcore as dp\n\n"
