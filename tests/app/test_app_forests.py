@@ -40,7 +40,7 @@ def test_nothing_is_computed_in_tabs_that_are_shut(monkeypatch: pytest.MonkeyPat
     at = with_release("Draw again")
     for name in ("Predict", "The paper's figures", "Take home"):
         tab(at, name)
-    assert set(shown(at).memory) == {"zip csv False", "model", "card", "notebook csv", "report, real: False"}
+    assert set(shown(at).memory) == {"zip csv False", "model", "card en", "notebook csv", "report, real: False"}
 
 
 def test_accuracy_is_computed_once_or_when_it_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
