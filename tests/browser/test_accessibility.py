@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dpcore.dashboard.shell import SECTIONS
+from dpcore.language import LANGUAGES
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
@@ -57,7 +58,8 @@ def inspected(visitor, axe, program):
     assert not wrong, json.dumps(wrong, indent=1)
 
 
-@pytest.mark.parametrize(("theme", "language"), [("light", "en"), ("light", "zh"), ("dark", "en")])
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_page(visitor, inspected, theme, language):
     visitor.speak(language)
     visitor.page.emulate_media(color_scheme=theme)
