@@ -19,6 +19,7 @@ ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "zh": "中文"}
 FIELD = re.compile(r"\{(\w+)[^}]*\}")  # a value in a message, and how it is written
 FOLDER = Path(__file__).parent
+LONGEST = 2_000  # characters
 _forced: ContextVar[str | None] = ContextVar("_forced", default=None)
 _forms: set[str] = set()  # phrases with values
 _wanted: Callable[[], str] = lambda: ENGLISH  # noqa: E731 - replaced by whoever has screens
@@ -68,8 +69,11 @@ def plural(one: str, many: str, n: int, /, **values: Any) -> str:
 
 
 def retold(text: str) -> str:
-    """A text that was written down in English, of a `phrase` and maybe its values, in the language that is spoken."""
-    return _retold(text, spoken(), len(_forms))
+    """A text that was written down in English, of a `phrase` and maybe its values, in the language that is spoken.
+
+    What was not written by this program, such as words in a file, stays as it is, and so does what is longer than ours.
+    """
+    return text if len(text) > LONGEST else _retold(text, spoken(), len(_forms))
 
 
 @lru_cache(maxsize=4096)

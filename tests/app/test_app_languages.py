@@ -31,15 +31,6 @@ LINK = re.compile(
 )
 
 
-def in_chinese(page: str, **state: Any) -> AppTest:
-    """A page that somebody opens whose language is Chinese."""
-    at = started()
-    at.session_state["dpcore.language"] = "zh"
-    for key, value in state.items():
-        at.session_state[key] = value
-    return opened(at, page)
-
-
 def texts(at: AppTest) -> Iterator[str]:
     """All that is written on the screen, but for what stands in tables and charts."""
     for found in elements(at):
@@ -73,9 +64,8 @@ def english(at: AppTest) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("page", [])  # "home" as soon as all of it is said
-def test_a_page_says_nothing_in_english(page):
-    assert english(in_chinese(page)) == set()
+def test_home_says_nothing_in_english():
+    assert english(turned(started())) == set()
 
 
 TABS: dict[tuple[str, str], dict[str, Any]] = {  # a page, its tab, and a setting that shows more
