@@ -9,9 +9,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import noise_kind
 
 INFERRED = phrase("The schema was inferred from the private rows: the guarantee is void.")
-SHOWN = phrase("The ledger will show what can be proved.")
 WRONG = phrase("The paper's proof is wrong. The ledger will show what can be proved.")
-ON_SCREEN = phrase("For comparison on this screen only.")
 NO_NOISE = phrase("No noise at all. For comparison on this screen only.")
 
 

@@ -31,7 +31,8 @@ CORRECTED, PAPER = {"mode": "corrected"}, {"mode": "paper"}
 class Control:
     """How a page asks for a parameter, as far as that does not follow from its kind, range and default.
 
-    Functions are given the method as it is chosen so far, and the schema.
+    Functions are given the method as it is chosen so far, and the schema. They are called where it is drawn, and may
+    `say` what they tell.
     """
 
     name: str

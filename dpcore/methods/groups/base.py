@@ -14,6 +14,7 @@ from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
 from dpcore.methods.base import PrivateClassifier, Synthesizer
 from dpcore.methods.groups.descent import Descent
@@ -24,6 +25,7 @@ from dpcore.postprocess.group_tree import GroupTree, tree_of
 from dpcore.postprocess.simplex import project, systematic_sample
 
 MOST_LEAVES = 1_000_000
+DONE = phrase("{done:d} of {rounds:d} specializations")
 ROUNDS = "h, the number of specializations."
 SCORES: dict[str, SplitScore] = {"Max": Max(), "InfoGain": InfoGain()}
 LEAVES = "Groups x classes; a specialization that would make more is left out."
@@ -88,10 +90,10 @@ class GroupClassifier(PrivateClassifier):
         way = Descent(table, target, rated_by, max_leaves=self.max_leaves, paper=self._paper)
         self._descend(way, progress)
         self.steps_ = way.steps
-        progress(0.7, "Counting groups")
+        progress(0.7, phrase("Counting groups"))
         self.tree_ = tree = way.release(self.epsilon)
         self.leaf_counts_ = tree.consistent.non_negative()[-1]
-        progress(0.9, "Learning a tree")
+        progress(0.9, phrase("Learning a tree"))
         self.classifier_ = tree_of(tree.leaves, self.leaf_counts_, target, deviation=tree.variances[-1] ** 0.5)
 
     @abstractmethod

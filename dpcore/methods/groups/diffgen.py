@@ -52,6 +52,7 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization, SplitScore
 from dpcore.methods.groups.base import (
+    DONE,
     LEAVES,
     MOST_LEAVES,
     ROUNDS,
@@ -60,11 +61,11 @@ from dpcore.methods.groups.base import (
     check_leaves,
 )
 from dpcore.methods.groups.descent import Cut, Descent, Value
-from dpcore.methods.offers import SHOWN, both
+from dpcore.methods.offers import both
 from dpcore.methods.parameters import Control, choice, learned, text, whole
 
-CODE = "The paper's proof is right; this code, where it cuts numbers, has no epsilon at all."
-OWN_CODE = "The published code cuts intervals up to the data's largest value, which this gives away."
+CODE = phrase("The paper's proof is right; this code, where it cuts numbers, has no epsilon at all.")
+OWN_CODE = phrase("The published code cuts intervals up to the data's largest value, which this gives away.")
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 
@@ -95,7 +96,7 @@ class DiffGen(GeneralizingSynthesizer):
         way = Descent(table, self.target_, SCORES[self.score], max_leaves=self.max_leaves, paper=self._paper)
         specialized(way, self.epsilon, self.rounds, progress)
         self.steps_ = way.steps
-        progress(0.7, "Counting groups")
+        progress(0.7, phrase("Counting groups"))
         self._keep(way.release(self.epsilon))
 
 
@@ -108,7 +109,8 @@ class DiffGenTree(GroupClassifier):
     offers = both(
         "DiffGen tree: a tree from DiffGen's groups",
         "DiffGen tree",
-        f"The paper is right; its authors' code, where it cuts numbers, has no epsilon. {SHOWN}",
+        "The paper is right; its authors' code, where it cuts numbers, has no epsilon. "
+        "The ledger will show what can be proved.",
     )
     paper = "003, 002"
 
@@ -123,12 +125,12 @@ def specialized(way: Descent, epsilon: Epsilon, rounds: int, progress: Progress)
     """
     numeric, schema = way.numeric, way.table.schema
     share = exact(epsilon) / (2 * (len(numeric) + 2 * rounds))
-    progress(0.0, "Choosing cuts")
+    progress(0.0, phrase("Choosing cuts"))
     for name in numeric:
         way.cut[name] = tuple(halved(way, way.table, name, value, share) for value in way.cut[name])
         way.spent += share
     for done in range(rounds):
-        progress(0.7 * done / rounds, f"{done} of {rounds} specializations")
+        progress(0.7 * done / rounds, DONE.format(done=done, rounds=rounds))
         open_ = list(way.open())
         if not open_:
             break

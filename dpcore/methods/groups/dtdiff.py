@@ -38,7 +38,7 @@ from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.language import phrase
 from dpcore.mechanisms.scores.splits import JointSpecialization
-from dpcore.methods.groups.base import GroupClassifier
+from dpcore.methods.groups.base import DONE, GroupClassifier
 from dpcore.methods.groups.descent import Descent, Value
 from dpcore.methods.offers import both
 
@@ -57,12 +57,14 @@ class DTDiff(GroupClassifier):
         holds=True,
     )
     paper = "003"
-    reconstructed = "The source was not to be had: what is claimed here is our reading of what others say of it."
+    reconstructed = phrase(
+        "The source was not to be had: what is claimed here is our reading of what others say of it."
+    )
 
     def _descend(self, way: Descent, progress: Progress) -> None:
         schema, share = way.table.schema, exact(self.epsilon) / (2 * self.rounds)
         for done in range(self.rounds):
-            progress(0.7 * done / self.rounds, f"{done} of {self.rounds} specializations")
+            progress(0.7 * done / self.rounds, DONE.format(done=done, rounds=self.rounds))
             open_, intervals = list(way.open()), self._intervals(way)
             spans = [(name, value.codes[0], value.codes[-1] + 1) for name, value in intervals]
             places = [(i, at) for i, (_, low, high) in enumerate(spans) for at in range(low + 1, high)]

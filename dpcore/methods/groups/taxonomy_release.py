@@ -57,28 +57,42 @@ from dpcore.arguments import Floats, Progress, is_number
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
 from dpcore.methods.groups.base import MOST_LEAVES, GeneralizingSynthesizer, check_leaves, leaf_share
 from dpcore.methods.groups.descent import Step, Walk
-from dpcore.methods.offers import SHOWN, Offer
+from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Control, choice, flag, learned, number, text, whole
 from dpcore.postprocess.count_tree import ReleasedTree
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
-LEVELS = (
+LEVELS = phrase(
     "Not the patent's words, but our reconstruction of how consistency could gain there: every level gets the whole "
-    f"share of epsilon, as if levels held different people. {SHOWN}"
+    "share of epsilon, as if levels held different people. The ledger will show what can be proved."
 )
-LEAVES_ALONE = (
+LEAVES_ALONE = phrase(
     "The guarantee holds. But with noise on the leaves alone there is nothing that consistency can gain, unless the "
     "number of rows is public: what the patent claims of it does not."
 )
-GUIDES = "Half of epsilon chooses the columns by which the classes differ most. Off: the columns take turns, for free."
-FIRST = (
+GUIDES = phrase(
+    "Half of epsilon chooses the columns by which the classes differ most. Off: the columns take turns, for free."
+)
+HELD_ALIKE = phrase(
+    "Each of {levels:d} levels is measured with the whole share, as if they held different records. They hold the same "
+    "ones, so what they cost adds up."
+)
+DONE = phrase("{done:d} of {iterations:d} divisions")
+FIRST = phrase(
     "Leaves first: no consistent answer has more than 1.1 times the noise that it has from the leaves alone, and large "
     "ranges have much less, if the number of rows is private (a public one helps the leaves as much). Equal shares "
     "make small ranges several times noisier."
 )
+SHARES = {
+    "leaves first": phrase("Leaves first"),
+    "equal": phrase("Equal"),
+    "geometric": phrase("More for finer levels"),
+    "own": phrase("My own"),
+}
 RULES = ("leaves first", "equal", "geometric")
 LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilon / its own)^2
 
@@ -111,7 +125,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         {"level_shares": "equal"},
     )
     paper = "002"
-    reconstructed = "The patent's formulas are lost: scores and shares of epsilon are ours."
+    reconstructed = phrase("The patent's formulas are lost: scores and shares of epsilon are ours.")
     controls = (
         Control("target", "Class column"),
         Control("iterations", "Divisions (iterations)", slider=(1, 20)),
@@ -119,7 +133,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         Control(
             "level_shares",
             "Shares of the levels",
-            {"leaves first": "Leaves first", "equal": "Equal", "geometric": "More for finer levels", "own": "My own"},
+            SHARES,
             help=FIRST,
             when={"mode": "corrected", "measure": (None, "all")},
             key="shares",
@@ -224,7 +238,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, total = table.schema, exact(self.epsilon)
         self.target_ = self._class(schema)
-        progress(0.0, "Dividing")
+        progress(0.0, phrase("Dividing"))
         most = self.max_per_attribute or (1 if self._paper else None)
         walk = Walk(schema, self.target_, self.fanout, self.max_leaves, most)
         spent: Epsilon = exact(0.0)
@@ -238,9 +252,9 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         if self.order == "coarse" and self.mode == "corrected":
             walk = walk.coarse_first()
         self.levels_ = walk.used
-        progress(0.7, "Counting")
+        progress(0.7, phrase("Counting"))
         noisy, variances = self._measure(walk, table, total - spent)
-        progress(0.9, "Making counts consistent")
+        progress(0.9, phrase("Making counts consistent"))
         tree = ReleasedTree(walk.partitions, noisy, variances, whole_noise=table.whole_noise)
         self._keep(tree, consistency=self.consistency, non_negative=self.non_negative)
 
@@ -251,7 +265,9 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         # The patent is taken to use the mechanism's general form, with the score's own sensitivity.
         claimed = 1.0 if self._paper and self.score == "Max" else None
         while len(walk.steps) < self.iterations and (open_ := walk.open()):
-            progress(0.7 * len(walk.steps) / self.iterations, f"{len(walk.steps)} of {self.iterations} divisions")
+            progress(
+                0.7 * len(walk.steps) / self.iterations, DONE.format(done=len(walk.steps), iterations=self.iterations)
+            )
             chosen = 0
             if len(open_) > 1:
                 families = [walk.family(name) for name in open_]
@@ -274,10 +290,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         claimed, reason = epsilon, ""
         if self._paper and len(asked) > 1:
             epsilon, shares = epsilon * len(asked), [1.0] * len(asked)
-            reason = (
-                f"Each of {len(asked)} levels is measured with the whole share, as if they held different records. "
-                "They hold the same ones, so what they cost adds up."
-            )
+            reason = HELD_ALIKE.format(levels=len(asked))
         leveled = walk.leveled(table, walk.used)
         families = [walk.families[level] for level in asked]
         before = len(table.ledger.entries)

@@ -33,8 +33,8 @@ HIDDEN = phrase("Hides what you answer, not whether you take part.")
 LOTS = {"auto": phrase("The operating system, exact noise (for publication)"), "laplace": phrase("NumPy (teaching)")}
 P0 = (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
 DEEP, UNLESS = phrase("Depth at most"), "by default, as printed and corrected,"
-NO_EPSILON = "The paper knows no epsilon: it was written before that was a habit."
-CLEAR = f"The class is handed in as it is. {NO_EPSILON}"
+NO_EPSILON = phrase("The paper knows no epsilon: it was written before that was a habit.")
+CLEAR = phrase("The class is handed in as it is. The paper knows no epsilon: it was written before that was a habit.")
 
 
 class LocalClassifier(PrivateClassifier):
@@ -104,7 +104,7 @@ class LocalClassifier(PrivateClassifier):
             self._forget()
             raise
         self.target_, self.classes_ = reports.target, np.array(schema[reports.target].labels, dtype=object)
-        self.noise_label_ = "As the reports were made"
+        self.noise_label_ = phrase("As the reports were made")
         self.schema_ = schema
         return self
 

@@ -52,10 +52,11 @@ from dpcore.arguments import Flags, Floats, Ints, Progress
 from dpcore.domain.column import Column
 from dpcore.domain.splits import Attribute, NumberCut, attributes_of
 from dpcore.door import PrivateTable
+from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, KeepOrDraw, Noised
-from dpcore.methods.local.base import CLEAR, NO_EPSILON, LocalTree
+from dpcore.methods.local.base import CLEAR, LocalTree
 from dpcore.methods.local.estimated_nodes import Division, Node, Stops, gini, grow
-from dpcore.methods.offers import SHOWN, both
+from dpcore.methods.offers import both
 from dpcore.methods.parameters import PAPER, Control, choice, learned, number, whole
 from dpcore.postprocess.deconvolution import NOTICED, Cells, assigned, reconstruct, width
 from dpcore.postprocess.forest import Forest
@@ -64,17 +65,28 @@ from dpcore.postprocess.reports import Family, Questionnaire, Reports
 CUTS, CHILDREN = "lengths", "few"
 VARIANTS = ("by_class", "global", "local")
 RANDOMIZERS = ("uniform", "normal")
-WIDTH = "95 % of the noise, as a share of the range"
-NOISES = {"uniform": "Uniform", "normal": "Normal"}
-FOR_WHOM = {"by_class": "By class", "global": "For all classes together", "local": "Anew in every node"}
+WIDTH = phrase("95 % of the noise, as a share of the range")
+NOISES = {"uniform": phrase("Uniform"), "normal": phrase("Normal")}
+FOR_WHOM = {
+    "by_class": phrase("By class"),
+    "global": phrase("For all classes together"),
+    "local": phrase("Anew in every node"),
+}
+LEVEL = phrase("level {level:d}")
 PER_INTERVAL, FEWEST, MOST, MOST_GIVEN = 100, 10, 100, 200
 WIDEST = 10
 LEAST = 1e-9  # impurity; less is rounding
 KNOWN = 0.05
 PATIENT = NOTICED / 10
 RULED_OUT = {
-    "uniform": f"A report further from a number than the noise reaches rules it out. {NO_EPSILON}",
-    "normal": f"The ratio of the densities at two numbers has no bound. {NO_EPSILON}",
+    "uniform": phrase(
+        "A report further from a number than the noise reaches rules it out. The paper knows no epsilon: it was "
+        "written before that was a habit."
+    ),
+    "normal": phrase(
+        "The ratio of the densities at two numbers has no bound. The paper knows no epsilon: it was written before "
+        "that was a habit."
+    ),
 }
 
 
@@ -86,7 +98,8 @@ class DTCRD(LocalTree):
     offers = both(
         "DTCRD: a tree from numbers with noise",
         "DTCRD",
-        f"Uniform or normal noise has no finite epsilon, and the class is handed in as it is. {SHOWN}",
+        "Uniform or normal noise has no finite epsilon, and the class is handed in as it is. "
+        "The ledger will show what can be proved.",
     )
     variants = ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1})
     controls = (
@@ -132,7 +145,7 @@ class DTCRD(LocalTree):
             channels[(name,)] = printed if paper else TRR(lower=low, upper=high, epsilon=share)
         reasons = dict.fromkeys(channels, RULED_OUT[self.randomizer]) | {(target,): CLEAR}
         channels[(target,)] = ERRPH(classes, p0=1.0) if paper else ERRPH(classes, epsilon=share)
-        progress(0.0, "everybody reports")
+        progress(0.0, phrase("everybody reports"))
         self._collect(table, Questionnaire(channels), reasons)
         self._learn(progress)
 
@@ -197,7 +210,7 @@ class Reconstruction:
 
         def divide(nodes: Sequence[Node]) -> list[Division | None]:
             level = nodes[0].held.level
-            progress(0.3 + 0.7 * level / (stops.max_depth + 1), f"level {level}")
+            progress(0.3 + 0.7 * level / (stops.max_depth + 1), LEVEL.format(level=level))
             if self.variant == "local" and level:
                 self.place_anew(nodes)
             return [self.best(node) for node in nodes]

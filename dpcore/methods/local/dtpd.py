@@ -53,10 +53,11 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Groups, attributes_of
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
+from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import Warner
 from dpcore.methods.local.base import NO_EPSILON, P0, UNLESS, LocalTree
 from dpcore.methods.local.estimated_nodes import Division, Node, Stops, entropy, grow
-from dpcore.methods.offers import SHOWN, both
+from dpcore.methods.offers import both
 from dpcore.methods.parameters import PAPER, Control, choice, number, text
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, Reports, families
@@ -64,18 +65,19 @@ from dpcore.postprocess.reports import Questionnaire, Reports, families
 CUTS, CHILDREN = "values", "halves"
 NOTHING = 1e-6  # below this, 2 theta - 1 tells nothing that any number of people could make up for
 LEAST = 1e-9  # bits of gain
-TOGETHER = (
+TOGETHER = phrase(
     "All bits are kept or turned round together: two records that are neither equal nor complements are told apart "
-    f"for sure. {NO_EPSILON}"
+    "for sure. The paper knows no epsilon: it was written before that was a habit."
 )
-SENT = "theta: how probably the bits are sent as they are"
-GROUPS = {"one": "All bits of a person together", "each": "Every bit for itself"}
+SENT = phrase("theta: how probably the bits are sent as they are")
+GROUPS = {"one": phrase("All bits of a person together"), "each": phrase("Every bit for itself")}
+NODE = phrase("level {level:d}, node {node:d}")
 
 
 def of_one_bit(method: Any, _: Schema) -> str:
     """What a bit gives away."""
     told = abs(log(method.theta / (1 - method.theta)))
-    return f"One bit alone: local epsilon **{told:.2f}**. At 1/2, reports would tell nothing."
+    return say("One bit alone: local epsilon **{told:.2f}**. At 1/2, reports would tell nothing.", told=told)
 
 
 class DTPD(LocalTree):
@@ -86,7 +88,8 @@ class DTPD(LocalTree):
     offers = both(
         "DTPD: a tree from randomized bits",
         "DTPD",
-        f"Turned together, bits hide a person among their exact opposites only. {SHOWN}",
+        "Turned together, bits hide a person among their exact opposites only. The ledger will show what can "
+        "be proved.",
     )
     variants = ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0})
     controls = (
@@ -134,7 +137,7 @@ class DTPD(LocalTree):
         together = [names] if paper and self.groups == "one" else []
         questions = Questionnaire(dict.fromkeys(names, coin), together=together)
         reasons = dict.fromkeys(names, TOGETHER if together else NO_EPSILON)
-        progress(0.0, "everybody reports")
+        progress(0.0, phrase("everybody reports"))
         self._collect(table, questions, reasons, rules.schema, rules.rules)
         self._learn(progress)
 
@@ -286,7 +289,7 @@ def id3(
     def level(nodes: Sequence[Node]) -> list[Division | None]:
         found = []
         for i, node in enumerate(nodes):
-            progress(0.3 + 0.7 * len(node.held) / (stops.max_depth + 1), f"level {len(node.held)}, node {i + 1}")
+            progress(0.3 + 0.7 * len(node.held) / (stops.max_depth + 1), NODE.format(level=len(node.held), node=i + 1))
             found.append(divided(node))
         return found
 

@@ -59,39 +59,41 @@ from dpcore.arguments import Progress, is_number
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
+from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier
 from dpcore.methods.local.bayes_from_reports import FINISHES, answerable, bayes_of, coarser, untold
-from dpcore.methods.offers import ON_SCREEN, SHOWN, Offer, both
+from dpcore.methods.offers import Offer, both
 from dpcore.methods.parameters import CORRECTED, PAPER, Control, choice, flag, learned, number, text, whole
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
 from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging
 from dpcore.text import number as rounded_up
 
-TRANSFORMED = (
+TRANSFORMED = phrase(
     "The ratio of the densities of a x + b at two x grows without bound in the tails, and the two sets are finite: a "
     "single report can rule a value out."
 )
-TRUTH = "This is the reference without privacy: everybody hands in the truth."
+TRUTH = phrase("This is the reference without privacy: everybody hands in the truth.")
 SET = "Paper mode: the normal distribution that the 1,000 numbers of the set {} are drawn from."
-LOTS = "Columns that each person is asked for, by lot"
-FEWER = "Fewer answers per person leave more epsilon for each of them."
-ONE_REPORT = "One report of both, instead of a report each that share epsilon."
-MERGED = "Merge bins that the noise cannot tell apart"
-HOW_MANY = "How many are left follows from the number of people, epsilon and the schema: all public."
-NUMBERS = {"bins": "As one of the schema's bins", "moments": "As a number, with Laplace noise"}
+LOTS = phrase("Columns that each person is asked for, by lot")
+FEWER = phrase("Fewer answers per person leave more epsilon for each of them.")
+ONE_REPORT = phrase("One report of both, instead of a report each that share epsilon.")
+MERGED = phrase("Merge bins that the noise cannot tell apart")
+HOW_MANY = phrase("How many are left follows from the number of people, epsilon and the schema: all public.")
+NUMBERS = {"bins": phrase("As one of the schema's bins"), "moments": phrase("As a number, with Laplace noise")}
 PROTOCOLS = {
-    "best": "By the method with less noise",
-    "ERRPH": "A value, perhaps another one (ERRPH)",
-    "OUE": "A bit per value (OUE)",
-    "OLH": "A hash (OLH)",
+    "best": phrase("By the method with less noise"),
+    "ERRPH": phrase("A value, perhaps another one (ERRPH)"),
+    "OUE": phrase("A bit per value (OUE)"),
+    "OLH": phrase("A hash (OLH)"),
 }
 TRANSFORMS: dict[str, dict[str, Any]] = {
-    "a from N(1, 1), b from N(0, 1)": {"factors": (1.0, 1.0), "offsets": (0.0, 1.0)},
-    "a from N(2, 10), b from N(0, 5)": {"factors": (2.0, 10.0), "offsets": (0.0, 5.0)},
+    phrase("a from N(1, 1), b from N(0, 1)"): {"factors": (1.0, 1.0), "offsets": (0.0, 1.0)},
+    phrase("a from N(2, 10), b from N(0, 5)"): {"factors": (2.0, 10.0), "offsets": (0.0, 5.0)},
 }
+OWN = phrase("A p0 of its own for each column")
 SETS = {option: option for option in TRANSFORMS}
 
 
@@ -112,23 +114,28 @@ def of_one(method: Any, schema: Schema) -> str:
         costs = [float(ERRPH(schema[name].size, p0=p).epsilon) for name, p in zip(names, given, strict=False)]
         if len(given) != len(names):
             return ""  # the run is refused
-        told = f"**{rounded_up(min(costs))}** to **{rounded_up(max(costs))}**, by column"
-        return f"Local epsilon of one answer: {told}. A person's answers add up."
-    told = ", ".join(f"{k} values: **{rounded_up(float(ERRPH(k, p0=given[0]).epsilon))}**" for k in (2, 4, 16))
-    return f"Local epsilon of one answer with {told}. A person's answers add up."
+        told = phrase("Local epsilon of one answer: **{least}** to **{most}**, by column. A person's answers add up.")
+        return say(told, least=rounded_up(min(costs)), most=rounded_up(max(costs)))
+    two, four, many = (rounded_up(float(ERRPH(k, p0=given[0]).epsilon)) for k in (2, 4, 16))
+    told = phrase(
+        "Local epsilon of one answer with 2 values: **{two}**, 4 values: **{four}**, 16 values: **{many}**. A person's "
+        "answers add up."
+    )
+    return say(told, two=two, four=four, many=many)
 
 
 def several(method: Any, schema: Schema) -> dict[int, str]:
     """How many columns a person may be asked for; 0: all."""
     most = len(schema) - ((method.target or schema.target) is not None)
-    return {**{m: f"{m:,} of {most:,}" for m in range(1, min(most - 1, 6) + 1)}, 0: "All of them"}
+    some = {m: say("{m:,} of {most:,}", m=m, most=most) for m in range(1, min(most - 1, 6) + 1)}
+    return {**some, 0: phrase("All of them")}
 
 
 def finishes(method: Any, _: Schema) -> dict[str, str]:
     """What becomes of unbiased tables."""
-    shrunk = {} if method.mode == "paper" else {"shrink": "What noise alone would say is shrunk away"}
-    projected = {"project": "Nearest distribution", "likelihood": "Most likely distribution"}
-    return {**shrunk, "clip": "Clipped at 0", **projected}
+    shrunk = {} if method.mode == "paper" else {"shrink": phrase("What noise alone would say is shrunk away")}
+    projected = {"project": phrase("Nearest distribution"), "likelihood": phrase("Most likely distribution")}
+    return {**shrunk, "clip": phrase("Clipped at 0"), **projected}
 
 
 class PPNB(LocalClassifier):
@@ -140,7 +147,7 @@ class PPNB(LocalClassifier):
     offers = both(
         "PPNB-LDP: naive Bayes from randomized answers",
         "PPNB",
-        f"The class is handed in as it is, and numbers have no finite epsilon. {SHOWN}",
+        "The class is handed in as it is, and numbers have no finite epsilon. The ledger will show what can be proved.",
     )
     variants = (
         {},
@@ -156,7 +163,7 @@ class PPNB(LocalClassifier):
             "p0",
             "p0: how probably an answer is the truth on purpose",
             steps=P0,
-            own=("A p0 of its own for each column", lambda method, schema: categories_of(schema, method.target)),
+            own=(OWN, lambda method, schema: categories_of(schema, method.target)),
             told=of_one,
             when=PAPER,
         ),
@@ -255,7 +262,7 @@ class PPNB(LocalClassifier):
         schema = table.schema
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
-        progress(0.0, "everybody reports")
+        progress(0.0, phrase("everybody reports"))
         if self._paper:
             clear: dict[Family, str] = {(target,): CLEAR}
             clear |= {(name,): TRANSFORMED for name in names if schema[name].numeric}
@@ -273,7 +280,7 @@ class PPNB(LocalClassifier):
 
     def _learn(self, progress: Progress) -> None:
         answerable(Questionnaire(self.reports_.channels), self.reconstruction)
-        progress(0.5, "reconstructing")
+        progress(0.5, phrase("reconstructing"))
         reconstruction = self.reconstruction or ("clip" if self._paper else "shrink")
         self.bayes_ = bayes_of(
             self.reports_,
@@ -354,7 +361,9 @@ class PlainNaiveBayes(LocalClassifier):
     title = "Plain naive Bayes"
     good_for = "the reference with true answers"
     provable_printed = "none"
-    offers = (Offer("Plain naive Bayes", "paper", remark=f"Everybody tells the truth. {ON_SCREEN}"),)
+    offers = (
+        Offer("Plain naive Bayes", "paper", remark="Everybody tells the truth. For comparison on this screen only."),
+    )
     modes = ("paper",)
     mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
     numbers: str = choice(
@@ -367,7 +376,7 @@ class PlainNaiveBayes(LocalClassifier):
     bayes_: Bayes = learned("Bayes")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        progress(0.0, "counting")
+        progress(0.0, phrase("counting"))
         schema, target = table.schema, self._target(table.schema, self.target)
         channels: dict[Family, Channel] = {}
         for column in schema:

@@ -17,6 +17,7 @@ from dpcore.door import PrivateTable
 from dpcore.door.network_growth import Growth
 from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.scores import MutualInformation, R, TableScore
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
@@ -28,9 +29,14 @@ SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
 MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
 MOST_PARENTS = 10
 RELATION = "Which tables are neighbors (`Relation`). Paper mode knows replace only."
-NAMES = {"R": "R: distance from independence", "MI": "Mutual information", "F": "F: distance from certainty"}
-AFFINITIES = {"fixed": "Repaired: like with like", "paper": "As printed: like apart"}
-PARTITIONS = {"learned": "Noisy scores", "public": "The columns' order (free)"}
+NAMES = {
+    "R": phrase("R: distance from independence"),
+    "MI": phrase("Mutual information"),
+    "F": phrase("F: distance from certainty"),
+}
+AFFINITIES = {"fixed": phrase("Repaired: like with like"), "paper": phrase("As printed: like apart")}
+PARTITIONS = {"learned": phrase("Noisy scores"), "public": phrase("The columns' order (free)")}
+PLACED = phrase("{placed:d} of {bits:d} bits placed")
 CLUSTERING = (
     Control("affinity", "Clustering", AFFINITIES, shown=lambda method, _: method._affinity, key=".{title}.{mode}"),
     Control("sigma", "Sigma of the affinity", within=(0.1, 10.0, 0.1), when={"affinity": "paper"}),
@@ -240,7 +246,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
 
 def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:
     """Tells how many of d bits are placed, given how many of a cluster are and how many were placed `before`."""
-    return lambda placed: progress(0.1 + 0.8 * (before + placed) / d, f"{before + placed} of {d} bits placed")
+    return lambda placed: progress(0.1 + 0.8 * (before + placed) / d, PLACED.format(placed=before + placed, bits=d))
 
 
 def pair_matrix(values: Floats, d: int) -> Floats:

@@ -75,6 +75,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.scores import Entropy, TableScore
 from dpcore.mechanisms.scores.base import xlog2
@@ -86,21 +87,29 @@ from dpcore.methods.networks.base import (
     pair_matrix,
     to_measure,
 )
-from dpcore.methods.offers import NO_NOISE, SHOWN, Offer, both
+from dpcore.methods.offers import NO_NOISE, Offer, both
 from dpcore.methods.parameters import Control, choice, number, text, whole
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related_columns, spectral_clusters
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
 
-READ = (
+READ = phrase(
     "The paper's proof is wrong: what it adds up would hold for neighbors that differ in one bit, its exact entropies "
-    f"not even then. Its MIC is, on bits, mutual information; where it prints l' = min(|C| - 1, d), we read l. {SHOWN}"
+    "not even then. Its MIC is, on bits, mutual information; where it prints l' = min(|C| - 1, d), we read l. The "
+    "ledger will show what can be proved."
 )
+SCORED = phrase("Scoring {pairs:,} pairs of bits")
 ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
-PAIRS = "The paper pays for comparing columns as if different pairs held different people. Everybody is in every pair."
-CLUSTERS = "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
-NOISELESS = "There is no noise at all: a reference for comparison, not to be published."
-WEIGHED = "The paper scales its noise by exact entropies of the data. The scale betrays them; no epsilon bounds that."
+PAIRS = phrase(
+    "The paper pays for comparing columns as if different pairs held different people. Everybody is in every pair."
+)
+CLUSTERS = phrase(
+    "The paper pays for its clusters of columns as if they held different people. Everybody is in every cluster."
+)
+NOISELESS = phrase("There is no noise at all: a reference for comparison, not to be published.")
+WEIGHED = phrase(
+    "The paper scales its noise by exact entropies of the data. The scale betrays them; no epsilon bounds that."
+)
 
 
 class FilteredSynthesizer(ClusteredSynthesizer):
@@ -178,10 +187,10 @@ class HMPrivBayes(FilteredSynthesizer):
         for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
         self.rows_ = float(table.public_rows or 0)
         if not paper:
-            progress(0.0, "Measuring bits")
+            progress(0.0, phrase("Measuring bits"))
             entropies = self._entropies(bits, for_tables * ONE_WAYS)
             for_tables -= for_tables * ONE_WAYS
-        progress(0.05, f"Scoring {d * (d - 1) // 2:,} pairs of bits")
+        progress(0.05, SCORED.format(pairs=d * (d - 1) // 2))
         if self.partition == "public" or d == 1:
             for_tables, self.similarity_ = for_tables + for_pairs, np.zeros((0, 0))
             clusters = contiguous_clusters(list(Binarization(table.schema).groups), k)
@@ -192,7 +201,7 @@ class HMPrivBayes(FilteredSynthesizer):
         if paper:
             entropies = self._exact_entropies(bits)
         weights = dict(zip(bits.schema.names, np.exp(-entropies).tolist(), strict=True))
-        progress(0.9, "Measuring tables")
+        progress(0.9, phrase("Measuring tables"))
         self._measure_networks(bits, networks, for_tables, weights)
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
@@ -249,7 +258,7 @@ class NoPrivacy(FilteredSynthesizer):
         self._check_parents(schema, self.max_parents)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        progress(0.0, "Scoring pairs of bits")
+        progress(0.0, phrase("Scoring pairs of bits"))
         self.noise_label_ = NoNoise.label.capitalize()
         bits = self._bits(table.without_noise(NOISELESS, claimed_epsilon=inf))
         d = len(bits.schema)

@@ -60,6 +60,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.door.exact_counts import joint_counts
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods.base import Synthesizer
@@ -69,6 +70,11 @@ from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 
+DEPENDENCE = phrase(
+    "The paper asks of every pair of columns whether they depend on each other, and counts all these answers as one. "
+    "One person can turn many of them at once, so no epsilon is proved for them."
+)
+CHOSEN = phrase("Chose edge {edge:d} of {picks:d}")
 USEFULNESS = 4
 COUNT_SHARE = Fraction(1, 100)
 MOST_CELLS = 2**20  # of all tables together: some seconds, and far beyond what any table of people fills
@@ -140,7 +146,7 @@ class JTree(Synthesizer):
                 )
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        progress(0.0, "Looking for dependent columns")
+        progress(0.0, phrase("Looking for dependent columns"))
         schema, sizes = table.schema, table.schema.sizes
         structure = Fraction(self.structure_share) * Fraction(self.epsilon)
         if self._paper:
@@ -156,10 +162,10 @@ class JTree(Synthesizer):
         def named(positions: Scope) -> tuple[str, ...]:
             return tuple(schema.names[j] for j in positions)
 
-        progress(0.8, "Measuring tables")
+        progress(0.8, phrase("Measuring tables"))
         noisy = table.counts([named(cluster) for cluster in clusters], epsilon=left)
         self.epsilons_ = [float(left / len(clusters))] * len(clusters)
-        progress(0.9, "Making the tables agree")
+        progress(0.9, phrase("Making the tables agree"))
         public_total = float(table.public_rows or 0) if table.relation is Relation.REPLACE else None
         agreed = junction_tree.non_negative(noisy, clusters, public_total)
         order, self.parents_ = junction_tree.junction_tree(cliques)
@@ -193,7 +199,7 @@ class JTree(Synthesizer):
             edges.append(chosen)
             cliques = junction_tree.triangulate({*junction_tree.pairs_within(cliques), chosen}, sizes)
             pairs = junction_tree.joinable(pairs, cliques, sizes, self.max_cells_)
-            progress(0.8 * len(edges) / picks, f"Chose edge {len(edges)} of {picks}")
+            progress(0.8 * len(edges) / picks, CHOSEN.format(edge=len(edges), picks=picks))
         return edges, cliques, left
 
     def _useful_cells(self, rows: float, relation: Relation, columns: int) -> int:
@@ -208,8 +214,7 @@ class JTree(Synthesizer):
         Those that pass by the largest margin come first.
         """
         codes = table.unprotected(
-            "The paper asks of every pair of columns whether they depend on each other, and counts all these answers "
-            "as one. One person can turn many of them at once, so no epsilon is proved for them.",
+            DEPENDENCE,
             claimed_epsilon=structure,
         )
         sizes, rng = table.schema.sizes, generator(self.random_state, 3)

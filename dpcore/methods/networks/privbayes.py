@@ -39,17 +39,28 @@ from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
-from dpcore.methods.networks.base import MOST_PARENTS, NAMES, SCORE, SCORES, NetworkSynthesizer, grow_from, to_measure
+from dpcore.methods.networks.base import (
+    MOST_PARENTS,
+    NAMES,
+    PLACED,
+    SCORE,
+    SCORES,
+    NetworkSynthesizer,
+    grow_from,
+    to_measure,
+)
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, whole
 
-RIGHT = "Here the paper is right: its proof holds."
+RIGHT = phrase("Here the paper is right: its proof holds.")
+COLUMNS = phrase("{placed:d} of {columns:d} columns placed")
 FOR_ROWS = Fraction(1, 100)  # of epsilon, for n where it is private
 VARIANTS = {"general": ("R", "MI"), "binary": ("F", "MI", "R")}
 ALL_SCORES = {**SCORES, "F": LinearF()}
-SLOW = "F takes too long for more than 3 parents: 3 will be used."
+SLOW = phrase("F takes too long for more than 3 parents: 3 will be used.")
 
 
 class PrivBayes(NetworkSynthesizer):
@@ -59,9 +70,9 @@ class PrivBayes(NetworkSynthesizer):
     good_for = "synthetic rows of few columns"
     provable_printed = "epsilon"
     offers = tuple(
-        Offer(f"PrivBayes on {on}", mode, {"variant": variant}, remark=RIGHT, holds=True)
+        Offer(label, mode, {"variant": variant}, remark=RIGHT, holds=True)
         for mode in ("corrected", "paper")
-        for on, variant in (("columns", "general"), ("bits", "binary"))
+        for label, variant in ((phrase("PrivBayes on columns"), "general"), (phrase("PrivBayes on bits"), "binary"))
     )
     variants = ({}, {"variant": "binary"}, {"variant": "binary", "score": "MI", "theta": 0.01}, {"score": "MI"})
     controls = (
@@ -121,7 +132,7 @@ class PrivBayes(NetworkSynthesizer):
         self._check_parents(schema, self.max_parents)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        progress(0.0, "Preparing")
+        progress(0.0, phrase("Preparing"))
         total = exact(self.epsilon)
         if self.relation == Relation.REPLACE:
             self.rows_ = float(table.public_rows or 0)
@@ -146,10 +157,10 @@ class PrivBayes(NetworkSynthesizer):
             share = for_network * Fraction(1, len(left) - 1)
 
             def placed(done: int) -> None:
-                progress(0.9 * (done / len(left)) ** (k + 1), f"{done} of {len(left)} bits placed")
+                progress(0.9 * (done / len(left)) ** (k + 1), PLACED.format(placed=done, bits=len(left)))
 
             self.families_ = grow_from(first, growth, share, {}, placed)
-        progress(0.9, "Measuring tables")
+        progress(0.9, phrase("Measuring tables"))
         measured = to_measure(self.families_, k)
         self._keep(measured, *self._ask(bits, measured, for_tables))
 
@@ -173,7 +184,7 @@ class PrivBayes(NetworkSynthesizer):
         share = for_network * Fraction(1, max(len(left), 1))
         while left:
             placed = [(family[0], schema[family[0]].size) for family in self.families_]
-            progress(0.9 * len(placed) / len(schema), f"{len(placed)} of {len(schema)} columns placed")
+            progress(0.9 * len(placed) / len(schema), COLUMNS.format(placed=len(placed), columns=len(schema)))
             candidates = [
                 (child, *parents)
                 for child in left
@@ -184,7 +195,7 @@ class PrivBayes(NetworkSynthesizer):
             left.remove(candidates[chosen][0])
         if len(schema) == 1:
             for_tables += for_network
-        progress(0.9, "Measuring tables")
+        progress(0.9, phrase("Measuring tables"))
         self._keep(self.families_, *self._ask(table, self.families_, for_tables))
 
 

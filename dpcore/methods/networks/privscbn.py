@@ -41,6 +41,7 @@ from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.arguments import Floats, Progress
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
+from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, Jaccard
 from dpcore.methods.networks.base import ClusteredSynthesizer, pair_matrix
@@ -48,8 +49,9 @@ from dpcore.methods.offers import both
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import spectral_clusters
 
-PAIRS = "One person can move Jaccard's index by 1, not by 1/n; and everybody is in every pair of columns."
-CLUSTERS = (
+COMPARED = phrase("Comparing {pairs:,} pairs of bits")
+PAIRS = phrase("One person can move Jaccard's index by 1, not by 1/n; and everybody is in every pair of columns.")
+CLUSTERS = phrase(
     "The source pays for its clusters of columns as if they held different people. Everybody is in every cluster."
 )
 
@@ -63,7 +65,7 @@ class PrivSCBN(ClusteredSynthesizer):
     seconds = (0.5, 0.5)
     offers = both("PrivSCBN (reconstructed): clusters by Jaccard's index", "PrivSCBN (reconstructed)")
     variants = ({}, {"score": "MI", "max_parents": 1})
-    reconstructed = (
+    reconstructed = phrase(
         "The source was not to be had: what is claimed here is our reading of its abstract and of paper 001."
     )
     exhaustive = False
@@ -74,11 +76,11 @@ class PrivSCBN(ClusteredSynthesizer):
         d = len(bits.schema)
         for_pairs, for_networks, for_tables = shares_of(self.epsilon, 3)
         self.rows_ = float(table.public_rows or 0)
-        progress(0.0, f"Comparing {d * (d - 1) // 2:,} pairs of bits")
+        progress(0.0, COMPARED.format(pairs=d * (d - 1) // 2))
         self.similarity_ = self._similarity(bits, for_pairs)
         clusters = spectral_clusters(self.similarity_, self.n_clusters, generator(self.random_state, 1))
         networks = self._learn(bits, clusters, for_networks, progress)
-        progress(0.9, "Measuring tables")
+        progress(0.9, phrase("Measuring tables"))
         self._measure_networks(bits, networks, for_tables, dict.fromkeys(bits.schema.names, 1.0))
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:

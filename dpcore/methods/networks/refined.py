@@ -43,6 +43,7 @@ from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
+from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.offers import Offer
@@ -102,7 +103,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         self.class_ = self._class_of(schema)
         class_family = (self.class_,) if self.class_ else ()
         names = [name for name in schema.names if name != self.class_]
-        progress(0.0, "Measuring columns")
+        progress(0.0, phrase("Measuring columns"))
         one_ways = [(name, *class_family) for name in names] or [class_family]
         noisy, prices = self._tables(table, one_ways, total * ONE_WAYS)
         self._set_margins(table, noisy, names)
@@ -121,10 +122,10 @@ class RefinedPrivBayes(NetworkSynthesizer):
         self.edge_tables_: list[Floats] = []
         edge_prices: dict[tuple[str, str], float] = {}
         if len(coarse) > 1:
-            progress(0.3, "Choosing pairs")
+            progress(0.3, phrase("Choosing pairs"))
             merged = self._coarse_table(table, names, coarse)
             self._choose_tree(merged, coarse, total * TREE)
-            progress(0.7, "Measuring pairs")
+            progress(0.7, phrase("Measuring pairs"))
             noisy, found = self._tables(merged, [(*edge, *class_family) for edge in self.edges_], total * EDGES)
             edge_prices = dict(zip(self.edges_, found, strict=True))
             self.edge_tables_ = [

@@ -13,6 +13,7 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, attributes_of, ticks_of
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
+from dpcore.language import phrase, plural, say
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
 from dpcore.methods.base import PrivateClassifier
@@ -29,7 +30,7 @@ CRITERIA: dict[str, SplitScore] = {
     "InfoGain": InfoGain(),
 }
 RESAMPLING = ("disjoint", "poisson", "full")
-RIGHT = "Here the source is right: its proof holds where a person is added or removed."
+RIGHT = phrase("Here the source is right: its proof holds where a person is added or removed.")
 MOST_DEPTH, MOST_TREES = 20, 1_000
 DEPTH = "The most divisions from the root to a leaf."
 FEATURES = "How many columns a node may choose from: a number, the root of theirs, or all."
@@ -209,12 +210,18 @@ class ForestClassifier(TreeClassifier):
         if self._paper or (self.n_trees and self.max_depth):
             return ""
         trees, depth = sizes_for(rows, self.epsilon, self.n_trees)
-        many = "one tree" if trees == 1 else f"{trees:,} trees"
-        known = "the public number or bound" if rows else "as no public number is declared"
-        why = f"{rows or USUAL_ROWS:,} rows, {known}, and epsilon {float(self.epsilon):g}"
+        if rows:
+            why = phrase("{rows:,} rows, the public number or bound, and epsilon {epsilon:g}")
+        else:
+            why = phrase("{rows:,} rows, as no public number is declared, and epsilon {epsilon:g}")
+        told = say(
+            "By rule: {trees}, at most {depth} levels deep (from {why}).",
+            trees=plural("one tree", "{n:,} trees", trees),
+            depth=self.max_depth or depth,
+            why=say(why, rows=rows or USUAL_ROWS, epsilon=float(self.epsilon)),
+        )
         shared = trees == 1 and not self.n_trees and self.resample == "disjoint"
-        more = " More would have to share these rows, and as a rule be worse." if shared else ""
-        return f"By rule: {many}, at most {self.max_depth or depth} levels deep (from {why}).{more}"
+        return told + (say(" More would have to share these rows, and as a rule be worse.") if shared else "")
 
     def _sizes(self, table: PrivateTable) -> tuple[int, int]:
         """Trees and depth where nobody says, from what is public."""

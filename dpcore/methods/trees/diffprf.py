@@ -29,7 +29,7 @@ from typing import Any
 from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.offers import SHOWN, both
+from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, number, whole
 from dpcore.methods.trees.base import (
     CRITERIA,
@@ -58,10 +58,13 @@ class DiffPRF(TreeClassifier):
     offers = both(
         "DiffPRF: trees over public bins",
         "DiffPRF",
-        f"Its proof leaves out that a bootstrap sample holds a row several times. {SHOWN}",
+        "Its proof leaves out that a bootstrap sample holds a row several times. The ledger will show what can "
+        "be proved.",
     )
     variants = ({}, {"n_trees": 2, "max_features": "all"}, {"n_trees": 2, "resample": "full", "criterion": "Gini"})
-    reconstructed = "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as paper 003 has it."
+    reconstructed = phrase(
+        "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as paper 003 has it."
+    )
     n_trees: int = whole(default=25, most=MOST_TREES, about="How many trees.")
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
     max_features: int | str = whole(default="sqrt", words=("sqrt", "all"), about=FEATURES)

@@ -57,13 +57,14 @@ from dpcore.accounting.relation import Epsilon
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
-from dpcore.methods.offers import SHOWN, both
+from dpcore.language import phrase
+from dpcore.methods.offers import both
 from dpcore.methods.parameters import CORRECTED, PAPER, Control, flag
 from dpcore.methods.trees.base import CRITERIA, ForestClassifier
 from dpcore.methods.trees.controls import CONTROLS, READINGS
 from dpcore.methods.trees.plan import Exponential, Plan
 
-PURITY = "The paper stops at nodes whose records are all of one class, and reads that off the records."
+PURITY = phrase("The paper stops at nodes whose records are all of one class, and reads that off the records.")
 
 
 class DiffPRFs(ForestClassifier):
@@ -76,7 +77,7 @@ class DiffPRFs(ForestClassifier):
         "DiffPRFs: trees that cut numbers where they like",
         "DiffPRFs",
         "The paper's proof is wrong: whether a node's rows are all of one class is read off the rows "
-        f"without noise, and bootstrap samples hold a row several times. {SHOWN}",
+        "without noise, and bootstrap samples hold a row several times. The ledger will show what can be proved.",
     )
     variants = (
         {},

@@ -18,10 +18,12 @@ from dpcore.arguments import Flags, Floats, Ints, Progress
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, Groups
 from dpcore.door import Division, PrivateNodes
+from dpcore.language import phrase
 from dpcore.methods.trees.plan import Plan
 from dpcore.postprocess.forest import Forest, summed_up
 from dpcore.postprocess.least_squares import TreeLeastSquares
 
+LEVEL = phrase("level {level:d}: {nodes:,} nodes")
 MOST_NODES = 200_000  # per level
 
 
@@ -66,7 +68,7 @@ def grow(
     nodes, levels, spent = roots, list[Grown](), exact(0)
     tree, parent = np.arange(roots.size), np.full(roots.size, -1)
     for level in range(plan.depth + 1):
-        progress(level / (plan.depth + 1), f"level {level}: {nodes.size:,} nodes")
+        progress(level / (plan.depth + 1), LEVEL.format(level=level, nodes=nodes.size))
         size, name, budget = nodes.size, f"level {level}", plan.budget
         fans = np.zeros((size, columns), dtype=np.intp)
         for position, attribute in attributes.items():

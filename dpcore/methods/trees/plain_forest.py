@@ -18,6 +18,7 @@ import numpy as np
 
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
+from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise
 from dpcore.methods.offers import NO_NOISE, Offer
 from dpcore.methods.parameters import choice, number, text, whole
@@ -33,7 +34,7 @@ from dpcore.methods.trees.base import (
     ForestClassifier,
 )
 
-REASON = "This is the reference without privacy."
+REASON = phrase("This is the reference without privacy.")
 
 
 class PlainForest(ForestClassifier):
